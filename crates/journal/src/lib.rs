@@ -1,0 +1,10 @@
+//! The durable event log of a session: the only room that knows a disk format.
+//!
+//! [`Store`] and [`Log`] are the port another backend implements; [`JsonlStore`] is ours. Nothing here
+//! knows a wire or an agent.
+
+mod error;
+mod port;
+
+pub use error::JournalError;
+pub use port::{Log, LogReader, Opened, ReadCursor, SessionMeta, SessionSummary, Store, Syncer};

@@ -1,0 +1,105 @@
+//! The port: what the runtime asks of a log, whatever keeps it.
+
+use std::{io, path::PathBuf, sync::Arc};
+
+use harn_model::{Envelope, Seq, SessionId, SessionView, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::JournalError;
+
+/// What is known about a session without reading its events. Its serde form is `meta.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionMeta {
+    /// Format version of the whole folder.
+    pub v: u32,
+    /// The session.
+    pub thread_id: SessionId,
+    /// A title for people; empty until there is one.
+    pub title: String,
+    /// The working directory, absolute.
+    pub directory: PathBuf,
+    /// Further roots, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additional_directories: Vec<PathBuf>,
+    /// When it was created.
+    pub created: Timestamp,
+    /// The session it was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
+}
+
+/// A row of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSummary {
+    /// The session.
+    pub meta: SessionMeta,
+    /// When its log last grew.
+    pub updated: Timestamp,
+}
+
+/// A log that was opened: locked, checked line by line and folded.
+pub struct Opened {
+    /// The log, ready to append.
+    pub log: Box<dyn Log>,
+    /// What is known about it.
+    pub meta: SessionMeta,
+    /// The fold of everything in it.
+    pub view: SessionView,
+    /// Bytes of a torn last line that were cut off.
+    pub torn_bytes: u64,
+}
+
+/// Where sessions are kept.
+pub trait Store: Send + Sync + 'static {
+    /// Creates an empty, locked log.
+    fn create(&self, meta: SessionMeta) -> Result<Box<dyn Log>, JournalError>;
+
+    /// Opens and locks an existing log, cutting off a torn last line.
+    fn open(&self, id: &SessionId) -> Result<Opened, JournalError>;
+
+    /// Reads the events of a session without locking it; a torn last line is left alone and left out.
+    fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError>;
+
+    /// All sessions, the most recently changed first. A folder that cannot be read is left out.
+    fn list(&self) -> Result<Vec<SessionSummary>, JournalError>;
+
+    /// Removes a session for good. Fails with `Locked` while another process has it open.
+    fn delete(&self, id: &SessionId) -> Result<(), JournalError>;
+}
+
+/// The log of one session. There is one writer, and it is the session's own task.
+pub trait Log: Send {
+    /// Writes a batch with one write, before anyone hears of it. Either all of it is in the log
+    /// afterwards or none of it: a failed write is cut off again.
+    fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError>;
+
+    /// A job that makes everything appended so far survive a power loss; run off the session's task.
+    fn syncer(&self) -> Syncer;
+
+    /// A reader for those who fell behind.
+    fn reader(&self) -> Arc<dyn LogReader>;
+
+    /// Records the title where listings find it.
+    fn set_title(&mut self, title: &str) -> Result<(), JournalError>;
+}
+
+/// See [`Log::syncer`].
+pub type Syncer = Box<dyn FnOnce() -> io::Result<()> + Send>;
+
+/// Reads a log that may be growing.
+pub trait LogReader: Send + Sync {
+    /// The next events after the cursor, at most about `max_bytes` of them on disk but at least one if
+    /// there is one; moves the cursor past them. Only whole, appended batches are visible.
+    fn read(&self, cursor: &mut ReadCursor, max_bytes: usize)
+    -> Result<Vec<Envelope>, JournalError>;
+}
+
+/// A place in a log. A reader may remember in `offset` where that place is on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCursor {
+    /// The last event that was read.
+    pub after: Seq,
+    /// Where the next one begins, if the backend knows.
+    pub offset: Option<u64>,
+}

@@ -1,0 +1,333 @@
+//! `AgentEvent`, the one thing every sink understands, and the envelope it is kept in.
+//!
+//! Big payloads are boxed so that a text chunk, which outnumbers everything else, stays small.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Artifact, ChildCall, ChildResult, Command, CompositionRun, ContentBlock, FsWatchEvent,
+    HitlOutcome, LiveClientAction, LogRecord, MessageId, PermissionAsked, PermissionResolved, Plan,
+    Progress, ProgressReport, Recovered, Reminder, SessionInfo, SkillMatch, SkillNarrow, ToolCall,
+    ToolCallUpdate, ToolSearchQuery, ToolSearchResult, TranscriptCompacted, TranscriptProjected,
+    TurnEnded, TurnId, TurnStarted, Usage, WorkerUpdate,
+};
+
+/// The place of an event in its session's log, from 1 and without gaps.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl Seq {
+    /// Before the first event.
+    pub const ZERO: Self = Self(0);
+
+    /// The place after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+pub type Timestamp = u64;
+
+/// An event where it stands in its session's log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// Its place.
+    pub seq: Seq,
+    /// When it was written.
+    pub at: Timestamp,
+    /// The turn it belongs to, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// What happened.
+    pub event: AgentEvent,
+}
+
+/// Everything that can happen in a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AgentEvent {
+    /// Part of the agent's answer.
+    AgentMessageChunk {
+        /// The text.
+        content: String,
+        /// Which message; filled by the runtime.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_id: Option<MessageId>,
+    },
+    /// Part of the agent's reasoning.
+    AgentThoughtChunk {
+        /// The text.
+        content: String,
+        /// Which message; filled by the runtime.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_id: Option<MessageId>,
+    },
+    /// A message of the user that reached the agent in the middle of a turn.
+    UserMessage {
+        /// Its id.
+        message_id: MessageId,
+        /// What it says.
+        content: Vec<ContentBlock>,
+    },
+    /// A tool call was announced.
+    ToolCall(Box<ToolCall>),
+    /// A tool call changed.
+    ToolCallUpdate(Box<ToolCallUpdate>),
+    /// There is a new plan.
+    Plan {
+        /// The plan.
+        plan: Plan,
+    },
+    /// The agent reports progress.
+    ProgressReported(Box<ProgressReport>),
+    /// Something is under way.
+    Progress(Box<Progress>),
+    /// A line for the host's log.
+    Log(Box<LogRecord>),
+    /// The agent made something.
+    Artifact(Box<Artifact>),
+    /// Watched files changed.
+    FsWatch {
+        /// Which watch.
+        subscription_id: String,
+        /// What changed.
+        events: Vec<FsWatchEvent>,
+    },
+    /// Work was handed over.
+    Handoff {
+        /// The artifact that carries it.
+        artifact_id: String,
+        /// The handoff itself.
+        handoff: Value,
+    },
+    /// A worker changed state.
+    WorkerUpdate(Box<WorkerUpdate>),
+    /// A skill became active.
+    SkillActivated {
+        /// Which.
+        skill_name: String,
+        /// In which iteration.
+        iteration: u64,
+        /// Why.
+        reason: String,
+    },
+    /// A skill became inactive.
+    SkillDeactivated {
+        /// Which.
+        skill_name: String,
+        /// In which iteration.
+        iteration: u64,
+    },
+    /// A skill restricts the tools in reach.
+    SkillScopeTools {
+        /// Which.
+        skill_name: String,
+        /// To these.
+        allowed_tools: Vec<String>,
+    },
+    /// The tools in reach were narrowed.
+    SkillNarrow(Box<SkillNarrow>),
+    /// Skills were ranked; stays in the transcript.
+    SkillMatched(Box<SkillMatch>),
+    /// The agent searched its tools.
+    ToolSearchQuery(Box<ToolSearchQuery>),
+    /// The search ended.
+    ToolSearchResult(Box<ToolSearchResult>),
+    /// Older messages were folded away.
+    TranscriptCompacted(Box<TranscriptCompacted>),
+    /// A prompt was built from part of the transcript.
+    TranscriptProjected(Box<TranscriptProjected>),
+    /// A reminder was rendered into a prompt.
+    ReminderEmitted(Box<Reminder>),
+    /// A person is asked something.
+    HitlRequested {
+        /// The question.
+        request_id: String,
+        /// `question`, `approval`, `dual_control`, `escalation`.
+        kind: String,
+        /// What is asked.
+        payload: Value,
+    },
+    /// That question is settled.
+    HitlResolved {
+        /// The question.
+        request_id: String,
+        /// `question`, `approval`, `dual_control`, `escalation`.
+        kind: String,
+        /// How it ended.
+        outcome: HitlOutcome,
+    },
+    /// The slash commands on offer changed.
+    AvailableCommands {
+        /// All of them.
+        commands: Vec<Command>,
+    },
+    /// A client came, left, took control or is still there.
+    LiveSessionClient {
+        /// Which of these.
+        action: LiveClientAction,
+        /// The registry after it.
+        state: Value,
+    },
+    /// A composition run began.
+    CompositionStart(Box<CompositionRun>),
+    /// A child of it began.
+    CompositionChildCall(Box<ChildCall>),
+    /// A child of it ended.
+    CompositionChildResult(Box<ChildResult>),
+    /// It ended well.
+    CompositionFinish(Box<CompositionRun>),
+    /// It ended badly.
+    CompositionError(Box<CompositionRun>),
+    /// A prompt was accepted and its turn began.
+    TurnStarted(Box<TurnStarted>),
+    /// The turn ended.
+    TurnEnded(Box<TurnEnded>),
+    /// A tool call waits for a decision.
+    PermissionAsked(Box<PermissionAsked>),
+    /// The decision.
+    PermissionResolved(Box<PermissionResolved>),
+    /// How full the context is.
+    Usage(Usage),
+    /// The mode changed.
+    ModeChanged {
+        /// To this one.
+        mode_id: String,
+    },
+    /// An option changed.
+    ConfigChanged {
+        /// Which.
+        config_id: String,
+        /// To what.
+        value: String,
+    },
+    /// The title or other facts changed.
+    SessionInfo(SessionInfo),
+    /// A turn cut short by a crash was closed.
+    Recovered(Box<Recovered>),
+}
+
+impl AgentEvent {
+    /// Part of an answer, without a message id yet.
+    pub fn message(content: impl Into<String>) -> Self {
+        Self::AgentMessageChunk {
+            content: content.into(),
+            message_id: None,
+        }
+    }
+
+    /// Part of a thought, without a message id yet.
+    pub fn thought(content: impl Into<String>) -> Self {
+        Self::AgentThoughtChunk {
+            content: content.into(),
+            message_id: None,
+        }
+    }
+
+    /// About how many bytes this event keeps alive: what the byte bounds of queues count.
+    /// Payloads of unknown shape count by a fixed guess; they are rare and small beside text.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        const BASE: usize = 96;
+        const STRUCTURED: usize = 1024;
+        BASE + match self {
+            Self::AgentMessageChunk { content, .. } | Self::AgentThoughtChunk { content, .. } => {
+                content.len()
+            }
+            Self::UserMessage { content, .. } => content.iter().map(ContentBlock::weight).sum(),
+            Self::ToolCall(call) => {
+                value_weight(&call.raw_input)
+                    + call
+                        .content
+                        .iter()
+                        .map(crate::ToolContent::weight)
+                        .sum::<usize>()
+            }
+            Self::ToolCallUpdate(update) => {
+                update.raw_output.as_ref().map_or(0, value_weight)
+                    + update.raw_input.as_ref().map_or(0, value_weight)
+                    + update
+                        .content
+                        .iter()
+                        .flatten()
+                        .map(crate::ToolContent::weight)
+                        .sum::<usize>()
+                    + STRUCTURED / 4
+            }
+            Self::TurnStarted(turn) => turn.prompt.iter().map(ContentBlock::weight).sum(),
+            Self::PermissionAsked(ask) => {
+                value_weight(&ask.tool_call.raw_input)
+                    + ask
+                        .tool_call
+                        .content
+                        .iter()
+                        .map(crate::ToolContent::weight)
+                        .sum::<usize>()
+            }
+            Self::Artifact(artifact) => value_weight(&artifact.spec) + artifact.fallback.len(),
+            Self::Handoff { handoff, .. } => value_weight(handoff),
+            Self::HitlRequested { payload, .. } => value_weight(payload),
+            Self::CompositionFinish(run) | Self::CompositionError(run) => {
+                run.stdout.as_ref().map_or(0, String::len)
+                    + run.stderr.as_ref().map_or(0, String::len)
+                    + run.result.as_ref().map_or(0, value_weight)
+            }
+            Self::CompositionChildResult(result) => {
+                result.raw_output.as_ref().map_or(0, value_weight)
+            }
+            Self::Plan { .. }
+            | Self::ProgressReported(_)
+            | Self::Progress(_)
+            | Self::Log(_)
+            | Self::FsWatch { .. }
+            | Self::WorkerUpdate(_)
+            | Self::SkillActivated { .. }
+            | Self::SkillDeactivated { .. }
+            | Self::SkillScopeTools { .. }
+            | Self::SkillNarrow(_)
+            | Self::SkillMatched(_)
+            | Self::ToolSearchQuery(_)
+            | Self::ToolSearchResult(_)
+            | Self::TranscriptCompacted(_)
+            | Self::TranscriptProjected(_)
+            | Self::ReminderEmitted(_)
+            | Self::HitlResolved { .. }
+            | Self::AvailableCommands { .. }
+            | Self::LiveSessionClient { .. }
+            | Self::CompositionStart(_)
+            | Self::CompositionChildCall(_)
+            | Self::TurnEnded(_)
+            | Self::PermissionResolved(_)
+            | Self::Usage(_)
+            | Self::ModeChanged { .. }
+            | Self::ConfigChanged { .. }
+            | Self::SessionInfo(_)
+            | Self::Recovered(_) => STRUCTURED,
+        }
+    }
+}
+
+/// About how many bytes a JSON value keeps alive.
+fn value_weight(value: &Value) -> usize {
+    const NODE: usize = 32;
+    NODE + match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(s) => s.len(),
+        Value::Array(items) => items.iter().map(value_weight).sum(),
+        Value::Object(map) => map.iter().map(|(k, v)| k.len() + value_weight(v)).sum(),
+    }
+}
