@@ -1,1 +1,30 @@
-//! (under construction)
+//! What runs an agent: sessions, turns, asks and subscriptions.
+//!
+//! One task owns one session; it appends an event to the journal, then publishes it. Front-ends drive a
+//! session through a [`Controller`] and watch it through a [`Subscription`]; nothing here knows a wire,
+//! writes to stdout or opens a file other than through the journal.
+
+mod agent;
+mod error;
+mod host;
+mod hub;
+mod mode;
+mod ports;
+mod publish;
+mod session;
+mod turn;
+
+pub use agent::{Agent, AgentProfile};
+pub use error::{AgentError, HostError, PromptError, SessionError, SettingError, ToolError};
+pub use host::{CommandExit, CommandSink, CommandSpec, Host, HostOffers, HostPort, NoHost};
+pub use hub::{Hub, HubConfig, NewSession, SessionPage};
+pub use mode::{ASK_MODE, READ_ONLY_MODE, modes};
+pub use ports::{Clock, IdKind, Ids};
+pub use publish::{Batch, Delivery, EncodingSlot, SessionEnd, Subscription};
+pub use session::{Controller, Observer};
+pub use turn::{Steering, ToolBuilder, ToolHandle, ToolOutput, TurnContext};
+
+pub use async_trait::async_trait;
+pub use harn_journal::{JournalError, SessionMeta, SessionSummary};
+pub use harn_model as model;
+pub use harn_model::Seam;

@@ -1,0 +1,52 @@
+//! The trait an agent author implements, and what an agent says about itself.
+
+use async_trait::async_trait;
+use harn_model::{Command, ConfigOption, PromptSupport, StopReason};
+
+use crate::{AgentError, TurnContext};
+
+/// An agent. One value serves every session; what belongs to a turn is in its [`TurnContext`].
+#[async_trait]
+pub trait Agent: Send + Sync + 'static {
+    /// What it is called and what it can do. Asked once.
+    fn profile(&self) -> AgentProfile {
+        AgentProfile::default()
+    }
+
+    /// Works on one prompt until it is done.
+    ///
+    /// An error fails the turn, except [`AgentError::Denied`], which ends it, and
+    /// [`AgentError::Cancelled`]. Calls and asks that are still open when this returns are settled by
+    /// the runtime.
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError>;
+}
+
+/// What an agent says about itself.
+#[derive(Clone, Debug)]
+pub struct AgentProfile {
+    /// Its name, for machines.
+    pub name: String,
+    /// Its name, for people.
+    pub title: String,
+    /// Its version.
+    pub version: String,
+    /// What it takes in a prompt beyond text and links.
+    pub prompt: PromptSupport,
+    /// Slash commands a session starts with.
+    pub commands: Vec<Command>,
+    /// Options a session has.
+    pub options: Vec<ConfigOption>,
+}
+
+impl Default for AgentProfile {
+    fn default() -> Self {
+        Self {
+            name: "harn-serve".to_owned(),
+            title: "Harn".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            prompt: PromptSupport::default(),
+            commands: Vec::new(),
+            options: Vec::new(),
+        }
+    }
+}

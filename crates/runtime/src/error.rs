@@ -1,0 +1,191 @@
+//! What can go wrong, by who hears of it: the front-end, the agent, or a tool.
+
+use std::path::PathBuf;
+
+use harn_journal::JournalError;
+use harn_model::{ErrorCategory, SessionId};
+
+/// A session could not be created, opened, forked, closed or deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// It is not there.
+    #[error("there is no session {0}")]
+    NotFound(SessionId),
+    /// It belongs to another directory.
+    #[error("session {id} belongs to {}; open it from there", expected.display())]
+    WrongCwd {
+        /// The session.
+        id: SessionId,
+        /// Its directory.
+        expected: PathBuf,
+    },
+    /// The directory cannot be a session's.
+    #[error("the working directory must be an absolute path to an existing directory")]
+    BadCwd,
+    /// The runtime is going down.
+    #[error("the agent is shutting down")]
+    ShuttingDown,
+    /// The journal refused.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
+impl From<JournalError> for SessionError {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::NotFound(id) => Self::NotFound(id),
+            other => Self::Journal(other),
+        }
+    }
+}
+
+/// A prompt was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    /// There is nothing in it.
+    #[error("the prompt is empty; send at least one content block")]
+    Empty,
+    /// The agent cannot take a block of this kind.
+    #[error("this agent does not take {kind} blocks in a prompt")]
+    Unsupported {
+        /// Which kind.
+        kind: &'static str,
+    },
+    /// Too many are waiting.
+    #[error("{waiting} prompts are waiting already; wait for one to end")]
+    QueueFull {
+        /// How many.
+        waiting: usize,
+    },
+    /// The session is gone.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// A mode or an option was not set.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// No such mode.
+    #[error("there is no mode {given:?}; the modes are {known}")]
+    UnknownMode {
+        /// What was asked for.
+        given: String,
+        /// What there is.
+        known: String,
+    },
+    /// No such option.
+    #[error("there is no option {given:?}; the options are {known}")]
+    UnknownOption {
+        /// What was asked for.
+        given: String,
+        /// What there is.
+        known: String,
+    },
+    /// Not one of its values.
+    #[error("{given:?} is not a value of {option}; its values are {known}")]
+    UnknownValue {
+        /// The option.
+        option: String,
+        /// What was asked for.
+        given: String,
+        /// What there is.
+        known: String,
+    },
+    /// The session is gone.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// What ends an agent's turn early.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AgentError {
+    /// The turn was cancelled; stop as soon as possible.
+    #[error("the turn was cancelled")]
+    Cancelled,
+    /// A tool was refused. Passed on with `?`, it ends the turn without failing it.
+    #[error("{reason}")]
+    Denied {
+        /// Why.
+        reason: String,
+    },
+    /// A tool failed.
+    #[error("{0}")]
+    Tool(String),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl AgentError {
+    /// An error with a message of the agent's own.
+    pub fn failed(message: impl std::fmt::Display) -> Self {
+        Self::Failed(message.to_string())
+    }
+}
+
+impl From<ToolError> for AgentError {
+    fn from(error: ToolError) -> Self {
+        Self::Tool(error.message)
+    }
+}
+
+impl From<HostError> for AgentError {
+    fn from(error: HostError) -> Self {
+        Self::Tool(error.to_string())
+    }
+}
+
+/// What fails a tool call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// What to tell the agent and the person.
+    pub message: String,
+    /// Which sort of failure.
+    pub category: ErrorCategory,
+}
+
+impl ToolError {
+    /// The tool itself failed.
+    pub fn new(message: impl std::fmt::Display) -> Self {
+        Self {
+            message: message.to_string(),
+            category: ErrorCategory::ToolError,
+        }
+    }
+}
+
+impl From<HostError> for ToolError {
+    fn from(error: HostError) -> Self {
+        let category = match &error {
+            HostError::Denied(_) => ErrorCategory::PermissionDenied,
+            HostError::TimedOut(_) => ErrorCategory::Timeout,
+            HostError::Host(_) | HostError::Unsupported(_) => ErrorCategory::HostBridgeError,
+            HostError::Failed(_) => ErrorCategory::ToolError,
+        };
+        Self {
+            message: error.to_string(),
+            category,
+        }
+    }
+}
+
+/// A file, a command or a tool of the host could not be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// This host does not offer it.
+    #[error("the host does not offer {0}")]
+    Unsupported(&'static str),
+    /// It said no.
+    #[error("{0}")]
+    Denied(String),
+    /// It did not answer in time.
+    #[error("the host did not answer {0} in time")]
+    TimedOut(&'static str),
+    /// It answered with an error.
+    #[error("the host answered: {0}")]
+    Host(String),
+    /// It did not work out here.
+    #[error("{0}")]
+    Failed(String),
+}

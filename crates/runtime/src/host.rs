@@ -1,0 +1,217 @@
+//! The host port: files, commands and tools that an agent uses through whoever offers them.
+//!
+//! A front-end implements [`HostPort`] for its client, the tools room implements it for this machine;
+//! [`Host`] asks the client first where it offers the thing and falls back to this machine.
+
+use std::{
+    future::Future,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use harn_model::SessionId;
+use serde_json::Value;
+
+use crate::HostError;
+
+/// What a host offers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostOffers {
+    /// Reading text files.
+    pub read_text: bool,
+    /// Writing text files.
+    pub write_text: bool,
+    /// Running commands in a terminal.
+    pub terminal: bool,
+    /// Tools of its own.
+    pub tools: bool,
+}
+
+/// A command to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandSpec {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Where it runs.
+    pub cwd: PathBuf,
+    /// How much of its output is kept, counted from the end.
+    pub output_limit: usize,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandExit {
+    /// Its exit code, if it exited.
+    pub code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub signal: Option<String>,
+    /// Its output, standard output and error as they came.
+    pub output: String,
+    /// Whether the beginning of the output is missing.
+    pub truncated: bool,
+}
+
+/// Hears of a command while it runs.
+pub trait CommandSink: Send {
+    /// It runs in this terminal of the host.
+    fn terminal(&mut self, terminal_id: &str);
+
+    /// It printed something.
+    fn output(&mut self, chunk: &str);
+}
+
+/// Who offers files, commands and tools.
+#[async_trait]
+pub trait HostPort: Send + Sync + 'static {
+    /// What it offers; anything else answers [`HostError::Unsupported`].
+    fn offers(&self) -> HostOffers;
+
+    /// Reads a text file as the host sees it, unsaved changes included.
+    async fn read_text(&self, session: &SessionId, path: &Path) -> Result<String, HostError>;
+
+    /// Writes a text file.
+    async fn write_text(
+        &self,
+        session: &SessionId,
+        path: &Path,
+        text: &str,
+    ) -> Result<(), HostError>;
+
+    /// Runs a command to its end. Dropping the future ends the command and everything it started.
+    async fn run(
+        &self,
+        session: &SessionId,
+        spec: CommandSpec,
+        sink: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError>;
+
+    /// Calls a tool of the host.
+    async fn call_tool(
+        &self,
+        session: &SessionId,
+        name: &str,
+        args: Value,
+    ) -> Result<Value, HostError>;
+}
+
+/// A host that offers nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHost;
+
+#[async_trait]
+impl HostPort for NoHost {
+    fn offers(&self) -> HostOffers {
+        HostOffers::default()
+    }
+
+    async fn read_text(&self, _: &SessionId, _: &Path) -> Result<String, HostError> {
+        Err(HostError::Unsupported("reading files"))
+    }
+
+    async fn write_text(&self, _: &SessionId, _: &Path, _: &str) -> Result<(), HostError> {
+        Err(HostError::Unsupported("writing files"))
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        _: CommandSpec,
+        _: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        Err(HostError::Unsupported("running commands"))
+    }
+
+    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
+        Err(HostError::Unsupported("tools"))
+    }
+}
+
+/// The host of one turn: the client's where it offers something, else this machine's. Cheap to clone;
+/// its futures own what they need.
+#[derive(Clone)]
+pub struct Host {
+    session: SessionId,
+    cwd: Arc<Path>,
+    client: Arc<dyn HostPort>,
+    local: Arc<dyn HostPort>,
+}
+
+impl Host {
+    pub(crate) fn new(
+        session: SessionId,
+        cwd: Arc<Path>,
+        client: Arc<dyn HostPort>,
+        local: Arc<dyn HostPort>,
+    ) -> Self {
+        Self {
+            session,
+            cwd,
+            client,
+            local,
+        }
+    }
+
+    /// What the client offers, without the fallback.
+    #[must_use]
+    pub fn client_offers(&self) -> HostOffers {
+        self.client.offers()
+    }
+
+    /// `path` as an absolute path, relative ones taken from the session's directory.
+    #[must_use]
+    pub fn absolute(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// Reads a text file.
+    pub fn read_text(
+        &self,
+        path: impl AsRef<Path>,
+    ) -> impl Future<Output = Result<String, HostError>> + Send + 'static {
+        let path = self.absolute(path);
+        let (host, session) = (self.pick(|o| o.read_text), self.session.clone());
+        async move { host.read_text(&session, &path).await }
+    }
+
+    /// Writes a text file.
+    pub fn write_text(
+        &self,
+        path: impl AsRef<Path>,
+        text: impl Into<String>,
+    ) -> impl Future<Output = Result<(), HostError>> + Send + 'static {
+        let (path, text) = (self.absolute(path), text.into());
+        let (host, session) = (self.pick(|o| o.write_text), self.session.clone());
+        async move { host.write_text(&session, &path, &text).await }
+    }
+
+    /// Runs a command to its end; see [`HostPort::run`].
+    pub async fn run(
+        &self,
+        spec: CommandSpec,
+        sink: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        let host = self.pick(|o| o.terminal);
+        host.run(&self.session, spec, sink).await
+    }
+
+    /// Calls a tool of the client.
+    pub fn call_tool(
+        &self,
+        name: impl Into<String>,
+        args: Value,
+    ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static {
+        let (host, session, name) = (self.client.clone(), self.session.clone(), name.into());
+        async move { host.call_tool(&session, &name, args).await }
+    }
+
+    fn pick(&self, offered: impl Fn(HostOffers) -> bool) -> Arc<dyn HostPort> {
+        if offered(self.client.offers()) {
+            self.client.clone()
+        } else {
+            self.local.clone()
+        }
+    }
+}

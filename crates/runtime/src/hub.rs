@@ -1,0 +1,407 @@
+//! The hub: which sessions are open, and how they are created, opened, forked, closed and deleted.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, Weak},
+    time::Duration,
+};
+
+use harn_journal::{JournalError, Log, Opened, SessionMeta, SessionSummary, Store};
+use harn_model::{AgentEvent, Envelope, Seq, SessionId, SessionView};
+use tokio::sync::{OnceCell, mpsc};
+
+use crate::{
+    Agent, AgentProfile, Clock, Controller, HostPort, IdKind, Ids, NoHost, SessionError,
+    publish::Feed,
+    session::{Msg, SessionTask, Shared, recovery_events},
+};
+
+/// What a hub is made of. The world comes in here.
+pub struct HubConfig {
+    /// The agent that serves every session.
+    pub agent: Arc<dyn Agent>,
+    /// Where sessions are kept.
+    pub store: Arc<dyn Store>,
+    /// Reads the time.
+    pub clock: Arc<dyn Clock>,
+    /// Mints ids.
+    pub ids: Arc<dyn Ids>,
+    /// Files and commands of this machine, for hosts that offer none.
+    pub local_host: Arc<dyn HostPort>,
+    /// How long a cancelled agent may take to stop before its turn is settled without it.
+    pub cancel_deadline: Duration,
+    /// How many prompts may wait while a turn runs.
+    pub max_waiting_prompts: usize,
+    /// How much of a session's recent past is kept in memory.
+    pub ring_bytes: usize,
+}
+
+impl HubConfig {
+    /// The usual limits around these parts.
+    pub fn new(
+        agent: Arc<dyn Agent>,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        local_host: Arc<dyn HostPort>,
+    ) -> Self {
+        Self {
+            agent,
+            store,
+            clock,
+            ids,
+            local_host,
+            cancel_deadline: Duration::from_secs(5),
+            max_waiting_prompts: 64,
+            ring_bytes: 512 * 1024,
+        }
+    }
+}
+
+/// A session to be created.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// Its working directory, absolute.
+    pub cwd: PathBuf,
+    /// Further roots, absolute.
+    pub additional_directories: Vec<PathBuf>,
+}
+
+/// Part of a listing.
+#[derive(Clone, Debug)]
+pub struct SessionPage {
+    /// The sessions, the most recently changed first.
+    pub sessions: Vec<SessionSummary>,
+    /// What to ask for next, if there is more.
+    pub next: Option<String>,
+}
+
+/// All sessions of one agent. Cheap to clone.
+#[derive(Clone)]
+pub struct Hub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: Arc<HubConfig>,
+    profile: Arc<AgentProfile>,
+    /// A cell is filled once its session is open; a second opener waits for the first.
+    live: Mutex<Option<HashMap<SessionId, Arc<OnceCell<Controller>>>>>,
+}
+
+const INBOX: usize = 16;
+const PAGE: usize = 50;
+
+impl Hub {
+    /// A hub with no session open. Touches nothing on disk.
+    #[must_use]
+    pub fn new(config: HubConfig) -> Self {
+        let profile = Arc::new(config.agent.profile());
+        Self {
+            inner: Arc::new(Inner {
+                config: Arc::new(config),
+                profile,
+                live: Mutex::new(Some(HashMap::new())),
+            }),
+        }
+    }
+
+    /// What the agent says about itself.
+    #[must_use]
+    pub fn profile(&self) -> &AgentProfile {
+        &self.inner.profile
+    }
+
+    /// Creates a session.
+    pub async fn create(&self, new: NewSession) -> Result<Controller, SessionError> {
+        check_cwd(&new.cwd)?;
+        let meta = self.fresh_meta(new, None);
+        let id = meta.thread_id.clone();
+        let cell = self.cell(&id)?;
+        let open = async {
+            let (store, meta2) = (self.inner.config.store.clone(), meta.clone());
+            let log = blocking(move || store.create(meta2)).await?;
+            Ok(self.serve(meta, log, SessionView::default()))
+        };
+        self.fill(&id, &cell, open).await
+    }
+
+    /// Opens a session, or finds it open. With a `cwd`, it must be the session's own.
+    pub async fn open(
+        &self,
+        id: &SessionId,
+        cwd: Option<&Path>,
+    ) -> Result<Controller, SessionError> {
+        let cell = self.cell(id)?;
+        let open = async {
+            let (store, id) = (self.inner.config.store.clone(), id.clone());
+            let opened = blocking(move || store.open(&id)).await?;
+            self.recover(opened)
+        };
+        let session = self.fill(id, &cell, open).await?;
+        let expected = &session.meta().directory;
+        match cwd {
+            Some(cwd) if !same_dir(cwd, expected) => Err(SessionError::WrongCwd {
+                id: id.clone(),
+                expected: expected.clone(),
+            }),
+            _ => Ok(session),
+        }
+    }
+
+    /// The session if it is open here.
+    #[must_use]
+    pub fn live(&self, id: &SessionId) -> Option<Controller> {
+        let live = self.inner.lock();
+        live.as_ref()?.get(id)?.get().cloned()
+    }
+
+    /// Creates a session that begins with the history of another. A turn that is still running there is
+    /// left out.
+    pub async fn fork(&self, id: &SessionId, new: NewSession) -> Result<Controller, SessionError> {
+        check_cwd(&new.cwd)?;
+        let meta = self.fresh_meta(new, Some(id.clone()));
+        let fork = meta.thread_id.clone();
+        let cell = self.cell(&fork)?;
+        let open = async {
+            let (store, source) = (self.inner.config.store.clone(), id.clone());
+            let copied = meta.clone();
+            let (log, meta, view) = blocking(move || copy(&*store, &source, copied)).await?;
+            Ok(self.serve(meta, log, view))
+        };
+        self.fill(&fork, &cell, open).await
+    }
+
+    /// Lists sessions, open or not, a page at a time.
+    pub async fn list(
+        &self,
+        cwd: Option<PathBuf>,
+        after: Option<String>,
+    ) -> Result<SessionPage, SessionError> {
+        let store = self.inner.config.store.clone();
+        let all = blocking(move || store.list()).await?;
+        let all = all.into_iter().filter(|s| {
+            cwd.as_deref()
+                .is_none_or(|cwd| same_dir(cwd, &s.meta.directory))
+        });
+        let mut rest: Vec<_> = match after.as_deref().map(parse_cursor) {
+            None => all.collect(),
+            Some(after) => all
+                .filter(|s| after.is_none_or(|at| is_after(s, at)))
+                .collect(),
+        };
+        let more = rest.len() > PAGE;
+        rest.truncate(PAGE);
+        let next = rest.last().filter(|_| more).map(cursor);
+        Ok(SessionPage {
+            sessions: rest,
+            next,
+        })
+    }
+
+    /// Closes a session: cancels its turn, settles it and gives its lock back. Not being open is fine.
+    pub async fn close(&self, id: &SessionId) {
+        if let Some(session) = self.live(id) {
+            session.close().await;
+        }
+    }
+
+    /// Removes a session for good.
+    pub async fn delete(&self, id: &SessionId) -> Result<(), SessionError> {
+        self.close(id).await;
+        let (store, id) = (self.inner.config.store.clone(), id.clone());
+        Ok(blocking(move || store.delete(&id)).await?)
+    }
+
+    /// Closes every session and opens none any more.
+    pub async fn shutdown(&self) {
+        let live = self.inner.lock().take().unwrap_or_default();
+        let mut closing = tokio::task::JoinSet::new();
+        for session in live.into_values().filter_map(|cell| cell.get().cloned()) {
+            closing.spawn(async move { session.close().await });
+        }
+        while closing.join_next().await.is_some() {}
+    }
+
+    fn fresh_meta(&self, new: NewSession, parent: Option<SessionId>) -> SessionMeta {
+        SessionMeta {
+            v: 1,
+            thread_id: SessionId::new(self.inner.config.ids.mint(IdKind::Session)),
+            title: String::new(),
+            directory: new.cwd,
+            additional_directories: new.additional_directories,
+            created: self.inner.config.clock.now(),
+            parent,
+        }
+    }
+
+    fn cell(&self, id: &SessionId) -> Result<Arc<OnceCell<Controller>>, SessionError> {
+        let mut live = self.inner.lock();
+        let live = live.as_mut().ok_or(SessionError::ShuttingDown)?;
+        Ok(live.entry(id.clone()).or_default().clone())
+    }
+
+    async fn fill(
+        &self,
+        id: &SessionId,
+        cell: &Arc<OnceCell<Controller>>,
+        open: impl Future<Output = Result<Controller, SessionError>>,
+    ) -> Result<Controller, SessionError> {
+        match cell.get_or_try_init(|| open).await {
+            Ok(session) => Ok(session.clone()),
+            Err(error) => {
+                self.inner.forget_empty(id, cell);
+                Err(error)
+            }
+        }
+    }
+
+    /// Closes what a crash left open, before anyone sees it.
+    fn recover(&self, opened: Opened) -> Result<Controller, SessionError> {
+        let Opened {
+            mut log,
+            meta,
+            mut view,
+            torn_bytes,
+        } = opened;
+        let turn = view.open_turn.as_ref().map(|turn| turn.id.clone());
+        let at = self.inner.config.clock.now();
+        let mut batch = Vec::new();
+        for event in recovery_events(view.open_turn.as_ref(), torn_bytes) {
+            let envelope = Envelope {
+                seq: view.last_seq.next(),
+                at,
+                turn: turn.clone(),
+                event,
+            };
+            view.apply(&envelope);
+            batch.push(envelope);
+        }
+        if !batch.is_empty() {
+            log.append(&batch)?;
+        }
+        Ok(self.serve(meta, log, view))
+    }
+
+    fn serve(&self, meta: SessionMeta, log: Box<dyn Log>, view: SessionView) -> Controller {
+        let config = self.inner.config.clone();
+        let (sender, inbox) = mpsc::channel::<Msg>(INBOX);
+        let last = view.last_seq;
+        let id = meta.thread_id.clone();
+        let shared = Arc::new(Shared {
+            cwd: meta.directory.as_path().into(),
+            meta,
+            view: Mutex::new(view),
+            feed: Arc::new(Feed::new(last, log.reader(), config.ring_bytes)),
+            unfinished: Mutex::new(VecDeque::new()),
+            host: Mutex::new(Arc::new(NoHost)),
+            config,
+            profile: self.inner.profile.clone(),
+        });
+        let task = SessionTask::new(shared.clone(), log, inbox, last);
+        let hub = Arc::downgrade(&self.inner);
+        tokio::spawn(task.run(move || forget(&hub, &id)));
+        Controller::new(shared, sender)
+    }
+}
+
+impl Inner {
+    fn lock(
+        &self,
+    ) -> std::sync::MutexGuard<'_, Option<HashMap<SessionId, Arc<OnceCell<Controller>>>>> {
+        self.live
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn forget_empty(&self, id: &SessionId, cell: &Arc<OnceCell<Controller>>) {
+        let mut live = self.lock();
+        if let Some(live) = live.as_mut()
+            && live
+                .get(id)
+                .is_some_and(|held| Arc::ptr_eq(held, cell) && held.get().is_none())
+        {
+            live.remove(id);
+        }
+    }
+}
+
+fn forget(hub: &Weak<Inner>, id: &SessionId) {
+    if let Some(hub) = hub.upgrade()
+        && let Some(live) = hub.lock().as_mut()
+    {
+        live.remove(id);
+    }
+}
+
+/// Copies a history under a new name, without a turn that has not ended, renumbered without gaps.
+fn copy(
+    store: &dyn Store,
+    source: &SessionId,
+    mut meta: SessionMeta,
+) -> Result<(Box<dyn Log>, SessionMeta, SessionView), JournalError> {
+    let (from, events) = store.read(source)?;
+    meta.title.clone_from(&from.title);
+    let mut whole = SessionView::default();
+    events.iter().for_each(|event| whole.apply(event));
+    let open = whole.open_turn.map(|turn| turn.id);
+    let mut view = SessionView::default();
+    let mut kept = Vec::new();
+    let mut seq = Seq::ZERO;
+    for mut envelope in events {
+        let running = open.is_some() && envelope.turn == open;
+        if running && !matches!(envelope.event, AgentEvent::ModeChanged { .. }) {
+            continue;
+        }
+        seq = seq.next();
+        envelope.seq = seq;
+        view.apply(&envelope);
+        kept.push(envelope);
+    }
+    let mut log = store.create(meta.clone())?;
+    if !kept.is_empty() {
+        log.append(&kept)?;
+    }
+    Ok((log, meta, view))
+}
+
+fn check_cwd(cwd: &Path) -> Result<(), SessionError> {
+    if cwd.is_absolute() && cwd.is_dir() {
+        Ok(())
+    } else {
+        Err(SessionError::BadCwd)
+    }
+}
+
+/// Whether two paths name one directory, by their words or by where they lead.
+fn same_dir(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+fn cursor(summary: &SessionSummary) -> String {
+    format!("{}:{}", summary.updated, summary.meta.thread_id)
+}
+
+fn parse_cursor(cursor: &str) -> Option<(u64, &str)> {
+    let (updated, id) = cursor.split_once(':')?;
+    Some((updated.parse().ok()?, id))
+}
+
+/// Whether a row comes after the cursor in the listing's order: newest first, then by id.
+fn is_after(summary: &SessionSummary, (updated, id): (u64, &str)) -> bool {
+    summary.updated < updated
+        || (summary.updated == updated && summary.meta.thread_id.as_str() > id)
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
+) -> Result<T, JournalError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(JournalError::Io {
+            path: PathBuf::new(),
+            source: std::io::Error::other(error),
+        }),
+    }
+}

@@ -1,0 +1,285 @@
+//! Handles to a session. Watching and driving are different types.
+
+use std::{
+    collections::VecDeque,
+    ops::Deref,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use harn_journal::SessionMeta;
+use harn_model::{
+    AskId, Command, ConfigOption, ContentBlock, Decision, MessageId, Seq, SessionId, SessionView,
+    TurnId,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    AgentProfile, HostPort, HubConfig, IdKind, PromptError, SettingError, Subscription, mode,
+    publish::Feed,
+};
+
+/// What a session's task is asked to do.
+pub(crate) enum Msg {
+    Prompt(QueuedPrompt),
+    Cancel(TurnId),
+    Answer(AskId, Decision),
+    SetMode(String, oneshot::Sender<()>),
+    SetOption(String, String, oneshot::Sender<()>),
+    Close(oneshot::Sender<()>),
+}
+
+/// A prompt that waits for its turn.
+pub(crate) struct QueuedPrompt {
+    pub(crate) turn: TurnId,
+    pub(crate) message: MessageId,
+    pub(crate) blocks: Arc<[ContentBlock]>,
+    pub(crate) cancelled: bool,
+}
+
+/// What the task and its handles share.
+pub(crate) struct Shared {
+    pub(crate) meta: SessionMeta,
+    pub(crate) cwd: Arc<Path>,
+    pub(crate) view: Mutex<SessionView>,
+    pub(crate) feed: Arc<Feed>,
+    /// Turns that were submitted and have not ended, oldest first. A cancel binds to the oldest at the
+    /// moment it is read, so that a late one cannot reach a later turn.
+    pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
+    pub(crate) host: Mutex<Arc<dyn HostPort>>,
+    pub(crate) config: Arc<HubConfig>,
+    pub(crate) profile: Arc<AgentProfile>,
+}
+
+impl Shared {
+    pub(crate) fn view(&self) -> MutexGuard<'_, SessionView> {
+        lock(&self.view)
+    }
+}
+
+/// A lock that survives a panic of whoever held it: what it guards is replaced whole or appended to.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// May watch a session.
+#[derive(Clone)]
+pub struct Observer {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Observer {
+    /// The session.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.shared.meta.thread_id
+    }
+
+    /// What it was created with.
+    #[must_use]
+    pub fn meta(&self) -> &SessionMeta {
+        &self.shared.meta
+    }
+
+    /// What it looks like now.
+    #[must_use]
+    pub fn view(&self) -> SessionView {
+        self.shared.view().clone()
+    }
+
+    /// Its mode.
+    #[must_use]
+    pub fn mode(&self) -> String {
+        let chosen = self.shared.view().mode.clone();
+        chosen.unwrap_or_else(|| mode::ASK_MODE.to_owned())
+    }
+
+    /// The value of an option of its agent.
+    #[must_use]
+    pub fn option(&self, id: &str) -> Option<String> {
+        let set = self.shared.view().config.get(id).cloned();
+        set.or_else(|| find(&self.shared.profile.options, id).map(|o| o.default.clone()))
+    }
+
+    /// The options of its agent with their values.
+    #[must_use]
+    pub fn options(&self) -> Vec<(ConfigOption, String)> {
+        let view = self.shared.view();
+        let value = |o: &ConfigOption| view.config.get(&o.id).unwrap_or(&o.default).clone();
+        let options = self.shared.profile.options.iter();
+        options.map(|o| (o.clone(), value(o))).collect()
+    }
+
+    /// The slash commands on offer.
+    #[must_use]
+    pub fn commands(&self) -> Vec<Command> {
+        let own = self.shared.view().commands.clone();
+        own.unwrap_or_else(|| self.shared.profile.commands.clone())
+    }
+
+    /// Follows the session from just after `after`; [`Seq::ZERO`] is the beginning.
+    #[must_use]
+    pub fn subscribe(&self, after: Seq) -> Subscription {
+        Subscription::new(self.shared.feed.clone(), after)
+    }
+}
+
+/// May drive a session.
+#[derive(Clone)]
+pub struct Controller {
+    observer: Observer,
+    inbox: mpsc::Sender<Msg>,
+}
+
+impl Deref for Controller {
+    type Target = Observer;
+
+    fn deref(&self) -> &Observer {
+        &self.observer
+    }
+}
+
+impl Controller {
+    pub(crate) fn new(shared: Arc<Shared>, inbox: mpsc::Sender<Msg>) -> Self {
+        Self {
+            observer: Observer { shared },
+            inbox,
+        }
+    }
+
+    /// A handle that may only watch.
+    #[must_use]
+    pub fn observer(&self) -> Observer {
+        self.observer.clone()
+    }
+
+    /// Lends the session a host for files, commands and tools.
+    pub fn set_host(&self, host: Arc<dyn HostPort>) {
+        *lock(&self.shared.host) = host;
+    }
+
+    /// Submits a prompt. It runs when the prompts before it have ended; its end is the turn's
+    /// [`TurnEnded`](harn_model::AgentEvent::TurnEnded) event. `registered` is called with the turn's id
+    /// before the session can hear of it, so that a caller cannot miss the end.
+    pub async fn prompt(
+        &self,
+        blocks: Vec<ContentBlock>,
+        registered: impl FnOnce(&TurnId),
+    ) -> Result<TurnId, PromptError> {
+        self.check(&blocks)?;
+        let permit = self
+            .inbox
+            .reserve()
+            .await
+            .map_err(|_| PromptError::Closed)?;
+        let turn = TurnId::new(self.shared.config.ids.mint(IdKind::Turn));
+        {
+            let mut unfinished = lock(&self.shared.unfinished);
+            if unfinished.len() > self.shared.config.max_waiting_prompts {
+                let waiting = unfinished.len() - 1;
+                return Err(PromptError::QueueFull { waiting });
+            }
+            unfinished.push_back(turn.clone());
+        }
+        registered(&turn);
+        permit.send(Msg::Prompt(QueuedPrompt {
+            turn: turn.clone(),
+            message: MessageId::new(self.shared.config.ids.mint(IdKind::Message)),
+            blocks: blocks.into(),
+            cancelled: false,
+        }));
+        Ok(turn)
+    }
+
+    fn check(&self, blocks: &[ContentBlock]) -> Result<(), PromptError> {
+        if blocks.is_empty() {
+            return Err(PromptError::Empty);
+        }
+        let takes = self.shared.profile.prompt;
+        let refused = blocks.iter().find(|block| match block {
+            ContentBlock::Text { .. } | ContentBlock::ResourceLink(_) => false,
+            ContentBlock::Image { .. } => !takes.image,
+            ContentBlock::Audio { .. } => !takes.audio,
+            ContentBlock::Resource(_) => !takes.embedded,
+        });
+        match refused {
+            Some(block) => Err(PromptError::Unsupported { kind: block.kind() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The turn a cancel would reach now: the oldest that has not ended.
+    #[must_use]
+    pub fn cancel_target(&self) -> Option<TurnId> {
+        lock(&self.shared.unfinished).front().cloned()
+    }
+
+    /// Cancels a turn, running or waiting, and no other. Nothing happens if it has ended.
+    pub async fn cancel(&self, turn: TurnId) {
+        // A closed session has no turn to cancel.
+        let _ = self.inbox.send(Msg::Cancel(turn)).await;
+    }
+
+    /// Answers a question. The first answer wins; later ones are ignored.
+    pub async fn answer(&self, ask: AskId, decision: Decision) {
+        // A closed session has settled its questions.
+        let _ = self.inbox.send(Msg::Answer(ask, decision)).await;
+    }
+
+    /// Chooses a mode; written and published when this returns.
+    pub async fn set_mode(&self, mode: &str) -> Result<(), SettingError> {
+        if !mode::is_known(mode) {
+            return Err(SettingError::UnknownMode {
+                given: mode.to_owned(),
+                known: join(mode::modes().iter().map(|m| m.id.as_str())),
+            });
+        }
+        let (reply, done) = oneshot::channel();
+        self.request(Msg::SetMode(mode.to_owned(), reply), done)
+            .await
+    }
+
+    /// Sets an option of the agent; written and published when this returns.
+    pub async fn set_option(&self, id: &str, value: &str) -> Result<(), SettingError> {
+        let options = &self.shared.profile.options;
+        let Some(option) = find(options, id) else {
+            return Err(SettingError::UnknownOption {
+                given: id.to_owned(),
+                known: join(options.iter().map(|o| o.id.as_str())),
+            });
+        };
+        if !option.choices.iter().any(|choice| choice.value == value) {
+            return Err(SettingError::UnknownValue {
+                option: id.to_owned(),
+                given: value.to_owned(),
+                known: join(option.choices.iter().map(|c| c.value.as_str())),
+            });
+        }
+        let (reply, done) = oneshot::channel();
+        let msg = Msg::SetOption(id.to_owned(), value.to_owned(), reply);
+        self.request(msg, done).await
+    }
+
+    /// Cancels what runs, settles it, and gives the session's lock back.
+    pub(crate) async fn close(&self) {
+        let (reply, done) = oneshot::channel();
+        if self.inbox.send(Msg::Close(reply)).await.is_ok() {
+            // An error means that the task ended on its own, which is as closed.
+            let _ = done.await;
+        }
+    }
+
+    async fn request(&self, msg: Msg, done: oneshot::Receiver<()>) -> Result<(), SettingError> {
+        let sent = self.inbox.send(msg).await;
+        sent.map_err(|_| SettingError::Closed)?;
+        done.await.map_err(|_| SettingError::Closed)
+    }
+}
+
+fn find<'a>(options: &'a [ConfigOption], id: &str) -> Option<&'a ConfigOption> {
+    options.iter().find(|option| option.id == id)
+}
+
+fn join<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.collect::<Vec<_>>().join(", ")
+}

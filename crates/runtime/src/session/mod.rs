@@ -1,0 +1,13 @@
+//! One session: the handles others hold, and the task that owns it.
+
+mod handle;
+mod running;
+mod settle;
+mod stamp;
+mod task;
+
+pub use handle::{Controller, Observer};
+
+pub(crate) use handle::{Msg, Shared};
+pub(crate) use settle::recovery_events;
+pub(crate) use task::SessionTask;

@@ -1,0 +1,395 @@
+//! The task that owns a session: the only writer of its journal, and the only one that publishes.
+//!
+//! Append, then publish: nobody hears of an event that is not written. When the journal cannot be
+//! written the session ends; what was published is safe, and opening it again recovers the rest.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use harn_journal::{JournalError, Log};
+use harn_model::{
+    AgentEvent, AskId, Decision, Envelope, PermissionResolved, Seq, StopReason, TurnEnded, TurnId,
+    TurnOutcome, TurnStarted,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    Msg, Shared,
+    handle::{QueuedPrompt, lock},
+    running::{PendingAsk, RunningTurn, TurnWake},
+    settle::{Leftover, settle, title},
+    stamp::Stamper,
+};
+use crate::{SessionEnd, turn::TurnItem};
+
+pub(crate) struct SessionTask {
+    shared: Arc<Shared>,
+    log: Box<dyn Log>,
+    inbox: mpsc::Receiver<Msg>,
+    waiting: VecDeque<QueuedPrompt>,
+    turn: Option<RunningTurn>,
+    last: Seq,
+    stamper: Stamper,
+    /// Reused between batches.
+    items: Vec<TurnItem>,
+}
+
+/// Whether the task goes on.
+enum Next {
+    Continue,
+    Close(oneshot::Sender<()>),
+}
+
+impl SessionTask {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        log: Box<dyn Log>,
+        inbox: mpsc::Receiver<Msg>,
+        last: Seq,
+    ) -> Self {
+        Self {
+            shared,
+            log,
+            inbox,
+            waiting: VecDeque::new(),
+            turn: None,
+            last,
+            stamper: Stamper::default(),
+            items: Vec::new(),
+        }
+    }
+
+    /// Serves the session until it is closed, dropped by everyone, or its journal fails. `forget` is
+    /// called once the journal is free to be opened again.
+    pub(crate) async fn run(mut self, forget: impl FnOnce()) {
+        let (end, closed) = match self.serve().await {
+            Ok(closed) => (SessionEnd::Closed, closed),
+            Err(error) => {
+                tracing::error!(session = %self.shared.meta.thread_id, %error, "the journal failed");
+                (SessionEnd::Failed(error.to_string().into()), None)
+            }
+        };
+        if let Some(turn) = &self.turn {
+            turn.abandon();
+        }
+        let shared = self.shared.clone();
+        drop(self);
+        forget();
+        shared.feed.end(end);
+        if let Some(closed) = closed {
+            // Nobody may be waiting for the close any more.
+            let _ = closed.send(());
+        }
+    }
+
+    async fn serve(&mut self) -> Result<Option<oneshot::Sender<()>>, JournalError> {
+        loop {
+            let next = if let Some(turn) = &mut self.turn {
+                tokio::select! {
+                    biased;
+                    msg = self.inbox.recv() => self.handle(msg).await?,
+                    wake = turn.wake(&mut self.items) => self.advance(wake).await?,
+                }
+            } else if let Some(prompt) = self.waiting.pop_front() {
+                self.start(prompt).await?;
+                Next::Continue
+            } else {
+                self.shared.feed.rest();
+                let msg = self.inbox.recv().await;
+                self.handle(msg).await?
+            };
+            if let Next::Close(reply) = next {
+                return Ok(Some(reply));
+            }
+        }
+    }
+
+    async fn handle(&mut self, msg: Option<Msg>) -> Result<Next, JournalError> {
+        match msg {
+            Some(Msg::Prompt(prompt)) => self.waiting.push_back(prompt),
+            Some(Msg::Cancel(turn)) => self.cancel(&turn)?,
+            Some(Msg::Answer(ask, decision)) => self.answer(&ask, decision).await?,
+            Some(Msg::SetMode(mode_id, reply)) => {
+                self.write(vec![AgentEvent::ModeChanged { mode_id }])?;
+                // The caller may have gone; the change stands.
+                let _ = reply.send(());
+            }
+            Some(Msg::SetOption(config_id, value, reply)) => {
+                self.write(vec![AgentEvent::ConfigChanged { config_id, value }])?;
+                // The caller may have gone; the change stands.
+                let _ = reply.send(());
+            }
+            Some(Msg::Close(reply)) => {
+                self.wind_up().await?;
+                return Ok(Next::Close(reply));
+            }
+            // Every handle is gone.
+            None => {
+                self.wind_up().await?;
+                return Ok(Next::Close(oneshot::channel().0));
+            }
+        }
+        Ok(Next::Continue)
+    }
+
+    async fn start(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
+        let started = AgentEvent::TurnStarted(Box::new(TurnStarted {
+            message_id: prompt.message.clone(),
+            prompt: prompt.blocks.to_vec(),
+        }));
+        self.write_in(Some(&prompt.turn), vec![started])?;
+        if prompt.cancelled {
+            let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
+            return self
+                .end_turn(&prompt.turn.clone(), Vec::new(), cancelled)
+                .await;
+        }
+        self.turn = Some(RunningTurn::start(&self.shared, prompt));
+        Ok(())
+    }
+
+    async fn advance(&mut self, wake: TurnWake) -> Result<Next, JournalError> {
+        match wake {
+            TurnWake::Items => self.take_items()?,
+            TurnWake::Returned(result) => {
+                let outcome = self.turn.as_ref().map(|turn| turn.outcome(result));
+                self.finish(outcome).await?;
+            }
+            TurnWake::Overdue => {
+                tracing::warn!(
+                    session = %self.shared.meta.thread_id,
+                    "the agent did not stop in time; the turn is settled without it"
+                );
+                self.finish(None).await?;
+            }
+        }
+        Ok(Next::Continue)
+    }
+
+    /// Writes what the agent handed over, in one batch as far as its order allows.
+    fn take_items(&mut self) -> Result<(), JournalError> {
+        let mut items = std::mem::take(&mut self.items);
+        let mut events = Vec::with_capacity(items.len());
+        let mut flushes = Vec::new();
+        for item in items.drain(..) {
+            match item {
+                TurnItem::Event(event) => events.push(event),
+                TurnItem::Flush(reply) => flushes.push(reply),
+                TurnItem::Ask(ask, reply) => {
+                    events.push(AgentEvent::PermissionAsked(ask.clone()));
+                    match &mut self.turn {
+                        Some(turn) if !turn.is_cancelled() => {
+                            turn.asks
+                                .insert(ask.ask_id.clone(), PendingAsk { ask, reply });
+                        }
+                        _ => events.push(resolved(ask.ask_id, Decision::Cancelled)),
+                    }
+                }
+            }
+        }
+        self.items = items;
+        self.write(events)?;
+        for reply in flushes {
+            // The agent may have stopped waiting.
+            let _ = reply.send(());
+        }
+        Ok(())
+    }
+
+    fn cancel(&mut self, id: &TurnId) -> Result<(), JournalError> {
+        if let Some(turn) = &mut self.turn
+            && turn.id == *id
+        {
+            turn.cancel(self.shared.config.cancel_deadline);
+            let asks: Vec<_> = turn.asks.drain().collect();
+            let events = asks
+                .iter()
+                .map(|(id, _)| resolved(id.clone(), Decision::Cancelled));
+            let events = events.collect();
+            self.write(events)?;
+            for (_, pending) in asks {
+                // The agent may have stopped waiting.
+                let _ = pending.reply.send(Decision::Cancelled);
+            }
+        } else if let Some(prompt) = self.waiting.iter_mut().find(|prompt| prompt.turn == *id) {
+            prompt.cancelled = true;
+        }
+        Ok(())
+    }
+
+    /// The first answer to an open ask wins. An option that was not offered, or that does not mean what
+    /// the decision says, is no grant.
+    async fn answer(&mut self, id: &AskId, decision: Decision) -> Result<(), JournalError> {
+        let Some(turn) = &mut self.turn else {
+            return Ok(());
+        };
+        let Some(pending) = turn.asks.remove(id) else {
+            return Ok(());
+        };
+        let decision = check(&pending, decision);
+        self.write(vec![resolved(id.clone(), decision.clone())])?;
+        self.sync().await;
+        // The agent may have stopped waiting.
+        let _ = pending.reply.send(decision);
+        Ok(())
+    }
+
+    /// Ends the running turn. Without an outcome the agent is given up.
+    async fn finish(&mut self, outcome: Option<TurnOutcome>) -> Result<(), JournalError> {
+        let Some(turn) = self.turn.take() else {
+            return Ok(());
+        };
+        turn.pipe.close();
+        turn.abandon();
+        let cancelled = turn.is_cancelled();
+        let outcome = outcome.unwrap_or(TurnOutcome::stopped(StopReason::Cancelled));
+        let (id, prompt, pipe) = (turn.id.clone(), turn.prompt.clone(), turn.pipe.clone());
+        // What it handed over before it stopped still counts.
+        self.turn = Some(turn);
+        let mut items = std::mem::take(&mut self.items);
+        items.clear();
+        self.items = items;
+        if pipe.try_take(&mut self.items) {
+            self.take_items()?;
+        }
+        self.turn = None;
+        let how = if cancelled {
+            Leftover::Cancelled
+        } else {
+            Leftover::Abandoned
+        };
+        let (mut closing, untitled) = {
+            let view = self.shared.view();
+            let open = view.open_turn.as_ref();
+            let closing = open.map_or_else(Vec::new, |turn| settle(turn, how));
+            (closing, view.title.is_none())
+        };
+        if untitled {
+            closing.extend(title(&prompt));
+        }
+        self.end_turn(&id, closing, outcome).await
+    }
+
+    /// Writes the last events of a turn, makes them durable, and only then lets anyone hear of the end.
+    async fn end_turn(
+        &mut self,
+        id: &TurnId,
+        mut closing: Vec<AgentEvent>,
+        outcome: TurnOutcome,
+    ) -> Result<(), JournalError> {
+        let retitled = closing.iter().find_map(|event| match event {
+            AgentEvent::SessionInfo(info) => info.title.clone(),
+            _ => None,
+        });
+        closing.push(AgentEvent::TurnEnded(Box::new(TurnEnded { outcome })));
+        let batch = self.append(Some(id), closing)?;
+        if let Some(title) = retitled {
+            self.log.set_title(&title)?;
+        }
+        self.sync().await;
+        lock(&self.shared.unfinished).retain(|turn| turn != id);
+        self.shared.feed.publish(batch);
+        Ok(())
+    }
+
+    /// Cancels everything and waits, within the deadline, for the running turn to stop.
+    async fn wind_up(&mut self) -> Result<(), JournalError> {
+        if let Some(id) = self.turn.as_ref().map(|turn| turn.id.clone()) {
+            self.cancel(&id)?;
+        }
+        while let Some(turn) = &mut self.turn {
+            let patience = tokio::time::sleep(CLOSE_PATIENCE);
+            tokio::select! {
+                wake = turn.wake(&mut self.items) => { self.advance(wake).await?; }
+                () = patience => self.finish(None).await?,
+            }
+        }
+        for prompt in &mut self.waiting {
+            prompt.cancelled = true;
+        }
+        while let Some(prompt) = self.waiting.pop_front() {
+            self.start(prompt).await?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, events: Vec<AgentEvent>) -> Result<(), JournalError> {
+        let turn = self.turn.as_ref().map(|turn| turn.id.clone());
+        self.write_in(turn.as_ref(), events)
+    }
+
+    fn write_in(
+        &mut self,
+        turn: Option<&TurnId>,
+        events: Vec<AgentEvent>,
+    ) -> Result<(), JournalError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let batch = self.append(turn, events)?;
+        self.shared.feed.publish(batch);
+        Ok(())
+    }
+
+    /// Stamps, folds and appends; publishing is the caller's next step.
+    fn append(
+        &mut self,
+        turn: Option<&TurnId>,
+        events: Vec<AgentEvent>,
+    ) -> Result<Vec<Envelope>, JournalError> {
+        let at = self.shared.config.clock.now();
+        let ids = &*self.shared.config.ids;
+        let mut view = self.shared.view();
+        let mut batch = Vec::with_capacity(events.len());
+        for mut event in events {
+            self.stamper.stamp(&mut event, &view, at, ids);
+            self.last = self.last.next();
+            let envelope = Envelope {
+                seq: self.last,
+                at,
+                turn: turn.cloned(),
+                event,
+            };
+            view.apply(&envelope);
+            batch.push(envelope);
+        }
+        drop(view);
+        self.log.append(&batch)?;
+        Ok(batch)
+    }
+
+    /// Makes what is written survive a power loss. A failure is logged: the data is in the system's
+    /// hands, and a disk that cannot sync will refuse the next write.
+    async fn sync(&mut self) {
+        let synced = tokio::task::spawn_blocking(self.log.syncer()).await;
+        if let Ok(Err(error)) = synced {
+            tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not sync the journal");
+        }
+    }
+}
+
+/// How long a closing session waits for an agent that was told to stop.
+const CLOSE_PATIENCE: Duration = Duration::from_millis(500);
+
+fn resolved(ask_id: AskId, decision: Decision) -> AgentEvent {
+    AgentEvent::PermissionResolved(Box::new(PermissionResolved { ask_id, decision }))
+}
+
+fn check(pending: &PendingAsk, decision: Decision) -> Decision {
+    let chosen = match &decision {
+        Decision::Allowed { option_id } => option_id,
+        Decision::Rejected { .. } | Decision::Cancelled | Decision::Unavailable { .. } => {
+            return decision;
+        }
+    };
+    let offered = pending.ask.options.iter().find(|o| o.option_id == *chosen);
+    match offered {
+        Some(option) if option.kind.allows() => decision,
+        Some(option) => Decision::Rejected {
+            option_id: Some(option.option_id.clone()),
+            reason: None,
+        },
+        None => Decision::Unavailable {
+            reason: "the answer named an option that was not offered".to_owned(),
+        },
+    }
+}

@@ -1,0 +1,165 @@
+//! `TurnContext`: everything an agent may do during a turn.
+
+use std::{path::Path, sync::Arc};
+
+use harn_model::{
+    AgentEvent, ContentBlock, Decision, PermissionAsked, Plan, PlanEntry, Seam, SessionId, TurnId,
+    plain_text,
+};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::{Pipe, ToolBuilder, TurnItem};
+use crate::{AgentError, Host, IdKind, Ids, Observer};
+
+/// A turn, as its agent sees it. Cheap to clone; clones may be used from several tasks, and what each
+/// emits keeps its order.
+#[derive(Clone)]
+pub struct TurnContext {
+    parts: Arc<TurnParts>,
+}
+
+/// What a context is made of.
+pub(crate) struct TurnParts {
+    pub(crate) session: SessionId,
+    pub(crate) turn: TurnId,
+    pub(crate) prompt: Arc<[ContentBlock]>,
+    pub(crate) cwd: Arc<Path>,
+    pub(crate) host: Host,
+    pub(crate) observer: Observer,
+    pub(crate) pipe: Arc<Pipe>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) ids: Arc<dyn Ids>,
+}
+
+/// Something delivered to the agent at a seam.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Steering {
+    /// The user said something more.
+    Message(Vec<ContentBlock>),
+}
+
+impl TurnContext {
+    pub(crate) fn new(parts: TurnParts) -> Self {
+        Self {
+            parts: Arc::new(parts),
+        }
+    }
+
+    /// The prompt.
+    #[must_use]
+    pub fn prompt(&self) -> &[ContentBlock] {
+        &self.parts.prompt
+    }
+
+    /// The prompt as text.
+    #[must_use]
+    pub fn prompt_text(&self) -> String {
+        plain_text(&self.parts.prompt)
+    }
+
+    /// The session this turn belongs to.
+    #[must_use]
+    pub fn session_id(&self) -> &SessionId {
+        &self.parts.session
+    }
+
+    /// This turn.
+    #[must_use]
+    pub fn turn_id(&self) -> &TurnId {
+        &self.parts.turn
+    }
+
+    /// The session's working directory.
+    #[must_use]
+    pub fn cwd(&self) -> &Path {
+        &self.parts.cwd
+    }
+
+    /// Files, commands and tools.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        &self.parts.host
+    }
+
+    /// The session's mode.
+    #[must_use]
+    pub fn mode(&self) -> String {
+        self.parts.observer.mode()
+    }
+
+    /// The value of one of the agent's own options.
+    #[must_use]
+    pub fn option(&self, id: &str) -> Option<String> {
+        self.parts.observer.option(id)
+    }
+
+    /// Whether the turn was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.parts.cancel.is_cancelled()
+    }
+
+    /// Resolves when the turn is cancelled.
+    pub async fn cancelled(&self) {
+        self.parts.cancel.cancelled().await;
+    }
+
+    /// Reports an event. It is in the journal before anyone sees it; this waits only while the
+    /// session's task is behind.
+    pub async fn emit(&self, event: AgentEvent) -> Result<(), AgentError> {
+        self.parts.pipe.push(TurnItem::Event(event)).await
+    }
+
+    /// Says something to the user.
+    pub async fn say(&self, text: impl Into<String>) -> Result<(), AgentError> {
+        self.emit(AgentEvent::message(text)).await
+    }
+
+    /// Thinks aloud.
+    pub async fn think(&self, text: impl Into<String>) -> Result<(), AgentError> {
+        self.emit(AgentEvent::thought(text)).await
+    }
+
+    /// Shows a plan, replacing the one before it.
+    pub async fn plan(&self, entries: Vec<PlanEntry>) -> Result<(), AgentError> {
+        let plan = Plan::Entries(entries);
+        self.emit(AgentEvent::Plan { plan }).await
+    }
+
+    /// Begins to describe a tool call.
+    #[must_use]
+    pub fn tool(&self, name: impl Into<String>) -> ToolBuilder {
+        ToolBuilder::new(self.clone(), name.into())
+    }
+
+    /// A safe place to stop and look: returns what was delivered since the last one, and fails if the
+    /// turn was cancelled. Everything emitted before is written when this returns.
+    pub async fn seam(&self, _seam: Seam) -> Result<Vec<Steering>, AgentError> {
+        self.flush().await?;
+        if self.is_cancelled() {
+            return Err(AgentError::Cancelled);
+        }
+        Ok(Vec::new())
+    }
+
+    /// Puts a question to whoever controls the session and waits for the decision.
+    pub async fn ask(&self, ask: PermissionAsked) -> Result<Decision, AgentError> {
+        let (reply, decision) = oneshot::channel();
+        let item = TurnItem::Ask(Box::new(ask), reply);
+        self.parts.pipe.push(item).await?;
+        // A dropped reply means that the turn was settled without us.
+        decision.await.map_err(|_| AgentError::Cancelled)
+    }
+
+    /// Waits until everything emitted so far is written.
+    pub async fn flush(&self) -> Result<(), AgentError> {
+        let (reply, written) = oneshot::channel();
+        self.parts.pipe.push(TurnItem::Flush(reply)).await?;
+        written.await.map_err(|_| AgentError::Cancelled)
+    }
+
+    pub(super) fn mint(&self, kind: IdKind) -> String {
+        self.parts.ids.mint(kind)
+    }
+}

@@ -1,0 +1,107 @@
+//! The ordered, bounded way from an agent to its session's task.
+//!
+//! A plain vector under a short lock, taken whole by the session's task: an event costs no allocation
+//! and no wake-up of its own, and the bound counts bytes as well as events.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use harn_model::{AgentEvent, Decision, PermissionAsked};
+use tokio::sync::{Notify, oneshot};
+
+use crate::AgentError;
+
+/// What an agent hands over, in order.
+pub(crate) enum TurnItem {
+    /// Something happened.
+    Event(AgentEvent),
+    /// Somebody has to decide.
+    Ask(Box<PermissionAsked>, oneshot::Sender<Decision>),
+    /// Answered when everything before it is written.
+    Flush(oneshot::Sender<()>),
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Pipe {
+    state: Mutex<PipeState>,
+    /// There is something to take.
+    filled: Notify,
+    /// There is room again, or the pipe is closed.
+    drained: Notify,
+}
+
+#[derive(Default)]
+struct PipeState {
+    items: Vec<TurnItem>,
+    bytes: usize,
+    closed: bool,
+}
+
+const MAX_BYTES: usize = 256 * 1024;
+const MAX_ITEMS: usize = 1024;
+
+impl Pipe {
+    /// Hands an item over, waiting while the pipe is full. Fails once the turn is over.
+    pub(crate) async fn push(&self, item: TurnItem) -> Result<(), AgentError> {
+        let weight = match &item {
+            TurnItem::Event(event) => event.weight(),
+            TurnItem::Ask(..) | TurnItem::Flush(_) => 0,
+        };
+        loop {
+            // Registered before the look, so that a drain in between is not missed.
+            let drained = self.drained.notified();
+            {
+                let mut state = self.lock();
+                if state.closed {
+                    return Err(AgentError::Cancelled);
+                }
+                if state.items.is_empty()
+                    || (state.bytes + weight <= MAX_BYTES && state.items.len() < MAX_ITEMS)
+                {
+                    let first = state.items.is_empty();
+                    state.bytes += weight;
+                    state.items.push(item);
+                    drop(state);
+                    if first {
+                        self.filled.notify_one();
+                    }
+                    return Ok(());
+                }
+            }
+            drained.await;
+        }
+    }
+
+    /// Waits for items and takes them all into `into`, which must be empty. Cancel safe.
+    pub(crate) async fn take(&self, into: &mut Vec<TurnItem>) {
+        loop {
+            if self.try_take(into) {
+                return;
+            }
+            self.filled.notified().await;
+        }
+    }
+
+    /// Takes what is there; false when there is nothing.
+    pub(crate) fn try_take(&self, into: &mut Vec<TurnItem>) -> bool {
+        let mut state = self.lock();
+        if state.items.is_empty() {
+            return false;
+        }
+        std::mem::swap(&mut state.items, into);
+        state.bytes = 0;
+        drop(state);
+        self.drained.notify_waiters();
+        true
+    }
+
+    /// Refuses everything from now on; what is in the pipe can still be taken.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.drained.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PipeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
