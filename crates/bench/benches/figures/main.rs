@@ -1,0 +1,74 @@
+//! `cargo bench -p harn-bench`: measures what we promise, each figure with its floor or peer in the same run.
+//!
+//! A missed bar is said plainly and fails the run only with `HARN_BENCH_STRICT=1`, because machines are
+//! noisy. `-- --quick` takes fewer rounds; `HARN_SERVE_BIN` names another binary to measure.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a benchmark reads the real clock and its own settings"
+)]
+#![allow(clippy::print_stdout, reason = "a benchmark's answer is its output")]
+
+mod ending;
+mod flood;
+mod lines;
+mod machine;
+mod program;
+mod sessions;
+mod setup;
+mod stalled;
+mod start;
+mod table;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use setup::Setup;
+use table::Table;
+
+type Measure = fn(&Setup, &mut Table) -> Result<()>;
+
+const MEASURES: [(&str, Measure); 5] = [
+    ("start", start::measure),
+    ("throughput", flood::measure),
+    ("a client that does not read", stalled::measure),
+    ("sessions", sessions::measure),
+    ("ending", ending::measure),
+];
+
+fn main() -> Result<ExitCode> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    if !has("--bench") {
+        // `cargo test --all-targets` runs benches too, in a profile that measures nothing.
+        println!("nothing to do: run `cargo bench -p harn-bench`");
+        return Ok(ExitCode::SUCCESS);
+    }
+
+    let setup = Setup::new(has("--quick"))?;
+    println!("{}\n", machine::describe());
+    let mut table = Table::begin();
+    for (name, measure) in MEASURES {
+        if let Err(error) = measure(&setup, &mut table) {
+            table.failed(name, &error);
+        }
+    }
+
+    let missed = table.missed();
+    match missed {
+        0 => println!("\nevery bar is met"),
+        _ => println!("\nMISSED: {missed}"),
+    }
+    let strict = std::env::var_os("HARN_BENCH_STRICT").is_some_and(|value| value == "1");
+    Ok(if strict && missed > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// The middle one; not a number when there is none.
+fn median(numbers: &[f64]) -> f64 {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
+}

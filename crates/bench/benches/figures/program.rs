@@ -1,0 +1,209 @@
+//! A program under measurement and its running process, spoken to as a client on a pipe does.
+//!
+//! Whatever happens, the process is gone when its [`Running`] is.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use agent_client_protocol::{
+    schema::ProtocolVersion,
+    v1::schema::{
+        ContentBlock, InitializeRequest, NewSessionRequest, NewSessionResponse, PromptRequest,
+        SessionId, TextContent,
+    },
+};
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+use crate::{
+    lines::{Drained, Lines},
+    machine::Memory,
+};
+
+/// No single process is given longer than this; one that hangs fails its own figure only.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What can be started.
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) args: Vec<OsString>,
+    /// Where its stderr goes, for whoever asks why a figure failed.
+    pub(crate) log: PathBuf,
+}
+
+impl Program {
+    pub(crate) fn new(path: impl Into<PathBuf>, log_dir: &Path) -> Self {
+        let path = path.into();
+        let name = path.file_name().unwrap_or_default().to_owned();
+        Self {
+            log: log_dir.join(name).with_extension("stderr"),
+            args: Vec::new(),
+            path,
+        }
+    }
+
+    pub(crate) fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    pub(crate) fn start(&self) -> Result<Running> {
+        let stderr = File::options().create(true).append(true).open(&self.log)?;
+        let begun = Instant::now();
+        let mut child = Command::new(&self.path)
+            .args(&self.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .with_context(|| format!("starting {}", self.path.display()))?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().context("stdout is a pipe")?;
+        Ok(Running {
+            begun,
+            pid: child.id(),
+            child: Arc::new(Mutex::new(child)),
+            stdin,
+            lines: Lines::new(stdout),
+            next_id: 0,
+            guard: None,
+        })
+    }
+}
+
+/// A running agent.
+pub(crate) struct Running {
+    /// Just before it was started.
+    pub(crate) begun: Instant,
+    pub(crate) pid: u32,
+    pub(crate) lines: Lines<ChildStdout>,
+    child: Arc<Mutex<Child>>,
+    stdin: Option<ChildStdin>,
+    next_id: u64,
+    /// Dropping it calls off the thread that ends a process which hangs.
+    guard: Option<mpsc::SyncSender<()>>,
+}
+
+#[derive(Serialize)]
+struct Request<P> {
+    jsonrpc: &'static str,
+    id: u64,
+    method: &'static str,
+    params: P,
+}
+
+impl Running {
+    /// Sends a request and returns its id.
+    pub(crate) fn send(&mut self, method: &'static str, params: impl Serialize) -> Result<u64> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let mut line = serde_json::to_vec(&Request {
+            jsonrpc: "2.0",
+            id,
+            method,
+            params,
+        })?;
+        line.push(b'\n');
+        self.write(&line)?;
+        Ok(id)
+    }
+
+    /// Writes raw bytes.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let stdin = self.stdin.as_mut().context("stdin is closed")?;
+        stdin.write_all(bytes).context("writing to the agent")?;
+        // After the write, so that no thread is started inside the time of the first answer.
+        if self.guard.is_none() {
+            self.guard = Some(self.watch());
+        }
+        Ok(())
+    }
+
+    /// Sends `initialize` and waits for its answer.
+    pub(crate) fn initialize(&mut self) -> Result<Drained> {
+        let id = self.send("initialize", InitializeRequest::new(ProtocolVersion::V1))?;
+        self.answer(id)
+    }
+
+    /// Opens a session in `cwd`.
+    pub(crate) fn new_session(&mut self, cwd: &Path) -> Result<SessionId> {
+        let id = self.send("session/new", NewSessionRequest::new(cwd))?;
+        let answer = self.answer(id)?;
+        let response: NewSessionResponse = serde_json::from_str(answer.result.get())?;
+        Ok(response.session_id)
+    }
+
+    /// Initialized, with one session.
+    pub(crate) fn ready(program: &Program, cwd: &Path) -> Result<(Self, SessionId)> {
+        let mut agent = program.start()?;
+        agent.initialize()?;
+        let session = agent.new_session(cwd)?;
+        Ok((agent, session))
+    }
+
+    /// Sends a prompt and returns its id.
+    pub(crate) fn prompt(&mut self, session: &SessionId, text: &str) -> Result<u64> {
+        let text = ContentBlock::Text(TextContent::new(text));
+        self.send(
+            "session/prompt",
+            PromptRequest::new(session.clone(), vec![text]),
+        )
+    }
+
+    /// Reads up to the answer, counting what comes before it.
+    pub(crate) fn answer(&mut self, id: u64) -> Result<Drained> {
+        self.lines.until_answer(id, |_| Ok(()))
+    }
+
+    pub(crate) fn memory(&self) -> Result<Memory> {
+        Memory::of(self.pid)
+    }
+
+    /// Closes stdin and waits: how long it took to end.
+    pub(crate) fn end(mut self) -> Result<(Duration, ExitStatus)> {
+        let closed = Instant::now();
+        self.stdin = None;
+        loop {
+            if let Some(status) = self.child().try_wait()? {
+                return Ok((closed.elapsed(), status));
+            }
+            if closed.elapsed() > Duration::from_secs(20) {
+                bail!("still running 20 s after the end of its input");
+            }
+            thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watch(&self) -> mpsc::SyncSender<()> {
+        let (guard, called_off) = mpsc::sync_channel::<()>(0);
+        let child = Arc::clone(&self.child);
+        thread::spawn(move || {
+            if called_off.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                // A process that is already gone is what we want.
+                let _ = child.lock().unwrap_or_else(PoisonError::into_inner).kill();
+            }
+        });
+        guard
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut child = self.child();
+        // Both fail only when the process is already gone and reaped.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}

@@ -1,0 +1,161 @@
+//! What every measurement needs: the programs, a folder of its own, and the scenario our agent plays.
+
+use std::{
+    fmt::Write as _,
+    fs, iter,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+use harn_bench::FORTY;
+use serde::Deserialize;
+use tempfile::TempDir;
+
+use crate::program::Program;
+
+/// Texts of a numbered flood repeat after this many, which is how a scenario without a counter can show
+/// that nothing was lost or swapped.
+pub(crate) const CYCLE: u64 = 1000;
+
+/// The programs and the sizes of a run.
+pub(crate) struct Setup {
+    /// Starts to time, for each program.
+    pub(crate) starts: usize,
+    /// Floods to time, for each program.
+    pub(crate) floods: usize,
+    /// Updates of a flood.
+    pub(crate) updates: u64,
+    /// Updates for a client that does not read.
+    pub(crate) unread: u64,
+    /// Sessions in one process.
+    pub(crate) sessions: u32,
+    harn_serve: PathBuf,
+    dir: TempDir,
+}
+
+/// Our agent with a state directory of its own, which goes when this does.
+pub(crate) struct Ours {
+    pub(crate) program: Program,
+    pub(crate) state: TempDir,
+}
+
+impl Setup {
+    pub(crate) fn new(quick: bool) -> Result<Self> {
+        let setup = Self {
+            starts: if quick { 15 } else { 60 },
+            floods: if quick { 3 } else { 7 },
+            updates: 100_000,
+            unread: if quick { 100_000 } else { 1_000_000 },
+            sessions: if quick { 1_000 } else { 10_000 },
+            harn_serve: match std::env::var_os("HARN_SERVE_BIN") {
+                Some(path) => PathBuf::from(path),
+                None => build_harn_serve()?,
+            },
+            dir: TempDir::with_prefix("harn-bench-")?,
+        };
+        fs::write(setup.scenario(), setup.write_scenario())?;
+        fs::create_dir(setup.cwd())?;
+        Ok(setup)
+    }
+
+    /// The folder sessions are opened in.
+    pub(crate) fn cwd(&self) -> PathBuf {
+        self.dir.path().join("cwd")
+    }
+
+    /// Where the stderr of every program is kept during the run.
+    pub(crate) fn logs(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn floor_initialize(&self) -> Program {
+        Program::new(env!("CARGO_BIN_EXE_floor-initialize"), self.logs())
+    }
+
+    pub(crate) fn floor_serialise(&self) -> Program {
+        Program::new(env!("CARGO_BIN_EXE_floor-serialise"), self.logs())
+            .arg(self.updates.to_string())
+    }
+
+    pub(crate) fn sdk_agent(&self) -> Program {
+        Program::new(env!("CARGO_BIN_EXE_sdk-agent"), self.logs())
+    }
+
+    pub(crate) fn ours(&self) -> Result<Ours> {
+        let state = TempDir::with_prefix_in("state-", self.dir.path())?;
+        let engine = format!("script:{}", self.scenario().display());
+        let program = Program::new(&self.harn_serve, self.logs())
+            .arg("acp")
+            .arg("--engine")
+            .arg(engine)
+            .arg("--state-dir")
+            .arg(state.path());
+        Ok(Ours { program, state })
+    }
+
+    fn scenario(&self) -> PathBuf {
+        self.dir.path().join("flood.yaml")
+    }
+
+    fn write_scenario(&self) -> String {
+        let mut text = String::from("name: flood\nturns:\n");
+        for count in [self.updates, 4 * self.updates] {
+            text += &turn(&format!("^flood {count}$"), count, iter::once(FORTY.into()));
+        }
+        let numbered = (0..CYCLE).map(numbered);
+        text += &turn("^numbered$", self.unread / CYCLE, numbered);
+        text += "  - steps: [{say: \"here\"}, {stop: end_turn}]\n";
+        text
+    }
+}
+
+/// The text of the update at `place` of a numbered flood, forty characters too.
+pub(crate) fn numbered(place: u64) -> String {
+    format!("{:0>40}", place % CYCLE)
+}
+
+/// A turn that emits each of `texts`, `times` over.
+fn turn(pattern: &str, times: u64, texts: impl Iterator<Item = String>) -> String {
+    let mut text = format!(
+        "  - match: \"{pattern}\"\n    steps:\n      - repeat:\n          times: {times}\n          steps:\n"
+    );
+    for content in texts {
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "            - emit: {{type: agent_message_chunk, content: \"{content}\"}}"
+        );
+    }
+    text + "      - stop: end_turn\n"
+}
+
+#[derive(Deserialize)]
+struct Artifact {
+    target: Target,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+/// Builds the binary people install and asks cargo where it put it.
+fn build_harn_serve() -> Result<PathBuf> {
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--package", "harn-serve"])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stderr(Stdio::inherit())
+        .output()
+        .context("running cargo")?;
+    ensure!(built.status.success(), "harn-serve does not build");
+    String::from_utf8(built.stdout)?
+        .lines()
+        // Messages of other kinds have no target.
+        .filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
+        .filter(|artifact| artifact.target.name == "harn-serve")
+        .find_map(|artifact| artifact.executable)
+        .context("cargo built no executable named harn-serve")
+}

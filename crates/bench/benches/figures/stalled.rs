@@ -1,0 +1,154 @@
+//! A client that stops reading: what it costs while the turn goes on, and that it loses nothing.
+
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use agent_client_protocol::v1::schema::SessionId;
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::{
+    machine::Memory,
+    program::Running,
+    setup::{Setup, numbered},
+    table::{Bar, Figure, Table, Unit},
+};
+
+/// How long the turn may take while nobody reads.
+const TURN: Duration = Duration::from_secs(120);
+
+/// The last part of a journal that is searched for the turn's end.
+const TAIL: u64 = 8 * 1024;
+
+#[derive(Deserialize)]
+struct Entry<'a> {
+    #[serde(borrow)]
+    event: Tagged<'a>,
+}
+
+#[derive(Deserialize)]
+struct Tagged<'a> {
+    r#type: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Update<'a> {
+    #[serde(borrow)]
+    params: Params<'a>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    update: Chunk<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chunk<'a> {
+    session_update: &'a str,
+    #[serde(borrow)]
+    content: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Text<'a> {
+    text: &'a str,
+}
+
+pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
+    let sdk = unread_peer(setup)?;
+    let ours = setup.ours()?;
+    let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
+    let idle = settled(&agent)?;
+
+    let begun = Instant::now();
+    let id = agent.prompt(&session, "numbered")?;
+    let turn = wait_for_turn_end(ours.state.path(), &session, begun)?;
+    let grown = agent.memory()?.peak.saturating_sub(idle.resident);
+    table.add(&Figure {
+        name: format!("memory of {} unread updates", setup.unread),
+        unit: Unit::Mebibytes,
+        value: grown as f64,
+        // The peer gets fewer: it keeps every one of them.
+        against: Some(("sdk, 100k", sdk as f64)),
+        bar: Bar::AtMost(16.0 * 1_048_576.0),
+    });
+    table.add(&Figure {
+        name: "the turn ends unread after".to_owned(),
+        unit: Unit::Millis,
+        value: turn.as_secs_f64(),
+        against: None,
+        bar: Bar::AtMost(TURN.as_secs_f64()),
+    });
+
+    let mut in_order = 0;
+    agent.lines.until_answer(id, |line| {
+        let update: Update<'_> = serde_json::from_slice(line).context("an update")?;
+        let chunk = update.params.update;
+        if chunk.session_update == "agent_message_chunk" {
+            let text = chunk.content.context("a chunk without content")?.text;
+            if text != numbered(in_order) {
+                bail!("update {in_order} came as {text}");
+            }
+            in_order += 1;
+        }
+        Ok(())
+    })?;
+    table.add(&Figure {
+        name: "of these in order when it reads again".to_owned(),
+        unit: Unit::Count,
+        value: in_order as f64,
+        against: Some(("sent", setup.unread as f64)),
+        bar: Bar::RatioAtLeast(1.0, None),
+    });
+    Ok(())
+}
+
+fn settled(agent: &Running) -> Result<Memory> {
+    Memory::settled(
+        agent.pid,
+        Duration::from_millis(300),
+        Duration::from_secs(30),
+    )
+}
+
+/// The growth of the SDK agent when a flood is not read.
+fn unread_peer(setup: &Setup) -> Result<u64> {
+    let (mut agent, session) = Running::ready(&setup.sdk_agent(), &setup.cwd())?;
+    let idle = settled(&agent)?;
+    agent.prompt(&session, "flood 100000")?;
+    Ok(settled(&agent)?.peak.saturating_sub(idle.resident))
+}
+
+/// Nobody reads, so the journal is where the turn's end shows.
+fn wait_for_turn_end(state: &Path, session: &SessionId, begun: Instant) -> Result<Duration> {
+    let journal = state.join("threads").join(&*session.0).join("events.jsonl");
+    loop {
+        if turn_ended(&journal)? {
+            return Ok(begun.elapsed());
+        }
+        if begun.elapsed() > TURN {
+            bail!("the turn did not end while nobody read");
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn turn_ended(journal: &Path) -> Result<bool> {
+    let mut file = File::open(journal).with_context(|| format!("opening {}", journal.display()))?;
+    let from = file.metadata()?.len().saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(from))?;
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail)?;
+    Ok(tail
+        .split(|byte| *byte == b'\n')
+        // The first and the last piece may be parts of a line.
+        .filter_map(|line| serde_json::from_slice::<Entry<'_>>(line).ok())
+        .any(|entry| entry.event.r#type == "turn_ended"))
+}

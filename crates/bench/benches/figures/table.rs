@@ -1,0 +1,156 @@
+//! What is printed: one figure a row, with what it is measured against and the bar it has to meet.
+//!
+//! The rows are Markdown, so that a run can be pasted into the documentation as it is.
+#![allow(clippy::print_stdout, reason = "a benchmark's answer is its output")]
+
+use std::fmt;
+
+/// How a number is read. Numbers are kept in seconds, bytes or plain counts.
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    Millis,
+    Micros,
+    PerSecond,
+    Megabytes,
+    Mebibytes,
+    Kibibytes,
+    Bytes,
+    Count,
+}
+
+impl Unit {
+    fn show(self, number: f64) -> String {
+        match self {
+            Self::Millis => format!("{:.2} ms", number * 1e3),
+            Self::Micros => format!("{:.0} µs", number * 1e6),
+            Self::PerSecond => format!("{}/s", grouped(number)),
+            Self::Megabytes => format!("{:.1} MB", number / 1e6),
+            Self::Mebibytes => format!("{:.1} MiB", number / 1_048_576.0),
+            Self::Kibibytes => format!("{:.1} KiB", number / 1024.0),
+            Self::Bytes => format!("{number:.0} B"),
+            Self::Count => grouped(number),
+        }
+    }
+}
+
+/// What a figure must be.
+#[derive(Clone, Copy)]
+pub(crate) enum Bar {
+    /// Told for comparison only.
+    Told,
+    /// The figure itself.
+    AtMost(f64),
+    /// The figure divided by what it is measured against.
+    RatioAtMost(f64),
+    /// The same, and the ratio we would like to see.
+    RatioAtLeast(f64, Option<f64>),
+}
+
+/// One measured figure.
+pub(crate) struct Figure {
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+    pub(crate) value: f64,
+    pub(crate) against: Option<(&'static str, f64)>,
+    pub(crate) bar: Bar,
+}
+
+impl Figure {
+    fn ratio(&self) -> Option<f64> {
+        self.against.map(|(_, other)| self.value / other)
+    }
+
+    /// Whether the bar is met; `None` when there is none. A ratio that is no number meets nothing.
+    fn met(&self) -> Option<bool> {
+        match self.bar {
+            Bar::Told => None,
+            Bar::AtMost(most) => Some(self.value <= most),
+            Bar::RatioAtMost(most) => Some(self.ratio().is_some_and(|ratio| ratio <= most)),
+            Bar::RatioAtLeast(least, _) => Some(self.ratio().is_some_and(|ratio| ratio >= least)),
+        }
+    }
+
+    fn bar(&self) -> String {
+        match self.bar {
+            Bar::Told => "–".to_owned(),
+            Bar::AtMost(most) => format!("≤ {}", self.unit.show(most)),
+            Bar::RatioAtMost(most) => format!("ratio ≤ {most}"),
+            Bar::RatioAtLeast(least, None) => format!("ratio ≥ {least}"),
+            Bar::RatioAtLeast(least, Some(goal)) => format!("ratio ≥ {least}, goal {goal}"),
+        }
+    }
+}
+
+/// Prints rows as they come and remembers whether all bars were met.
+pub(crate) struct Table {
+    missed: usize,
+}
+
+impl Table {
+    pub(crate) fn begin() -> Self {
+        println!(
+            "{}",
+            row("figure", "value", "against", "ratio", "bar", "met")
+        );
+        println!(
+            "| {:-<44} | {:->13} | {:-<24} | {:->6} | {:-<22} | {:-<6} |",
+            "", "", "", "", "", ""
+        );
+        Self { missed: 0 }
+    }
+
+    pub(crate) fn add(&mut self, figure: &Figure) {
+        let met = figure.met();
+        self.missed += usize::from(met == Some(false));
+        let against = figure.against.map_or("–".to_owned(), |(name, other)| {
+            format!("{name} {}", figure.unit.show(other))
+        });
+        let ratio = figure
+            .ratio()
+            .map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
+        let met = match met {
+            None => "–",
+            Some(true) => "ok",
+            Some(false) => "MISSED",
+        };
+        println!(
+            "{}",
+            row(
+                &figure.name,
+                &figure.unit.show(figure.value),
+                &against,
+                &ratio,
+                &figure.bar(),
+                met
+            )
+        );
+    }
+
+    /// A figure that could not be measured is a missed one.
+    pub(crate) fn failed(&mut self, name: &str, error: &impl fmt::Display) {
+        self.missed += 1;
+        println!("{}", row(name, "–", "–", "–", "–", "MISSED"));
+        println!("\n{name} could not be measured: {error:#}\n");
+    }
+
+    pub(crate) fn missed(&self) -> usize {
+        self.missed
+    }
+}
+
+fn row(name: &str, value: &str, against: &str, ratio: &str, bar: &str, met: &str) -> String {
+    format!("| {name:<44} | {value:>13} | {against:<24} | {ratio:>6} | {bar:<22} | {met:<6} |")
+}
+
+/// `1234567` as `1 234 567`.
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}

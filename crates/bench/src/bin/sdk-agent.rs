@@ -1,0 +1,53 @@
+//! The peer: an agent written directly on the SDK, the way its own example is.
+//!
+//! A prompt ending in a number N is answered after N updates; nothing is written to disk.
+
+use agent_client_protocol::v1::schema::{
+    ContentBlock, InitializeRequest, InitializeResponse, NewSessionRequest, NewSessionResponse,
+    PromptRequest, PromptResponse, StopReason,
+};
+use agent_client_protocol::{Agent, Result, Stdio, on_receive_request};
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    Agent
+        .v1()
+        .name("sdk-agent")
+        .on_receive_request(
+            async move |request: InitializeRequest, responder, _connection| {
+                responder.respond(InitializeResponse::new(request.protocol_version))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |_request: NewSessionRequest, responder, _connection| {
+                responder.respond(NewSessionResponse::new(
+                    "0199a0f0-0000-7000-8000-000000000001",
+                ))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: PromptRequest, responder, connection| {
+                for _ in 0..count(&request.prompt) {
+                    connection.send_notification(harn_bench::update(&request.session_id))?;
+                }
+                responder.respond(PromptResponse::new(StopReason::EndTurn))
+            },
+            on_receive_request!(),
+        )
+        .connect_to(Stdio::new())
+        .await
+}
+
+/// The number a prompt ends with, 0 when there is none.
+fn count(prompt: &[ContentBlock]) -> u64 {
+    let Some(ContentBlock::Text(text)) = prompt.last() else {
+        return 0;
+    };
+    text.text
+        .split_whitespace()
+        .next_back()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0)
+}
