@@ -1,0 +1,197 @@
+"""The Python SDK as a client of harn-serve."""
+
+import asyncio
+import contextlib
+import os
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
+from acp.schema import (
+    AllowedOutcome,
+    ClientCapabilities,
+    Implementation,
+    RequestPermissionResponse,
+)
+
+SCENARIO = Path(__file__).resolve().parents[2] / "fixtures" / "scenarios" / "peer.yaml"
+# Only so that a hang fails instead of hanging: nothing here measures time.
+PATIENCE_S = 60
+# The updates that tell the conversation; the others describe the session.
+STORY = {"agent_message_chunk", "agent_thought_chunk", "plan", "tool_call", "tool_call_update"}
+COMPLAINT = re.compile(r"\b(warn|error)\b|panicked", re.IGNORECASE)
+
+
+class Host:
+    """Keeps every update and answers permissions with `choice`."""
+
+    def __init__(self):
+        self.updates = []
+        self.asked = []
+        self.choice = "allow_once"
+        self.working = asyncio.Event()
+
+    async def session_update(self, session_id, update, **_):
+        seen = update.model_dump(mode="json", by_alias=True, exclude_none=True)
+        self.updates.append(seen)
+        if seen["sessionUpdate"] == "agent_message_chunk" and seen["content"]["text"] == "working":
+            self.working.set()
+
+    async def request_permission(self, session_id, tool_call, options, **_):
+        self.asked.append((session_id, tool_call, options))
+        outcome = AllowedOutcome(outcome="selected", option_id=self.choice)
+        return RequestPermissionResponse(outcome=outcome)
+
+    def of(self, kind):
+        return [u for u in self.updates if u["sessionUpdate"] == kind]
+
+    def text(self, kind):
+        return "".join(u["content"]["text"] for u in self.of(kind))
+
+    def story(self):
+        """The conversation: chunks of one message joined, `_meta` left out."""
+        told = []
+        for update in self.updates:
+            kind = update["sessionUpdate"]
+            if kind not in STORY:
+                continue
+            update = {k: v for k, v in update.items() if k != "_meta"}
+            if not kind.endswith("_chunk"):
+                told.append(update)
+                continue
+            key = (kind, update.get("messageId"))
+            if told and (told[-1]["sessionUpdate"], told[-1].get("messageId")) == key:
+                text = told[-1]["content"]["text"] + update["content"]["text"]
+                told[-1]["content"] = {"type": "text", "text": text}
+            else:
+                told.append(update)
+        return told
+
+
+class PythonSdk(unittest.IsolatedAsyncioTestCase):
+    def setUp(self):
+        root = tempfile.TemporaryDirectory(prefix="harn-peer-py-")
+        self.addCleanup(root.cleanup)
+        self.cwd = os.path.realpath(root.name)
+        self.state = os.path.join(self.cwd, "state")
+
+    async def asyncSetUp(self):
+        # unittest runs the loop in debug mode, which warns of slow steps: a loaded machine is no fault.
+        asyncio.get_running_loop().slow_callback_duration = float("inf")
+
+    @contextlib.asynccontextmanager
+    async def agent(self):
+        """A fresh, initialized agent process; on the way out nobody may have complained."""
+        host = Host()
+        command = [os.environ["HARN_SERVE"], "acp", "--engine", f"script:{SCENARIO}"]
+        command += ["--state-dir", self.state, "--profile", "acp"]
+        with tempfile.TemporaryFile("w+") as stderr, self.assertNoLogs(level="WARNING"):
+            async with (
+                asyncio.timeout(PATIENCE_S),
+                spawn_agent_process(
+                    host, *command, transport_kwargs={"stderr": stderr, "shutdown_timeout": PATIENCE_S}
+                ) as (connection, process),
+            ):
+                self.hello = await connection.initialize(
+                    protocol_version=PROTOCOL_VERSION,
+                    client_capabilities=ClientCapabilities(),
+                    client_info=Implementation(name="harn-peer", version="1.0.0"),
+                )
+                yield host, connection
+            stderr.seek(0)
+            self.assertNotRegex(stderr.read(), COMPLAINT)
+            self.assertEqual(process.returncode, 0)
+
+    async def cancelled(self, host, connection, session):
+        slow = asyncio.create_task(connection.prompt(session_id=session, prompt=[text_block("slow")]))
+        await host.working.wait()
+        await connection.cancel(session_id=session)
+        return (await slow).stop_reason
+
+    async def test_initialize(self):
+        async with self.agent():
+            self.assertEqual(self.hello.protocol_version, 1)
+            self.assertEqual(self.hello.agent_info.name, "harn-serve")
+            self.assertTrue(self.hello.agent_capabilities.load_session)
+            self.assertIsNotNone(self.hello.agent_capabilities.session_capabilities.list)
+
+    async def test_a_turn(self):
+        async with self.agent() as (host, connection):
+            session = (await connection.new_session(cwd=self.cwd)).session_id
+            answer = await connection.prompt(session_id=session, prompt=[text_block("hello")])
+            self.assertEqual(answer.stop_reason, "end_turn")
+            self.assertEqual(host.text("agent_thought_chunk"), "Where is it?")
+            self.assertEqual(host.text("agent_message_chunk"), "There are three lines.")
+            plan = [entry["content"] for entry in host.of("plan")[0]["entries"]]
+            self.assertEqual(plan, ["Look at the file", "Answer"])
+            call = host.of("tool_call")[0]
+            self.assertEqual((call["toolCallId"], call["kind"]), ("look-1", "read"))
+            end = host.of("tool_call_update")[-1]
+            self.assertEqual((end["toolCallId"], end["status"]), ("look-1", "completed"))
+
+    async def test_permission(self):
+        cases = [
+            ("allow_once", "It is written.", "completed"),
+            ("reject_once", "Then I leave it.", "failed"),
+        ]
+        for choice, words, status in cases:
+            with self.subTest(choice):
+                async with self.agent() as (host, connection):
+                    host.choice = choice
+                    session = (await connection.new_session(cwd=self.cwd)).session_id
+                    answer = await connection.prompt(session_id=session, prompt=[text_block("perm please")])
+                    self.assertEqual(answer.stop_reason, "end_turn")
+                    [(asked_in, tool_call, options)] = host.asked
+                    self.assertEqual(asked_in, session)
+                    self.assertEqual((tool_call.title, tool_call.kind), ("Write notes.txt", "edit"))
+                    self.assertEqual(
+                        [(o.option_id, o.kind) for o in options],
+                        [("allow_once", "allow_once"), ("reject_once", "reject_once")],
+                    )
+                    self.assertEqual(host.text("agent_message_chunk"), f"May I write a note? {words}")
+                    end = host.of("tool_call_update")[-1]
+                    self.assertEqual((end["toolCallId"], end["status"]), (tool_call.tool_call_id, status))
+
+    async def test_cancel_and_go_on(self):
+        async with self.agent() as (host, connection):
+            session = (await connection.new_session(cwd=self.cwd)).session_id
+            self.assertEqual(await self.cancelled(host, connection, session), "cancelled")
+            answer = await connection.prompt(session_id=session, prompt=[text_block("hello")])
+            self.assertEqual(answer.stop_reason, "end_turn")
+
+    async def test_list(self):
+        async with self.agent() as (host, connection):
+            session = (await connection.new_session(cwd=self.cwd)).session_id
+            await connection.prompt(session_id=session, prompt=[text_block("hello")])
+            found = (await connection.list_sessions(cwd=self.cwd)).sessions
+            self.assertEqual([(s.session_id, s.cwd) for s in found], [(session, self.cwd)])
+            elsewhere = os.path.join(self.cwd, "elsewhere")
+            self.assertEqual((await connection.list_sessions(cwd=elsewhere)).sessions, [])
+
+    async def test_load_in_a_new_process_replays_what_was_seen_live(self):
+        prompts = ["hello", "perm one", "perm two"]
+        async with self.agent() as (live, connection):
+            session = (await connection.new_session(cwd=self.cwd)).session_id
+            for text, live.choice in zip(prompts, ["allow_once", "allow_once", "reject_once"]):
+                await connection.prompt(session_id=session, prompt=[text_block(text)])
+            await self.cancelled(live, connection, session)
+        async with self.agent() as (replayed, connection):
+            await connection.load_session(cwd=self.cwd, session_id=session)
+            self.assertEqual(replayed.story(), live.story())
+            self.assertGreaterEqual(len(live.story()), 12)
+            said = [u["content"]["text"] for u in replayed.of("user_message_chunk")]
+            self.assertEqual(said, [*prompts, "slow"])
+            self.assertEqual(replayed.asked, [], "a settled question is not asked again")
+
+    async def test_activity_that_plain_acp_has_no_word_for(self):
+        async with self.agent() as (host, connection):
+            session = (await connection.new_session(cwd=self.cwd)).session_id
+            answer = await connection.prompt(session_id=session, prompt=[text_block("activity")])
+            self.assertEqual(answer.stop_reason, "end_turn")
+            self.assertIn("All quiet.", host.text("agent_message_chunk"))
+
+
+if __name__ == "__main__":
+    unittest.main()

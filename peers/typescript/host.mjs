@@ -1,0 +1,147 @@
+// A minimal ACP host on the TypeScript SDK: starts the agent, answers permissions, keeps every
+// update, and at the end insists that nobody complained.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { Readable, Writable } from "node:stream";
+import * as acp from "@agentclientprotocol/sdk";
+
+const BINARY = process.env.HARN_SERVE;
+const SCENARIO = fileURLToPath(new URL("../../fixtures/scenarios/peer.yaml", import.meta.url));
+// Only so that a hang fails instead of hanging: nothing here measures time.
+const PATIENCE_MS = 60_000;
+
+// The SDK reports what it could not read through the console and nowhere else.
+const complaints = [];
+for (const level of ["error", "warn"]) {
+  console[level] = (...args) => complaints.push([level, ...args]);
+}
+
+/** Rejects when `promise` takes so long that something must be stuck. */
+export function patiently(what, promise) {
+  const stuck = new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(`gave up waiting for ${what}`)), PATIENCE_MS).unref();
+  });
+  return Promise.race([promise, stuck]);
+}
+
+/** Runs `use(host)` against a fresh agent process, then closes it and checks both error logs. */
+export async function withHost({ state, profile }, use) {
+  assert.ok(BINARY, "HARN_SERVE must name the binary; peers/run sets it");
+  const args = ["acp", "--engine", `script:${SCENARIO}`, "--state-dir", state];
+  if (profile) args.push("--profile", profile);
+  const child = spawn(BINARY, args, { stdio: ["pipe", "pipe", "pipe"] });
+  const exited = once(child, "close");
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
+
+  complaints.length = 0;
+  const host = new Host(child);
+  try {
+    await use(host);
+    child.stdin.end();
+    const [code, signal] = await patiently("the agent to end after EOF", exited);
+    assert.deepEqual({ code, signal }, { code: 0, signal: null }, stderr);
+    assert.doesNotMatch(stderr, /\b(warn|error)\b|panicked/i, "the agent complained on stderr");
+    assert.deepEqual(complaints, [], "the SDK complained");
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+class Host {
+  /** Every `session/update` so far, as the SDK delivered it. */
+  updates = [];
+  /** Every permission request so far. */
+  asked = [];
+  /** The option chosen for the next permission requests. */
+  choice = "allow_once";
+  #waiting = [];
+
+  constructor(child) {
+    const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
+    this.agent = acp
+      .client({ name: "harn-peer" })
+      .onNotification(acp.methods.client.session.update, ({ params }) => {
+        this.updates.push(params.update);
+        this.#waiting = this.#waiting.filter(({ seen, done }) => !(seen(params.update) && (done(), true)));
+      })
+      .onRequest(acp.methods.client.session.requestPermission, ({ params }) => {
+        this.asked.push(params);
+        return { outcome: { outcome: "selected", optionId: this.choice } };
+      })
+      .connect(stream).agent;
+  }
+
+  initialize() {
+    return this.#call(acp.methods.agent.initialize, {
+      protocolVersion: acp.PROTOCOL_VERSION,
+      clientInfo: { name: "harn-peer", version: "1.0.0" },
+      clientCapabilities: {},
+    });
+  }
+
+  async newSession(cwd) {
+    return (await this.#call(acp.methods.agent.session.new, { cwd, mcpServers: [] })).sessionId;
+  }
+
+  prompt(sessionId, text) {
+    return this.#call(acp.methods.agent.session.prompt, { sessionId, prompt: [{ type: "text", text }] });
+  }
+
+  cancel(sessionId) {
+    return this.agent.notify(acp.methods.agent.session.cancel, { sessionId });
+  }
+
+  async list(cwd) {
+    return (await this.#call(acp.methods.agent.session.list, { cwd })).sessions;
+  }
+
+  load(sessionId, cwd) {
+    return this.#call(acp.methods.agent.session.load, { sessionId, cwd, mcpServers: [] });
+  }
+
+  /** Resolves at the first update from now on that `seen` accepts. */
+  next(what, seen) {
+    return patiently(what, new Promise((done) => this.#waiting.push({ seen, done })));
+  }
+
+  async #call(method, params) {
+    const answer = await patiently(`the answer to ${method}`, this.agent.request(method, params));
+    // The SDK runs handlers of updates that came before the answer as microtasks: let them finish.
+    await new Promise(setImmediate);
+    return answer;
+  }
+}
+
+/** What all updates of one kind say, put together. */
+export function textOf(updates, kind) {
+  return updates.filter((u) => u.sessionUpdate === kind).map((u) => u.content.text).join("");
+}
+
+/** The updates that tell the conversation, chunks of one message joined, `_meta` left out. */
+export function story(updates) {
+  const told = [];
+  for (const { _meta, ...update } of updates) {
+    const last = told.at(-1);
+    switch (update.sessionUpdate) {
+      case "agent_message_chunk":
+      case "agent_thought_chunk":
+        if (last?.sessionUpdate === update.sessionUpdate && last.messageId === update.messageId) {
+          last.content.text += update.content.text;
+        } else {
+          told.push(structuredClone(update));
+        }
+        break;
+      case "plan":
+      case "tool_call":
+      case "tool_call_update":
+        told.push(update);
+        break;
+      // Commands, mode, options, title and usage describe the session, not what was said.
+    }
+  }
+  return told;
+}
