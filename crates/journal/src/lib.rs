@@ -4,7 +4,9 @@
 //! knows a wire or an agent.
 
 mod error;
+mod jsonl;
 mod port;
 
 pub use error::JournalError;
+pub use jsonl::{FORMAT_VERSION, JsonlStore};
 pub use port::{Log, LogReader, Opened, ReadCursor, SessionMeta, SessionSummary, Store, Syncer};

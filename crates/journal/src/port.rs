@@ -91,8 +91,11 @@ pub type Syncer = Box<dyn FnOnce() -> io::Result<()> + Send>;
 pub trait LogReader: Send + Sync {
     /// The next events after the cursor, at most about `max_bytes` of them on disk but at least one if
     /// there is one; moves the cursor past them. Only whole, appended batches are visible.
-    fn read(&self, cursor: &mut ReadCursor, max_bytes: usize)
-    -> Result<Vec<Envelope>, JournalError>;
+    fn read(
+        &self,
+        cursor: &mut ReadCursor,
+        max_bytes: usize,
+    ) -> Result<Vec<Envelope>, JournalError>;
 }
 
 /// A place in a log. A reader may remember in `offset` where that place is on disk.

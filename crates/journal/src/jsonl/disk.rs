@@ -1,0 +1,119 @@
+//! The few things we ask of a file system, with what differs between platforms. Knows no format.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use crate::JournalError;
+
+/// Puts the path beside what the disk said.
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
+    move |source| JournalError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// A builder of folders that only their owner can enter.
+pub(super) fn private_folder() -> DirBuilder {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Options that create files only their owner can read.
+pub(super) fn private_file() -> OpenOptions {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Replaces a file as a whole: a reader finds the old content or the new, never a part.
+/// `flush` makes the new content survive a power loss before it takes the old one's place.
+pub(super) fn replace(path: &Path, content: &[u8], flush: bool) -> io::Result<()> {
+    // One writer holds the session's lock, so a fixed name is enough and a leftover is reused.
+    let temporary = path.with_extension("tmp");
+    let mut file = private_file()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&temporary)?;
+    file.write_all(content)?;
+    if flush {
+        file.sync_data()?;
+    }
+    fs::rename(&temporary, path)
+}
+
+/// Makes the names in a folder survive a power loss.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    // Elsewhere a folder cannot be opened as a file, and names need no flush of their own.
+    if cfg!(unix) {
+        File::open(path)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Fills `buf` from `offset` without moving the position appends go to.
+#[cfg(unix)]
+pub(super) fn read_exact_at(
+    file: &File,
+    _path: &Path,
+    buf: &mut [u8],
+    offset: u64,
+) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buf, offset)
+}
+
+/// Fills `buf` from `offset` without moving the position appends go to.
+#[cfg(not(unix))]
+pub(super) fn read_exact_at(
+    _file: &File,
+    path: &Path,
+    buf: &mut [u8],
+    offset: u64,
+) -> io::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    let mut own = File::open(path)?;
+    own.seek(SeekFrom::Start(offset))?;
+    own.read_exact(buf)
+}
+
+/// The bytes of a file from the start to `end`, by positional reads.
+pub(super) struct Span<'a> {
+    file: &'a File,
+    path: &'a Path,
+    offset: u64,
+    end: u64,
+}
+
+impl<'a> Span<'a> {
+    pub(super) fn new(file: &'a File, path: &'a Path, end: u64) -> Self {
+        Self {
+            file,
+            path,
+            offset: 0,
+            end,
+        }
+    }
+}
+
+impl Read for Span<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = clamp(self.end - self.offset, buf.len());
+        read_exact_at(self.file, self.path, &mut buf[..n], self.offset)?;
+        self.offset += n as u64;
+        Ok(n)
+    }
+}
+
+/// As much of `available` as fits `room`.
+pub(super) fn clamp(available: u64, room: usize) -> usize {
+    usize::try_from(available).map_or(room, |n| n.min(room))
+}

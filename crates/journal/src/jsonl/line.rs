@@ -1,0 +1,291 @@
+//! One event as one line, and back. Whatever is written here can be read here: what could not be is
+//! refused before it reaches the disk. Knows no file.
+
+use std::io::{self, Write};
+
+use harn_model::{AgentEvent, Envelope, Seq, Timestamp, TurnId};
+use serde::{Deserialize, Serialize};
+use serde_json::{
+    error::Category,
+    ser::{Formatter, Serializer},
+};
+
+/// The format version this crate writes, in every line and in `meta.json`.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The JSON reader gives up one level deeper.
+const MAX_DEPTH: u32 = 127;
+
+/// An [`Envelope`] with its version in front, borrowed so that encoding copies nothing.
+#[derive(Serialize)]
+struct Written<'a> {
+    v: u32,
+    seq: Seq,
+    at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<&'a TurnId>,
+    event: &'a AgentEvent,
+}
+
+/// The same, owned. Its keys are closed: a damaged key must not read as an absent one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Read {
+    v: u32,
+    seq: Seq,
+    at: Timestamp,
+    #[serde(default)]
+    turn: Option<TurnId>,
+    event: AgentEvent,
+}
+
+/// What every version of a line has.
+#[derive(Deserialize)]
+struct Version {
+    v: u64,
+}
+
+/// Appends the line of `envelope` to `buf`. After an error `buf` may hold part of a line.
+pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
+    if !is_finite(&envelope.event) {
+        // JSON has no such number; the `null` in its place would not read back.
+        return Err(invalid("an event holds a number that is not finite"));
+    }
+    let written = Written {
+        v: FORMAT_VERSION,
+        seq: envelope.seq,
+        at: envelope.at,
+        turn: envelope.turn.as_ref(),
+        event: &envelope.event,
+    };
+    written.serialize(&mut Serializer::with_formatter(
+        &mut *buf,
+        Compact { depth: 0 },
+    ))?;
+    buf.push(b'\n');
+    Ok(())
+}
+
+/// Reads a line, which must be the event `expected`. The reason of a failure never echoes the line.
+pub(super) fn decode(line: &[u8], expected: Seq) -> Result<Envelope, String> {
+    // Left in place, the newline would show up as a control character in a cut string.
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let read: Read = serde_json::from_slice(line).map_err(|error| reason(line, &error))?;
+    if read.v != FORMAT_VERSION {
+        return Err(other_version(read.v.into()));
+    }
+    if read.seq != expected {
+        return Err(format!(
+            "event {expected} should be here, but it is event {}",
+            read.seq
+        ));
+    }
+    Ok(Envelope {
+        seq: read.seq,
+        at: read.at,
+        turn: read.turn,
+        event: read.event,
+    })
+}
+
+fn reason(line: &[u8], error: &serde_json::Error) -> String {
+    if let Ok(Version { v }) = serde_json::from_slice(line)
+        && v != u64::from(FORMAT_VERSION)
+    {
+        return other_version(v);
+    }
+    match error.classify() {
+        Category::Eof => "the line ends too early".to_owned(),
+        Category::Syntax | Category::Io => {
+            format!("the line is not valid JSON at column {}", error.column())
+        }
+        Category::Data => {
+            "the line is not an event, or one of a kind this version does not know".to_owned()
+        }
+    }
+}
+
+pub(super) fn other_version(v: u64) -> String {
+    format!(
+        "it has format version {v}, and this program reads version {FORMAT_VERSION} only; \
+         a newer program wrote it"
+    )
+}
+
+fn invalid(reason: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}
+
+/// Compact JSON that is refused where it nests deeper than the reader would follow.
+struct Compact {
+    depth: u32,
+}
+
+impl Compact {
+    fn enter(&mut self) -> io::Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(invalid(
+                "an event nests deeper than the journal can read back",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Formatter for Compact {
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.enter()?;
+        writer.write_all(b"[")
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        writer.write_all(b"]")
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.enter()?;
+        writer.write_all(b"{")
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        writer.write_all(b"}")
+    }
+}
+
+/// Whether every typed number of the event exists in JSON. (Untyped values cannot hold another.)
+fn is_finite(event: &AgentEvent) -> bool {
+    match event {
+        AgentEvent::Usage(usage) => usage.cost.as_ref().is_none_or(|c| c.amount.is_finite()),
+        AgentEvent::SkillMatched(matched) => matched.candidates.iter().all(|c| c.score.is_finite()),
+        // No floating-point field.
+        AgentEvent::AgentMessageChunk { .. }
+        | AgentEvent::AgentThoughtChunk { .. }
+        | AgentEvent::UserMessage { .. }
+        | AgentEvent::ToolCall(_)
+        | AgentEvent::ToolCallUpdate(_)
+        | AgentEvent::Plan { .. }
+        | AgentEvent::ProgressReported(_)
+        | AgentEvent::Progress(_)
+        | AgentEvent::Log(_)
+        | AgentEvent::Artifact(_)
+        | AgentEvent::FsWatch { .. }
+        | AgentEvent::Handoff { .. }
+        | AgentEvent::WorkerUpdate(_)
+        | AgentEvent::SkillActivated { .. }
+        | AgentEvent::SkillDeactivated { .. }
+        | AgentEvent::SkillScopeTools { .. }
+        | AgentEvent::SkillNarrow(_)
+        | AgentEvent::ToolSearchQuery(_)
+        | AgentEvent::ToolSearchResult(_)
+        | AgentEvent::TranscriptCompacted(_)
+        | AgentEvent::TranscriptProjected(_)
+        | AgentEvent::ReminderEmitted(_)
+        | AgentEvent::HitlRequested { .. }
+        | AgentEvent::HitlResolved { .. }
+        | AgentEvent::AvailableCommands { .. }
+        | AgentEvent::LiveSessionClient { .. }
+        | AgentEvent::CompositionStart(_)
+        | AgentEvent::CompositionChildCall(_)
+        | AgentEvent::CompositionChildResult(_)
+        | AgentEvent::CompositionFinish(_)
+        | AgentEvent::CompositionError(_)
+        | AgentEvent::TurnStarted(_)
+        | AgentEvent::TurnEnded(_)
+        | AgentEvent::PermissionAsked(_)
+        | AgentEvent::PermissionResolved(_)
+        | AgentEvent::ModeChanged { .. }
+        | AgentEvent::ConfigChanged { .. }
+        | AgentEvent::SessionInfo(_)
+        | AgentEvent::Recovered(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::{Cost, Usage};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn envelope(event: AgentEvent) -> Envelope {
+        Envelope {
+            seq: Seq(1),
+            at: 5,
+            turn: None,
+            event,
+        }
+    }
+
+    #[test]
+    fn the_version_stands_in_front_and_the_line_ends() {
+        let mut buf = b"before\n".to_vec();
+        let mut event = envelope(AgentEvent::message("a\nb"));
+        encode(&mut buf, &event).unwrap();
+        event.turn = Some("t1".into());
+        encode(&mut buf, &event).unwrap();
+        assert_eq!(
+            String::from_utf8(buf).unwrap(),
+            "before\n\
+             {\"v\":1,\"seq\":1,\"at\":5,\"event\":{\"type\":\"agent_message_chunk\",\"content\":\"a\\nb\"}}\n\
+             {\"v\":1,\"seq\":1,\"at\":5,\"turn\":\"t1\",\"event\":{\"type\":\"agent_message_chunk\",\"content\":\"a\\nb\"}}\n"
+        );
+    }
+
+    #[test]
+    fn a_number_that_json_lacks_is_refused() {
+        for amount in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let event = envelope(AgentEvent::Usage(Usage {
+                used: 1,
+                size: 2,
+                cost: Some(Cost {
+                    amount,
+                    currency: "EUR".to_owned(),
+                }),
+            }));
+            let error = encode(&mut Vec::new(), &event).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        }
+    }
+
+    #[test]
+    fn whatever_depth_is_written_is_read_and_one_more_is_refused() {
+        fn nested(levels: u32) -> Envelope {
+            let mut handoff = json!(1);
+            for _ in 0..levels {
+                handoff = Value::Array(vec![handoff]);
+            }
+            envelope(AgentEvent::Handoff {
+                artifact_id: "a".to_owned(),
+                handoff,
+            })
+        }
+        // The line and the event are a level each.
+        let deepest = nested(MAX_DEPTH - 2);
+        let mut buf = Vec::new();
+        encode(&mut buf, &deepest).unwrap();
+        assert_eq!(decode(&buf, Seq(1)).unwrap(), deepest);
+
+        let error = encode(&mut Vec::new(), &nested(MAX_DEPTH - 1)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn numbers_come_back_as_they_were() {
+        for amount in [0.1 + 0.2, 1e-7, 122.416_294_033_786_58, f64::MIN_POSITIVE] {
+            let event = envelope(AgentEvent::Usage(Usage {
+                used: u64::MAX,
+                size: 0,
+                cost: Some(Cost {
+                    amount,
+                    currency: "EUR".to_owned(),
+                }),
+            }));
+            let mut buf = Vec::new();
+            encode(&mut buf, &event).unwrap();
+            assert_eq!(decode(&buf, Seq(1)).unwrap(), event);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The lock of a session: an advisory lock on `events.jsonl`, held by the descriptor that appends.
+//! It goes with the process, so nothing stale is left after a crash.
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+    path::Path,
+};
+
+use harn_model::SessionId;
+
+use super::disk;
+use crate::JournalError;
+
+/// Opens an existing log for appending and locks it.
+pub(super) fn open_locked(path: &Path, id: &SessionId) -> Result<File, JournalError> {
+    let file = disk::private_file()
+        .read(true)
+        .append(true)
+        .open(path)
+        .map_err(|error| not_found(error, path, id))?;
+    lock(&file, path, id)?;
+    // Between the open and the lock the session may have been deleted: that lock guards nothing.
+    if !is_still_at(&file, path).map_err(|error| not_found(error, path, id))? {
+        return Err(JournalError::NotFound(id.clone()));
+    }
+    Ok(file)
+}
+
+/// Creates a log, which must not exist, and locks it.
+pub(super) fn create_locked(path: &Path, id: &SessionId) -> Result<File, JournalError> {
+    let file = disk::private_file()
+        .read(true)
+        .append(true)
+        .create_new(true)
+        .open(path)
+        .map_err(disk::at(path))?;
+    lock(&file, path, id)?;
+    Ok(file)
+}
+
+/// A missing file means a missing session.
+pub(super) fn not_found(error: io::Error, path: &Path, id: &SessionId) -> JournalError {
+    if error.kind() == io::ErrorKind::NotFound {
+        JournalError::NotFound(id.clone())
+    } else {
+        disk::at(path)(error)
+    }
+}
+
+fn lock(file: &File, path: &Path, id: &SessionId) -> Result<(), JournalError> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => JournalError::Locked(id.clone()),
+        TryLockError::Error(error) => disk::at(path)(error),
+    })
+}
+
+#[cfg(unix)]
+fn is_still_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (ours, there) = (file.metadata()?, std::fs::metadata(path)?);
+    Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_still_at(_file: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
+}

@@ -1,0 +1,176 @@
+//! The one writer of a log. A batch is one write and is either in the file afterwards or not at all.
+
+use std::{cell::Cell, io, io::Write, sync::Arc};
+
+use harn_model::{Envelope, Seq};
+
+use super::{
+    disk, line,
+    log_file::{Index, LogFile},
+    meta, store,
+};
+use crate::{JournalError, Log, LogReader, SessionMeta, Syncer};
+
+/// A buffer that grew beyond this is given back.
+const MAX_KEPT: usize = 1024 * 1024;
+
+thread_local! {
+    /// Lines on their way to the disk. It belongs to the thread because an append never waits: ten
+    /// thousand sessions need as many buffers as there are threads.
+    static LINES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// A log that is locked and ready to append.
+pub(super) struct JsonlLog {
+    shared: Arc<LogFile>,
+    meta: SessionMeta,
+    last: Seq,
+    len: u64,
+    /// Set when a failed batch could not be cut off again: the end of the file is not ours to trust.
+    poisoned: bool,
+}
+
+impl JsonlLog {
+    pub(super) fn new(shared: Arc<LogFile>, meta: SessionMeta) -> Self {
+        let (last, len) = shared.published();
+        Self {
+            shared,
+            meta,
+            last,
+            len,
+            poisoned: false,
+        }
+    }
+
+    fn write(&mut self, events: &[Envelope], buf: &mut Vec<u8>) -> io::Result<()> {
+        if self.poisoned {
+            return Err(io::Error::other(
+                "an earlier write failed and could not be undone; reopen the session",
+            ));
+        }
+        let mut last = self.last;
+        let mut places = Vec::new();
+        for envelope in events {
+            if envelope.seq != last.next() {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    format!(
+                        "event {} cannot follow event {last}: events have no gaps",
+                        envelope.seq
+                    ),
+                ));
+            }
+            last = envelope.seq;
+            if Index::keeps(last) {
+                places.push(self.len + buf.len() as u64);
+            }
+            line::encode(buf, envelope)?;
+        }
+        if let Err(error) = (&self.shared.file).write_all(buf) {
+            self.poisoned = self.shared.file.set_len(self.len).is_err();
+            return Err(error);
+        }
+        self.last = last;
+        self.len += buf.len() as u64;
+        if !places.is_empty() {
+            self.shared.index().extend(&places);
+        }
+        self.shared.publish(self.last, self.len);
+        Ok(())
+    }
+}
+
+impl Log for JsonlLog {
+    fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut buf = LINES.take();
+        buf.clear();
+        let result = self.write(events, &mut buf);
+        if buf.capacity() <= MAX_KEPT {
+            LINES.set(buf);
+        }
+        result.map_err(disk::at(&self.shared.path))
+    }
+
+    fn syncer(&self) -> Syncer {
+        let shared = Arc::clone(&self.shared);
+        Box::new(move || shared.sync())
+    }
+
+    fn reader(&self) -> Arc<dyn LogReader> {
+        Arc::clone(&self.shared) as Arc<dyn LogReader>
+    }
+
+    fn set_title(&mut self, title: &str) -> Result<(), JournalError> {
+        if self.meta.title == title {
+            return Ok(());
+        }
+        let meta = SessionMeta {
+            title: title.to_owned(),
+            ..self.meta.clone()
+        };
+        // Flushed, because a power loss must not cost the session its name in return for a title.
+        meta::save(&self.shared.path.with_file_name(store::META), &meta, true)?;
+        self.meta = meta;
+        Ok(())
+    }
+}
+
+impl Drop for JsonlLog {
+    fn drop(&mut self) {
+        // Readers may keep the descriptor; the session is free all the same. If this fails, the lock
+        // goes with the last of them.
+        let _ = self.shared.file.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use harn_model::AgentEvent;
+
+    use super::*;
+    use crate::{
+        FORMAT_VERSION,
+        jsonl::scan::{Scanned, scan},
+    };
+
+    #[test]
+    fn a_batch_that_cannot_be_undone_ends_the_appending() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        fs::write(&path, "").unwrap();
+        // Open for reading only: neither a write nor cutting it off can succeed.
+        let file = File::open(&path).unwrap();
+        let empty: Scanned = scan(&file, &path, |_| ()).unwrap();
+        let meta = SessionMeta {
+            v: FORMAT_VERSION,
+            thread_id: "s1".into(),
+            title: String::new(),
+            directory: "/".into(),
+            additional_directories: Vec::new(),
+            created: 0,
+            parent: None,
+        };
+        let mut log = JsonlLog::new(Arc::new(LogFile::new(file, path, empty)), meta);
+        let event = Envelope {
+            seq: Seq(1),
+            at: 0,
+            turn: None,
+            event: AgentEvent::message("hello"),
+        };
+        let batch = std::slice::from_ref(&event);
+
+        let first = log.append(batch).unwrap_err().to_string();
+        assert!(!first.contains("could not be undone"), "{first}");
+        for _ in 0..2 {
+            let later = log.append(batch).unwrap_err().to_string();
+            assert!(later.contains("could not be undone"), "{later}");
+        }
+        let reader = log.reader();
+        assert_eq!(reader.read(&mut Default::default(), 100).unwrap(), []);
+    }
+}

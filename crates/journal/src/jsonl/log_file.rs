@@ -1,0 +1,106 @@
+//! One open `events.jsonl`, shared by its one writer and its readers: the descriptor, how much of the
+//! file counts, and where events begin in it.
+
+use std::{
+    fs::File,
+    io,
+    path::PathBuf,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use harn_model::Seq;
+
+use super::{disk, scan::Scanned};
+
+/// A log that is open.
+pub(super) struct LogFile {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+    /// Stored after `len`, loaded before it, so that `len` always covers it.
+    last: AtomicU64,
+    len: AtomicU64,
+    index: Mutex<Index>,
+    named: AtomicBool,
+}
+
+impl LogFile {
+    pub(super) fn new(file: File, path: PathBuf, found: Scanned) -> Self {
+        Self {
+            file,
+            path,
+            last: AtomicU64::new(found.last.0),
+            len: AtomicU64::new(found.len),
+            index: Mutex::new(found.index),
+            named: AtomicBool::new(false),
+        }
+    }
+
+    /// The last event and the length of the file up to at least there.
+    pub(super) fn published(&self) -> (Seq, u64) {
+        let last = self.last.load(Ordering::Acquire);
+        (Seq(last), self.len.load(Ordering::Acquire))
+    }
+
+    /// Shows readers what was appended.
+    pub(super) fn publish(&self, last: Seq, len: u64) {
+        self.len.store(len, Ordering::Release);
+        self.last.store(last.0, Ordering::Release);
+    }
+
+    pub(super) fn index(&self) -> MutexGuard<'_, Index> {
+        // The index is whole after each push; a panic elsewhere does not spoil it.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes what was appended survive a power loss, and the first time the session's existence too.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()?;
+        if !self.named.load(Ordering::Acquire) {
+            if let Some(folder) = self.path.parent() {
+                File::open(folder.join(super::store::META))?.sync_all()?;
+                // The session's folder, and the two that may have been created for it.
+                for folder in folder.ancestors().take(3) {
+                    disk::sync_folder(folder)?;
+                }
+            }
+            self.named.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+}
+
+/// Where every [`STRIDE`](Index::STRIDE)th event begins: eight bytes for hundreds of events, and a
+/// short scan to any of them.
+#[derive(Default)]
+pub(super) struct Index(Vec<u64>);
+
+impl Index {
+    const STRIDE: u64 = 256;
+
+    /// Whether the place of `seq` is kept.
+    pub(super) fn keeps(seq: Seq) -> bool {
+        seq.0 % Self::STRIDE == 1
+    }
+
+    /// Notes where `seq` begins. Every event passes, in order.
+    pub(super) fn note(&mut self, seq: Seq, offset: u64) {
+        if Self::keeps(seq) {
+            self.0.push(offset);
+        }
+    }
+
+    /// Adds places that were kept for events not yet noted.
+    pub(super) fn extend(&mut self, offsets: &[u64]) {
+        self.0.extend_from_slice(offsets);
+    }
+
+    /// A known place at or before `seq`, and how many events after it `seq` comes.
+    pub(super) fn before(&self, seq: Seq) -> Option<(u64, u64)> {
+        let place = seq.0.checked_sub(1)?;
+        let slot = usize::try_from(place / Self::STRIDE).ok()?;
+        Some((*self.0.get(slot)?, place % Self::STRIDE))
+    }
+}

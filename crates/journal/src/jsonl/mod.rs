@@ -1,0 +1,17 @@
+//! Sessions as folders of JSON lines: `<state>/threads/<id>/{meta.json,events.jsonl}`.
+//!
+//! One line is one event, and its number is the event's `Seq`. Everything that knows a path, a line
+//! or a lock is in here.
+
+mod disk;
+mod line;
+mod lock;
+mod log;
+mod log_file;
+mod meta;
+mod reader;
+mod scan;
+mod store;
+
+pub use line::FORMAT_VERSION;
+pub use store::JsonlStore;

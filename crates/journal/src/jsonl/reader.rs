@@ -1,0 +1,132 @@
+//! Reading an open log from any event on, while it grows. Sees published lines only and never moves
+//! the position appends go to.
+
+use harn_model::{Envelope, Seq};
+
+use super::{disk, line, log_file::LogFile};
+use crate::{JournalError, LogReader, ReadCursor};
+
+/// Reading less at a time is not worth the call.
+const MIN_READ: usize = 4 * 1024;
+const SKIP_BLOCK: usize = 16 * 1024;
+
+impl LogReader for LogFile {
+    fn read(
+        &self,
+        cursor: &mut ReadCursor,
+        max_bytes: usize,
+    ) -> Result<Vec<Envelope>, JournalError> {
+        let (last, end) = self.published();
+        if cursor.after >= last {
+            return Ok(Vec::new());
+        }
+        let first = cursor.after.next();
+        // The offset is a hint of the caller's: it counts only if the right event is found there.
+        let hinted = cursor
+            .offset
+            .filter(|&offset| offset < end)
+            .and_then(|offset| self.batch(first, offset, end, max_bytes).ok());
+        let (events, next) = match hinted {
+            Some(found) => found,
+            None => self.batch(first, self.find(first, end)?, end, max_bytes)?,
+        };
+        if let Some(event) = events.last() {
+            *cursor = ReadCursor {
+                after: event.seq,
+                offset: Some(next),
+            };
+        }
+        Ok(events)
+    }
+}
+
+impl LogFile {
+    /// The events from `first`, which begins at `start`, and where the next one begins.
+    fn batch(
+        &self,
+        first: Seq,
+        start: u64,
+        end: u64,
+        max_bytes: usize,
+    ) -> Result<(Vec<Envelope>, u64), JournalError> {
+        let buf = self.at_least_a_line(first, start, end, max_bytes)?;
+        let mut events = Vec::new();
+        let mut used = 0;
+        let mut seq = first;
+        for text in buf.split_inclusive(|&b| b == b'\n') {
+            let is_cut = !text.ends_with(b"\n");
+            if !events.is_empty() && (is_cut || used + text.len() > max_bytes) {
+                break;
+            }
+            match line::decode(text, seq) {
+                Ok(envelope) => events.push(envelope),
+                Err(reason) if events.is_empty() => return Err(self.corrupt(seq, reason)),
+                // What is good comes first; the next read begins here and says what is wrong.
+                Err(_) => break,
+            }
+            used += text.len();
+            seq = seq.next();
+        }
+        Ok((events, start + used as u64))
+    }
+
+    /// About `max_bytes` from `start`, or more where the first line is longer.
+    fn at_least_a_line(
+        &self,
+        first: Seq,
+        start: u64,
+        end: u64,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, JournalError> {
+        let mut buf = Vec::new();
+        let mut want = max_bytes.max(MIN_READ);
+        loop {
+            let had = buf.len();
+            buf.resize(disk::clamp(end - start, want), 0);
+            if buf.len() == had {
+                return Err(self.corrupt(first, "the line has no end".to_owned()));
+            }
+            self.fill(&mut buf[had..], start + had as u64)?;
+            if buf[had..].contains(&b'\n') {
+                return Ok(buf);
+            }
+            want = want.saturating_mul(2);
+        }
+    }
+
+    /// Where `seq` begins, by the index and a count of lines from there.
+    fn find(&self, seq: Seq, end: u64) -> Result<u64, JournalError> {
+        let place = self.index().before(seq);
+        let missing = || self.corrupt(seq, "the line is missing".to_owned());
+        let (mut offset, mut lines) = place.ok_or_else(missing)?;
+        let mut buf = vec![0; if lines > 0 { SKIP_BLOCK } else { 0 }];
+        while lines > 0 {
+            let n = disk::clamp(end - offset, buf.len());
+            if n == 0 {
+                return Err(missing());
+            }
+            self.fill(&mut buf[..n], offset)?;
+            for (i, _) in buf[..n].iter().enumerate().filter(|&(_, &b)| b == b'\n') {
+                lines -= 1;
+                if lines == 0 {
+                    return Ok(offset + i as u64 + 1);
+                }
+            }
+            offset += n as u64;
+        }
+        Ok(offset)
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<(), JournalError> {
+        disk::read_exact_at(&self.file, &self.path, buf, offset).map_err(disk::at(&self.path))
+    }
+
+    /// Events have no gaps, so an event's number is its line's.
+    fn corrupt(&self, seq: Seq, reason: String) -> JournalError {
+        JournalError::Corrupt {
+            path: self.path.clone(),
+            line: seq.0,
+            reason,
+        }
+    }
+}

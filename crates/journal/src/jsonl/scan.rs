@@ -1,0 +1,84 @@
+//! Reading a log from its start, line by line, checking everything. Holds one line at a time and
+//! changes nothing on disk.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
+
+use harn_model::{Envelope, Seq};
+
+use super::{
+    disk::{self, Span},
+    line,
+    log_file::Index,
+};
+use crate::JournalError;
+
+const BLOCK: usize = 64 * 1024;
+
+/// What a scan found.
+pub(super) struct Scanned {
+    /// The last event.
+    pub(super) last: Seq,
+    /// Where the last whole line ends.
+    pub(super) len: u64,
+    /// Bytes after that: a line whose writing was cut short.
+    pub(super) torn: u64,
+    /// Where events begin.
+    pub(super) index: Index,
+}
+
+/// Hands every event to `each`, in order.
+pub(super) fn scan(
+    file: &File,
+    path: &Path,
+    mut each: impl FnMut(Envelope),
+) -> Result<Scanned, JournalError> {
+    let size = file.metadata().map_err(disk::at(path))?.len();
+    // A write that was cut short never got to its newline, and a tail of zeros after a power loss has
+    // none either: what follows the last newline is torn, all before it was acknowledged.
+    let len = end_of_lines(file, path, size)?;
+    let mut input = BufReader::with_capacity(disk::clamp(len, BLOCK), Span::new(file, path, len));
+    let mut buf = Vec::new();
+    let mut index = Index::default();
+    let mut offset = 0;
+    let mut last = Seq::ZERO;
+    while offset < len {
+        buf.clear();
+        let read = input.read_until(b'\n', &mut buf).map_err(disk::at(path))?;
+        let seq = last.next();
+        let envelope = line::decode(&buf, seq).map_err(|reason| JournalError::Corrupt {
+            path: path.to_owned(),
+            line: seq.0,
+            reason,
+        })?;
+        index.note(seq, offset);
+        offset += read as u64;
+        last = seq;
+        each(envelope);
+    }
+    Ok(Scanned {
+        last,
+        len,
+        torn: size - len,
+        index,
+    })
+}
+
+/// Just past the last newline before `size`, looked for from the end.
+fn end_of_lines(file: &File, path: &Path, size: u64) -> Result<u64, JournalError> {
+    let mut buf = vec![0; disk::clamp(size, BLOCK)];
+    let mut end = size;
+    while end > 0 {
+        let n = disk::clamp(end, BLOCK);
+        let start = end - n as u64;
+        disk::read_exact_at(file, path, &mut buf[..n], start).map_err(disk::at(path))?;
+        if let Some(i) = buf[..n].iter().rposition(|&b| b == b'\n') {
+            return Ok(start + i as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}

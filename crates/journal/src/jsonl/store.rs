@@ -1,0 +1,210 @@
+//! Sessions in a folder: creating, opening, listing and deleting them. Ids are checked here before
+//! they become part of a path.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::UNIX_EPOCH,
+};
+
+use harn_model::{Envelope, Seq, SessionId, SessionView, Timestamp};
+
+use super::{
+    disk,
+    line::FORMAT_VERSION,
+    lock,
+    log::JsonlLog,
+    log_file::{Index, LogFile},
+    meta,
+    scan::{Scanned, scan},
+};
+use crate::{JournalError, Log, Opened, SessionMeta, SessionSummary, Store};
+
+pub(super) const META: &str = "meta.json";
+const EVENTS: &str = "events.jsonl";
+
+/// Keeps each session in `<state>/threads/<id>`, as `meta.json` and a log of one line an event.
+///
+/// Nothing is created before the first session is. Only the owner can read what is kept.
+///
+/// ```
+/// use harn_journal::{FORMAT_VERSION, JsonlStore, Log, SessionMeta, Store};
+/// use harn_model::{AgentEvent, Envelope, Seq};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let state = tempfile::tempdir()?;
+/// let store = JsonlStore::new(state.path());
+/// let mut log = store.create(SessionMeta {
+///     v: FORMAT_VERSION,
+///     thread_id: "s1".into(),
+///     title: String::new(),
+///     directory: "/home/ada/engine".into(),
+///     additional_directories: Vec::new(),
+///     created: 1_700_000_000_000,
+///     parent: None,
+/// })?;
+/// let said = Envelope { seq: Seq(1), at: 1_700_000_000_001, turn: None, event: AgentEvent::message("Hello") };
+/// log.append(std::slice::from_ref(&said))?;
+/// drop(log);
+///
+/// let (_, events) = store.read(&"s1".into())?;
+/// assert_eq!(events, [said]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct JsonlStore {
+    threads: PathBuf,
+}
+
+impl JsonlStore {
+    /// Sessions under `state_dir`, which need not exist yet.
+    pub fn new(state_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            threads: state_dir.into().join("threads"),
+        }
+    }
+
+    fn folder(&self, id: &SessionId) -> Result<PathBuf, JournalError> {
+        if is_valid(id.as_str()) {
+            Ok(self.threads.join(id.as_str()))
+        } else {
+            Err(JournalError::InvalidId)
+        }
+    }
+
+    fn summary(&self, id: &str) -> Option<SessionSummary> {
+        let id = SessionId::from(id);
+        let folder = self.folder(&id).ok()?;
+        let meta = meta::load(&folder.join(META), &id).ok()?;
+        let changed = fs::metadata(folder.join(EVENTS)).ok()?.modified().ok()?;
+        let updated = changed.duration_since(UNIX_EPOCH).ok()?.as_millis();
+        Some(SessionSummary {
+            meta,
+            updated: Timestamp::try_from(updated).ok()?,
+        })
+    }
+}
+
+impl Store for JsonlStore {
+    /// Writes `meta` with the version of this crate, whatever its `v` says.
+    fn create(&self, mut meta: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+        let id = meta.thread_id.clone();
+        let folder = self.folder(&id)?;
+        meta.v = FORMAT_VERSION;
+        disk::private_folder()
+            .recursive(true)
+            .create(&self.threads)
+            .map_err(disk::at(&self.threads))?;
+        disk::private_folder().create(&folder).map_err(|error| {
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                JournalError::Exists(id.clone())
+            } else {
+                disk::at(&folder)(error)
+            }
+        })?;
+        let path = folder.join(EVENTS);
+        // `meta.json` comes last: a folder without it is not a session yet.
+        let created = lock::create_locked(&path, &id).and_then(|file| {
+            meta::save(&folder.join(META), &meta, false)?;
+            Ok(file)
+        });
+        let file = created.inspect_err(|_| {
+            // The first error is the one to tell.
+            let _ = fs::remove_dir_all(&folder);
+        })?;
+        let empty = Scanned {
+            last: Seq::ZERO,
+            len: 0,
+            torn: 0,
+            index: Index::default(),
+        };
+        let shared = Arc::new(LogFile::new(file, path, empty));
+        Ok(Box::new(JsonlLog::new(shared, meta)))
+    }
+
+    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+        let folder = self.folder(id)?;
+        let path = folder.join(EVENTS);
+        let file = lock::open_locked(&path, id)?;
+        let meta = meta::load(&folder.join(META), id)?;
+        let mut view = SessionView::default();
+        let found = scan(&file, &path, |envelope| view.apply(&envelope))?;
+        let torn_bytes = found.torn;
+        if torn_bytes > 0 {
+            file.set_len(found.len).map_err(disk::at(&path))?;
+        }
+        let shared = Arc::new(LogFile::new(file, path, found));
+        Ok(Opened {
+            log: Box::new(JsonlLog::new(shared, meta.clone())),
+            meta,
+            view,
+            torn_bytes,
+        })
+    }
+
+    fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError> {
+        let folder = self.folder(id)?;
+        let meta = meta::load(&folder.join(META), id)?;
+        let path = folder.join(EVENTS);
+        let file = fs::File::open(&path).map_err(|error| lock::not_found(error, &path, id))?;
+        let mut events = Vec::new();
+        scan(&file, &path, |envelope| events.push(envelope))?;
+        Ok((meta, events))
+    }
+
+    fn list(&self) -> Result<Vec<SessionSummary>, JournalError> {
+        let folders = match fs::read_dir(&self.threads) {
+            Ok(folders) => folders,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(disk::at(&self.threads)(error)),
+        };
+        let mut sessions: Vec<_> = folders
+            .filter_map(|folder| self.summary(folder.ok()?.file_name().to_str()?))
+            .collect();
+        sessions.sort_by(|a, b| {
+            b.updated
+                .cmp(&a.updated)
+                .then_with(|| a.meta.thread_id.cmp(&b.meta.thread_id))
+        });
+        Ok(sessions)
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
+        let folder = self.folder(id)?;
+        // No id begins with a dot, so this is never listed or opened.
+        let doomed = self.threads.join(format!(".{id}.deleted"));
+        let remains = remove(&doomed)?;
+        let path = folder.join(EVENTS);
+        let locked = match lock::open_locked(&path, id) {
+            // A folder whose creation was cut short has no log to lock.
+            Err(JournalError::NotFound(_)) if folder.is_dir() && !path.exists() => None,
+            // An earlier deletion got this far.
+            Err(JournalError::NotFound(_)) if remains => return Ok(()),
+            locked => Some(locked?),
+        };
+        fs::rename(&folder, &doomed).map_err(|error| lock::not_found(error, &folder, id))?;
+        drop(locked);
+        remove(&doomed)?;
+        Ok(())
+    }
+}
+
+/// Removes a folder with everything in it; whether there was one.
+fn remove(folder: &Path) -> Result<bool, JournalError> {
+    match fs::remove_dir_all(folder) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(disk::at(folder)(error)),
+    }
+}
+
+/// See [`JournalError::InvalidId`].
+fn is_valid(id: &str) -> bool {
+    id.len() <= 128
+        && id.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+}

@@ -1,0 +1,269 @@
+//! Damage is reported with file and line, and never skipped; only a torn end is cut off.
+
+use std::fs;
+
+use harn_journal::{JournalError, Store};
+
+use crate::workspace::{ID, Workspace, words};
+
+const ONE: &str =
+    r#"{"v":1,"seq":1,"at":5,"event":{"type":"agent_message_chunk","content":"one"}}"#;
+const TWO: &str =
+    r#"{"v":1,"seq":2,"at":6,"event":{"type":"agent_message_chunk","content":"two"}}"#;
+const THREE: &str =
+    r#"{"v":1,"seq":3,"at":7,"event":{"type":"agent_message_chunk","content":"three"}}"#;
+
+#[test]
+fn every_damaged_line_is_named() {
+    let newer = r#"{"v":2,"seq":2,"when":"later","event":{"kind":"secret"}}"#;
+    let newer_same_shape = TWO.replace(r#""v":1"#, r#""v":7"#);
+    let older = TWO.replace(r#""v":1"#, r#""v":0"#);
+    let unknown = r#"{"v":1,"seq":2,"at":6,"event":{"type":"secret_new_thing"}}"#;
+    let mistyped =
+        r#"{"v":1,"seq":2,"at":"secret","event":{"type":"agent_message_chunk","content":"x"}}"#;
+    let misspelt = TWO.replace(r#""at""#, r#""at":6,"secret""#);
+    let unversioned = TWO.replace(r#""v":1,"#, "");
+    let cases: &[(&str, &str, u64, &str)] = &[
+        ("first line", "secret\nx\n", 1, "not valid JSON at column 1"),
+        (
+            "cut line in the middle",
+            &format!("{ONE}\n{}\n{THREE}\n", &TWO[..40]),
+            2,
+            "ends too early",
+        ),
+        (
+            "cut but complete last line",
+            &format!("{ONE}\n{}\n", &TWO[..40]),
+            2,
+            "ends too early",
+        ),
+        (
+            "empty line",
+            &format!("{ONE}\n\n{TWO}\n"),
+            2,
+            "ends too early",
+        ),
+        (
+            "empty last line",
+            &format!("{ONE}\n\n"),
+            2,
+            "ends too early",
+        ),
+        (
+            "two on a line",
+            &format!("{ONE}\n{TWO}{THREE}\n"),
+            2,
+            "not valid JSON at column",
+        ),
+        (
+            "newer",
+            &format!("{ONE}\n{newer}\n"),
+            2,
+            "format version 2, and this program reads version 1",
+        ),
+        (
+            "newer, same shape",
+            &format!("{ONE}\n{newer_same_shape}\n"),
+            2,
+            "format version 7",
+        ),
+        ("older", &format!("{ONE}\n{older}\n"), 2, "format version 0"),
+        (
+            "no version",
+            &format!("{ONE}\n{unversioned}\n"),
+            2,
+            "not an event",
+        ),
+        (
+            "unknown event",
+            &format!("{ONE}\n{unknown}\n{THREE}\n"),
+            2,
+            "a kind this version does not know",
+        ),
+        (
+            "wrong type",
+            &format!("{ONE}\n{mistyped}\n"),
+            2,
+            "not an event",
+        ),
+        (
+            "unknown key",
+            &format!("{ONE}\n{misspelt}\n"),
+            2,
+            "not an event",
+        ),
+        (
+            "lost line",
+            &format!("{ONE}\n{THREE}\n"),
+            2,
+            "event 2 should be here, but it is event 3",
+        ),
+        (
+            "lost first line",
+            &format!("{TWO}\n"),
+            1,
+            "event 1 should be here, but it is event 2",
+        ),
+        (
+            "line twice",
+            &format!("{ONE}\n{TWO}\n{TWO}\n"),
+            3,
+            "event 3 should be here, but it is event 2",
+        ),
+        (
+            "zeros in the middle",
+            &format!("{ONE}\n\0\0\0\0\n{THREE}\n"),
+            2,
+            "not valid JSON at column 1",
+        ),
+        (
+            "zeros and then a line",
+            &format!("{ONE}\n\0\0\0{TWO}\n"),
+            2,
+            "not valid JSON at column 1",
+        ),
+        (
+            "damage before a torn end",
+            &format!("{ONE}\nsecret\n{}", &THREE[..30]),
+            2,
+            "not valid JSON",
+        ),
+    ];
+    for (name, text, line, reason) in cases {
+        let workspace = Workspace::with_text(text.as_bytes());
+        let errors = [
+            workspace.store.open(&ID.into()).err(),
+            workspace.store.read(&ID.into()).err(),
+        ];
+        for error in errors {
+            let error = error.unwrap_or_else(|| panic!("{name}: not noticed"));
+            let told = error.to_string();
+            assert!(!told.contains("secret"), "{name} echoes the line: {told}");
+            let JournalError::Corrupt {
+                path,
+                line: at,
+                reason: why,
+            } = error
+            else {
+                panic!("{name}: {told}")
+            };
+            assert_eq!(path, workspace.events(), "{name}");
+            assert_eq!(at, *line, "{name}");
+            assert!(why.contains(reason), "{name}: {why}");
+        }
+        assert_eq!(workspace.text(), text.as_bytes(), "{name}: left as it was");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_text_are_damage() {
+    let mut text = format!("{ONE}\n{TWO}\n").into_bytes();
+    let last = text.len() - 6;
+    text[last] = 0xff;
+    let workspace = Workspace::with_text(&text);
+    assert!(matches!(
+        workspace.store.open(&ID.into()),
+        Err(JournalError::Corrupt { line: 2, .. })
+    ));
+}
+
+#[test]
+fn a_torn_end_is_cut_off_and_the_log_goes_on() {
+    let long = TWO.replace("two", &"x".repeat(300_000));
+    let zeros = "\0".repeat(200_000);
+    let cases: &[(&str, &str)] = &[
+        ("one byte", "{"),
+        ("half a line", &TWO[..40]),
+        ("a whole line without its newline", TWO),
+        ("garbage", "secret"),
+        ("zeros", "\0\0\0\0"),
+        ("many zeros", &zeros),
+        ("half a line and zeros", &format!("{}{zeros}", &TWO[..40])),
+        ("a long line without its end", &long[..long.len() - 9]),
+    ];
+    for (name, tail) in cases {
+        let whole = format!("{ONE}\n");
+        let text = format!("{whole}{tail}");
+        let workspace = Workspace::with_text(text.as_bytes());
+
+        // Reading without the lock leaves it alone and leaves it out.
+        assert_eq!(workspace.store.read(&ID.into()).unwrap().1.len(), 1);
+        assert_eq!(workspace.text(), text.as_bytes(), "{name}");
+
+        let mut opened = workspace.store.open(&ID.into()).unwrap();
+        assert_eq!(opened.torn_bytes, tail.len() as u64, "{name}");
+        assert_eq!(opened.view.last_seq.0, 1, "{name}");
+        assert_eq!(workspace.text(), whole.as_bytes(), "{name}");
+        opened.log.append(&words(2, 2)).unwrap();
+        drop(opened);
+        let opened = workspace.store.open(&ID.into()).unwrap();
+        assert_eq!(opened.torn_bytes, 0, "{name}");
+        assert_eq!(opened.view.last_seq.0, 2, "{name}");
+    }
+}
+
+#[test]
+fn a_log_of_only_a_torn_line_is_empty() {
+    for tail in ["", "{", "\0\0", ONE] {
+        let workspace = Workspace::with_text(tail.as_bytes());
+        let mut opened = workspace.store.open(&ID.into()).unwrap();
+        assert_eq!(opened.torn_bytes, tail.len() as u64);
+        opened.log.append(&words(1, 1)).unwrap();
+        drop(opened);
+        assert_eq!(workspace.store.read(&ID.into()).unwrap().1, words(1, 1));
+    }
+}
+
+#[test]
+fn damaged_meta_is_named() {
+    let cases: &[(&str, &str, u64, &str)] = &[
+        ("empty", "", 1, "does not describe a session"),
+        (
+            "cut",
+            "{\n  \"v\": 1,\n  \"thr",
+            3,
+            "does not describe a session",
+        ),
+        (
+            "newer",
+            r#"{"v":2,"threadId":"s1","title":"","directory":"/","created":1}"#,
+            1,
+            "format version 2",
+        ),
+        (
+            "another's",
+            r#"{"v":1,"threadId":"secret","title":"","directory":"/","created":1}"#,
+            1,
+            "another session",
+        ),
+    ];
+    for (name, text, line, reason) in cases {
+        let workspace = Workspace::with(&words(1, 1));
+        let path = workspace.folder().join("meta.json");
+        fs::write(&path, text).unwrap();
+        for error in [
+            workspace.store.open(&ID.into()).err(),
+            workspace.store.read(&ID.into()).err(),
+        ] {
+            let told = error.as_ref().map(ToString::to_string).unwrap_or_default();
+            assert!(!told.contains("secret"), "{name}: {told}");
+            assert!(told.contains(reason), "{name}: {told}");
+            assert!(
+                matches!(error, Some(JournalError::Corrupt { path: at, line: l, .. }) if at == path && l == *line),
+                "{name}: {told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_damaged_log_stays_free_for_others() {
+    let workspace = Workspace::with_text(b"x\n");
+    for _ in 0..2 {
+        assert!(matches!(
+            workspace.store.open(&ID.into()),
+            Err(JournalError::Corrupt { .. })
+        ));
+    }
+    workspace.store.delete(&ID.into()).unwrap();
+}

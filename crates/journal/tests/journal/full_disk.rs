@@ -1,0 +1,75 @@
+//! A disk without room: what was acknowledged stays, what failed is gone, and it goes on later.
+//!
+//! A copy of this test program runs under a file size limit, which a write meets as it meets a full
+//! disk: part of it fits, the rest fails.
+#![cfg(unix)]
+
+use std::process::Command;
+
+use harn_journal::{JournalError, JsonlStore, ReadCursor, Store};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::workspace::{ID, Workspace, words};
+
+const STATE: &str = "HARN_JOURNAL_TEST_DISK_STATE";
+const ROOM: u64 = 4096;
+
+#[test]
+fn a_full_disk_costs_the_failed_batch_only() {
+    let workspace = Workspace::with(&words(1, 10));
+    // The signal that comes with the limit would end the process; ignoring it is inherited.
+    let output = Command::new("sh")
+        .args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "full_disk::under_a_limit", "--nocapture"])
+        .env(STATE, workspace.state.path())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    // 10 from before, 5 that fitted, 5 once there was room.
+    let opened = workspace.store.open(&ID.into()).unwrap();
+    assert_eq!(opened.torn_bytes, 0);
+    drop(opened);
+    assert_eq!(workspace.store.read(&ID.into()).unwrap().1, words(1, 20));
+}
+
+/// Does something only as the copy that the test above runs.
+#[test]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how the test above tells its copy what to do"
+)]
+fn under_a_limit() {
+    let Some(state) = std::env::var_os(STATE) else {
+        return;
+    };
+    let store = JsonlStore::new(state);
+    let mut log = store.open(&ID.into()).unwrap().log;
+    log.append(&words(11, 15)).unwrap();
+
+    let before = getrlimit(Resource::Fsize);
+    let limit = Rlimit {
+        current: Some(ROOM),
+        ..before
+    };
+    setrlimit(Resource::Fsize, limit).unwrap();
+    for _ in 0..3 {
+        // Far more than fits: the first bytes of it reach the file, then the limit.
+        let error = log.append(&words(16, 500)).unwrap_err();
+        assert!(matches!(error, JournalError::Io { .. }), "{error}");
+        assert_eq!(store.read(&ID.into()).unwrap().1, words(1, 15));
+        let mut cursor = ReadCursor::default();
+        let seen = log.reader().read(&mut cursor, 1 << 20).unwrap();
+        assert_eq!(seen, words(1, 15));
+    }
+    // Something smaller still fits.
+    log.append(&words(16, 16)).unwrap();
+    log.append(&words(17, 500)).unwrap_err();
+    setrlimit(Resource::Fsize, before).unwrap();
+    log.append(&words(17, 20)).unwrap();
+}

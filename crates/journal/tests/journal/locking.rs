@@ -1,0 +1,108 @@
+//! One writer a session, across processes and within one.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Command, Stdio},
+};
+
+use harn_journal::{JournalError, JsonlStore, ReadCursor, Store};
+
+use crate::workspace::{ID, Workspace, meta, words};
+
+/// Set for the copy of this test program that plays the other process.
+const STATE: &str = "HARN_JOURNAL_TEST_LOCK_STATE";
+
+#[test]
+fn a_second_open_in_this_process_is_locked_out() {
+    let workspace = Workspace::new();
+    let mut log = workspace.create();
+    assert_locked_out(&workspace.store);
+    // Whoever is refused has not disturbed who holds it.
+    log.append(&words(1, 1)).unwrap();
+    assert_eq!(workspace.store.read(&ID.into()).unwrap().1, words(1, 1));
+    drop(log);
+
+    let opened = workspace.store.open(&ID.into()).unwrap();
+    assert_locked_out(&workspace.store);
+    drop(opened);
+    workspace.store.delete(&ID.into()).unwrap();
+}
+
+#[test]
+fn a_reader_or_syncer_left_over_does_not_keep_the_lock() {
+    let workspace = Workspace::new();
+    let mut log = workspace.create();
+    log.append(&words(1, 2)).unwrap();
+    let (reader, syncer) = (log.reader(), log.syncer());
+    drop(log);
+    drop(workspace.store.open(&ID.into()).unwrap());
+    syncer().unwrap();
+    workspace.store.delete(&ID.into()).unwrap();
+    // It still reads what it was made for.
+    let events = reader.read(&mut ReadCursor::default(), 1 << 20).unwrap();
+    assert_eq!(events, words(1, 2));
+}
+
+#[test]
+fn another_process_locks_us_out_and_its_death_lets_us_in() {
+    let workspace = Workspace::with(&words(1, 1));
+    let mut other = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "locking::the_other_process", "--nocapture"])
+        .env(STATE, workspace.state.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(other.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("holding it") {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0, "the other ended");
+    }
+    assert_locked_out(&workspace.store);
+
+    // Killed, so that nothing in it gets to tidy up.
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let opened = workspace.store.open(&ID.into()).unwrap();
+    assert_eq!(opened.view.last_seq.0, 2);
+}
+
+/// Does something only as the other process of the test above.
+#[test]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how the test above tells its copy what to do"
+)]
+fn the_other_process() {
+    let Some(state) = std::env::var_os(STATE) else {
+        return;
+    };
+    let mut opened = JsonlStore::new(state).open(&ID.into()).unwrap();
+    opened.log.append(&words(2, 2)).unwrap();
+    println!("holding it");
+    std::io::stdout().flush().unwrap();
+    // Until it is killed: nothing is ever written to this pipe.
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+#[test]
+fn hundreds_of_sessions_are_open_at_once() {
+    let workspace = Workspace::new();
+    let mut logs: Vec<_> = (0..500)
+        .map(|n| workspace.store.create(meta(&format!("s{n}"))).unwrap())
+        .collect();
+    for log in &mut logs {
+        log.append(&words(1, 1)).unwrap();
+    }
+    assert_eq!(workspace.store.list().unwrap().len(), 500);
+}
+
+fn assert_locked_out(store: &JsonlStore) {
+    for error in [store.open(&ID.into()).err(), store.delete(&ID.into()).err()] {
+        assert!(
+            matches!(&error, Some(JournalError::Locked(id)) if id.as_str() == ID),
+            "{error:?}"
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! The journal as its users meet it: through the port, on a real disk.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test says what failed by failing"
+)]
+
+mod damage;
+mod every_event;
+mod format;
+mod full_disk;
+mod locking;
+mod properties;
+mod reading;
+mod sessions;
+mod strategy;
+mod workspace;

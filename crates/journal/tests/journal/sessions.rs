@@ -1,0 +1,291 @@
+//! Creating, opening, titling, listing and deleting sessions.
+
+use std::{fs, path::Path, time::Duration, time::UNIX_EPOCH};
+
+use harn_journal::{JournalError, JsonlStore, SessionMeta, Store};
+use harn_model::{Seq, SessionId};
+
+use crate::workspace::{ID, Workspace, folder, meta, words};
+
+#[test]
+fn nothing_is_touched_before_it_is_needed() {
+    let state = tempfile::tempdir().unwrap();
+    let under = state.path().join("not/yet");
+    let store = JsonlStore::new(&under);
+    assert_eq!(store.list().unwrap(), []);
+    assert!(matches!(
+        store.open(&"s1".into()),
+        Err(JournalError::NotFound(_))
+    ));
+    assert!(matches!(
+        store.read(&"s1".into()),
+        Err(JournalError::NotFound(_))
+    ));
+    assert!(matches!(
+        store.delete(&"s1".into()),
+        Err(JournalError::NotFound(_))
+    ));
+    assert!(!state.path().join("not").exists());
+
+    store.create(meta("s1")).unwrap();
+    assert!(under.join("threads/s1/events.jsonl").is_file());
+}
+
+#[test]
+fn an_id_that_could_leave_the_folder_is_refused_everywhere() {
+    let outside = tempfile::tempdir().unwrap();
+    let store = JsonlStore::new(outside.path().join("state"));
+    let long = "a".repeat(129);
+    for id in [
+        "", ".", "..", "../x", "a/b", "/etc", "a\\b", "-a", "_a", ".a", "a b", "a\0", "a\n", "é",
+        "aé", "a.b", "a:b", &long,
+    ] {
+        let id = SessionId::from(id);
+        let refused = [
+            store.create(meta(id.as_str())).err(),
+            store.open(&id).err(),
+            store.read(&id).err(),
+            store.delete(&id).err(),
+        ];
+        for error in refused {
+            assert!(
+                matches!(error, Some(JournalError::InvalidId)),
+                "{id:?}: {error:?}"
+            );
+        }
+    }
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+
+    for id in ["a", "0", "A-_9", &long[..128]] {
+        store.create(meta(id)).unwrap();
+    }
+}
+
+#[test]
+fn a_session_is_created_once() {
+    let workspace = Workspace::with(&words(1, 2));
+    let before = workspace.text();
+    assert!(matches!(
+        workspace.store.create(meta(ID)),
+        Err(JournalError::Exists(id)) if id.as_str() == ID
+    ));
+    assert_eq!(workspace.text(), before);
+}
+
+#[test]
+fn meta_is_written_for_people_too() {
+    let workspace = Workspace::new();
+    let mut log = workspace
+        .store
+        .create(SessionMeta {
+            v: 0,
+            additional_directories: vec!["/home/ada/notes".into()],
+            parent: Some("s0".into()),
+            ..meta(ID)
+        })
+        .unwrap();
+    log.set_title("Counting \"lines\"").unwrap();
+    assert_eq!(
+        fs::read_to_string(workspace.folder().join("meta.json")).unwrap(),
+        r#"{
+  "v": 1,
+  "threadId": "s1",
+  "title": "Counting \"lines\"",
+  "directory": "/home/ada/engine",
+  "additionalDirectories": [
+    "/home/ada/notes"
+  ],
+  "created": 1700000000000,
+  "parent": "s0"
+}
+"#
+    );
+    drop(log);
+    let opened = workspace.store.open(&ID.into()).unwrap();
+    assert_eq!(opened.meta.title, "Counting \"lines\"");
+    assert_eq!(opened.meta.parent, Some("s0".into()));
+    let names = names_in(&workspace.folder());
+    assert_eq!(names, ["events.jsonl", "meta.json"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let outside = tempfile::tempdir().unwrap();
+    let state = outside.path().join("state");
+    let store = JsonlStore::new(&state);
+    let mut log = store.create(meta(ID)).unwrap();
+    log.set_title("private").unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let session = folder(&state, ID);
+    assert_eq!(mode(&state), 0o700);
+    assert_eq!(mode(&state.join("threads")), 0o700);
+    assert_eq!(mode(&session), 0o700);
+    assert_eq!(mode(&session.join("meta.json")), 0o600);
+    assert_eq!(mode(&session.join("events.jsonl")), 0o600);
+}
+
+#[test]
+fn an_opened_log_goes_on_where_it_was() {
+    let workspace = Workspace::with(&words(1, 3));
+    let mut opened = workspace.store.open(&ID.into()).unwrap();
+    assert_eq!(opened.torn_bytes, 0);
+    assert_eq!(opened.view.last_seq, Seq(3));
+    opened.log.append(&words(4, 5)).unwrap();
+    opened.log.syncer()().unwrap();
+    opened.log.syncer()().unwrap();
+    drop(opened);
+    assert_eq!(
+        workspace.store.read(&ID.into()).unwrap(),
+        (meta(ID), words(1, 5))
+    );
+}
+
+#[test]
+fn a_batch_out_of_order_is_refused_as_a_whole() {
+    let workspace = Workspace::new();
+    let mut log = workspace.create();
+    log.append(&words(1, 2)).unwrap();
+    let before = workspace.text();
+    let mut gap = words(3, 5);
+    gap.remove(1);
+    for batch in [words(2, 3), words(4, 4), words(0, 0), gap] {
+        let error = log.append(&batch).unwrap_err();
+        assert!(error.to_string().contains("events have no gaps"), "{error}");
+        assert_eq!(workspace.text(), before);
+    }
+    log.append(&[]).unwrap();
+    log.append(&words(3, 3)).unwrap();
+    drop(log);
+    assert_eq!(workspace.store.read(&ID.into()).unwrap().1, words(1, 3));
+}
+
+#[test]
+fn sessions_are_listed_newest_first_and_foreign_folders_left_out() {
+    let workspace = Workspace::new();
+    let state = workspace.state.path();
+    for (id, seconds) in [("old", 10), ("b", 20), ("a", 20), ("new", 30)] {
+        let mut log = workspace.store.create(meta(id)).unwrap();
+        log.append(&words(1, 1)).unwrap();
+        drop(log);
+        let events = fs::File::options()
+            .append(true)
+            .open(folder(state, id).join("events.jsonl"))
+            .unwrap();
+        events
+            .set_modified(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7))
+            .unwrap();
+    }
+    // Each of these is wrong in its own way.
+    let threads = state.join("threads");
+    fs::write(threads.join("file"), "x").unwrap();
+    fs::create_dir(threads.join("empty")).unwrap();
+    for (id, text) in [
+        (
+            "renamed",
+            fs::read(folder(state, "old").join("meta.json")).unwrap(),
+        ),
+        ("broken", b"{".to_vec()),
+        (
+            ".hidden",
+            fs::read(folder(state, "old").join("meta.json")).unwrap(),
+        ),
+        (
+            "newer",
+            br#"{"v":2,"threadId":"newer","title":"","directory":"/","created":1}"#.to_vec(),
+        ),
+    ] {
+        fs::create_dir(threads.join(id)).unwrap();
+        fs::write(threads.join(id).join("meta.json"), text).unwrap();
+        fs::write(threads.join(id).join("events.jsonl"), "").unwrap();
+    }
+    fs::create_dir(threads.join("logless")).unwrap();
+    fs::write(
+        threads.join("logless/meta.json"),
+        r#"{"v":1,"threadId":"logless","title":"","directory":"/","created":1}"#,
+    )
+    .unwrap();
+
+    let listed: Vec<_> = workspace
+        .store
+        .list()
+        .unwrap()
+        .into_iter()
+        .map(|row| (row.meta.thread_id.to_string(), row.updated))
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            ("new".to_owned(), 30_007),
+            ("a".to_owned(), 20_007),
+            ("b".to_owned(), 20_007),
+            ("old".to_owned(), 10_007),
+        ]
+    );
+}
+
+#[test]
+fn a_deleted_session_is_gone_and_its_id_free() {
+    let workspace = Workspace::with(&words(1, 2));
+    workspace.store.delete(&ID.into()).unwrap();
+    assert_eq!(names_in(&workspace.state.path().join("threads")), [""; 0]);
+    assert_eq!(workspace.store.list().unwrap(), []);
+    assert!(matches!(
+        workspace.store.delete(&ID.into()),
+        Err(JournalError::NotFound(_))
+    ));
+    drop(workspace.create());
+    workspace.store.delete(&ID.into()).unwrap();
+}
+
+#[test]
+fn a_deletion_or_creation_cut_short_can_be_finished() {
+    let workspace = Workspace::with(&words(1, 2));
+    let threads = workspace.state.path().join("threads");
+
+    // Cut after the rename: not listed, and the next deletion removes the rest.
+    fs::rename(workspace.folder(), threads.join(".s1.deleted")).unwrap();
+    assert_eq!(workspace.store.list().unwrap(), []);
+    workspace.store.delete(&ID.into()).unwrap();
+    assert_eq!(names_in(&threads), [""; 0]);
+
+    // The same with a new session of that id in its place.
+    drop(workspace.create());
+    fs::create_dir(threads.join(".s1.deleted")).unwrap();
+    fs::write(threads.join(".s1.deleted/events.jsonl"), "rest").unwrap();
+    workspace.store.delete(&ID.into()).unwrap();
+    assert_eq!(names_in(&threads), [""; 0]);
+
+    // A creation cut before there was a log.
+    fs::create_dir(workspace.folder()).unwrap();
+    assert_eq!(workspace.store.list().unwrap(), []);
+    workspace.store.delete(&ID.into()).unwrap();
+    assert_eq!(names_in(&threads), [""; 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_failed_creation_leaves_nothing() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let workspace = Workspace::new();
+    let error = workspace
+        .store
+        .create(SessionMeta {
+            directory: OsStr::from_bytes(b"/not/\xff/unicode").into(),
+            ..meta(ID)
+        })
+        .err()
+        .unwrap();
+    assert!(matches!(error, JournalError::Io { .. }), "{error}");
+    assert!(!workspace.folder().exists());
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
