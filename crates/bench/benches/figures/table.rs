@@ -21,8 +21,9 @@ pub(crate) enum Unit {
 impl Unit {
     fn show(self, number: f64) -> String {
         match self {
+            Self::Millis if number >= 0.1 => format!("{} ms", grouped(number * 1e3)),
             Self::Millis => format!("{:.2} ms", number * 1e3),
-            Self::Micros => format!("{:.0} µs", number * 1e6),
+            Self::Micros => format!("{} µs", grouped(number * 1e6)),
             Self::PerSecond => format!("{}/s", grouped(number)),
             Self::Megabytes => format!("{:.1} MB", number / 1e6),
             Self::Mebibytes => format!("{:.1} MiB", number / 1_048_576.0),
