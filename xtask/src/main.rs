@@ -1,1 +1,32 @@
-fn main() {}
+//! Chores of the repository, run as `cargo run -p xtask -- tidy`.
+//!
+//! The tidy checks are also this crate's tests, so `cargo test --workspace` runs them. Nothing here
+//! is part of the product.
+
+mod repo;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+fn main() -> Result<ExitCode> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => run_tidy(),
+        _ => {
+            eprintln!("usage: cargo run -p xtask -- tidy");
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
+fn run_tidy() -> Result<ExitCode> {
+    let repo = repo::Repo::read()?;
+    let problems = tidy::problems(&repo);
+    for problem in &problems {
+        eprintln!("{problem}");
+    }
+    eprintln!("{} files, {} problems", repo.files.len(), problems.len());
+    Ok(ExitCode::from(u8::from(!problems.is_empty())))
+}

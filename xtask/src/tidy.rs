@@ -1,0 +1,55 @@
+//! The tidy checks: what a reviewer would otherwise have to say again and again.
+//!
+//! A check is a pure function whose problems name the file, what is wrong and what would be right.
+//! Each has a test that the repository passes it, and tests that it can fail.
+
+mod edges;
+mod reasons;
+mod sources;
+mod words;
+
+use crate::repo::Repo;
+
+/// Everything that is wrong with the repository.
+pub(crate) fn problems(repo: &Repo) -> Vec<String> {
+    [
+        sources::module_docs(&repo.files),
+        sources::length(&repo.files),
+        sources::leftovers(&repo.files),
+        sources::vendor_key(&repo.files),
+        words::forbidden(&repo.files),
+        edges::rooms(&repo.packages),
+        edges::third_parties(&repo.packages),
+        reasons::dependencies(repo.text("Cargo.toml")),
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::File;
+
+    /// A file made up for a check.
+    pub(super) fn file(path: &str, text: &str) -> File {
+        File {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_repository_is_tidy() {
+        let problems = problems(&Repo::read().unwrap());
+        assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+    }
+
+    #[test]
+    fn the_repository_is_seen() {
+        let repo = Repo::read().unwrap();
+        assert!(repo.text("Cargo.toml").contains("[workspace]"));
+        assert!(repo.text("xtask/src/tidy.rs").starts_with("//!"));
+        let model = repo.packages.iter().find(|p| p.name == "harn-model");
+        assert!(model.unwrap().dependencies.contains(&"serde".to_owned()));
+    }
+}

@@ -1,0 +1,180 @@
+//! Which package may depend on which: the architecture's rooms as a table.
+//!
+//! Dependencies run one way. Dev-dependencies may go anywhere and are not looked at.
+
+use crate::repo::Package;
+
+/// What a package may use of the others in this workspace.
+enum May {
+    Use(&'static [&'static str]),
+    UseAnything,
+}
+
+/// One row a package. A new package needs a row, and so a thought about where it stands.
+const ROOMS: &[(&str, May)] = &[
+    ("harn-model", May::Use(&[])),
+    ("harn-journal", May::Use(&["harn-model"])),
+    ("harn-runtime", May::Use(&["harn-model", "harn-journal"])),
+    ("harn-tools", May::Use(&["harn-model", "harn-runtime"])),
+    (
+        "harn-engines",
+        May::Use(&["harn-model", "harn-runtime", "harn-tools"]),
+    ),
+    ("harn-acp", May::Use(&["harn-model", "harn-runtime"])),
+    (
+        "harn-serve",
+        May::Use(&[
+            "harn-model",
+            "harn-journal",
+            "harn-runtime",
+            "harn-tools",
+            "harn-engines",
+            "harn-acp",
+        ]),
+    ),
+    (
+        "harn-testkit",
+        May::Use(&[
+            "harn-model",
+            "harn-journal",
+            "harn-runtime",
+            "harn-tools",
+            "harn-acp",
+        ]),
+    ),
+    ("harn-tests", May::UseAnything),
+    ("harn-bench", May::UseAnything),
+    ("xtask", May::Use(&[])),
+];
+
+/// Those who may speak ACP. The schema crate counts as the SDK.
+const SPEAK_ACP: [&str; 6] = [
+    "harn-acp",
+    "harn-engines",
+    "harn-serve",
+    "harn-testkit",
+    "harn-tests",
+    "harn-bench",
+];
+
+/// Packages of ours depend on each other as the table says.
+pub(super) fn rooms(packages: &[Package]) -> Vec<String> {
+    let ours = |name: &str| packages.iter().any(|package| package.name == name);
+    let mut problems = Vec::new();
+    for package in packages {
+        let name = &package.name;
+        let allowed = match ROOMS.iter().find(|(room, _)| room == name) {
+            Some((_, May::Use(allowed))) => *allowed,
+            Some((_, May::UseAnything)) => continue,
+            None => {
+                problems.push(format!(
+                    "{name}: has no row in xtask/src/tidy/edges.rs; add one that says what it may use"
+                ));
+                continue;
+            }
+        };
+        let used = package.dependencies.iter().filter(|used| ours(used));
+        for used in used.filter(|used| !allowed.contains(&used.as_str())) {
+            problems.push(format!(
+                "{name}: depends on {used}; it may use {}",
+                match allowed {
+                    [] => "no other package of ours".to_owned(),
+                    some => format!("only {}", some.join(", ")),
+                }
+            ));
+        }
+    }
+    problems
+}
+
+/// Crates of others stay in the rooms that need them.
+pub(super) fn third_parties(packages: &[Package]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for package in packages {
+        let name = package.name.as_str();
+        for used in &package.dependencies {
+            if name == "harn-model" && used.starts_with("tokio") {
+                problems.push(format!(
+                    "{name}: depends on {used}; the model knows neither time nor tasks, move that to \
+                     harn-runtime"
+                ));
+            }
+            if used.starts_with("agent-client-protocol") && !SPEAK_ACP.contains(&name) {
+                problems.push(format!(
+                    "{name}: depends on {used}; only {} may, the wire ends there",
+                    SPEAK_ACP.join(", ")
+                ));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, dependencies: &[&str]) -> Package {
+        Package {
+            name: name.to_owned(),
+            dependencies: dependencies.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn an_edge_against_the_stream_is_found() {
+        let packages = [
+            package("harn-model", &["serde", "harn-journal"]),
+            package("harn-journal", &["harn-model", "harn-runtime"]),
+            package("harn-runtime", &["harn-model", "harn-journal"]),
+            package("harn-tests", &["harn-model", "harn-runtime"]),
+        ];
+        assert_eq!(
+            rooms(&packages),
+            [
+                "harn-model: depends on harn-journal; it may use no other package of ours",
+                "harn-journal: depends on harn-runtime; it may use only harn-model",
+            ]
+        );
+    }
+
+    #[test]
+    fn serve_may_not_ship_the_testkit() {
+        let packages = [
+            package("harn-serve", &["harn-acp", "harn-testkit"]),
+            package("harn-testkit", &["harn-acp"]),
+            package("harn-acp", &[]),
+        ];
+        let problems = rooms(&packages);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].starts_with("harn-serve: depends on harn-testkit;"));
+    }
+
+    #[test]
+    fn a_package_without_a_row_is_found() {
+        let problems = rooms(&[package("harn-utils", &[])]);
+        assert!(
+            problems[0].starts_with("harn-utils: has no row"),
+            "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn third_parties_in_the_wrong_room_are_found() {
+        let packages = [
+            package("harn-model", &["tokio", "agent-client-protocol-schema"]),
+            package("harn-runtime", &["tokio", "agent-client-protocol"]),
+            package("harn-acp", &["tokio", "agent-client-protocol"]),
+        ];
+        let problems = third_parties(&packages);
+        let starts = [
+            "harn-model: depends on tokio;",
+            "harn-model: depends on agent-client-protocol-schema;",
+            "harn-runtime: depends on agent-client-protocol;",
+        ];
+        assert_eq!(problems.len(), starts.len(), "{problems:?}");
+        for (problem, start) in problems.iter().zip(starts) {
+            assert!(problem.starts_with(start), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Every dependency has a reason, written above it or above the group it stands in.
+
+/// The lines of `[workspace.dependencies]` that nobody gave a reason for.
+pub(super) fn dependencies(manifest: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let (mut inside, mut reasoned) = (false, false);
+    for (index, line) in manifest.lines().enumerate() {
+        let line = line.trim();
+        if line.starts_with('[') {
+            inside = line == "[workspace.dependencies]";
+            reasoned = false;
+        } else if line.is_empty() {
+            // A blank line ends a group.
+            reasoned = false;
+        } else if line.starts_with('#') {
+            reasoned = true;
+        } else if inside && !reasoned {
+            let name = line.split(['=', '.', ' ']).next().unwrap_or(line);
+            problems.push(format!(
+                "Cargo.toml:{}: {name} has no reason; say in a comment above it why it earns its place",
+                index + 1
+            ));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dependency_without_a_reason_is_found() {
+        let manifest = "\
+[workspace.dependencies]
+early = \"1\"
+
+# Why.
+one = \"1\"
+two = { version = \"2\" }
+
+three = \"3\"
+[profile.dev]
+debug = false
+";
+        let problems = dependencies(manifest);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].starts_with("Cargo.toml:2: early has no reason"));
+        assert!(problems[1].starts_with("Cargo.toml:8: three has no reason"));
+    }
+}

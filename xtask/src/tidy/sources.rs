@@ -1,0 +1,208 @@
+//! Checks on Rust source text: headers, length, leftovers and the one door for vendor data.
+
+use crate::repo::File;
+
+/// The most lines a file may have before its tests.
+const MAX_LINES: usize = 500;
+
+/// What is fine on a workbench and not in a commit.
+const LEFTOVERS: [&str; 4] = ["todo!", "unimplemented!", "dbg!", "FIXME"];
+
+/// Every source file says in its first line what it owns.
+pub(super) fn module_docs(files: &[File]) -> Vec<String> {
+    rust(files)
+        .filter(|file| !file.text.starts_with("//!"))
+        .map(|file| {
+            format!(
+                "{}: does not open with `//!`; begin with one to six lines that say what the file \
+                 owns and what it must not touch",
+                file.path
+            )
+        })
+        .collect()
+}
+
+/// No file grows past the point where it should be two.
+pub(super) fn length(files: &[File]) -> Vec<String> {
+    rust(files)
+        .filter(|file| !is_test_file(&file.path))
+        .filter_map(|file| {
+            let lines = product_code(&file.text).lines().count();
+            (lines > MAX_LINES).then(|| {
+                format!(
+                    "{}: {lines} lines before its tests; split it by noun, {MAX_LINES} is the most",
+                    file.path
+                )
+            })
+        })
+        .collect()
+}
+
+/// Nothing unfinished is committed.
+pub(super) fn leftovers(files: &[File]) -> Vec<String> {
+    let mut problems = Vec::new();
+    // These checks have to name what they look for.
+    for file in rust(files).filter(|file| !file.path.starts_with("xtask/")) {
+        for (number, line) in numbered(&file.text) {
+            for word in LEFTOVERS.iter().filter(|word| has_word(line, word)) {
+                problems.push(format!(
+                    "{}:{number}: `{word}` is left over; finish it or return a typed error",
+                    file.path
+                ));
+            }
+        }
+    }
+    problems
+}
+
+/// Only `ext/` of the ACP front-end reads or writes the vendor's key.
+pub(super) fn vendor_key(files: &[File]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let front_end = rust(files)
+        .filter(|file| file.path.starts_with("crates/acp/src/"))
+        .filter(|file| !file.path.starts_with("crates/acp/src/ext/"))
+        .filter(|file| !is_test_file(&file.path));
+    for file in front_end {
+        for (number, line) in numbered(product_code(&file.text)) {
+            if names_vendor_key(line) {
+                problems.push(format!(
+                    "{}:{number}: the key \"harn\" outside ext/; vendor data has one door, call a \
+                     function of crate::ext instead",
+                    file.path
+                ));
+            }
+        }
+    }
+    problems
+}
+
+/// Whether a line uses `"harn"` as a key. The same word is a profile's name in the arm of a match,
+/// and comments may speak of it.
+fn names_vendor_key(line: &str) -> bool {
+    let code = line.trim_start();
+    if code.starts_with("//") {
+        return false;
+    }
+    code.contains("\\\"harn\\\"")
+        || code.match_indices("\"harn\"").any(|(at, word)| {
+            let before = code[..at].trim_end();
+            let after = code[at + word.len()..].trim_start();
+            let is_arm = ["=>", ") =>", "|"].iter().any(|s| after.starts_with(s));
+            !is_arm && !before.ends_with("=>")
+        })
+}
+
+fn rust(files: &[File]) -> impl Iterator<Item = &File> {
+    files.iter().filter(|file| file.path.ends_with(".rs"))
+}
+
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line))
+}
+
+fn is_test_file(path: &str) -> bool {
+    path.split('/')
+        .any(|part| matches!(part, "tests" | "benches" | "tests.rs"))
+}
+
+/// What comes before the test module; all of it when the tests lie in a file of their own.
+fn product_code(text: &str) -> &str {
+    let mut from = 0;
+    while let Some(found) = text[from..].find("#[cfg(test)]\n") {
+        let at = from + found;
+        let next = at + "#[cfg(test)]\n".len();
+        let item = text[next..]
+            .lines()
+            .find(|line| !line.trim_start().starts_with("#["));
+        if item.is_some_and(|line| line.starts_with("mod ") && line.ends_with('{')) {
+            return &text[..at];
+        }
+        from = next;
+    }
+    text
+}
+
+/// Whether `word` stands in `line` and is not the tail of a longer name.
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::tests::file;
+
+    #[test]
+    fn a_file_without_module_docs_is_found() {
+        let files = [
+            file("a.rs", "use std::fmt;\n//! too late\n"),
+            file("b.rs", "//! What b owns.\n"),
+            file("c.md", "use"),
+        ];
+        let problems = module_docs(&files);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].starts_with("a.rs: "), "{problems:?}");
+    }
+
+    #[test]
+    fn a_long_file_is_found_and_its_tests_are_not_counted() {
+        let lines = |count: usize| "fn f() {}\n".repeat(count);
+        let tests = format!(
+            "#[cfg(test)]\n#[allow(x)]\nmod tests {{\n{}}}\n",
+            lines(900)
+        );
+        let apart = format!("#[cfg(test)]\nmod tests;\n{}", lines(499));
+        let found = |path: &str, text: &str| length(&[file(path, text)]);
+        assert!(found("a.rs", &(lines(500) + &tests)).is_empty());
+        assert!(found("tests/a.rs", &lines(900)).is_empty());
+        assert!(found("crates/x/benches/a.rs", &lines(900)).is_empty());
+        assert!(found("a.rs", &lines(501))[0].starts_with("a.rs: 501 lines"));
+        assert!(found("a.rs", &apart)[0].starts_with("a.rs: 501 lines"));
+    }
+
+    #[test]
+    fn leftovers_are_found_where_they_stand() {
+        for word in LEFTOVERS {
+            let text = format!("//! a\nfn f() {{ {word}() }}\n");
+            let problems = leftovers(&[file("a.rs", &text)]);
+            assert_eq!(problems.len(), 1, "{word}");
+            assert!(problems[0].starts_with("a.rs:2: "), "{problems:?}");
+        }
+        assert!(leftovers(&[file("a.rs", "mytodo!()")]).is_empty());
+        assert!(leftovers(&[file("xtask/src/a.rs", "dbg!")]).is_empty());
+        assert!(leftovers(&[file("a.md", "FIXME")]).is_empty());
+    }
+
+    #[test]
+    fn the_vendor_key_is_found_outside_its_door() {
+        let keys = [
+            r#"json!({"harn": 1})"#,
+            r#"meta.get("harn")"#,
+            r#"map.insert("harn".into(), v)"#,
+            r#"#[serde(rename = "harn")]"#,
+            r#"let line = "{\"harn\":1}";"#,
+        ];
+        for key in keys {
+            let at = |path: &str| vendor_key(&[file(path, key)]).len();
+            assert_eq!(at("crates/acp/src/to_wire.rs"), 1, "{key}");
+            assert_eq!(at("crates/acp/src/ext/meta.rs"), 0, "{key}");
+            assert_eq!(at("crates/acp/tests/wire.rs"), 0, "{key}");
+            assert_eq!(at("crates/serve/src/args.rs"), 0, "{key}");
+        }
+        for name in [
+            r#"Self::Harn => "harn","#,
+            r#""harn" => Ok(Self::Harn),"#,
+            r#"Some("harn") => Profile::Harn,"#,
+            r#"// the key "harn" is written in ext"#,
+            "#[cfg(test)]\nmod tests {\n\"harn\":\n}",
+        ] {
+            let found = vendor_key(&[file("crates/acp/src/profile.rs", name)]);
+            assert!(found.is_empty(), "{found:?}");
+        }
+    }
+}
