@@ -1,0 +1,34 @@
+# The chores, by name. CI runs these recipes, so none can rot; every line also works by hand.
+
+# What there is.
+default:
+    @just --list
+
+# Format everything.
+fmt:
+    cargo fmt --all
+
+# What a reviewer should not have to say: formatting and lints.
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# All tests, the tidy checks among them.
+test:
+    cargo test --workspace
+
+# Real clients against the binary; a path takes another binary than the one just built.
+peers *binary:
+    peers/run {{ binary }}
+
+# The figures of docs/performance.md, measured here.
+bench:
+    cargo bench -p harn-bench
+
+# Rewrite every expectation and fixture from what the code does now; read the diff before committing.
+update-fixtures:
+    UPDATE_EXPECT=1 cargo test --workspace
+
+# What CI does.
+ci:
+    .ci/run
