@@ -66,3 +66,23 @@ fn is_still_at(file: &File, path: &Path) -> io::Result<bool> {
 fn is_still_at(_file: &File, path: &Path) -> io::Result<bool> {
     path.try_exists()
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_removed_or_replaced_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        let file = create_locked(&path, &"s1".into()).unwrap();
+        assert!(is_still_at(&file, &path).unwrap());
+        fs::rename(&path, folder.path().join("elsewhere")).unwrap();
+        let gone = is_still_at(&file, &path).unwrap_err();
+        assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+        fs::write(&path, "").unwrap();
+        assert!(!is_still_at(&file, &path).unwrap());
+    }
+}
