@@ -1,1 +1,25 @@
-//! (under construction)
+//! Front-end 1: the Agent Client Protocol, version 1, with the Harn extensions.
+//!
+//! The SDK does JSON-RPC correlation and cancellation; streamed updates go around its queue, encoded once,
+//! into the same ordered writer. Only `ext` writes vendor data. Nothing here runs an agent or keeps truth
+//! about a session.
+
+mod capabilities;
+mod connection;
+mod error;
+pub mod ext;
+mod from_wire;
+mod gate;
+mod host;
+mod methods;
+mod permission;
+mod profile;
+mod pump;
+mod router;
+mod settings;
+mod to_wire;
+pub mod transport;
+mod wire;
+
+pub use connection::{AcpConfig, ConnectionError, serve_connection};
+pub use profile::{Profile, ProfileChoice};

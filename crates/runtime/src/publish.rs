@@ -151,10 +151,6 @@ impl Feed {
         });
     }
 
-    pub(crate) fn ended(&self) -> Option<SessionEnd> {
-        self.head.borrow().end.clone()
-    }
-
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }

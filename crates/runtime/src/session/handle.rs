@@ -24,8 +24,8 @@ pub(crate) enum Msg {
     Prompt(QueuedPrompt),
     Cancel(TurnId),
     Answer(AskId, Decision),
-    SetMode(String, oneshot::Sender<()>),
-    SetOption(String, String, oneshot::Sender<()>),
+    SetMode(String, oneshot::Sender<Seq>),
+    SetOption(String, String, oneshot::Sender<Seq>),
     Close(oneshot::Sender<()>),
 }
 
@@ -226,8 +226,8 @@ impl Controller {
         let _ = self.inbox.send(Msg::Answer(ask, decision)).await;
     }
 
-    /// Chooses a mode; written and published when this returns.
-    pub async fn set_mode(&self, mode: &str) -> Result<(), SettingError> {
+    /// Chooses a mode; written and published when this returns, with the place of its event.
+    pub async fn set_mode(&self, mode: &str) -> Result<Seq, SettingError> {
         if !mode::is_known(mode) {
             return Err(SettingError::UnknownMode {
                 given: mode.to_owned(),
@@ -239,8 +239,9 @@ impl Controller {
             .await
     }
 
-    /// Sets an option of the agent; written and published when this returns.
-    pub async fn set_option(&self, id: &str, value: &str) -> Result<(), SettingError> {
+    /// Sets an option of the agent; written and published when this returns, with the place of its
+    /// event.
+    pub async fn set_option(&self, id: &str, value: &str) -> Result<Seq, SettingError> {
         let options = &self.shared.profile.options;
         let Some(option) = find(options, id) else {
             return Err(SettingError::UnknownOption {
@@ -269,7 +270,7 @@ impl Controller {
         }
     }
 
-    async fn request(&self, msg: Msg, done: oneshot::Receiver<()>) -> Result<(), SettingError> {
+    async fn request(&self, msg: Msg, done: oneshot::Receiver<Seq>) -> Result<Seq, SettingError> {
         let sent = self.inbox.send(msg).await;
         sent.map_err(|_| SettingError::Closed)?;
         done.await.map_err(|_| SettingError::Closed)

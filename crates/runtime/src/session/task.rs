@@ -111,12 +111,12 @@ impl SessionTask {
             Some(Msg::SetMode(mode_id, reply)) => {
                 self.write(vec![AgentEvent::ModeChanged { mode_id }])?;
                 // The caller may have gone; the change stands.
-                let _ = reply.send(());
+                let _ = reply.send(self.last);
             }
             Some(Msg::SetOption(config_id, value, reply)) => {
                 self.write(vec![AgentEvent::ConfigChanged { config_id, value }])?;
                 // The caller may have gone; the change stands.
-                let _ = reply.send(());
+                let _ = reply.send(self.last);
             }
             Some(Msg::Close(reply)) => {
                 self.wind_up().await?;

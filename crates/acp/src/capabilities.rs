@@ -1,0 +1,35 @@
+//! The answer to `initialize`: exactly what works, no more.
+
+use agent_client_protocol::{
+    schema::ProtocolVersion,
+    v1::schema::{
+        AgentCapabilities, Implementation, InitializeResponse, PromptCapabilities,
+        SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities,
+        SessionForkCapabilities, SessionListCapabilities, SessionResumeCapabilities,
+    },
+};
+use harn_runtime::AgentProfile;
+
+use crate::{Profile, ext};
+
+pub(crate) fn initialize(agent: &AgentProfile, profile: Profile) -> InitializeResponse {
+    let prompt = PromptCapabilities::new()
+        .image(agent.prompt.image)
+        .audio(agent.prompt.audio)
+        .embedded_context(agent.prompt.embedded);
+    let sessions = SessionCapabilities::new()
+        .list(SessionListCapabilities::new())
+        .resume(SessionResumeCapabilities::new())
+        .close(SessionCloseCapabilities::new())
+        .delete(SessionDeleteCapabilities::new())
+        .fork(SessionForkCapabilities::new());
+    let capabilities = AgentCapabilities::new()
+        .load_session(true)
+        .prompt_capabilities(prompt)
+        .session_capabilities(sessions)
+        .meta(ext::capabilities::advertised(profile));
+    let info = Implementation::new(agent.name.clone(), agent.version.clone());
+    InitializeResponse::new(ProtocolVersion::V1)
+        .agent_capabilities(capabilities)
+        .agent_info(info.title(agent.title.clone()))
+}

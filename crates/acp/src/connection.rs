@@ -1,0 +1,246 @@
+//! One connected client: what is known of it, the sessions it has open, and the tasks that serve it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use agent_client_protocol::{
+    Agent, Channel, Client, ConnectionTo, Error, RawJsonRpcId, RawJsonRpcMessage, TransportFrame,
+};
+use bytes::Bytes;
+use futures::{StreamExt, channel::mpsc::UnboundedSender};
+use harn_model::SessionId;
+use harn_runtime::{HostOffers, Hub};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Profile, ProfileChoice,
+    gate::Gates,
+    pump::Attached,
+    router::Router,
+    transport::{Disconnected, Incoming, Outgoing},
+};
+
+/// How to serve a client.
+#[derive(Clone, Debug, Default)]
+pub struct AcpConfig {
+    /// Which dialect it gets.
+    pub profile: ProfileChoice,
+}
+
+/// Why a connection ended before its input did.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionError {
+    /// The client stopped listening.
+    #[error(transparent)]
+    Disconnected(#[from] Disconnected),
+    /// The protocol could not go on.
+    #[error("the connection failed: {0}")]
+    Protocol(String),
+}
+
+/// Serves one client until its input ends. Does not shut the hub down.
+pub async fn serve_connection(
+    hub: Hub,
+    config: AcpConfig,
+    incoming: mpsc::Receiver<Incoming>,
+    outgoing: Outgoing,
+) -> Result<(), ConnectionError> {
+    let (near, far) = Channel::duplex();
+    let (from_sdk, to_sdk) = near.into_parts();
+    let peer = Arc::new(Peer {
+        hub,
+        config,
+        outgoing,
+        gates: Gates::default(),
+        facts: OnceLock::new(),
+        wire: OnceLock::new(),
+        sessions: Mutex::default(),
+        ended: CancellationToken::new(),
+    });
+    let _ended = peer.ended.clone().drop_guard();
+    let protocol = Agent
+        .v1()
+        .name("harn-serve")
+        .with_handler(Router::new(peer.clone()))
+        .connect_to(far);
+    let read = read(&peer, incoming, to_sdk);
+    let write = write(&peer, from_sdk);
+    let protocol = async {
+        protocol
+            .await
+            .map_err(|e| ConnectionError::Protocol(e.message))
+    };
+    tokio::select! {
+        result = async { tokio::try_join!(read, protocol, write) } => result.map(|_| ()),
+        () = peer.outgoing.closed() => Err(Disconnected.into()),
+    }
+}
+
+/// Lines in. What is no JSON-RPC message is answered here, so that nothing of it is echoed.
+async fn read(
+    peer: &Peer,
+    mut incoming: mpsc::Receiver<Incoming>,
+    to_sdk: UnboundedSender<TransportFrame>,
+) -> Result<(), ConnectionError> {
+    while let Some(line) = incoming.recv().await {
+        let problem = match line {
+            Incoming::Line(line) => match TransportFrame::parse_json(&line) {
+                TransportFrame::Malformed { raw, error } => malformed(&raw, &error),
+                frame => {
+                    if to_sdk.unbounded_send(frame).is_err() {
+                        return Ok(());
+                    }
+                    None
+                }
+            },
+            Incoming::TooLong { limit } => {
+                let message = format!("the line is longer than {} MiB", limit / 1024 / 1024);
+                Some(Error::new(-32600, message))
+            }
+            Incoming::NotUtf8 => Some(Error::new(-32700, "the line is not UTF-8")),
+        };
+        if let Some(problem) = problem {
+            let answer = RawJsonRpcMessage::response(RawJsonRpcId::Null, Err(problem));
+            peer.outgoing.send(line_of(&answer)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What to answer to a line that is no message. Some clients send unsolicited errors without an id; those
+/// are not answered, or the two sides would complain at each other for ever.
+fn malformed(raw: &str, error: &Error) -> Option<Error> {
+    let value: Option<serde_json::Value> = serde_json::from_str(raw).ok();
+    let answer_shaped = value
+        .as_ref()
+        .and_then(|v| v.as_object())
+        .is_some_and(|object| {
+            !object.contains_key("method")
+                && (object.contains_key("error") || object.contains_key("result"))
+        });
+    if answer_shaped {
+        tracing::debug!("ignored an answer to nothing");
+        return None;
+    }
+    let (code, message) = match value {
+        None => (
+            -32700,
+            "the line is not JSON; send one JSON-RPC 2.0 message a line",
+        ),
+        Some(serde_json::Value::Array(_)) => {
+            (-32600, "batches are not supported; send one message a line")
+        }
+        Some(_) => (-32600, "the line is not a JSON-RPC 2.0 message"),
+    };
+    debug_assert!(error.data.is_none() || code == -32700 || code == -32600);
+    Some(Error::new(code, message))
+}
+
+/// Everything the SDK says, in the one queue, in order; then the gates behind it open.
+async fn write(
+    peer: &Peer,
+    mut from_sdk: impl futures::Stream<Item = TransportFrame> + Unpin,
+) -> Result<(), ConnectionError> {
+    while let Some(frame) = from_sdk.next().await {
+        let TransportFrame::Single(message) = frame else {
+            continue;
+        };
+        peer.outgoing.send(line_of(&message)).await?;
+        if let Some(id) = message.response_id() {
+            peer.gates.open(id);
+        }
+    }
+    Ok(())
+}
+
+fn line_of(message: &RawJsonRpcMessage) -> Bytes {
+    // A message of JSON values always serialises.
+    let mut line = serde_json::to_vec(message).unwrap_or_default();
+    line.push(b'\n');
+    line.into()
+}
+
+/// A connected client.
+pub(crate) struct Peer {
+    pub(crate) hub: Hub,
+    pub(crate) config: AcpConfig,
+    pub(crate) outgoing: Outgoing,
+    pub(crate) gates: Gates,
+    facts: OnceLock<Facts>,
+    wire: OnceLock<ConnectionTo<Client>>,
+    sessions: Mutex<HashMap<SessionId, Arc<Attached>>>,
+    ended: CancellationToken,
+}
+
+/// What the client said of itself at `initialize`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    pub(crate) profile: Profile,
+    pub(crate) offers: HostOffers,
+}
+
+impl Peer {
+    /// Remembers the first `initialize`; a repeated one changes nothing.
+    pub(crate) fn learn(&self, facts: Facts) -> Facts {
+        *self.facts.get_or_init(|| facts)
+    }
+
+    /// What is known; a client that never said gets plain ACP and is asked for nothing.
+    pub(crate) fn facts(&self) -> Facts {
+        self.facts.get().copied().unwrap_or(Facts {
+            profile: Profile::Acp,
+            offers: HostOffers::default(),
+        })
+    }
+
+    pub(crate) fn set_wire(&self, wire: &ConnectionTo<Client>) {
+        self.wire.get_or_init(|| wire.clone());
+    }
+
+    /// The way to ask the client something; there once it has said anything.
+    pub(crate) fn wire(&self) -> Option<&ConnectionTo<Client>> {
+        self.wire.get()
+    }
+
+    pub(crate) fn attached(&self, id: &SessionId) -> Option<Arc<Attached>> {
+        self.sessions().get(id).cloned()
+    }
+
+    /// Takes a session in; the one it replaces stops.
+    pub(crate) fn attach(&self, attached: Arc<Attached>) {
+        let id = attached.session.id().clone();
+        if let Some(old) = self.sessions().insert(id, attached) {
+            old.stop();
+        }
+    }
+
+    /// Lets go of a session, if it is still this one.
+    pub(crate) fn detach(&self, attached: &Arc<Attached>) {
+        let mut sessions = self.sessions();
+        let id = attached.session.id();
+        if sessions
+            .get(id)
+            .is_some_and(|held| Arc::ptr_eq(held, attached))
+        {
+            sessions.remove(id);
+        }
+    }
+
+    /// Runs something for as long as the client is connected.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let ended = self.ended.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = ended.cancelled() => {}
+                () = work => {}
+            }
+        });
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Attached>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

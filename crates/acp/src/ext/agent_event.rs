@@ -1,0 +1,133 @@
+//! `_harn/agentEvent`, the notification for what is no session update: composition runs.
+
+use harn_model::{ChildCall, ChildResult, CompositionRun};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::tool::Executor;
+
+/// The notification's method.
+pub const METHOD: &str = "_harn/agentEvent";
+
+/// The kinds below, sorted; advertised at `initialize`.
+pub(crate) const KINDS: &[&str] = &[
+    "composition_child_call",
+    "composition_child_result",
+    "composition_error",
+    "composition_finish",
+    "composition_start",
+];
+
+/// The params of the notification, without `sessionId`: camelCase, no `_meta` around them.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum HarnEvent<'a> {
+    CompositionStart(RunFields<'a>),
+    CompositionChildCall(ChildCallFields<'a>),
+    CompositionChildResult(ChildResultFields<'a>),
+    CompositionFinish(RunFields<'a>),
+    CompositionError(RunFields<'a>),
+}
+
+/// One envelope for start, finish and error; absent parts are null.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunFields<'a> {
+    run_id: &'a str,
+    language: &'a str,
+    snippet_hash: &'a str,
+    binding_manifest_hash: &'a str,
+    requested_side_effect_ceiling: harn_model::SideEffectLevel,
+    stdout: Option<&'a str>,
+    stderr: Option<&'a str>,
+    artifacts: &'a [Value],
+    result: Option<&'a Value>,
+    failure_category: Option<harn_model::FailureCategory>,
+    error: Option<&'a str>,
+    duration_ms: Option<u64>,
+    metadata: &'a Map<String, Value>,
+}
+
+impl<'a> From<&'a CompositionRun> for RunFields<'a> {
+    fn from(run: &'a CompositionRun) -> Self {
+        Self {
+            run_id: &run.run_id,
+            language: &run.language,
+            snippet_hash: &run.snippet_hash,
+            binding_manifest_hash: &run.binding_manifest_hash,
+            requested_side_effect_ceiling: run.requested_side_effect_ceiling,
+            stdout: run.stdout.as_deref(),
+            stderr: run.stderr.as_deref(),
+            artifacts: &run.artifacts,
+            result: run.result.as_ref(),
+            failure_category: run.failure_category,
+            error: run.error.as_deref(),
+            duration_ms: run.duration_ms,
+            metadata: &run.metadata,
+        }
+    }
+}
+
+/// A child begins; its annotations keep snake_case.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChildCallFields<'a> {
+    run_id: &'a str,
+    tool_call_id: &'a str,
+    tool_name: &'a str,
+    operation_index: u64,
+    annotations: Option<&'a harn_model::ToolAnnotations>,
+    requested_side_effect_level: harn_model::SideEffectLevel,
+    policy_context: &'a Map<String, Value>,
+    raw_input: &'a Value,
+}
+
+impl<'a> From<&'a ChildCall> for ChildCallFields<'a> {
+    fn from(call: &'a ChildCall) -> Self {
+        Self {
+            run_id: &call.run_id,
+            tool_call_id: &call.tool_call_id,
+            tool_name: &call.tool_name,
+            operation_index: call.operation_index,
+            annotations: call.annotations.as_ref(),
+            requested_side_effect_level: call.requested_side_effect_level,
+            policy_context: &call.policy_context,
+            raw_input: &call.raw_input,
+        }
+    }
+}
+
+/// A child ended.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChildResultFields<'a> {
+    run_id: &'a str,
+    tool_call_id: &'a str,
+    tool_name: &'a str,
+    operation_index: u64,
+    status: harn_model::ToolCallStatus,
+    raw_output: Option<&'a Value>,
+    error: Option<&'a str>,
+    error_category: Option<harn_model::ErrorCategory>,
+    executor: Option<Executor<'a>>,
+    duration_ms: Option<u64>,
+    execution_duration_ms: Option<u64>,
+}
+
+impl<'a> From<&'a ChildResult> for ChildResultFields<'a> {
+    fn from(result: &'a ChildResult) -> Self {
+        Self {
+            run_id: &result.run_id,
+            tool_call_id: &result.tool_call_id,
+            tool_name: &result.tool_name,
+            operation_index: result.operation_index,
+            status: result.status,
+            raw_output: result.raw_output.as_ref(),
+            error: result.error.as_deref(),
+            error_category: result.error_category,
+            executor: result.executor.as_ref().map(Executor::from),
+            duration_ms: result.duration_ms,
+            execution_duration_ms: result.execution_duration_ms,
+        }
+    }
+}

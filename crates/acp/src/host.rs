@@ -1,0 +1,159 @@
+//! The client as a host: its files, its terminals and its tools, as far as it offered them.
+
+use std::{
+    path::Path,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use agent_client_protocol::{
+    Client, ConnectionTo, Error, UntypedMessage,
+    v1::schema::{
+        CreateTerminalRequest, KillTerminalRequest, ReadTextFileRequest, ReleaseTerminalRequest,
+        TerminalId, TerminalOutputRequest, WaitForTerminalExitRequest, WriteTextFileRequest,
+    },
+};
+use async_trait::async_trait;
+use harn_model::SessionId;
+use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{connection::Peer, methods::wire_id};
+
+/// How long a client may take to answer. Some never answer what they do not know.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A host's refusal of a tool.
+const REFUSED: i32 = -32001;
+
+/// See the module. Holds the client weakly: a session may outlive its connection.
+pub(crate) struct ClientHost {
+    peer: Weak<Peer>,
+    offers: HostOffers,
+}
+
+impl ClientHost {
+    pub(crate) fn new(peer: &Arc<Peer>) -> Self {
+        Self {
+            peer: Arc::downgrade(peer),
+            offers: peer.facts().offers,
+        }
+    }
+
+    fn wire(&self) -> Result<ConnectionTo<Client>, HostError> {
+        let peer = self.peer.upgrade();
+        let wire = peer.as_ref().and_then(|peer| peer.wire()).cloned();
+        wire.ok_or_else(|| HostError::Host("the client is gone".to_owned()))
+    }
+}
+
+async fn in_time<T>(
+    what: &'static str,
+    answer: impl Future<Output = Result<T, Error>>,
+) -> Result<T, HostError> {
+    match tokio::time::timeout(PATIENCE, answer).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) if i32::from(error.code) == REFUSED => Err(HostError::Denied(error.message)),
+        Ok(Err(error)) => Err(HostError::Host(error.message)),
+        Err(_) => Err(HostError::TimedOut(what)),
+    }
+}
+
+#[derive(Serialize)]
+struct BuiltinCall<'a> {
+    name: &'a str,
+    args: [Value; 1],
+}
+
+#[async_trait]
+impl HostPort for ClientHost {
+    fn offers(&self) -> HostOffers {
+        self.offers
+    }
+
+    async fn read_text(&self, session: &SessionId, path: &Path) -> Result<String, HostError> {
+        let request = ReadTextFileRequest::new(wire_id(session), path);
+        let sent = self.wire()?.send_request(request);
+        let response = in_time("fs/read_text_file", sent.block_task()).await?;
+        Ok(response.content)
+    }
+
+    async fn write_text(
+        &self,
+        session: &SessionId,
+        path: &Path,
+        text: &str,
+    ) -> Result<(), HostError> {
+        let request = WriteTextFileRequest::new(wire_id(session), path, text);
+        let sent = self.wire()?.send_request(request);
+        in_time("fs/write_text_file", sent.block_task()).await?;
+        Ok(())
+    }
+
+    async fn run(
+        &self,
+        session: &SessionId,
+        spec: CommandSpec,
+        sink: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        let wire = self.wire()?;
+        let request = CreateTerminalRequest::new(wire_id(session), spec.program)
+            .args(spec.args)
+            .cwd(spec.cwd)
+            .output_byte_limit(u64::try_from(spec.output_limit).unwrap_or(u64::MAX));
+        let sent = wire.send_request(request);
+        let created = in_time("terminal/create", sent.block_task()).await?;
+        let mut terminal = Terminal {
+            wire: wire.clone(),
+            session: session.clone(),
+            id: created.terminal_id.clone(),
+            exited: false,
+        };
+        sink.terminal(&created.terminal_id.0);
+        let id = || created.terminal_id.clone();
+        // As long as it takes: ending the turn drops this, and the terminal with it.
+        let wait = WaitForTerminalExitRequest::new(wire_id(session), id());
+        let exit = wire.send_request(wait).block_task().await;
+        let exit = exit.map_err(|e| HostError::Host(e.message))?.exit_status;
+        terminal.exited = true;
+        let output = wire.send_request(TerminalOutputRequest::new(wire_id(session), id()));
+        let output = in_time("terminal/output", output.block_task()).await?;
+        Ok(CommandExit {
+            code: exit.exit_code.and_then(|code| i32::try_from(code).ok()),
+            signal: exit.signal,
+            output: output.output,
+            truncated: output.truncated,
+        })
+    }
+
+    async fn call_tool(&self, _: &SessionId, name: &str, args: Value) -> Result<Value, HostError> {
+        if !self.offers.tools {
+            return Err(HostError::Unsupported("tools"));
+        }
+        let call = BuiltinCall { name, args: [args] };
+        let message = UntypedMessage::new("builtin_call", call);
+        let message = message.map_err(|e| HostError::Failed(e.message))?;
+        let sent = self.wire()?.send_request(message);
+        in_time("builtin_call", sent.block_task()).await
+    }
+}
+
+/// A terminal of the client, ended and given back however its command's future ends.
+struct Terminal {
+    wire: ConnectionTo<Client>,
+    session: SessionId,
+    id: TerminalId,
+    exited: bool,
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let (session, id) = (wire_id(&self.session), self.id.clone());
+        if !self.exited {
+            let kill = KillTerminalRequest::new(session.clone(), id.clone());
+            self.wire.send_request(kill).detach();
+        }
+        let release = ReleaseTerminalRequest::new(session, id);
+        self.wire.send_request(release).detach();
+    }
+}

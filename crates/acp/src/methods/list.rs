@@ -1,0 +1,40 @@
+//! `session/list`: what can be opened, a page at a time.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use agent_client_protocol::{
+    Error, Responder,
+    v1::schema::{ListSessionsRequest, ListSessionsResponse, SessionInfo},
+};
+use harn_runtime::SessionSummary;
+
+use super::wire_id;
+use crate::{connection::Peer, error, pump::answer};
+
+pub(crate) fn handle(peer: &Arc<Peer>, request: Result<ListSessionsRequest, Error>, to: Responder) {
+    let peer = peer.clone();
+    peer.clone().spawn(async move {
+        let listed = async {
+            let request = request?;
+            let page = peer.hub.list(request.cwd, request.cursor).await;
+            page.map_err(|e| error::session(&e))
+        };
+        let response = listed.await.map(|page| {
+            let sessions = page.sessions.into_iter().map(info).collect();
+            ListSessionsResponse::new(sessions).next_cursor(page.next)
+        });
+        answer(to, response);
+    });
+}
+
+fn info(summary: SessionSummary) -> SessionInfo {
+    let meta = summary.meta;
+    let updated = SystemTime::UNIX_EPOCH + Duration::from_millis(summary.updated);
+    SessionInfo::new(wire_id(&meta.thread_id), meta.directory)
+        .additional_directories(meta.additional_directories)
+        .title((!meta.title.is_empty()).then_some(meta.title))
+        .updated_at(humantime::format_rfc3339_millis(updated).to_string())
+}

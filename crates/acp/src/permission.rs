@@ -1,0 +1,154 @@
+//! `session/request_permission`: the question as a client needs to see it, and what its answer means.
+
+use agent_client_protocol::Error;
+use harn_model::{Decision, PermissionAsked, PermissionOption, SessionId, ToolCallStatus};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    ext::{HarnMeta, tool::ToolMeta},
+    wire::{ToolCall, ToolContents},
+};
+
+pub(crate) const METHOD: &str = "session/request_permission";
+
+/// The whole call is repeated: a bare id would leave the client nothing to show.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Request<'a> {
+    session_id: &'a str,
+    tool_call: ToolCall<'a>,
+    options: Vec<OptionWire<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OptionWire<'a> {
+    option_id: &'a str,
+    name: &'a str,
+    kind: harn_model::PermissionOptionKind,
+}
+
+pub(crate) fn request<'a>(session: &'a SessionId, ask: &'a PermissionAsked) -> Request<'a> {
+    let call = &ask.tool_call;
+    Request {
+        session_id: session.as_str(),
+        tool_call: ToolCall {
+            tool_call_id: call.tool_call_id.as_str(),
+            title: Some(call.title.as_deref().unwrap_or(&call.tool_name)),
+            kind: Some(call.kind.unwrap_or_default()),
+            status: ToolCallStatus::Pending,
+            content: (!call.content.is_empty()).then_some(ToolContents::Given {
+                contents: &call.content,
+                terminals: true,
+            }),
+            locations: (!call.locations.is_empty()).then_some(call.locations.as_slice()),
+            raw_input: (!call.raw_input.is_null()).then_some(&call.raw_input),
+            raw_output: None,
+            meta: ToolMeta::of_call(call).map(HarnMeta::new),
+        },
+        options: ask.options.iter().map(option).collect(),
+    }
+}
+
+fn option(option: &PermissionOption) -> OptionWire<'_> {
+    OptionWire {
+        option_id: &option.option_id,
+        name: &option.name,
+        kind: option.kind,
+    }
+}
+
+/// What the client's answer means. Only a selected option that allows is a grant; anything that does not
+/// read as an answer is none.
+pub(crate) fn decision(ask: &PermissionAsked, answer: Result<Value, Error>) -> Decision {
+    let unavailable = |reason: &str| Decision::Unavailable {
+        reason: reason.to_owned(),
+    };
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            return Decision::Unavailable {
+                reason: format!("the client could not be asked: {}", error.message),
+            };
+        }
+    };
+    let outcome = &answer["outcome"];
+    match outcome["outcome"].as_str() {
+        Some("cancelled") => Decision::Cancelled,
+        Some("selected") => {
+            let chosen = outcome["optionId"].as_str();
+            match ask
+                .options
+                .iter()
+                .find(|o| Some(o.option_id.as_str()) == chosen)
+            {
+                Some(option) if option.kind.allows() => Decision::Allowed {
+                    option_id: option.option_id.clone(),
+                },
+                Some(option) => Decision::Rejected {
+                    option_id: Some(option.option_id.clone()),
+                    reason: None,
+                },
+                None => unavailable("the client chose an option that was not offered"),
+            }
+        }
+        _ => unavailable("the client's answer was not understood"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::PermissionOptionKind;
+    use serde_json::json;
+
+    use super::*;
+
+    fn ask() -> PermissionAsked {
+        let option = |id: &str, kind| PermissionOption {
+            option_id: id.to_owned(),
+            name: id.to_owned(),
+            kind,
+        };
+        PermissionAsked {
+            ask_id: "a".into(),
+            tool_call: harn_model::ToolCall::new("t", "write_file"),
+            options: vec![
+                option("yes", PermissionOptionKind::AllowOnce),
+                option("no", PermissionOptionKind::RejectOnce),
+            ],
+        }
+    }
+
+    #[test]
+    fn only_an_offered_option_that_allows_is_a_grant() {
+        let answers = [
+            (
+                json!({"outcome": {"outcome": "selected", "optionId": "yes"}}),
+                true,
+            ),
+            (
+                json!({"outcome": {"outcome": "selected", "optionId": "no"}}),
+                false,
+            ),
+            (
+                json!({"outcome": {"outcome": "selected", "optionId": "other"}}),
+                false,
+            ),
+            (json!({"outcome": {"outcome": "selected"}}), false),
+            (json!({"outcome": {"outcome": "cancelled"}}), false),
+            (json!({"outcome": "selected"}), false),
+            (
+                json!({"outcome": {"outcome": "yes", "optionId": "yes"}}),
+                false,
+            ),
+            (json!(null), false),
+            (json!([]), false),
+        ];
+        for (answer, granted) in answers {
+            let decision = decision(&ask(), Ok(answer.clone()));
+            assert_eq!(decision.allows(), granted, "{answer}");
+        }
+        assert!(!decision(&ask(), Err(Error::method_not_found())).allows());
+    }
+}

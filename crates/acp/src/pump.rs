@@ -1,0 +1,409 @@
+//! A session on its way to one client: a cursor that pulls, translates, and keeps the wire's promises.
+//!
+//! Every update of a turn is queued before the answer to its prompt, and nothing of a later turn overtakes
+//! that answer. Questions become requests; what the client sees of its own prompt is left out.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use agent_client_protocol::{Error, Responder, UntypedMessage, v1::schema::PromptResponse};
+use bytes::Bytes;
+use harn_model::{AgentEvent, AskId, Envelope, PermissionAsked, Seq, TurnId, TurnOutcome};
+use harn_runtime::{Controller, Delivery, SessionEnd, Subscription};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{
+    connection::Peer, error, gate::Gate, methods::stop_reason, permission, settings,
+    to_wire::Lines, transport::Disconnected, wire::Update,
+};
+
+/// A session this client has open.
+pub(crate) struct Attached {
+    pub(crate) session: Controller,
+    state: Mutex<State>,
+    stop: CancellationToken,
+    done: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    /// Prompts that wait for the end of their turn.
+    prompts: HashMap<TurnId, PendingPrompt>,
+    /// Answers that wait for the updates before them.
+    replies: Vec<(Seq, Box<dyn FnOnce() + Send>)>,
+    position: Seq,
+    ended: Option<SessionEnd>,
+}
+
+struct PendingPrompt {
+    responder: Responder,
+    /// Ends the watch for `$/cancel_request`.
+    _watch: DropGuard,
+}
+
+impl Attached {
+    pub(crate) fn new(session: Controller) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            state: Mutex::default(),
+            stop: CancellationToken::new(),
+            done: CancellationToken::new(),
+        })
+    }
+
+    /// Stops following the session.
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Resolves when everything the session published has been queued, or following has stopped.
+    pub(crate) async fn drained(&self) {
+        self.done.cancelled().await;
+    }
+
+    /// Keeps a prompt's responder until its turn ends. Called before the session hears of the turn.
+    pub(crate) fn expect_end(&self, turn: &TurnId, responder: Responder, watch: DropGuard) {
+        let mut state = self.lock();
+        if let Some(end) = state.ended.clone() {
+            drop(state);
+            answer::<()>(responder, Err(error::session_ended(&end)));
+            return;
+        }
+        let pending = PendingPrompt {
+            responder,
+            _watch: watch,
+        };
+        state.prompts.insert(turn.clone(), pending);
+    }
+
+    /// Calls `reply` once everything up to `seq` has been queued.
+    pub(crate) fn reply_after(&self, seq: Seq, reply: impl FnOnce() + Send + 'static) {
+        let mut state = self.lock();
+        if state.position >= seq || state.ended.is_some() {
+            drop(state);
+            reply();
+        } else {
+            state.replies.push((seq, Box::new(reply)));
+        }
+    }
+
+    /// Prompts of an earlier attachment of the same session move over.
+    pub(crate) fn adopt(&self, earlier: &Self) {
+        let prompts = std::mem::take(&mut earlier.lock().prompts);
+        self.lock().prompts.extend(prompts);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_mine(&self, turn: Option<&TurnId>) -> bool {
+        turn.is_some_and(|turn| self.lock().prompts.contains_key(turn))
+    }
+
+    fn reached(&self, seq: Seq) {
+        let due = {
+            let mut state = self.lock();
+            state.position = seq;
+            let (due, later) = std::mem::take(&mut state.replies)
+                .into_iter()
+                .partition(|(at, _)| *at <= seq);
+            state.replies = later;
+            due
+        };
+        let due: Vec<(Seq, Box<dyn FnOnce() + Send>)> = due;
+        due.into_iter().for_each(|(_, reply)| reply());
+    }
+
+    fn end(&self, end: &SessionEnd) {
+        let (prompts, replies) = {
+            let mut state = self.lock();
+            state.ended = Some(end.clone());
+            let prompts = std::mem::take(&mut state.prompts);
+            (prompts, std::mem::take(&mut state.replies))
+        };
+        replies.into_iter().for_each(|(_, reply)| reply());
+        for prompt in prompts.into_values() {
+            answer::<()>(prompt.responder, Err(error::session_ended(end)));
+        }
+    }
+}
+
+/// Answers a request. The connection may be gone; then nobody waits.
+pub(crate) fn answer<T: serde::Serialize>(responder: Responder, result: Result<T, Error>) {
+    let result = result.and_then(|value| serde_json::to_value(value).map_err(Error::from));
+    if responder.respond_with_result(result).is_err() {
+        tracing::debug!("the client left before its answer");
+    }
+}
+
+/// How a client comes to follow a session.
+pub(crate) enum Opening {
+    /// From here on, once its answer is queued.
+    Fresh(Gate),
+    /// All of it so far, then the answer, then from here on.
+    Replay(
+        Responder,
+        Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>,
+    ),
+}
+
+struct Pump {
+    peer: Arc<Peer>,
+    attached: Arc<Attached>,
+    lines: Lines,
+    /// Questions this client has been asked, to withdraw them when they are settled otherwise.
+    asked: HashMap<AskId, CancellationToken>,
+}
+
+/// Follows a session until it ends, the client leaves, or following is stopped.
+pub(crate) fn follow(
+    peer: &Arc<Peer>,
+    attached: &Arc<Attached>,
+    from: Subscription,
+    opening: Opening,
+) {
+    let profile = peer.facts().profile;
+    let pump = Pump {
+        lines: Lines::new(attached.session.id(), profile, false),
+        peer: peer.clone(),
+        attached: attached.clone(),
+        asked: HashMap::new(),
+    };
+    let (stop, done) = (attached.stop.clone(), attached.done.clone().drop_guard());
+    peer.spawn(async move {
+        let _done = done;
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = pump.run(from, opening) => {}
+        }
+    });
+}
+
+impl Pump {
+    async fn run(mut self, mut from: Subscription, opening: Opening) {
+        let end = match self.open(&mut from, opening).await {
+            Ok(()) => self.live(&mut from).await,
+            Err(stopped) => stopped,
+        };
+        if let Stopped::Session(end) = end {
+            self.attached.end(&end);
+        }
+        self.peer.detach(&self.attached);
+    }
+
+    async fn open(&mut self, from: &mut Subscription, opening: Opening) -> Result<(), Stopped> {
+        let mut open_asks = Vec::new();
+        let gate = match opening {
+            Opening::Fresh(gate) => gate,
+            Opening::Replay(responder, result) => {
+                open_asks = self.replay(from).await?;
+                let gate = self.peer.gates.behind(responder.raw_id());
+                answer(responder, result());
+                gate
+            }
+        };
+        gate.passed().await;
+        self.attached.reached(from.position());
+        let commands = self.attached.session.commands();
+        if !commands.is_empty() {
+            let mut out = Vec::new();
+            let available_commands = &commands;
+            self.lines.update(
+                &Update::AvailableCommandsUpdate { available_commands },
+                &mut out,
+            );
+            self.send(out).await?;
+        }
+        open_asks.into_iter().for_each(|ask| self.ask(ask));
+        Ok(())
+    }
+
+    /// Queues everything published so far; returns the questions that are still open.
+    async fn replay(&mut self, from: &mut Subscription) -> Result<Vec<PermissionAsked>, Stopped> {
+        let until = from.head();
+        let lines = Lines::new(self.attached.session.id(), self.peer.facts().profile, true);
+        let mut open = Vec::new();
+        while from.position() < until {
+            let delivery = from.next().await.map_err(Stopped::Session)?;
+            let mut out = Vec::new();
+            for envelope in delivery.events() {
+                match &envelope.event {
+                    AgentEvent::PermissionAsked(ask) => open.push((**ask).clone()),
+                    AgentEvent::PermissionResolved(resolved) => {
+                        open.retain(|ask| ask.ask_id != resolved.ask_id);
+                    }
+                    _ => lines.write(envelope, &mut out),
+                }
+            }
+            self.send(out).await?;
+        }
+        Ok(open)
+    }
+
+    async fn live(&mut self, from: &mut Subscription) -> Stopped {
+        loop {
+            let delivery = match from.next().await {
+                Ok(delivery) => delivery,
+                Err(end) => return Stopped::Session(end),
+            };
+            if let Err(gone) = self.deliver(&delivery).await {
+                return gone.into();
+            }
+            self.attached.reached(from.position());
+        }
+    }
+
+    async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
+        let events = delivery.events();
+        if !events.iter().any(|envelope| is_personal(&envelope.event)) {
+            // The common case: encoded once for all clients of this profile.
+            let slot = self.peer.facts().profile.slot();
+            let bytes = delivery.encoded(slot, |events| self.encode(events).into());
+            return self.send_bytes(bytes).await;
+        }
+        let mut out = Vec::new();
+        for envelope in events {
+            if is_personal(&envelope.event) {
+                self.personal(envelope, &mut out).await?;
+            } else {
+                self.lines.write(envelope, &mut out);
+            }
+        }
+        self.send(out).await
+    }
+
+    fn encode(&self, events: &[Envelope]) -> Vec<u8> {
+        // An encoded chunk of ordinary text is about this long; a guess spares most of the growing.
+        let mut out = Vec::with_capacity(events.len() * 256);
+        events
+            .iter()
+            .for_each(|envelope| self.lines.write(envelope, &mut out));
+        out
+    }
+
+    /// Events that mean something else to each client.
+    async fn personal(
+        &mut self,
+        envelope: &Envelope,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Disconnected> {
+        match &envelope.event {
+            AgentEvent::TurnStarted(_) => {
+                if !self.attached.is_mine(envelope.turn.as_ref()) {
+                    self.lines.write(envelope, out);
+                }
+            }
+            AgentEvent::TurnEnded(ended) => {
+                let turn = envelope.turn.as_ref();
+                let prompt = turn.and_then(|turn| self.attached.lock().prompts.remove(turn));
+                if let Some(prompt) = prompt {
+                    self.send(std::mem::take(out)).await?;
+                    let gate = self.peer.gates.behind(prompt.responder.raw_id());
+                    answer(prompt.responder, outcome(&ended.outcome));
+                    gate.passed().await;
+                }
+            }
+            AgentEvent::PermissionAsked(ask) => {
+                self.send(std::mem::take(out)).await?;
+                self.ask((**ask).clone());
+            }
+            AgentEvent::PermissionResolved(resolved) => {
+                if let Some(withdrawn) = self.asked.remove(&resolved.ask_id) {
+                    withdrawn.cancel();
+                }
+            }
+            AgentEvent::ModeChanged { mode_id } => {
+                let current_mode_id = mode_id;
+                self.lines
+                    .update(&Update::CurrentModeUpdate { current_mode_id }, out);
+                self.options(out);
+            }
+            AgentEvent::ConfigChanged { .. } => self.options(out),
+            _ => self.lines.write(envelope, out),
+        }
+        Ok(())
+    }
+
+    fn options(&self, out: &mut Vec<u8>) {
+        let options = settings::config_options(&self.attached.session);
+        if let Ok(config_options) = serde_json::to_value(options) {
+            self.lines
+                .update(&Update::ConfigOptionUpdate { config_options }, out);
+        }
+    }
+
+    /// Asks the client, off this task: a parked question must not hold up the session's updates.
+    fn ask(&mut self, ask: PermissionAsked) {
+        let withdrawn = CancellationToken::new();
+        self.asked.insert(ask.ask_id.clone(), withdrawn.clone());
+        let session = self.attached.session.clone();
+        let Some(wire) = self.peer.wire().cloned() else {
+            return;
+        };
+        // Sent here and not in the task, so that it keeps its place among the updates.
+        let message =
+            UntypedMessage::new(permission::METHOD, permission::request(session.id(), &ask));
+        let sent = message.map(|message| wire.send_request(message));
+        self.peer.spawn(async move {
+            let response = async {
+                match sent {
+                    Ok(sent) => sent.block_task().await,
+                    Err(error) => Err(error),
+                }
+            };
+            // Dropping the request when it is withdrawn tells the client so.
+            let response = tokio::select! {
+                () = withdrawn.cancelled() => return,
+                response = response => response,
+            };
+            let decision = permission::decision(&ask, response);
+            session.answer(ask.ask_id, decision).await;
+        });
+    }
+
+    async fn send(&self, out: Vec<u8>) -> Result<(), Disconnected> {
+        self.send_bytes(out.into()).await
+    }
+
+    async fn send_bytes(&self, bytes: Bytes) -> Result<(), Disconnected> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.peer.outgoing.send(bytes).await
+    }
+}
+
+/// Why following stopped.
+enum Stopped {
+    Session(SessionEnd),
+    Client,
+}
+
+impl From<Disconnected> for Stopped {
+    fn from(_: Disconnected) -> Self {
+        Self::Client
+    }
+}
+
+/// Whether clients of one profile may see different things of this event.
+fn is_personal(event: &AgentEvent) -> bool {
+    matches!(
+        event,
+        AgentEvent::TurnStarted(_)
+            | AgentEvent::TurnEnded(_)
+            | AgentEvent::PermissionAsked(_)
+            | AgentEvent::PermissionResolved(_)
+            | AgentEvent::ModeChanged { .. }
+            | AgentEvent::ConfigChanged { .. }
+    )
+}
+
+fn outcome(outcome: &TurnOutcome) -> Result<PromptResponse, Error> {
+    match outcome {
+        TurnOutcome::Stopped { stop_reason: why } => Ok(PromptResponse::new(stop_reason(*why))),
+        TurnOutcome::Failed { message } => Err(error::turn_failed(message)),
+    }
+}

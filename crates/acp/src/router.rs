@@ -1,0 +1,134 @@
+//! The serving surface on one screen: a row a method, each saying where it runs.
+//!
+//! The SDK's dispatch loop is serial and carries the answers to our own requests too, so nothing here waits
+//! for the client. What touches the disk runs beside the loop; what must keep its order runs in it.
+
+use std::sync::Arc;
+
+use agent_client_protocol::{
+    Client, ConnectionTo, Dispatch, Error, HandleDispatchFrom, Handled, Responder, UntypedMessage,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    connection::Peer,
+    error,
+    methods::{auth, close, config, initialize, list, prompt, setup},
+    pump::answer,
+};
+
+pub(crate) struct Router {
+    peer: Arc<Peer>,
+}
+
+impl Router {
+    pub(crate) fn new(peer: Arc<Peer>) -> Self {
+        Self { peer }
+    }
+
+    #[rustfmt::skip]
+    async fn request(&self, method: &str, params: Value, to: Responder) -> Option<(Value, Responder)> {
+        let peer = &self.peer;
+        match method {
+            // In the loop: at once, and in order.
+            "initialize"                => reply(to, decode(method, params).map(|p| initialize::handle(peer, &p))),
+            "authenticate"              => reply(to, decode(method, params).and_then(auth::authenticate)),
+            "logout"                    => reply(to, decode(method, params).map(auth::logout)),
+            "session/prompt"            => prompt::handle(peer, decode(method, params), to).await,
+            "session/cancel"            => reply(to, decode_async(peer, method, params).await),
+            "session/set_mode"          => config::set_mode(peer, decode(method, params), to).await,
+            "session/set_config_option" => config::set_option(peer, decode(method, params), to).await,
+            // Beside the loop: they open, copy or remove files.
+            "session/new"               => setup::new(peer, decode(method, with_servers(params)), to),
+            "session/load"              => setup::load(peer, decode(method, with_servers(params)), to),
+            "session/resume"            => setup::resume(peer, decode(method, params), to),
+            "session/fork"              => setup::fork(peer, decode(method, params), to),
+            "session/list"              => list::handle(peer, decode(method, params), to),
+            "session/close"             => close::close(peer, decode(method, params), to),
+            "session/delete"            => close::delete(peer, decode(method, params), to),
+            _ => return Some((params, to)),
+        }
+        None
+    }
+
+    async fn notification(&self, method: &str, params: Value) {
+        match method {
+            "session/cancel" => match decode(method, params) {
+                Ok(cancel) => prompt::cancel(&self.peer, &cancel).await,
+                Err(error) => tracing::debug!(%error.message, "ignored a session/cancel"),
+            },
+            // `$/cancel_request` reaches its request through the SDK; anything else is not for us.
+            _ => tracing::debug!(method, "ignored a notification"),
+        }
+    }
+}
+
+impl HandleDispatchFrom<Client> for Router {
+    async fn handle_dispatch_from(
+        &mut self,
+        message: Dispatch,
+        connection: ConnectionTo<Client>,
+    ) -> Result<Handled<Dispatch>, Error> {
+        self.peer.set_wire(&connection);
+        let declined = match message {
+            Dispatch::Request(request, responder) => {
+                let (method, params) = request.into_parts();
+                let unknown = self.request(&method, params, responder).await;
+                unknown.map(|(params, responder)| {
+                    Dispatch::Request(UntypedMessage { method, params }, responder)
+                })
+            }
+            Dispatch::Notification(notification) => {
+                let (method, params) = notification.into_parts();
+                self.notification(&method, params).await;
+                None
+            }
+            response @ Dispatch::Response(..) => Some(response),
+        };
+        Ok(match declined {
+            None => Handled::Yes,
+            Some(message) => Handled::No {
+                message,
+                retry: false,
+            },
+        })
+    }
+
+    fn describe_chain(&self) -> impl std::fmt::Debug {
+        "harn-serve"
+    }
+}
+
+fn reply<T: Serialize>(to: Responder, result: Result<T, Error>) {
+    answer(to, result);
+}
+
+/// A cancel sent as a request: the same, with an empty answer.
+async fn decode_async(
+    peer: &Arc<Peer>,
+    method: &str,
+    params: Value,
+) -> Result<serde_json::Map<String, Value>, Error> {
+    prompt::cancel(peer, &decode(method, params)?).await;
+    Ok(serde_json::Map::new())
+}
+
+fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {
+    // Params may be left out where none are needed.
+    let params = if params.is_null() {
+        Value::Object(serde_json::Map::new())
+    } else {
+        params
+    };
+    serde_json::from_value(params).map_err(|e| error::params(method, &e))
+}
+
+/// Some clients leave `mcpServers` out; that means none.
+fn with_servers(mut params: Value) -> Value {
+    if let Value::Object(map) = &mut params {
+        map.entry("mcpServers")
+            .or_insert_with(|| Value::Array(Vec::new()));
+    }
+    params
+}

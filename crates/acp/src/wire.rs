@@ -1,0 +1,256 @@
+//! The standard ACP updates as borrowed structs that write themselves straight to bytes.
+//!
+//! The SDK's own types own their strings; building one for each of a million chunks would cost more than
+//! writing it. Tests decode every line with the SDK's types.
+
+use harn_model::{
+    ContentBlock, Location, PlanEntryStatus, PlanPriority, ToolCallStatus, ToolContent, ToolKind,
+};
+use serde::{Serialize, Serializer, ser::SerializeSeq};
+use serde_json::Value;
+
+use crate::ext::{HarnMeta, tool::ToolMeta};
+
+/// A standard `session/update`, without its envelope.
+#[derive(Serialize)]
+#[serde(
+    tag = "sessionUpdate",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub(crate) enum Update<'a> {
+    UserMessageChunk {
+        content: Content<'a>,
+        message_id: &'a str,
+    },
+    AgentMessageChunk {
+        content: Content<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<&'a str>,
+    },
+    AgentThoughtChunk {
+        content: Content<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<&'a str>,
+    },
+    ToolCall(ToolCall<'a>),
+    ToolCallUpdate(ToolCall<'a>),
+    Plan {
+        entries: Vec<PlanEntry<'a>>,
+        #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<HarnMeta<crate::ext::plan::PlanMeta<'a>>>,
+    },
+    AvailableCommandsUpdate {
+        available_commands: &'a [harn_model::Command],
+    },
+    CurrentModeUpdate {
+        current_mode_id: &'a str,
+    },
+    ConfigOptionUpdate {
+        config_options: Value,
+    },
+    SessionInfoUpdate {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+    },
+    UsageUpdate {
+        used: u64,
+        size: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost: Option<&'a harn_model::Cost>,
+    },
+}
+
+/// A tool call, announced or changed: an update leaves out what stays as it was.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolCall<'a> {
+    pub(crate) tool_call_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kind: Option<ToolKind>,
+    pub(crate) status: ToolCallStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) content: Option<ToolContents<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) locations: Option<&'a [Location]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) raw_input: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) raw_output: Option<&'a Value>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub(crate) meta: Option<HarnMeta<ToolMeta<'a>>>,
+}
+
+/// What a tool call shows.
+pub(crate) enum ToolContents<'a> {
+    /// What the agent gave. Terminals of a process that is gone are left out of a replay.
+    Given {
+        contents: &'a [ToolContent],
+        terminals: bool,
+    },
+    /// The error of a failed call that shows nothing else, for clients that read no metadata.
+    Error(&'a str),
+}
+
+impl Serialize for ToolContents<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Error(text) => [ToolContentWire::Content {
+                content: Content::Text { text },
+            }]
+            .serialize(serializer),
+            Self::Given {
+                contents,
+                terminals,
+            } => {
+                let mut seq = serializer.serialize_seq(None)?;
+                for content in *contents {
+                    let wire = match content {
+                        ToolContent::Content { content } => ToolContentWire::Content {
+                            content: Content::from(content),
+                        },
+                        ToolContent::Diff {
+                            path,
+                            old_text,
+                            new_text,
+                        } => ToolContentWire::Diff {
+                            path,
+                            old_text: old_text.as_deref(),
+                            new_text,
+                        },
+                        ToolContent::Terminal { terminal_id } if *terminals => {
+                            ToolContentWire::Terminal { terminal_id }
+                        }
+                        ToolContent::Terminal { .. } => continue,
+                    };
+                    seq.serialize_element(&wire)?;
+                }
+                seq.end()
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+enum ToolContentWire<'a> {
+    Content {
+        content: Content<'a>,
+    },
+    Diff {
+        path: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        old_text: Option<&'a str>,
+        new_text: &'a str,
+    },
+    Terminal {
+        terminal_id: &'a str,
+    },
+}
+
+/// A content block.
+#[derive(Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub(crate) enum Content<'a> {
+    Text {
+        text: &'a str,
+    },
+    Image {
+        data: &'a str,
+        mime_type: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        uri: Option<&'a str>,
+    },
+    Audio {
+        data: &'a str,
+        mime_type: &'a str,
+    },
+    Resource {
+        resource: ResourceWire<'a>,
+    },
+    ResourceLink {
+        uri: &'a str,
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mime_type: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        size: Option<i64>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResourceWire<'a> {
+    uri: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blob: Option<&'a str>,
+}
+
+impl<'a> From<&'a ContentBlock> for Content<'a> {
+    fn from(block: &'a ContentBlock) -> Self {
+        match block {
+            ContentBlock::Text { text } => Self::Text { text },
+            ContentBlock::Image {
+                mime_type,
+                data,
+                uri,
+            } => Self::Image {
+                data,
+                mime_type,
+                uri: uri.as_deref(),
+            },
+            ContentBlock::Audio { mime_type, data } => Self::Audio { data, mime_type },
+            ContentBlock::Resource(r) => Self::Resource {
+                resource: ResourceWire {
+                    uri: &r.uri,
+                    mime_type: r.mime_type.as_deref(),
+                    text: r.text.as_deref(),
+                    blob: r.blob.as_deref(),
+                },
+            },
+            ContentBlock::ResourceLink(l) => Self::ResourceLink {
+                uri: &l.uri,
+                name: &l.name,
+                mime_type: l.mime_type.as_deref(),
+                title: l.title.as_deref(),
+                description: l.description.as_deref(),
+                size: l.size,
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct PlanEntry<'a> {
+    content: &'a str,
+    priority: PlanPriority,
+    status: PlanEntryStatus,
+}
+
+impl<'a> From<&'a harn_model::PlanEntry> for PlanEntry<'a> {
+    fn from(entry: &'a harn_model::PlanEntry) -> Self {
+        Self {
+            content: &entry.content,
+            priority: entry.priority,
+            status: entry.status,
+        }
+    }
+}
