@@ -1,0 +1,115 @@
+//! `script`: an agent that plays a scenario file, so that hosts and fixtures can exercise everything
+//! an agent can do without one. The format is in `docs/scenarios.md`.
+
+mod decode;
+mod error;
+mod play;
+mod scenario;
+mod typed;
+mod yaml;
+
+use std::{fs::File, io::Read, path::Path};
+
+use async_trait::async_trait;
+use harn_model::{PromptSupport, StopReason};
+use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
+
+pub use error::ScenarioError;
+use scenario::Scenario;
+use yaml::{Fault, Pos};
+
+/// An agent that plays a scenario: the first turn that fits a prompt.
+#[derive(Debug)]
+pub struct ScriptAgent {
+    scenario: Scenario,
+}
+
+const MAX_BYTES: usize = 1024 * 1024;
+
+impl ScriptAgent {
+    /// Reads a scenario file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ScenarioError> {
+        let path = path.as_ref();
+        let mut bytes = Vec::new();
+        // One byte more than allowed is enough to know.
+        File::open(path)
+            .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+            .map_err(|source| ScenarioError::Read {
+                path: path.to_owned(),
+                source,
+            })?;
+        let name = path.display().to_string();
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Self::parse(&name, text),
+            Err(_) if bytes.len() > MAX_BYTES => Err(ScenarioError::TooLarge { file: name }),
+            Err(error) => {
+                let fault = Fault::new(
+                    Pos::after(&bytes[..error.valid_up_to()]),
+                    "this is not UTF-8 text",
+                );
+                Err(ScenarioError::invalid(&name, fault))
+            }
+        }
+    }
+
+    /// Reads a scenario from its text. `name` stands for the file in an error.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        if text.len() > MAX_BYTES {
+            let file = name.to_owned();
+            return Err(ScenarioError::TooLarge { file });
+        }
+        match decode::scenario(text) {
+            Ok(scenario) => Ok(Self { scenario }),
+            Err(fault) => Err(ScenarioError::invalid(name, fault)),
+        }
+    }
+
+    /// What to say to a prompt that no turn fits.
+    fn at_a_loss(&self, prompt: &str) -> String {
+        const WORDS: usize = 8;
+        let mut words = prompt.split_whitespace();
+        let mut start = words.by_ref().take(WORDS).collect::<Vec<_>>().join(" ");
+        if words.next().is_some() {
+            start.push_str(" …");
+        }
+        let turns = self.scenario.turns.iter();
+        let patterns = turns.filter_map(|turn| turn.pattern.as_ref());
+        let patterns: Vec<_> = patterns.map(|p| format!("`{p}`")).collect();
+        format!(
+            "The scenario {:?} has no turn for {start:?}. It knows prompts that match {}.",
+            self.scenario.name,
+            patterns.join(", ")
+        )
+    }
+}
+
+#[async_trait]
+impl Agent for ScriptAgent {
+    fn profile(&self) -> AgentProfile {
+        let scenario = &self.scenario;
+        AgentProfile {
+            name: scenario.name.clone(),
+            title: scenario.name.clone(),
+            prompt: PromptSupport {
+                image: true,
+                audio: true,
+                embedded: true,
+            },
+            commands: scenario.commands.clone(),
+            options: scenario.options.clone(),
+            ..AgentProfile::default()
+        }
+    }
+
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        let prompt = cx.prompt_text();
+        let turn = self.scenario.turns.iter().find(|turn| turn.fits(&prompt));
+        match turn {
+            Some(turn) => play::play(&turn.steps, cx).await,
+            None => {
+                cx.say(self.at_a_loss(&prompt)).await?;
+                Ok(StopReason::EndTurn)
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Playing a turn's steps. A stack of frames rather than recursion: a repeat costs nothing but its
+//! steps, and there is one place where a cancelled turn is noticed.
+
+use std::future::Future;
+
+use harn_model::{AgentEvent, StopReason, ToolExecutor, ToolKind};
+use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use serde_json::{Value, json};
+
+use super::scenario::{Ask, Role, Step, TURN};
+
+/// Plays steps to their end, or to the first that ends the turn.
+pub(super) async fn play(steps: &[Step], cx: &TurnContext) -> Result<StopReason, AgentError> {
+    let player = Player {
+        cx,
+        stack: vec![Frame::new(steps)],
+        parting: false,
+    };
+    player.run().await
+}
+
+struct Player<'s> {
+    cx: &'s TurnContext,
+    stack: Vec<Frame<'s>>,
+    /// An `await_cancel` was passed: the steps after it are what the agent does about the cancel, so
+    /// it no longer stops them. The runtime's deadline still does.
+    parting: bool,
+}
+
+/// Steps under way.
+struct Frame<'s> {
+    steps: &'s [Step],
+    next: usize,
+    /// How often they are played again.
+    again: u64,
+    /// The call they belong to; completed when they are through.
+    call: Option<ToolHandle>,
+}
+
+impl<'s> Frame<'s> {
+    fn new(steps: &'s [Step]) -> Self {
+        Self {
+            steps,
+            next: 0,
+            again: 0,
+            call: None,
+        }
+    }
+
+    fn next(&mut self) -> Option<&'s Step> {
+        if self.next == self.steps.len() && self.again > 0 {
+            self.again -= 1;
+            self.next = 0;
+        }
+        let step = self.steps.get(self.next)?;
+        self.next += 1;
+        Some(step)
+    }
+}
+
+impl<'s> Player<'s> {
+    async fn run(mut self) -> Result<StopReason, AgentError> {
+        while let Some(frame) = self.stack.last_mut() {
+            let Some(step) = frame.next() else {
+                self.leave().await?;
+                continue;
+            };
+            if !self.parting && self.cx.is_cancelled() && !matches!(step, Step::AwaitCancel) {
+                return Err(AgentError::Cancelled);
+            }
+            if let Some(reason) = self.step(step).await? {
+                while !self.stack.is_empty() {
+                    self.leave().await?;
+                }
+                return Ok(reason);
+            }
+        }
+        Ok(StopReason::EndTurn)
+    }
+
+    /// Ends the innermost frame, and its call with it.
+    async fn leave(&mut self) -> Result<(), AgentError> {
+        match self.stack.pop().and_then(|frame| frame.call) {
+            Some(call) => call.complete(json!({ "ok": true })).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn step(&mut self, step: &'s Step) -> Result<Option<StopReason>, AgentError> {
+        match step {
+            Step::Emit(event) => self.cx.emit(event.clone()).await?,
+            Step::EmitInTurn(event) => self.cx.emit(self.in_turn(event)).await?,
+            Step::Ask(ask) => self.ask(ask).await?,
+            // A seam refuses a cancelled turn; a parting one only has to be in order.
+            Step::Seam(_) if self.parting => self.cx.flush().await?,
+            Step::Seam(seam) => {
+                self.cx.seam(*seam).await?;
+            }
+            Step::Sleep(time) => self.unless_cancelled(tokio::time::sleep(*time)).await?,
+            Step::AwaitCancel => {
+                self.cx.cancelled().await;
+                self.parting = true;
+                // Repeated, this would never wait again, and nothing could end it.
+                tokio::task::consume_budget().await;
+            }
+            Step::HostTool { name, args } => self.host_tool(name, args).await?,
+            Step::Repeat { times, steps } => self.stack.push(Frame {
+                again: times.saturating_sub(1),
+                ..Frame::new(steps)
+            }),
+            Step::Stop(reason) => return Ok(Some(*reason)),
+            Step::Fail(message) => return Err(AgentError::failed(message)),
+        }
+        Ok(None)
+    }
+
+    async fn ask(&mut self, ask: &'s Ask) -> Result<(), AgentError> {
+        let mut tool = self.cx.tool(&ask.tool).kind(ask.kind);
+        if let Some(title) = &ask.title {
+            tool = tool.title(title);
+        }
+        if let Some(input) = &ask.input {
+            tool = tool.input(input.clone());
+        }
+        if let Some(path) = &ask.path {
+            tool = tool.path(path);
+        }
+        if let Some(diff) = &ask.diff {
+            tool = tool.content(diff.content(&self.cx.host().absolute(&diff.path)));
+        }
+        let frame = match tool.ask().await {
+            Ok(call) => Frame {
+                call: Some(call),
+                ..Frame::new(&ask.on_allow)
+            },
+            Err(AgentError::Denied { .. }) => Frame::new(&ask.on_reject),
+            Err(error) => return Err(error),
+        };
+        self.stack.push(frame);
+        Ok(())
+    }
+
+    /// A failed call is the host's affair; the turn goes on.
+    async fn host_tool(&self, name: &str, args: &Value) -> Result<(), AgentError> {
+        let tool = self.cx.tool(name).kind(ToolKind::Other);
+        let call = tool.input(args.clone()).start().await?;
+        let work = self.cx.host().call_tool(name, args.clone());
+        let executor = Some(ToolExecutor::HostBridge);
+        match self.unless_cancelled(work).await? {
+            Ok(result) => {
+                let raw = Some(result);
+                let output = ToolOutput {
+                    raw,
+                    executor,
+                    ..ToolOutput::default()
+                };
+                call.complete(output).await
+            }
+            Err(error) => {
+                let ToolError { message, category } = error.into();
+                let output = ToolOutput {
+                    executor,
+                    ..ToolOutput::default()
+                };
+                call.fail_with(&message, category, output).await
+            }
+        }
+    }
+
+    async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, AgentError> {
+        if self.parting {
+            return Ok(work.await);
+        }
+        tokio::select! {
+            biased;
+            () = self.cx.cancelled() => Err(AgentError::Cancelled),
+            done = work => Ok(done),
+        }
+    }
+
+    fn in_turn(&self, event: &AgentEvent) -> AgentEvent {
+        let mut event = event.clone();
+        let turn = self.cx.turn_id().as_str();
+        match Role::of(&mut event) {
+            Role::OfCall(id) => *id = id.as_str().replace(TURN, turn).into(),
+            Role::OfChild(id) => *id = id.replace(TURN, turn),
+            Role::Reserved(_) | Role::Free => {}
+        }
+        event
+    }
+}

@@ -1,0 +1,131 @@
+//! Types of the model out of YAML nodes, refused with the place of what does not fit.
+//!
+//! Tagged enums are read from a buffer, so serde's own errors know no place, and unknown fields are
+//! dropped silently. Both are found by trying again with less or with something else in place.
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use super::yaml::{Data, Fault, Node};
+
+/// Reads `node` as a `T`. `what` names it in a message.
+pub(super) fn typed<T: DeserializeOwned + Serialize>(node: &Node, what: &str) -> Result<T, Fault> {
+    let read = |value: Value| serde_json::from_value::<T>(value).map_err(|e| e.to_string());
+    let parsed = read(node.to_value()).map_err(|error| {
+        let culprit = culprit(node, &error, |value| read(value).err());
+        Fault::new(culprit.at, format_args!("{what}: {error}"))
+    })?;
+    let unknown = Unknown {
+        root: node,
+        rewrite: |value| serde_json::to_value(read(value).ok()?).ok(),
+    };
+    let back = serde_json::to_value(&parsed).unwrap_or_default();
+    match unknown.find(node, &back, &mut Vec::new()) {
+        None => Ok(parsed),
+        Some(Fault { at, reason }) => Err(Fault::new(at, format_args!("{what}: {reason}"))),
+    }
+}
+
+/// The innermost node to blame for `error`: the one that, added to those before it, brings it about.
+fn culprit<'n>(root: &'n Node, error: &str, fails: impl Fn(Value) -> Option<String>) -> &'n Node {
+    let mut path = Vec::new();
+    let mut node = root;
+    loop {
+        let (mut low, mut high) = (0, node.len());
+        while low < high {
+            let kept = low.midpoint(high);
+            if fails(cut(root, &path, kept)).as_deref() == Some(error) {
+                high = kept;
+            } else {
+                low = kept + 1;
+            }
+        }
+        let index = low.wrapping_sub(1);
+        match node.child(index) {
+            // Nothing that is there can be blamed for what is missing, only what it is missing from.
+            Some(child) if child.is_scalar() && error.starts_with("missing field") => return node,
+            Some(child) => {
+                path.push(index);
+                node = child;
+            }
+            None => return node,
+        }
+    }
+}
+
+/// The value of `node`, of which the node at `path` keeps only its first children.
+fn cut(node: &Node, path: &[usize], kept: usize) -> Value {
+    node.map_children(|i, child| match path.split_first() {
+        None => (i < kept).then(|| child.to_value()),
+        Some((at, rest)) if i == *at => Some(cut(child, rest, kept)),
+        Some(_) => Some(child.to_value()),
+    })
+}
+
+/// The search for a field that leaves no trace.
+struct Unknown<'n, R> {
+    root: &'n Node,
+    /// What becomes of a value that is read and written again.
+    rewrite: R,
+}
+
+impl<R: Fn(Value) -> Option<Value>> Unknown<'_, R> {
+    /// Compares what was given with what came back, depth first in the order of the file.
+    fn find(&self, given: &Node, back: &Value, path: &mut Vec<usize>) -> Option<Fault> {
+        for index in 0..given.len() {
+            let child = given.child(index)?;
+            path.push(index);
+            let fault = match (counterpart(given, index, back), &given.data) {
+                (Some(back), _) => self.find(child, back, path),
+                (None, Data::Map(entries)) if !self.is_known(path) => entries
+                    .get(index)
+                    .map(|e| Fault::new(e.key_at, format_args!("unknown field {:?}", e.key))),
+                (None, _) => None,
+            };
+            path.pop();
+            if fault.is_some() {
+                return fault;
+            }
+        }
+        None
+    }
+
+    /// A known field may have left no trace because it is empty. Something that no field expects tells:
+    /// a known field refuses it or keeps it, an unknown one drops it again.
+    fn is_known(&self, path: &[usize]) -> bool {
+        let Some(back) = (self.rewrite)(replaced(self.root, path)) else {
+            return true;
+        };
+        let (mut node, mut value) = (self.root, &back);
+        for index in path {
+            match (counterpart(node, *index, value), node.child(*index)) {
+                (Some(found), Some(child)) => (node, value) = (child, found),
+                _ => return false,
+            }
+        }
+        true
+    }
+}
+
+/// What stands in `value` where a child stands in `node`.
+fn counterpart<'v>(node: &Node, index: usize, value: &'v Value) -> Option<&'v Value> {
+    match &node.data {
+        Data::Map(entries) => value.get(&entries.get(index)?.key),
+        Data::List(_) => value.get(index),
+        Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => None,
+    }
+}
+
+/// The value of `node`, with something no field expects at `path`.
+fn replaced(node: &Node, path: &[usize]) -> Value {
+    match path.split_first() {
+        None => json!({ "\u{1}": [[]] }),
+        Some((at, rest)) => node.map_children(|i, child| {
+            Some(if i == *at {
+                replaced(child, rest)
+            } else {
+                child.to_value()
+            })
+        }),
+    }
+}

@@ -1,0 +1,322 @@
+//! YAML as a tree in which every node knows its place, with limits on its depth.
+//!
+//! Only what JSON can say: no anchors, no tags, one document. Knows nothing of scenarios.
+
+use std::{borrow::Cow, collections::HashSet, fmt::Display};
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, StrInput};
+use serde::de::IgnoredAny;
+use serde_json::{Number, Value};
+
+/// A place in a file, both numbers from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pos {
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+impl Pos {
+    pub(super) const START: Self = Self { line: 1, column: 1 };
+
+    /// The place just after some valid text.
+    pub(super) fn after(text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(text);
+        let last = text.rsplit('\n').next().unwrap_or_default();
+        Self {
+            line: text.matches('\n').count() + 1,
+            column: last.chars().count() + 1,
+        }
+    }
+}
+
+impl From<Marker> for Pos {
+    fn from(mark: Marker) -> Self {
+        Self {
+            line: mark.line(),
+            column: mark.col() + 1,
+        }
+    }
+}
+
+/// What is wrong, and where.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) at: Pos,
+    pub(super) reason: String,
+}
+
+impl Fault {
+    pub(super) fn new(at: Pos, reason: impl Display) -> Self {
+        Self {
+            at,
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// A value and where it begins.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) at: Pos,
+    pub(super) data: Data,
+}
+
+#[derive(Debug)]
+pub(super) enum Data {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+}
+
+/// A key of a map with its value, in the order of the file.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) key_at: Pos,
+    pub(super) value: Node,
+}
+
+impl Node {
+    /// Reads the one document of a text.
+    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+        let text = without_surrogates(text);
+        let mut tree = Tree {
+            parser: Parser::new_from_str(&text),
+        };
+        tree.next()?;
+        let root = match tree.next()? {
+            (Event::DocumentStart(_), _) => {
+                let (event, at) = tree.next()?;
+                tree.node(event, at, 0)?
+            }
+            _ => return Err(Fault::new(Pos::START, "the file is empty")),
+        };
+        tree.next()?;
+        match tree.next()? {
+            (Event::StreamEnd, _) => Ok(root),
+            (_, at) => Err(Fault::new(at, "a file holds one document, not several")),
+        }
+    }
+
+    /// What this is, for a message.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.data {
+            Data::Null => "nothing",
+            Data::Bool(_) => "true or false",
+            Data::Number(_) => "a number",
+            Data::Text(_) => "text",
+            Data::List(_) => "a list",
+            Data::Map(_) => "a map",
+        }
+    }
+
+    /// Whether it can have no children.
+    pub(super) fn is_scalar(&self) -> bool {
+        match self.data {
+            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => true,
+            Data::List(_) | Data::Map(_) => false,
+        }
+    }
+
+    /// How many children it has.
+    pub(super) fn len(&self) -> usize {
+        match &self.data {
+            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => 0,
+            Data::List(items) => items.len(),
+            Data::Map(entries) => entries.len(),
+        }
+    }
+
+    /// One of its children, in the order of the file.
+    pub(super) fn child(&self, index: usize) -> Option<&Self> {
+        match &self.data {
+            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => None,
+            Data::List(items) => items.get(index),
+            Data::Map(entries) => entries.get(index).map(|entry| &entry.value),
+        }
+    }
+
+    /// The same without the places.
+    pub(super) fn to_value(&self) -> Value {
+        self.map_children(|_, child| Some(child.to_value()))
+    }
+
+    /// The same without the places, its children replaced or left out.
+    pub(super) fn map_children(&self, child: impl Fn(usize, &Self) -> Option<Value>) -> Value {
+        match &self.data {
+            Data::Null => Value::Null,
+            Data::Bool(value) => Value::Bool(*value),
+            Data::Number(number) => Value::Number(number.clone()),
+            Data::Text(text) => Value::String(text.clone()),
+            Data::List(items) => {
+                let items = items.iter().enumerate();
+                Value::Array(items.filter_map(|(i, item)| child(i, item)).collect())
+            }
+            Data::Map(entries) => {
+                let pairs = entries.iter().enumerate().filter_map(|(i, entry)| {
+                    child(i, &entry.value).map(|value| (entry.key.clone(), value))
+                });
+                Value::Object(pairs.collect())
+            }
+        }
+    }
+}
+
+struct Tree<'t> {
+    parser: Parser<'t, StrInput<'t>>,
+}
+
+/// Deep enough for every scenario, shallow enough for every stack.
+const MAX_DEPTH: usize = 128;
+
+impl<'t> Tree<'t> {
+    fn next(&mut self) -> Result<(Event<'t>, Pos), Fault> {
+        match self.parser.next() {
+            Some(Ok((event, span))) => Ok((event, span.start.into())),
+            Some(Err(error)) => Err(Fault::new(
+                (*error.marker()).into(),
+                format_args!("this is not YAML: {}", error.info()),
+            )),
+            None => Err(Fault::new(Pos::START, "the file ends too early")),
+        }
+    }
+
+    fn node(&mut self, event: Event<'t>, at: Pos, depth: usize) -> Result<Node, Fault> {
+        if depth > MAX_DEPTH {
+            let reason = format_args!("values are nested more than {MAX_DEPTH} deep");
+            return Err(Fault::new(at, reason));
+        }
+        let data = match event {
+            Event::Scalar(_, _, _, Some(_))
+            | Event::SequenceStart(_, Some(_))
+            | Event::MappingStart(_, Some(_)) => {
+                return Err(Fault::new(at, "tags are not supported; write plain values"));
+            }
+            Event::Alias(_) => return Err(Fault::new(at, NO_ANCHORS)),
+            Event::Scalar(_, _, anchor, None)
+            | Event::SequenceStart(anchor, None)
+            | Event::MappingStart(anchor, None)
+                if anchor != 0 =>
+            {
+                return Err(Fault::new(at, NO_ANCHORS));
+            }
+            Event::Scalar(text, ScalarStyle::Plain, _, None) => plain(text),
+            Event::Scalar(text, _, _, None) => Data::Text(text.into_owned()),
+            Event::SequenceStart(_, None) => self.list(depth)?,
+            Event::MappingStart(_, None) => self.map(depth)?,
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd
+            | Event::SequenceEnd
+            | Event::MappingEnd => return Err(Fault::new(at, "a value is missing here")),
+        };
+        Ok(Node { at, data })
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Data, Fault> {
+        let mut items = Vec::new();
+        loop {
+            match self.next()? {
+                (Event::SequenceEnd, _) => return Ok(Data::List(items)),
+                (event, at) => items.push(self.node(event, at, depth + 1)?),
+            }
+        }
+    }
+
+    fn map(&mut self, depth: usize) -> Result<Data, Fault> {
+        let mut entries = Vec::new();
+        let mut seen = HashSet::new();
+        loop {
+            let (key, key_at) = match self.next()? {
+                (Event::MappingEnd, _) => return Ok(Data::Map(entries)),
+                (Event::Scalar(key, _, 0, None), at) => (key.into_owned(), at),
+                (_, at) => return Err(Fault::new(at, "a key must be plain text")),
+            };
+            if !seen.insert(key.clone()) {
+                let reason = format_args!("the key {key:?} is given twice");
+                return Err(Fault::new(key_at, reason));
+            }
+            let (event, at) = self.next()?;
+            let value = self.node(event, at, depth + 1)?;
+            entries.push(Entry { key, key_at, value });
+        }
+    }
+}
+
+const NO_ANCHORS: &str = "anchors and aliases are not supported; write the value out";
+
+/// What an unquoted word means, by YAML's core schema. Infinity and not-a-number stay text: JSON, and
+/// so the journal, has no word for them.
+fn plain(text: Cow<'_, str>) -> Data {
+    match &*text {
+        "" | "~" | "null" | "Null" | "NULL" => Data::Null,
+        "true" | "True" | "TRUE" => Data::Bool(true),
+        "false" | "False" | "FALSE" => Data::Bool(false),
+        word => match number(word) {
+            Some(number) => Data::Number(number),
+            None => Data::Text(text.into_owned()),
+        },
+    }
+}
+
+fn number(word: &str) -> Option<Number> {
+    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
+        if let Some(digits) = word.strip_prefix(prefix) {
+            let digits = Some(digits).filter(|d| d.chars().all(|c| c.is_digit(radix)))?;
+            return u64::from_str_radix(digits, radix).ok().map(Number::from);
+        }
+    }
+    let numeric = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
+    if !word.chars().all(numeric) {
+        return None;
+    }
+    if let Ok(whole) = word.parse::<i64>() {
+        return Some(whole.into());
+    }
+    if let Ok(whole) = word.parse::<u64>() {
+        return Some(whole.into());
+    }
+    word.parse().ok().and_then(Number::from_f64)
+}
+
+/// JSON writes a character beyond the first plane as two escapes, which YAML does not know. Columns
+/// after such a pair count the character once.
+fn without_surrogates(text: &str) -> Cow<'_, str> {
+    let surrogates = text.contains("\\ud") || text.contains("\\uD");
+    if !surrogates || serde_json::from_str::<IgnoredAny>(text).is_err() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        // It is valid JSON, where a backslash begins an escape: a pair, or two characters to keep.
+        let (written, len) = match pair(rest) {
+            Some(c) => (c.to_string(), "\\uXXXX\\uXXXX".len()),
+            None => (rest.chars().take(2).collect(), 2),
+        };
+        out.push_str(&written);
+        rest = rest.get(len..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+fn pair(escapes: &str) -> Option<char> {
+    let unit = |at: usize| {
+        let digits = escapes.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let units = [unit(0)?, unit(6)?];
+    let mut decoded = char::decode_utf16(units);
+    match (decoded.next(), decoded.next()) {
+        (Some(Ok(c)), None) => Some(c),
+        _ => None,
+    }
+}

@@ -1,0 +1,369 @@
+//! Turns, as the events they leave.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use expect_test::expect;
+use harn_engines::ScriptAgent;
+use harn_model::{AgentEvent, Decision, SessionId};
+use harn_runtime::{
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, async_trait,
+};
+use serde_json::{Value, json};
+
+use crate::rig::{Rig, lines};
+
+const EXAMPLE: &str = r#"
+name: tour
+turns:
+  - match: "^slow"
+    steps: [{say: "working"}, {await_cancel: {}}, {stop: end_turn}]
+  - steps:
+      - think: "where is it?"
+      - emit: {type: tool_call, tool_call_id: t1, tool_name: look, kind: read, status: pending, raw_input: {path: a.rs}}
+      - seam: post_tool_dispatch
+      - emit: {type: tool_call_update, tool_call_id: t1, tool_name: look, status: completed, raw_output: {ok: true}}
+      - repeat: {times: 3, steps: [{emit: {type: agent_message_chunk, content: "word "}}]}
+      - stop: end_turn
+"#;
+
+/// A scenario whose one turn has these steps.
+fn scenario(steps: &str) -> String {
+    format!("name: t\nturns:\n- steps: {steps}\n")
+}
+
+fn tour() -> ScriptAgent {
+    let tour = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/scenarios/tour.yaml"
+    );
+    ScriptAgent::load(tour).expect("the tour loads")
+}
+
+fn is_chunk(event: &AgentEvent) -> bool {
+    matches!(event, AgentEvent::AgentMessageChunk { .. })
+}
+
+async fn answer_next(rig: &mut Rig, option_id: &str) -> String {
+    let asked = rig
+        .until(|e| matches!(e, AgentEvent::PermissionAsked(_)))
+        .await;
+    let ask = asked.iter().find_map(|event| match event {
+        AgentEvent::PermissionAsked(ask) => Some(ask.ask_id.clone()),
+        _ => None,
+    });
+    let option_id = option_id.to_owned();
+    let decision = Decision::Allowed { option_id };
+    rig.session.answer(ask.expect("an ask"), decision).await;
+    lines(&asked)
+}
+
+#[tokio::test]
+async fn the_example_plays() {
+    let mut rig = Rig::new(EXAMPLE).await;
+    expect![[r#"
+        {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"where is a.rs?"}]}
+        {"type":"agent_thought_chunk","content":"where is it?","message_id":"message-2"}
+        {"type":"tool_call","tool_call_id":"t1","tool_name":"look","kind":"read","status":"pending","raw_input":{"path":"a.rs"}}
+        {"type":"tool_call_update","tool_call_id":"t1","tool_name":"look","status":"completed","raw_output":{"ok":true},"duration_ms":0}
+        {"type":"agent_message_chunk","content":"word ","message_id":"message-3"}
+        {"type":"agent_message_chunk","content":"word ","message_id":"message-3"}
+        {"type":"agent_message_chunk","content":"word ","message_id":"message-3"}
+        {"type":"session_info","title":"where is a.rs?"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
+    "#]].assert_eq(&rig.turn("where is a.rs?").await);
+}
+
+#[tokio::test]
+async fn a_cancel_is_awaited() {
+    let mut rig = Rig::new(EXAMPLE).await;
+    let turn = rig.prompt("slow please").await;
+    rig.until(is_chunk).await;
+    rig.session.cancel(turn).await;
+    expect![[r#"
+        {"type":"session_info","title":"slow please"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"cancelled"}
+    "#]]
+    .assert_eq(&rig.rest().await);
+}
+
+#[tokio::test]
+async fn the_tour_can_be_taken_twice() {
+    let mut rig = Rig::of(tour()).await;
+    let first = rig.turn("go").await;
+    assert!(first.contains(r#""tool_call_id":"look-turn-1""#), "{first}");
+    let second = rig.turn("go").await;
+    assert!(
+        second.contains(r#""tool_call_id":"look-turn-2""#),
+        "{second}"
+    );
+    assert!(!second.contains("look-turn-1"), "{second}");
+}
+
+#[tokio::test]
+async fn an_allowed_ask_is_completed_after_its_steps() {
+    let mut rig = Rig::of(tour()).await;
+    rig.prompt("write it down").await;
+    let asked = answer_next(&mut rig, "allow_once").await;
+    expect![[r#"
+        {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"write it down"}]}
+        {"type":"agent_message_chunk","content":"I would like to leave a note.","message_id":"message-2"}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","kind":"edit","status":"pending","raw_input":{"path":"NOTES.md"},"locations":[{"path":"/NOTES.md"}],"content":[{"type":"diff","path":"/NOTES.md","new_text":"Seen on a tour.\n"}]}
+        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","kind":"edit","status":"pending","raw_input":{"path":"NOTES.md"},"locations":[{"path":"/NOTES.md"}],"content":[{"type":"diff","path":"/NOTES.md","new_text":"Seen on a tour.\n"}]},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}]}
+        {"type":"permission_resolved","ask_id":"ask-1","decision":"allowed","option_id":"allow_once"}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","status":"in_progress"}
+        {"type":"agent_message_chunk","content":"Writing.","message_id":"message-3"}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0}
+        {"type":"session_info","title":"write it down"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
+    "#]].assert_eq(&(asked + &rig.rest().await));
+}
+
+#[tokio::test]
+async fn a_rejected_ask_goes_another_way() {
+    let mut rig = Rig::of(tour()).await;
+    rig.prompt("/write it down").await;
+    answer_next(&mut rig, "reject_once").await;
+    expect![[r#"
+        {"type":"permission_resolved","ask_id":"ask-1","decision":"rejected","option_id":"reject_once"}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","status":"failed","error":"permission was not granted","error_category":"permission_denied","duration_ms":0}
+        {"type":"agent_message_chunk","content":"Then I leave it.","message_id":"message-3"}
+        {"type":"session_info","title":"/write it down"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
+    "#]].assert_eq(&rig.rest().await);
+}
+
+#[tokio::test]
+async fn a_cancelled_ask_ends_the_turn() {
+    let mut rig = Rig::of(tour()).await;
+    let turn = rig.prompt("write it down").await;
+    rig.until(|e| matches!(e, AgentEvent::PermissionAsked(_)))
+        .await;
+    rig.session.cancel(turn).await;
+    expect![[r#"
+        {"type":"permission_resolved","ask_id":"ask-1","decision":"cancelled"}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","status":"failed","error":"the turn was cancelled","error_category":"cancelled","duration_ms":0}
+        {"type":"session_info","title":"write it down"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"cancelled"}
+    "#]].assert_eq(&rig.rest().await);
+}
+
+#[tokio::test]
+async fn a_stop_inside_an_ask_completes_it() {
+    let steps = "[{ask: {tool: w, input: {a: 1}, on_allow: [{stop: refusal}]}}, {say: never}]";
+    let mut rig = Rig::new(&scenario(steps)).await;
+    rig.prompt("go").await;
+    let asked = answer_next(&mut rig, "allow_once").await;
+    expect![[r#"
+        {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"w","kind":"other","status":"pending","raw_input":{"a":1}}
+        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"w","kind":"other","status":"pending","raw_input":{"a":1}},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}]}
+        {"type":"permission_resolved","ask_id":"ask-1","decision":"allowed","option_id":"allow_once"}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"w","status":"in_progress"}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"w","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0}
+        {"type":"session_info","title":"go"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"refusal"}
+    "#]].assert_eq(&(asked + &rig.rest().await));
+}
+
+#[tokio::test]
+async fn a_turn_can_fail() {
+    let mut rig = Rig::of(tour()).await;
+    expect![[r#"
+        {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"fail, please"}]}
+        {"type":"agent_message_chunk","content":"This will not end well.","message_id":"message-2"}
+        {"type":"session_info","title":"fail, please"}
+        {"type":"turn_ended","outcome":"failed","message":"the scenario said so"}
+    "#]].assert_eq(&rig.turn("fail, please").await);
+}
+
+#[tokio::test]
+async fn a_turn_without_a_stop_ends() {
+    let mut rig = Rig::new(&scenario("[{say: done}]")).await;
+    expect![[r#"
+        {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
+        {"type":"agent_message_chunk","content":"done","message_id":"message-2"}
+        {"type":"session_info","title":"go"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
+    "#]]
+    .assert_eq(&rig.turn("go").await);
+}
+
+#[tokio::test]
+async fn every_stop_reason_can_be_had() {
+    for reason in [
+        "end_turn",
+        "max_tokens",
+        "max_turn_requests",
+        "refusal",
+        "cancelled",
+    ] {
+        let steps = format!("[{{repeat: {{times: 9, steps: [{{stop: {reason}}}]}}}}]");
+        let turn = Rig::new(&scenario(&steps)).await.turn("go").await;
+        let end =
+            format!(r#"{{"type":"turn_ended","outcome":"stopped","stop_reason":"{reason}"}}"#);
+        assert_eq!(turn.lines().last(), Some(end.as_str()));
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_nothing_fits_is_told_so() {
+    let text = "name: narrow\nturns: [{match: '^a', steps: []}, {match: 'b$', steps: []}]";
+    let mut rig = Rig::new(text).await;
+    expect![[r#"
+        {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"one two three four five six seven eight nine"}]}
+        {"type":"agent_message_chunk","content":"The scenario \"narrow\" has no turn for \"one two three four five six seven eight …\". It knows prompts that match `^a`, `b$`.","message_id":"message-2"}
+        {"type":"session_info","title":"one two three four five six seven eight nine"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
+    "#]].assert_eq(&rig.turn("one two three four five six seven eight nine").await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_takes_its_time() {
+    let mut rig = Rig::of(tour()).await;
+    rig.prompt("wait").await;
+    let begin = tokio::time::Instant::now();
+    let turn = rig.rest().await;
+    assert_eq!(begin.elapsed().as_millis(), 1500);
+    assert_eq!(turn.matches("tick ").count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_ends_a_sleep() {
+    let mut rig = Rig::new(&scenario("[{say: a}, {sleep_ms: 3600000}, {say: never}]")).await;
+    let begin = tokio::time::Instant::now();
+    let turn = rig.prompt("go").await;
+    rig.until(is_chunk).await;
+    rig.session.cancel(turn).await;
+    let rest = rig.rest().await;
+    assert!(begin.elapsed() < Duration::from_secs(1));
+    expect![[r#"
+        {"type":"session_info","title":"go"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"cancelled"}
+    "#]]
+    .assert_eq(&rest);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_awaited_cancel_only_the_deadline_stops_it() {
+    let steps = "[{say: a}, {await_cancel: {}}, {seam: turn_end}, {sleep_ms: 1000}, {say: bye}, \
+                 {sleep_ms: 3600000}, {say: never}]";
+    let mut rig = Rig::new(&scenario(steps)).await;
+    let turn = rig.prompt("go").await;
+    rig.until(is_chunk).await;
+    let begin = tokio::time::Instant::now();
+    rig.session.cancel(turn).await;
+    let rest = rig.rest().await;
+    assert_eq!(begin.elapsed().as_secs(), 5);
+    expect![[r#"
+        {"type":"agent_message_chunk","content":"bye","message_id":"message-2"}
+        {"type":"session_info","title":"go"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"cancelled"}
+    "#]]
+    .assert_eq(&rest);
+}
+
+#[tokio::test]
+async fn repeats_nest_and_keep_count() {
+    let steps =
+        "[{repeat: {times: 3, steps: [{say: a}, {repeat: {times: 2, steps: [{say: b}]}}]}}]";
+    let turn = Rig::new(&scenario(steps)).await.turn("go").await;
+    assert_eq!(turn.matches(r#""content":"a""#).count(), 3);
+    assert_eq!(turn.matches(r#""content":"b""#).count(), 6);
+}
+
+#[tokio::test]
+async fn a_long_repeat_arrives_whole_and_a_cancel_ends_it() {
+    let steps = "[{repeat: {times: 20000, steps: [{say: w}]}}]";
+    let turn = Rig::new(&scenario(steps)).await.turn("go").await;
+    assert_eq!(turn.matches(r#""content":"w""#).count(), 20_000);
+
+    let steps =
+        "[{repeat: {times: 10000000, steps: [{repeat: {times: 10000000, steps: [{say: w}]}}]}}]";
+    let mut rig = Rig::new(&scenario(steps)).await;
+    let turn = rig.prompt("go").await;
+    rig.until(is_chunk).await;
+    rig.session.cancel(turn).await;
+    let end = rig.rest().await;
+    let end = end.lines().last().unwrap_or_default();
+    assert_eq!(
+        end,
+        r#"{"type":"turn_ended","outcome":"stopped","stop_reason":"cancelled"}"#
+    );
+}
+
+#[tokio::test]
+async fn a_host_tool_is_a_visible_call() {
+    let steps = "[{host_tool: {name: add, args: {a: 1}}}, {host_tool: {name: break}}, {say: done}]";
+    let mut rig = Rig::new(&scenario(steps)).await;
+    rig.session.set_host(Arc::new(ToolHost));
+    expect![[r#"
+        {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"other","status":"in_progress","raw_input":{"a":1}}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"add","status":"completed","raw_output":{"echo":{"a":1}},"duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge"}
+        {"type":"tool_call","tool_call_id":"call-2","tool_name":"break","kind":"other","status":"in_progress"}
+        {"type":"tool_call_update","tool_call_id":"call-2","tool_name":"break","status":"failed","error":"the host answered: it broke","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge"}
+        {"type":"agent_message_chunk","content":"done","message_id":"message-2"}
+        {"type":"session_info","title":"go"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
+    "#]].assert_eq(&rig.turn("go").await);
+}
+
+#[tokio::test]
+async fn a_host_without_tools_fails_the_call_not_the_turn() {
+    let mut rig = Rig::new(&scenario("[{host_tool: {name: add}}, {say: done}]")).await;
+    expect![[r#"
+        {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"other","status":"in_progress"}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"add","status":"failed","error":"the host does not offer tools","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge"}
+        {"type":"agent_message_chunk","content":"done","message_id":"message-2"}
+        {"type":"session_info","title":"go"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
+    "#]].assert_eq(&rig.turn("go").await);
+}
+
+#[tokio::test]
+async fn read_only_mode_refuses_without_a_question() {
+    let mut rig = Rig::of(tour()).await;
+    let set = rig.session.set_mode("read-only").await;
+    set.expect("a mode there is");
+    let turn = rig.turn("write").await;
+    assert!(!turn.contains("permission_asked"), "{turn}");
+    assert!(turn.contains("Then I leave it."), "{turn}");
+}
+
+/// A host whose tools echo, all but one.
+struct ToolHost;
+
+#[async_trait]
+impl HostPort for ToolHost {
+    fn offers(&self) -> HostOffers {
+        HostOffers {
+            tools: true,
+            ..HostOffers::default()
+        }
+    }
+
+    async fn read_text(&self, _: &SessionId, _: &Path) -> Result<String, HostError> {
+        Err(HostError::Unsupported("reading files"))
+    }
+
+    async fn write_text(&self, _: &SessionId, _: &Path, _: &str) -> Result<(), HostError> {
+        Err(HostError::Unsupported("writing files"))
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        _: CommandSpec,
+        _: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        Err(HostError::Unsupported("running commands"))
+    }
+
+    async fn call_tool(&self, _: &SessionId, name: &str, args: Value) -> Result<Value, HostError> {
+        match name {
+            "break" => Err(HostError::Host("it broke".to_owned())),
+            _ => Ok(json!({ "echo": args })),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A hub around a scenario: a store in memory, a clock that stands still, ids that count.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use harn_engines::ScriptAgent;
+use harn_journal::{
+    JournalError, Log, LogReader, Opened, ReadCursor, SessionMeta, SessionSummary, Store, Syncer,
+};
+use harn_model::{AgentEvent, ContentBlock, Envelope, Seq, SessionId, Timestamp, TurnId};
+use harn_runtime::{
+    Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession, NoHost, Subscription,
+};
+
+/// One session that plays a scenario.
+pub(crate) struct Rig {
+    pub(crate) session: Controller,
+    events: Subscription,
+}
+
+impl Rig {
+    pub(crate) async fn new(scenario: &str) -> Self {
+        let agent = match ScriptAgent::parse("test.yaml", scenario) {
+            Ok(agent) => agent,
+            Err(error) => panic!("{error}"),
+        };
+        Self::of(agent).await
+    }
+
+    pub(crate) async fn of(agent: ScriptAgent) -> Self {
+        let hub = Hub::new(HubConfig::new(
+            Arc::new(agent),
+            Arc::new(MemoryStore::default()),
+            Arc::new(StillClock),
+            Arc::new(CountedIds::default()),
+            Arc::new(NoHost),
+        ));
+        let new = NewSession {
+            cwd: "/".into(),
+            additional_directories: Vec::new(),
+        };
+        let session = hub.create(new).await.expect("a session in memory");
+        let events = session.subscribe(Seq::ZERO);
+        Self { session, events }
+    }
+
+    pub(crate) async fn prompt(&self, text: &str) -> TurnId {
+        let prompt = vec![ContentBlock::text(text)];
+        let turn = self.session.prompt(prompt, |_| ()).await;
+        turn.expect("a prompt that is taken")
+    }
+
+    /// The events up to one that `last` accepts.
+    pub(crate) async fn until(&mut self, last: impl Fn(&AgentEvent) -> bool) -> Vec<AgentEvent> {
+        let mut seen = Vec::new();
+        loop {
+            let delivery = self.events.next().await.expect("a session that goes on");
+            seen.extend(delivery.events().iter().map(|e| e.event.clone()));
+            if delivery.events().iter().any(|e| last(&e.event)) {
+                return seen;
+            }
+        }
+    }
+
+    /// The rest of the turn, a line an event.
+    pub(crate) async fn rest(&mut self) -> String {
+        let rest = self.until(|e| matches!(e, AgentEvent::TurnEnded(_))).await;
+        lines(&rest)
+    }
+
+    /// A whole turn, a line an event.
+    pub(crate) async fn turn(&mut self, prompt: &str) -> String {
+        self.prompt(prompt).await;
+        self.rest().await
+    }
+}
+
+pub(crate) fn lines(events: &[AgentEvent]) -> String {
+    let line = |event| serde_json::to_string(event).expect("an event is JSON") + "\n";
+    events.iter().map(line).collect()
+}
+
+struct StillClock;
+
+impl Clock for StillClock {
+    fn now(&self) -> Timestamp {
+        1_000
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+#[derive(Default)]
+struct CountedIds {
+    counts: Mutex<HashMap<IdKind, u32>>,
+}
+
+impl Ids for CountedIds {
+    fn mint(&self, kind: IdKind) -> String {
+        let mut counts = self.counts.lock().expect("no panic while counting");
+        let count = counts.entry(kind).or_default();
+        *count += 1;
+        let word = match kind {
+            IdKind::Session => "session",
+            IdKind::Turn => "turn",
+            IdKind::Message => "message",
+            IdKind::ToolCall => "call",
+            IdKind::Ask => "ask",
+        };
+        format!("{word}-{count}")
+    }
+}
+
+/// Keeps one session's events; enough for a rig.
+#[derive(Clone, Default)]
+struct MemoryStore {
+    events: Arc<Mutex<Vec<Envelope>>>,
+}
+
+impl Store for MemoryStore {
+    fn create(&self, _: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+        Err(JournalError::NotFound(id.clone()))
+    }
+
+    fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError> {
+        Err(JournalError::NotFound(id.clone()))
+    }
+
+    fn list(&self) -> Result<Vec<SessionSummary>, JournalError> {
+        Ok(Vec::new())
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
+        Err(JournalError::NotFound(id.clone()))
+    }
+}
+
+impl Log for MemoryStore {
+    fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError> {
+        self.events
+            .lock()
+            .expect("whole batches")
+            .extend_from_slice(events);
+        Ok(())
+    }
+
+    fn syncer(&self) -> Syncer {
+        Box::new(|| Ok(()))
+    }
+
+    fn reader(&self) -> Arc<dyn LogReader> {
+        Arc::new(self.clone())
+    }
+
+    fn set_title(&mut self, _: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+}
+
+impl LogReader for MemoryStore {
+    fn read(&self, cursor: &mut ReadCursor, _: usize) -> Result<Vec<Envelope>, JournalError> {
+        let events = self.events.lock().expect("whole batches");
+        let next = events.iter().filter(|e| e.seq > cursor.after).take(1_000);
+        let next: Vec<_> = next.cloned().collect();
+        cursor.after = next.last().map_or(cursor.after, |e| e.seq);
+        Ok(next)
+    }
+}
