@@ -1,6 +1,6 @@
 //! Turns, as the events they leave.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use expect_test::expect;
 use harn_engines::ScriptAgent;
@@ -71,6 +71,46 @@ async fn the_example_plays() {
         {"type":"session_info","title":"where is a.rs?"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
     "#]].assert_eq(&rig.turn("where is a.rs?").await);
+}
+
+/// What the journal keeps of every event, emitted: it comes out as it went in, or is the runtime's own.
+#[tokio::test]
+async fn every_event_can_be_emitted_or_is_refused() {
+    let journal = include_str!("../../../../fixtures/journal/every-event.jsonl");
+    let (mut steps, mut given, mut reserved) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for line in journal.lines() {
+        let envelope: Value = serde_json::from_str(line).expect("a line of JSON");
+        let event = &envelope["event"];
+        let step = format!("{{emit: {event}}}");
+        match ScriptAgent::parse("t.yaml", &scenario(&format!("[{step}]"))) {
+            Ok(_) => {
+                given.push(event.clone());
+                steps.push(step);
+            }
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.contains("only the runtime writes"), "{error}");
+                reserved.insert(event["type"].to_string());
+            }
+        }
+    }
+    let emitted = format!("[{}]", steps.join(", "));
+    let turn = Rig::new(&scenario(&emitted)).await.turn("go").await;
+    // The runtime numbers the messages that have no number yet.
+    let unnumbered = |mut event: Value| {
+        event
+            .as_object_mut()
+            .map(|fields| fields.remove("message_id"));
+        event
+    };
+    let seen = turn.lines().skip(1).map(serde_json::from_str);
+    let seen = seen.map(|event| unnumbered(event.expect("an event")));
+    let seen: Vec<_> = seen.take(given.len()).collect();
+    let given: Vec<_> = given.into_iter().map(unnumbered).collect();
+    assert_eq!(seen, given);
+    assert!(given.len() > 30, "{} events", given.len());
+    let reserved = reserved.into_iter().collect::<Vec<_>>().join(" ");
+    expect![[r#""config_changed" "mode_changed" "permission_asked" "permission_resolved" "recovered" "turn_ended" "turn_started""#]].assert_eq(&reserved);
 }
 
 #[tokio::test]
