@@ -1,1 +1,16 @@
-//! (under construction)
+//! What an agent works with on this machine: files and commands, confinement to a workspace, search.
+//!
+//! [`LocalHost`] is the host port for clients that offer none; [`Workspace`] walks and searches a folder;
+//! [`confine`] keeps paths inside it. Nothing here knows a wire, a session's events or an agent.
+
+mod confine;
+mod grep;
+mod local;
+mod search;
+mod workspace;
+
+pub use confine::{ConfineError, confine, confine_write};
+pub use grep::{Grepped, Line};
+pub use local::LocalHost;
+pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
+pub use workspace::{Limits, Walked, Workspace};

@@ -1,0 +1,121 @@
+//! Lines that match a regular expression.
+
+use regex::{Regex, RegexBuilder};
+
+use crate::{search::SearchError, workspace::Walked};
+
+/// The most lines that are found.
+const MAX_LINES: usize = 200;
+/// The most lines of one file, so that one generated file cannot hide the others.
+const MAX_PER_FILE: usize = 40;
+/// The most characters of a line that are shown.
+const MAX_SHOWN: usize = 240;
+
+/// A line that matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The file, from the root, with `/` between its parts.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// What it says, without the space around it, cut when it is long.
+    pub text: String,
+}
+
+/// What a regular expression found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grepped {
+    /// The lines, by file and line.
+    pub lines: Vec<Line>,
+    /// Whether more would have matched.
+    pub more: bool,
+    /// What was looked at.
+    pub walked: Walked,
+}
+
+impl Grepped {
+    /// Looks through one file; false when there is enough.
+    pub(crate) fn take(&mut self, regex: &Regex, path: &str, text: &str) -> bool {
+        let matching = text
+            .lines()
+            .zip(1..)
+            .filter(|(line, _)| regex.is_match(line));
+        for (nth, (line, number)) in matching.enumerate() {
+            if self.lines.len() == MAX_LINES {
+                self.more = true;
+                return false;
+            }
+            if nth == MAX_PER_FILE {
+                self.more = true;
+                break;
+            }
+            self.lines.push(Line {
+                path: path.to_owned(),
+                line: number,
+                text: shorten(line.trim()),
+            });
+        }
+        true
+    }
+}
+
+/// Compiles a pattern a person typed, within limits.
+pub(crate) fn compile(pattern: &str) -> Result<Regex, SearchError> {
+    const MAX_SIZE: usize = 1024 * 1024;
+    let built = RegexBuilder::new(pattern).size_limit(MAX_SIZE).build();
+    built.map_err(|error| SearchError::Pattern(error.to_string()))
+}
+
+fn shorten(line: &str) -> String {
+    match line.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_lines_and_stops_at_its_limits() {
+        let regex = compile(r"fn \w+").unwrap();
+        let mut found = Grepped::default();
+        assert!(found.take(&regex, "a.rs", "  fn one() {\nlet x;\n}\nfn two()"));
+        let got: Vec<_> = found
+            .lines
+            .iter()
+            .map(|l| (l.line, l.text.as_str()))
+            .collect();
+        assert_eq!(got, [(1, "fn one() {"), (4, "fn two()")]);
+        assert!(!found.more);
+
+        let long = "fn x\n".repeat(MAX_PER_FILE + 1);
+        assert!(found.take(&regex, "b.rs", &long));
+        assert!(found.more);
+        assert_eq!(found.lines.len(), 2 + MAX_PER_FILE);
+        for _ in 0..4 {
+            found.take(&regex, "c.rs", &long);
+        }
+        assert_eq!(found.lines.len(), MAX_LINES);
+        assert!(!found.take(&regex, "d.rs", "fn x"));
+    }
+
+    #[test]
+    fn refuses_what_is_no_pattern_or_too_large_a_one() {
+        for pattern in ["(", "a{99999}{99999}"] {
+            assert!(
+                matches!(compile(pattern), Err(SearchError::Pattern(_))),
+                "{pattern}"
+            );
+        }
+    }
+
+    #[test]
+    fn long_lines_are_cut_between_characters() {
+        let line = "ö".repeat(MAX_SHOWN + 1);
+        let shown = shorten(&line);
+        assert_eq!(shown.chars().count(), MAX_SHOWN + 1);
+        assert!(shown.ends_with('…'));
+    }
+}

@@ -1,0 +1,129 @@
+//! Process groups of this machine: each command leads one, and none outlives its owner.
+//!
+//! A leader stays unreaped until its group was killed, so that its number cannot have gone to someone
+//! else by the time a signal is sent.
+
+use std::{
+    collections::HashSet,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
+};
+use tokio::{
+    process::{Child, Command},
+    runtime::Handle,
+    signal::unix::{SignalKind, signal},
+};
+
+/// How long a group may take to end when it is asked to, before it is made to.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// The groups that live.
+#[derive(Clone, Default)]
+pub(super) struct Groups {
+    live: Arc<Mutex<Live>>,
+}
+
+#[derive(Default)]
+struct Live {
+    closed: bool,
+    ids: HashSet<Pid>,
+}
+
+impl Groups {
+    /// Starts a command as the leader of a group of its own.
+    pub(super) fn spawn(&self, mut command: Command) -> io::Result<Group> {
+        command.process_group(0);
+        // Held while the command starts: `end_all` must not miss it.
+        let mut live = self.lock();
+        if live.closed {
+            return Err(io::Error::other("this process is going down"));
+        }
+        let child = command.spawn()?;
+        let id = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let id = id.ok_or_else(|| io::Error::other("the command has no process id"))?;
+        live.ids.insert(id);
+        drop(live);
+        let groups = self.clone();
+        Ok(Group {
+            id,
+            leader: Some(Leader {
+                id,
+                groups,
+                _child: child,
+            }),
+        })
+    }
+
+    /// Kills all groups and lets none start any more.
+    pub(super) fn end_all(&self) {
+        let mut live = self.lock();
+        live.closed = true;
+        for id in &live.ids {
+            kill(*id, Signal::KILL);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A group that lives. Dropped, it is asked to end at once and killed after a grace, in the background.
+pub(super) struct Group {
+    id: Pid,
+    leader: Option<Leader>,
+}
+
+impl Group {
+    /// Waits for the leader to exit, and leaves it unreaped.
+    pub(super) async fn exited(&self) -> io::Result<WaitIdStatus> {
+        // Listens before the first look, so that no exit is missed.
+        let mut children = signal(SignalKind::child())?;
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        loop {
+            if let Some(status) = waitid(WaitId::Pid(self.id), look)? {
+                return Ok(status);
+            }
+            children.recv().await;
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        kill(self.id, Signal::TERM);
+        let leader = self.leader.take();
+        // Without a runtime there is nobody to wait; the leader is dropped, and its group killed, now.
+        // A runtime that goes down drops the task, which comes to the same.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                tokio::time::sleep(GRACE).await;
+                drop(leader);
+            });
+        }
+    }
+}
+
+/// The process that leads a group. Dropped, the whole group is killed; then tokio reaps it.
+struct Leader {
+    id: Pid,
+    groups: Groups,
+    _child: Child,
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        kill(self.id, Signal::KILL);
+        self.groups.lock().ids.remove(&self.id);
+    }
+}
+
+fn kill(group: Pid, signal: Signal) {
+    // Fails only when nobody is left in it, which is what was wanted.
+    let _ = kill_process_group(group, signal);
+}

@@ -1,0 +1,82 @@
+//! This machine as a host: its files and its commands.
+//!
+//! Takes absolute paths and does as told; keeping them inside a workspace is the caller's part, see
+//! [`confine`](crate::confine).
+
+mod command;
+mod files;
+mod group;
+mod output;
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use harn_model::SessionId;
+use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort};
+use serde_json::Value;
+
+use group::Groups;
+
+/// Files and commands of this machine. Clones share the commands that run.
+#[derive(Clone, Default)]
+pub struct LocalHost {
+    groups: Groups,
+}
+
+impl LocalHost {
+    /// A host with nothing running.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Kills every command that runs, with all it started, and lets none start any more. For the way
+    /// out of the process: does not wait, and may be called from a panic hook.
+    pub fn end_all(&self) {
+        self.groups.end_all();
+    }
+}
+
+#[async_trait]
+impl HostPort for LocalHost {
+    fn offers(&self) -> HostOffers {
+        HostOffers {
+            read_text: true,
+            write_text: true,
+            terminal: true,
+            tools: false,
+        }
+    }
+
+    async fn read_text(&self, _: &SessionId, path: &Path) -> Result<String, HostError> {
+        let path = path.to_owned();
+        blocking(move || files::read(&path)).await
+    }
+
+    async fn write_text(&self, _: &SessionId, path: &Path, text: &str) -> Result<(), HostError> {
+        let (path, text): (PathBuf, String) = (path.to_owned(), text.to_owned());
+        blocking(move || files::write(&path, &text)).await
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        spec: CommandSpec,
+        sink: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        command::run(&self.groups, spec, sink).await
+    }
+
+    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
+        Err(HostError::Unsupported("tools"))
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, HostError> + Send + 'static,
+) -> Result<T, HostError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(_) => Err(HostError::Failed("the work was interrupted".to_owned())),
+    }
+}

@@ -1,0 +1,132 @@
+//! What a command prints: bytes into text as they come, and the end of it kept.
+
+/// Turns bytes into text. A character that is cut between two reads waits for its rest; what is no
+/// UTF-8 becomes a replacement character.
+#[derive(Default)]
+pub(super) struct Decoder {
+    /// The beginning of a character, at most three bytes.
+    cut: Vec<u8>,
+}
+
+impl Decoder {
+    /// The text of `bytes`, after what was cut before.
+    pub(super) fn decode(&mut self, bytes: &[u8]) -> String {
+        let mut whole = std::mem::take(&mut self.cut);
+        whole.extend_from_slice(bytes);
+        let mut text = String::with_capacity(whole.len());
+        let mut chunks = whole.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            text.push_str(chunk.valid());
+            let invalid = chunk.invalid();
+            if chunks.peek().is_none() && may_continue(invalid) {
+                self.cut = invalid.to_vec();
+            } else if !invalid.is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        text
+    }
+
+    /// What a character that never got its rest becomes.
+    pub(super) fn finish(&mut self) -> &'static str {
+        if std::mem::take(&mut self.cut).is_empty() {
+            ""
+        } else {
+            "\u{FFFD}"
+        }
+    }
+}
+
+/// Whether these bytes are the beginning of a character rather than a mistake.
+fn may_continue(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && std::str::from_utf8(bytes).is_err_and(|e| e.error_len().is_none())
+}
+
+/// The end of a text that may be endless.
+pub(super) struct Tail {
+    text: String,
+    limit: usize,
+    truncated: bool,
+}
+
+impl Tail {
+    /// Keeps at most `limit` bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            text: String::new(),
+            limit,
+            truncated: false,
+        }
+    }
+
+    pub(super) fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        // Cut only now and then, so that each byte is moved once on average.
+        if self.text.len() > self.limit.saturating_mul(2) {
+            self.cut();
+        }
+    }
+
+    /// What was kept, and whether anything before it was not.
+    pub(super) fn finish(mut self) -> (String, bool) {
+        self.cut();
+        (self.text, self.truncated)
+    }
+
+    fn cut(&mut self) {
+        let surplus = self.text.len().saturating_sub(self.limit);
+        if surplus > 0 {
+            let rest = surplus..self.text.len();
+            let from = rest.into_iter().find(|at| self.text.is_char_boundary(*at));
+            self.text.drain(..from.unwrap_or(self.text.len()));
+            self.truncated = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(parts: &[&[u8]]) -> String {
+        let mut decoder = Decoder::default();
+        let mut text: String = parts.iter().map(|part| decoder.decode(part)).collect();
+        text.push_str(decoder.finish());
+        text
+    }
+
+    #[test]
+    fn characters_survive_being_cut_anywhere() {
+        let text = "aß→𝄞z";
+        for at in 0..=text.len() {
+            let (left, right) = text.as_bytes().split_at(at);
+            assert_eq!(decode(&[left, right]), text, "cut at {at}");
+        }
+        let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+        assert_eq!(decode(&bytes), text);
+    }
+
+    #[test]
+    fn mistakes_become_replacement_characters() {
+        assert_eq!(decode(&[b"a\xffb"]), "a\u{FFFD}b");
+        assert_eq!(decode(&[b"a\xe2\x86", b"b"]), "a\u{FFFD}b");
+        assert_eq!(decode(&[b"a\xe2\x86"]), "a\u{FFFD}");
+    }
+
+    #[test]
+    fn the_end_is_kept_on_character_boundaries() {
+        let keep = |limit, parts: &[&str]| {
+            let mut tail = Tail::new(limit);
+            parts.iter().for_each(|part| tail.push(part));
+            tail.finish()
+        };
+        assert_eq!(keep(5, &["abc", "de"]), ("abcde".to_owned(), false));
+        assert_eq!(keep(4, &["abc", "de"]), ("bcde".to_owned(), true));
+        assert_eq!(keep(3, &["xy→→"]), ("→".to_owned(), true));
+        assert_eq!(keep(4, &["xy→→"]), ("→".to_owned(), true));
+        assert_eq!(keep(0, &["abc"]), (String::new(), true));
+        assert_eq!(keep(0, &[]), (String::new(), false));
+        let many = vec!["0123456789"; 100];
+        assert_eq!(keep(12, &many), ("890123456789".to_owned(), true));
+    }
+}

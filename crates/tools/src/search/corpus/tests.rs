@@ -1,0 +1,122 @@
+//! Passages and ranking on texts small enough to count by hand.
+
+use super::*;
+
+fn ranked(query: &Query, texts: &[(&str, &str)]) -> Vec<(String, u32)> {
+    let mut corpus = Corpus::new(query);
+    for (path, text) in texts {
+        corpus.add(path, text);
+    }
+    let hits = corpus.rank(10);
+    hits.into_iter().map(|hit| (hit.path, hit.line)).collect()
+}
+
+fn paths(question: &str, texts: &[(&str, &str)]) -> Vec<String> {
+    let ranked = ranked(&Query::question(question), texts);
+    ranked.into_iter().map(|(path, _)| path).collect()
+}
+
+#[test]
+fn passages_overlap_and_end_with_the_text() {
+    let spans = |lines: usize| -> Vec<(u32, u32)> {
+        let passages = passages(&vec![1; lines]);
+        assert!(passages.iter().all(|p| p.length == p.last - p.first + 1));
+        passages.iter().map(|p| (p.first, p.last)).collect()
+    };
+    assert_eq!(spans(0), []);
+    assert_eq!(spans(1), [(1, 1)]);
+    assert_eq!(spans(40), [(1, 40)]);
+    assert_eq!(spans(41), [(1, 40), (31, 41)]);
+    assert_eq!(spans(100), [(1, 40), (31, 70), (61, 100)]);
+}
+
+/// One plain word in texts without definitions, comments or telling paths: what is left is BM25 and
+/// the best line.
+#[test]
+fn scores_are_bm25_and_the_best_line() {
+    let query = Query::question("apple");
+    let mut corpus = Corpus::new(&query);
+    corpus.add("a", "apple pear apple plum fig lime");
+    corpus.add("b", "pear plum");
+    corpus.add("c", "fig lime pear plum");
+    let hits = corpus.rank(10);
+    assert_eq!(hits.len(), 1);
+    // By hand: see the test of the formula; one line that says the word once more adds its idf.
+    let expected = 1.18237 + TOGETHER * 0.98083;
+    assert!((hits[0].score - expected).abs() < 1e-4, "{}", hits[0].score);
+}
+
+#[test]
+fn a_defined_name_comes_first() {
+    let texts = [
+        (
+            "a.rs",
+            "let x = session_task; session_task; session_task; session_task;",
+        ),
+        ("b.rs", "\n\npub struct SessionTask {"),
+        ("c.rs", "SessionTask SessionTask SessionTask"),
+    ];
+    let query = Query::question("where is the session task?");
+    assert_eq!(ranked(&query, &texts)[0], ("b.rs".to_owned(), 3));
+    let query = Query::question("SessionTask");
+    assert_eq!(ranked(&query, &texts)[0], ("b.rs".to_owned(), 3));
+}
+
+#[test]
+fn all_of_a_question_beats_much_of_half_of_it() {
+    let texts = [
+        ("a", "journal journal journal journal journal"),
+        ("b", "the journal is written here"),
+        ("c", "something else"),
+    ];
+    assert_eq!(paths("where is the journal written?", &texts)[0], "b");
+}
+
+#[test]
+fn paths_help_and_may_speak_alone() {
+    let texts = [
+        ("src/x.rs", "open a thing"),
+        ("src/door.rs", "open a thing"),
+        ("src/y.rs", "close"),
+    ];
+    assert_eq!(paths("door open", &texts)[0], "src/door.rs");
+    assert_eq!(paths("door", &texts), ["src/door.rs"]);
+}
+
+#[test]
+fn tests_and_data_stand_aside_unless_asked_for() {
+    let texts = [
+        ("a/tests/x.rs", "the lantern is lit"),
+        ("b/data.json", "the lantern is lit"),
+        ("c/x.rs", "the lantern is lit"),
+    ];
+    assert_eq!(paths("lantern", &texts)[0], "c/x.rs");
+    assert_eq!(paths("tests of the lantern", &texts)[0], "a/tests/x.rs");
+}
+
+#[test]
+fn equal_scores_keep_the_order_of_paths_and_lines() {
+    let texts = [("b", "apple"), ("c", "apple"), ("a", "apple")];
+    assert_eq!(paths("apple", &texts), ["a", "b", "c"]);
+}
+
+#[test]
+fn one_text_does_not_fill_the_list() {
+    let long = "apple\n".repeat(400);
+    let got = paths("apple", &[("long", &long), ("short", "apple pear fig")]);
+    assert_eq!(got.iter().filter(|path| *path == "long").count(), PER_TEXT);
+    assert_eq!(got.len(), PER_TEXT + 1);
+}
+
+#[test]
+fn the_best_line_says_most() {
+    let text = "apple\npear\n// apple and pear\napple and pear\n";
+    let query = Query::question("apple pear");
+    assert_eq!(ranked(&query, &[("a.rs", text)]), [("a.rs".to_owned(), 3)]);
+}
+
+#[test]
+fn nothing_is_found_in_nothing() {
+    assert!(paths("apple", &[]).is_empty());
+    assert!(paths("apple", &[("a", ""), ("b", "pear")]).is_empty());
+}

@@ -1,0 +1,60 @@
+//! Ranked search over text: words, chunks, BM25, and names that are defined where the hit is.
+//!
+//! Pure computation; walking a folder is [`Workspace`](crate::Workspace)'s.
+
+mod bm25;
+mod corpus;
+mod define;
+mod query;
+mod words;
+
+pub use corpus::Corpus;
+pub use define::defined_name;
+pub use query::Query;
+
+use harn_runtime::ToolError;
+
+use crate::workspace::Walked;
+
+/// A place that fits a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// The file, from the root, with `/` between its parts.
+    pub path: String,
+    /// The first line of the passage, from 1.
+    pub first: u32,
+    /// Its last line.
+    pub last: u32,
+    /// The line in it that fits best.
+    pub line: u32,
+    /// That line.
+    pub text: String,
+    /// How well it fits; comparable within one search only.
+    pub score: f64,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The places, best first.
+    pub hits: Vec<Hit>,
+    /// What was looked at.
+    pub walked: Walked,
+}
+
+/// A search could not be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// The pattern is not a regular expression.
+    #[error("this is not a regular expression: {0}")]
+    Pattern(String),
+    /// It stopped in the middle.
+    #[error("the search was interrupted")]
+    Interrupted,
+}
+
+impl From<SearchError> for ToolError {
+    fn from(error: SearchError) -> Self {
+        Self::new(error)
+    }
+}

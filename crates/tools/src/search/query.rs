@@ -1,0 +1,264 @@
+//! A question, made ready to be looked for.
+
+use std::collections::HashMap;
+
+use super::words::{is_compound, is_stop_word, parts, stem, words};
+
+/// The most terms a query keeps: a question has a handful, a pasted page has thousands.
+const MAX_TERMS: usize = 24;
+
+/// What to look for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Query {
+    /// The words that carry meaning, as they were written.
+    words: Vec<String>,
+    /// Their terms, and the number of each.
+    pub(super) terms: HashMap<String, usize>,
+    /// Names that count when something is called so.
+    pub(super) names: HashMap<String, Name>,
+    /// First letters of the terms.
+    first: Vec<char>,
+}
+
+/// A name that may be defined somewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Name {
+    pub(super) number: usize,
+    /// How it was written.
+    written: String,
+    /// Whether it is plainly a name rather than a word.
+    meant: bool,
+}
+
+impl Name {
+    /// Whether a thing called `name` is what was asked for: `Envelope` means the type, not the function
+    /// `envelope`; "envelope" may mean either.
+    pub(super) fn means(&self, name: &str) -> bool {
+        self.meant || (self.written == name && name.contains(char::is_uppercase))
+    }
+}
+
+impl Query {
+    /// Takes a question apart; words that only carry it are not looked for.
+    #[must_use]
+    pub fn question(text: &str) -> Self {
+        Self::of(words(text).filter(|word| !is_stop_word(&word.to_lowercase())))
+    }
+
+    /// Looks for every word of `text`.
+    #[must_use]
+    pub fn words_of(text: &str) -> Self {
+        Self::of(words(text))
+    }
+
+    fn of<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        let mut query = Self::default();
+        for word in words {
+            if query.words.len() == MAX_TERMS {
+                break;
+            }
+            if !query.words.iter().any(|known| known == word) {
+                query.words.push(word.to_owned());
+            }
+        }
+        for word in query.words.clone() {
+            query.add_terms(&word);
+        }
+        query.add_names();
+        query.first = query
+            .terms
+            .keys()
+            .filter_map(|t| t.chars().next())
+            .collect();
+        query
+    }
+
+    /// Whether there is nothing to look for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// The words that are looked for, as they were written.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// How many words of `line` are looked for, each counted once.
+    #[must_use]
+    pub fn matches(&self, line: &str) -> usize {
+        let mut seen = 0_u32;
+        self.scan(line, |term, _| seen |= 1 << term);
+        seen.count_ones() as usize
+    }
+
+    /// Calls `each` with the number of every term in `line`, and whether it is a whole word there rather
+    /// than part of a name; returns how many terms the line has.
+    pub(super) fn scan(&self, line: &str, mut each: impl FnMut(usize, bool)) -> u32 {
+        let mut count = 0;
+        let mut buffer = String::new();
+        let mut found = |term: &str, whole| {
+            if let Some(term) = self.terms.get(term) {
+                each(*term, whole);
+            }
+        };
+        for word in words(line) {
+            let mut pieces = 0;
+            parts(word, |part| {
+                pieces += 1;
+                if self.may_have(part) {
+                    lower(part, &mut buffer);
+                    stem(&mut buffer);
+                    found(&buffer, part.len() == word.len());
+                }
+            });
+            count += pieces;
+            if pieces > 1 {
+                count += 1;
+                if self.may_have(word) {
+                    lower(word, &mut buffer);
+                    found(&buffer, true);
+                }
+            }
+        }
+        count
+    }
+
+    /// A cheap look that spares most words the rest.
+    fn may_have(&self, word: &str) -> bool {
+        let first = word.chars().next().and_then(|c| c.to_lowercase().next());
+        first.is_some_and(|c| self.first.contains(&c))
+    }
+
+    fn add_terms(&mut self, word: &str) {
+        let mut found = Vec::new();
+        if is_compound(word) {
+            found.push(word.to_lowercase());
+        }
+        parts(word, |part| {
+            let mut part = part.to_lowercase();
+            // A question's small words were left out; a name's count, as they do in the text.
+            stem(&mut part);
+            found.push(part);
+        });
+        for term in found {
+            let number = self.terms.len();
+            if number < MAX_TERMS {
+                self.terms.entry(term).or_insert(number);
+            }
+        }
+    }
+
+    /// Each word may be a name, and so may neighbours written together: "session task" is
+    /// `SessionTask` and `session_task`.
+    fn add_names(&mut self) {
+        for length in 1..=3 {
+            for run in self.words.windows(length) {
+                let written = run.concat();
+                let name: String = run.iter().map(|word| name_key(word)).collect();
+                if name.len() < 3 {
+                    continue;
+                }
+                let meant = length > 1 || is_compound(&written);
+                let number = self.names.len();
+                let name = self.names.entry(name);
+                name.or_insert(Name {
+                    number,
+                    written,
+                    meant,
+                });
+            }
+        }
+    }
+}
+
+/// A name without what differs between languages and forms: `SessionTask`, `session_tasks` and the words
+/// "session task" have one key.
+pub(super) fn name_key(name: &str) -> String {
+    let mut key = String::new();
+    parts(name, |part| {
+        let mut part = part.to_lowercase();
+        stem(&mut part);
+        key.push_str(&part);
+    });
+    key
+}
+
+fn lower(word: &str, into: &mut String) {
+    into.clear();
+    if word.is_ascii() {
+        into.push_str(word);
+        into.make_ascii_lowercase();
+    } else {
+        into.extend(word.chars().flat_map(char::to_lowercase));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        let query = Query::question(text);
+        let mut terms: Vec<_> = query.terms.into_iter().collect();
+        terms.sort_by_key(|(_, number)| *number);
+        terms.into_iter().map(|(term, _)| term).collect()
+    }
+
+    #[test]
+    fn a_question_keeps_its_meaning() {
+        assert_eq!(terms("Where is the journal written?"), ["journal", "writ"]);
+        let query = Query::question("Where is the journal written?");
+        assert_eq!(query.words(), ["journal", "written"]);
+        assert_eq!(
+            terms("How does SessionTask work?"),
+            ["sessiontask", "session", "task"]
+        );
+        assert_eq!(terms("read_text"), ["read_text", "read", "text"]);
+        assert!(Query::question("what is this?").is_empty());
+        assert!(Query::question("").is_empty());
+    }
+
+    #[test]
+    fn names_are_words_and_neighbours() {
+        let query = Query::question("where is the session task run");
+        let meant = |name: &str| query.names.get(name).map(|name| name.meant);
+        assert_eq!(meant("session"), Some(false));
+        assert_eq!(meant("sessiontask"), Some(true));
+        assert_eq!(meant("sessiontaskrun"), Some(true));
+        assert_eq!(meant("sessionrun"), None);
+        assert_eq!(name_key("Session_Tasks"), "sessiontask");
+        assert_eq!(name_key("PermissionAsked"), "permissionask");
+        assert!(Query::question("read_text").names["readtext"].meant);
+        let query = Query::question("what is an Envelope");
+        let name = &query.names["envelop"];
+        assert!(name.means("Envelope") && !name.means("envelope"));
+        let query = Query::question("what is an envelope");
+        assert!(!query.names["envelop"].means("envelope"));
+    }
+
+    #[test]
+    fn scanning_counts_wholes_and_parts() {
+        let query = Query::question("SessionTask writes");
+        let mut found = Vec::new();
+        let line = "fn run(SessionTask, session_task, written)";
+        let count = query.scan(line, |term, whole| found.push((term, whole)));
+        // fn, run, Session, Task, SessionTask, session, task, session_task, written
+        assert_eq!(count, 9);
+        let of = |term: &str, whole| {
+            let looked_for = (query.terms[term], whole);
+            found.iter().filter(|found| **found == looked_for).count()
+        };
+        assert_eq!((of("sessiontask", true), of("writ", true)), (1, 1));
+        assert_eq!((of("session", false), of("task", false)), (2, 2));
+        assert_eq!((of("session", true), of("sessiontask", false)), (0, 0));
+        assert_eq!(query.matches("session, Session and write"), 2);
+    }
+
+    #[test]
+    fn a_pasted_page_is_cut_short() {
+        let page: String = (0..500).map(|n| format!("word{n}_x ")).collect();
+        assert!(Query::question(&page).terms.len() <= MAX_TERMS);
+    }
+}

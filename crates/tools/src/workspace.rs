@@ -1,0 +1,210 @@
+//! A folder, walked with its ignore rules and within limits.
+//!
+//! Reads only: hidden, ignored, large and binary files are passed over, and links are never followed, so
+//! a walk cannot leave the folder.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use ignore::WalkBuilder;
+
+use crate::{
+    grep::{self, Grepped},
+    search::{Corpus, Found, Query, SearchError},
+};
+
+/// A folder to search. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    root: Arc<Path>,
+    limits: Limits,
+}
+
+/// How much of a folder is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Files.
+    pub files: usize,
+    /// Bytes in all of them.
+    pub bytes: u64,
+    /// Bytes in one; larger ones are passed over.
+    pub file_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            files: 20_000,
+            bytes: 64 * 1024 * 1024,
+            file_bytes: 1024 * 1024,
+        }
+    }
+}
+
+/// How far a walk came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walked {
+    /// Text files that were read.
+    pub files: usize,
+    /// Why there may be more, if there may.
+    pub note: Option<String>,
+}
+
+impl Workspace {
+    /// The folder `root`, with the usual limits.
+    pub fn new(root: impl AsRef<Path>) -> Self {
+        Self {
+            root: root.as_ref().into(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The best `limit` places for a query.
+    pub async fn search(&self, query: Query, limit: usize) -> Result<Found, SearchError> {
+        let workspace = self.clone();
+        off_thread(move |stop| workspace.search_now(&query, limit, stop)).await
+    }
+
+    /// Lines that match a regular expression, in the order of their files.
+    pub async fn grep(&self, pattern: &str) -> Result<Grepped, SearchError> {
+        let regex = grep::compile(pattern)?;
+        let workspace = self.clone();
+        off_thread(move |stop| {
+            let mut found = Grepped::default();
+            found.walked = workspace.walk(stop, |path, text| found.take(&regex, path, text));
+            found
+        })
+        .await
+    }
+
+    /// What lies directly in the folder: names, folders with a `/` at their end.
+    pub async fn top(&self) -> Result<Vec<String>, SearchError> {
+        let workspace = self.clone();
+        off_thread(move |_| {
+            let mut walk = workspace.builder();
+            let entries = walk.max_depth(Some(1)).build().filter_map(Result::ok);
+            let name = |entry: ignore::DirEntry| {
+                let slash = match entry.file_type() {
+                    Some(kind) if kind.is_dir() => "/",
+                    _ => "",
+                };
+                (entry.depth() == 1).then(|| format!("{}{slash}", entry.file_name().display()))
+            };
+            entries.filter_map(name).collect()
+        })
+        .await
+    }
+
+    fn search_now(&self, query: &Query, limit: usize, stop: &AtomicBool) -> Found {
+        let mut corpus = Corpus::new(query);
+        let walked = self.walk(stop, |path, text| {
+            corpus.add(path, text);
+            true
+        });
+        let mut hits = corpus.rank(limit);
+        for hit in &mut hits {
+            // Gone or changed since: an empty line is shown.
+            let text = read_text(&self.root.join(&hit.path), self.limits.file_bytes);
+            let line = usize::try_from(hit.line).unwrap_or(0).saturating_sub(1);
+            let line = text.as_deref().and_then(|text| text.lines().nth(line));
+            hit.text = line.unwrap_or_default().trim().to_owned();
+        }
+        Found { hits, walked }
+    }
+
+    /// Visits the text files in the order of their paths, until `visit` says no.
+    fn walk(&self, stop: &AtomicBool, mut visit: impl FnMut(&str, &str) -> bool) -> Walked {
+        let mut walked = Walked::default();
+        let mut bytes = 0_u64;
+        for entry in self.builder().build().filter_map(Result::ok) {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                continue;
+            }
+            let Some(text) = read_text(entry.path(), self.limits.file_bytes) else {
+                continue;
+            };
+            bytes += text.len() as u64;
+            if walked.files == self.limits.files || bytes > self.limits.bytes {
+                walked.note = Some(format!(
+                    "the workspace is large: only the first {} files were searched",
+                    walked.files
+                ));
+                break;
+            }
+            walked.files += 1;
+            if !visit(&relative(&self.root, entry.path()), &text) {
+                break;
+            }
+        }
+        walked
+    }
+
+    fn builder(&self) -> WalkBuilder {
+        let mut builder = WalkBuilder::new(&self.root);
+        builder
+            .follow_links(false)
+            // `.gitignore` means the same in a folder that is not a repository yet.
+            .require_git(false)
+            // What is found depends on the workspace, not on whose machine it is.
+            .git_global(false)
+            .sort_by_file_name(Ord::cmp);
+        builder
+    }
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    let inside = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// The text of a file, unless it is too large, binary or gone.
+fn read_text(path: &Path, limit: u64) -> Option<String> {
+    const SNIFF: usize = 8 * 1024;
+    if fs::metadata(path).ok()?.len() > limit {
+        return None;
+    }
+    let bytes = fs::read(path).ok()?;
+    if bytes[..bytes.len().min(SNIFF)].contains(&0) {
+        return None;
+    }
+    Some(match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })
+}
+
+/// Works on a thread that may block. When the caller goes away, `stop` becomes true.
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+) -> Result<T, SearchError> {
+    struct StopOnDrop(Arc<AtomicBool>);
+    impl Drop for StopOnDrop {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let _guard = StopOnDrop(stop.clone());
+    let work = tokio::task::spawn_blocking(move || work(&stop));
+    work.await.map_err(|_| SearchError::Interrupted)
+}
+
+#[cfg(test)]
+mod tests;

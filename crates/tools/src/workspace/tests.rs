@@ -1,0 +1,129 @@
+//! Walking small folders.
+
+use std::{fs, os::unix::fs::symlink};
+
+use super::*;
+
+fn workspace(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Workspace) {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, bytes) in files {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    let workspace = Workspace::new(dir.path());
+    (dir, workspace)
+}
+
+fn visited(workspace: &Workspace) -> (Vec<String>, Walked) {
+    let mut paths = Vec::new();
+    let walked = workspace.walk(&AtomicBool::new(false), |path, _| {
+        paths.push(path.to_owned());
+        true
+    });
+    (paths, walked)
+}
+
+#[test]
+fn visits_text_files_in_order_and_nothing_else() {
+    let (dir, workspace) = workspace(&[
+        ("b.rs", b"b"),
+        ("a/z.rs", b"z"),
+        ("a/b.rs", b"b"),
+        (".hidden", b"h"),
+        (".git/config", b"g"),
+        (".gitignore", b"target\n*.log\n"),
+        ("target/out.rs", b"o"),
+        ("x.log", b"l"),
+        ("binary", b"a\0b"),
+        ("latin", b"gr\xf6\xdfe"),
+    ]);
+    fs::write(dir.path().join("large"), vec![b'x'; 1024 * 1024 + 1]).unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), "s").unwrap();
+    symlink(outside.path(), dir.path().join("out")).unwrap();
+    symlink(outside.path().join("secret"), dir.path().join("leak")).unwrap();
+    symlink("b.rs", dir.path().join("same")).unwrap();
+
+    let (paths, walked) = visited(&workspace);
+    assert_eq!(paths, ["a/b.rs", "a/z.rs", "b.rs", "latin"]);
+    assert_eq!(walked.files, 4);
+    assert_eq!(walked.note, None);
+}
+
+#[test]
+fn limits_are_told() {
+    let (_dir, workspace) = workspace(&[("a", b"1234"), ("b", b"1234"), ("c", b"1234")]);
+    for limits in [
+        Limits {
+            files: 2,
+            ..Limits::default()
+        },
+        Limits {
+            bytes: 9,
+            ..Limits::default()
+        },
+    ] {
+        let (paths, walked) = visited(&workspace.clone().with_limits(limits));
+        assert_eq!(paths, ["a", "b"]);
+        assert!(walked.note.unwrap().contains("first 2 files"));
+    }
+    let exactly = Limits {
+        files: 3,
+        bytes: 12,
+        ..Limits::default()
+    };
+    assert_eq!(visited(&workspace.with_limits(exactly)).1.note, None);
+}
+
+#[test]
+fn a_walk_stops_when_told() {
+    let (_dir, workspace) = workspace(&[("a", b"1"), ("b", b"2"), ("c", b"3")]);
+    let stop = AtomicBool::new(false);
+    let mut seen = 0;
+    workspace.walk(&stop, |_, _| {
+        seen += 1;
+        stop.store(true, Ordering::Relaxed);
+        true
+    });
+    assert_eq!(seen, 1);
+}
+
+#[tokio::test]
+async fn searching_shows_the_best_line() {
+    let (_dir, workspace) = workspace(&[
+        (
+            "src/store.rs",
+            b"use x;\n\n  /// Keeps apples.\nstruct Store;\n",
+        ),
+        ("src/other.rs", b"struct Other;\n"),
+    ]);
+    let found = workspace
+        .search(Query::question("where are apples kept?"), 5)
+        .await;
+    let found = found.unwrap();
+    assert_eq!(found.walked.files, 2);
+    let hit = &found.hits[0];
+    assert_eq!((hit.path.as_str(), hit.line), ("src/store.rs", 3));
+    assert_eq!(hit.text, "/// Keeps apples.");
+    assert_eq!((hit.first, hit.last), (1, 4));
+    assert_eq!(found.hits.len(), 1);
+}
+
+#[tokio::test]
+async fn grep_and_top() {
+    let (_dir, workspace) =
+        workspace(&[("src/a.rs", b"fn one() {}\n"), ("README.md", b"fn two\n")]);
+    let found = workspace.grep("^fn").await.unwrap();
+    let got: Vec<_> = found
+        .lines
+        .iter()
+        .map(|l| (l.path.as_str(), l.line))
+        .collect();
+    assert_eq!(got, [("README.md", 1), ("src/a.rs", 1)]);
+    assert!(matches!(
+        workspace.grep("(").await,
+        Err(SearchError::Pattern(_))
+    ));
+    assert_eq!(workspace.top().await.unwrap(), ["README.md", "src/"]);
+}
