@@ -128,7 +128,6 @@ impl TurnContext {
     }
 
     /// Begins to describe a tool call.
-    #[must_use]
     pub fn tool(&self, name: impl Into<String>) -> ToolBuilder {
         ToolBuilder::new(self.clone(), name.into())
     }

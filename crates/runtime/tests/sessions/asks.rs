@@ -1,0 +1,147 @@
+//! Questions: one answer wins, and only an offered option that allows is a grant.
+
+use expect_test::expect;
+use harn_model::{AgentEvent, AskId, Decision, Envelope, Seq, StopReason, ToolKind};
+use harn_runtime::{AgentError, Controller, READ_ONLY_MODE, SettingError};
+
+use crate::support::*;
+
+fn writer() -> std::sync::Arc<dyn harn_runtime::Agent> {
+    agent(async |cx| {
+        match cx
+            .tool("write_file")
+            .kind(ToolKind::Edit)
+            .path("a.txt")
+            .ask()
+            .await
+        {
+            Ok(tool) => {
+                cx.say("writing").await?;
+                tool.complete(()).await?;
+            }
+            Err(AgentError::Denied { reason }) => cx.say(format!("not done: {reason}")).await?,
+            Err(other) => return Err(other),
+        }
+        Ok(StopReason::EndTurn)
+    })
+}
+
+async fn asked(session: &Controller) -> AskId {
+    let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
+    let seen = until(&mut session.subscribe(Seq::ZERO), is_ask).await;
+    let ask = seen.into_iter().find_map(|e| match e.event {
+        AgentEvent::PermissionAsked(ask) => Some(ask.ask_id),
+        _ => None,
+    });
+    ask.unwrap()
+}
+
+async fn answered(decisions: &[Decision]) -> String {
+    let world = World::new();
+    let hub = world.hub(writer());
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "write").await;
+    let ask = asked(&session).await;
+    for decision in decisions {
+        session.answer(ask.clone(), decision.clone()).await;
+    }
+    short(&whole_turn(&session, &turn).await)
+}
+
+fn allowed(option: &str) -> Decision {
+    Decision::Allowed {
+        option_id: option.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn allowed_once_runs() {
+    expect![[r#"
+        1 turn_started msg-1
+        2 tool_call call-1 pending
+        3 permission_asked
+        4 permission_resolved allowed
+        5 tool_call_update call-1 in_progress
+        6 agent_message_chunk writing msg-2
+        7 tool_call_update call-1 completed
+        8 session_info write
+        9 turn_ended stopped end_turn
+    "#]]
+    .assert_eq(&answered(&[allowed("allow_once")]).await);
+}
+
+#[tokio::test]
+async fn the_first_answer_wins() {
+    let reject = Decision::Rejected {
+        option_id: Some("reject_once".into()),
+        reason: None,
+    };
+    let log = answered(&[reject, allowed("allow_once"), allowed("allow_once")]).await;
+    expect![[r#"
+        1 turn_started msg-1
+        2 tool_call call-1 pending
+        3 permission_asked
+        4 permission_resolved rejected
+        5 tool_call_update call-1 failed permission was not granted
+        6 agent_message_chunk not done: permission was not granted msg-2
+        7 session_info write
+        8 turn_ended stopped end_turn
+    "#]]
+    .assert_eq(&log);
+}
+
+#[tokio::test]
+async fn a_reject_option_or_one_never_offered_is_no_grant() {
+    for option in ["reject_once", "allow_always", ""] {
+        let log = answered(&[allowed(option)]).await;
+        assert!(
+            log.contains("tool_call_update call-1 failed"),
+            "{option}: {log}"
+        );
+        assert!(!log.contains("writing"), "{option}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn a_denial_passed_on_ends_the_turn_without_failing_it() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        cx.tool("write_file").kind(ToolKind::Edit).ask().await?;
+        unreachable!("the ask was refused")
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "write").await;
+    let ask = asked(&session).await;
+    session
+        .answer(
+            ask,
+            Decision::Unavailable {
+                reason: "nobody there".into(),
+            },
+        )
+        .await;
+    let log = short(&whole_turn(&session, &turn).await);
+    assert!(log.contains("failed nobody there"), "{log}");
+    assert!(log.ends_with("turn_ended stopped end_turn\n"), "{log}");
+}
+
+#[tokio::test]
+async fn read_only_mode_refuses_without_asking_and_is_remembered() {
+    let world = World::new();
+    let hub = world.hub(writer());
+    let session = world.session(&hub).await;
+    session.set_mode(READ_ONLY_MODE).await.unwrap();
+    let wrong = session.set_mode("yolo").await;
+    assert!(matches!(wrong, Err(SettingError::UnknownMode { .. })));
+    let turn = prompt(&session, "write").await;
+    let log = short(&whole_turn(&session, &turn).await);
+    assert!(!log.contains("permission_asked"), "{log}");
+    assert!(
+        log.contains("not done: the session is in read-only mode"),
+        "{log}"
+    );
+    let id = session.id().clone();
+    hub.shutdown().await;
+    let again = world.hub(writer()).open(&id, None).await.unwrap();
+    assert_eq!(again.mode(), READ_ONLY_MODE);
+}

@@ -1,0 +1,154 @@
+//! Cancellation reaches one turn and no other, and ends it whatever the agent does.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use expect_test::expect;
+use harn_model::{AgentEvent, Envelope, Seq, StopReason, ToolKind};
+use harn_runtime::AgentError;
+use tokio::sync::Notify;
+
+use crate::support::*;
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_never_listens_is_settled_at_the_deadline() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        if cx.prompt_text() == "stuck" {
+            cx.tool("t").kind(ToolKind::Execute).start().await?;
+            std::future::pending::<()>().await;
+        }
+        cx.say("well").await?;
+        Ok(StopReason::EndTurn)
+    }));
+    let session = world.session(&hub).await;
+    let stuck = prompt(&session, "stuck").await;
+    let next = prompt(&session, "next").await;
+    let mut from = session.subscribe(Seq::ZERO);
+    until(&mut from, |e| matches!(e.event, AgentEvent::ToolCall(_))).await;
+    let before = tokio::time::Instant::now();
+    session.cancel(stuck.clone()).await;
+    let events = whole_turn(&session, &next).await;
+    assert!(before.elapsed() >= Duration::from_secs(5));
+    expect![[r#"
+        1 turn_started msg-1
+        2 tool_call call-1 in_progress
+        3 tool_call_update call-1 failed the turn was cancelled
+        4 session_info stuck
+        5 turn_ended stopped cancelled
+        6 turn_started msg-2
+        7 agent_message_chunk well msg-3
+        8 turn_ended stopped end_turn
+    "#]]
+    .assert_eq(&short(&events));
+}
+
+#[tokio::test]
+async fn a_cancel_withdraws_the_question_and_whatever_the_agent_returns_is_cancelled() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        let asked = cx.tool("write_file").kind(ToolKind::Edit).ask().await;
+        assert!(matches!(asked, Err(AgentError::Cancelled)));
+        Ok(StopReason::MaxTokens)
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "write").await;
+    let mut from = session.subscribe(Seq::ZERO);
+    until(&mut from, |e: &Envelope| {
+        matches!(e.event, AgentEvent::PermissionAsked(_))
+    })
+    .await;
+    session.cancel(turn.clone()).await;
+    expect![[r#"
+        1 turn_started msg-1
+        2 tool_call call-1 pending
+        3 permission_asked
+        4 permission_resolved cancelled
+        5 tool_call_update call-1 failed the turn was cancelled
+        6 session_info write
+        7 turn_ended stopped cancelled
+    "#]]
+    .assert_eq(&short(&whole_turn(&session, &turn).await));
+}
+
+#[tokio::test]
+async fn a_cancel_binds_to_its_turn() {
+    let release = Arc::new(Notify::new());
+    let held = release.clone();
+    let world = World::new();
+    let hub = world.hub(agent(move |cx| {
+        let held = held.clone();
+        async move {
+            if cx.prompt_text() == "first" {
+                held.notified().await;
+            }
+            cx.say(cx.prompt_text()).await?;
+            Ok(StopReason::EndTurn)
+        }
+    }));
+    let session = world.session(&hub).await;
+    assert_eq!(session.cancel_target(), None);
+    let first = prompt(&session, "first").await;
+    let second = prompt(&session, "second").await;
+    let third = prompt(&session, "third").await;
+    assert_eq!(session.cancel_target(), Some(first.clone()));
+    // Read while the first runs, it must not reach what comes after it.
+    let late = session.cancel_target().unwrap();
+    session.cancel(second.clone()).await;
+    release.notify_one();
+    until(&mut session.subscribe(Seq::ZERO), ends(&first)).await;
+    session.cancel(late).await;
+    let events = whole_turn(&session, &third).await;
+    let outcomes: Vec<_> = short(&events)
+        .lines()
+        .filter(|l| l.contains("turn_ended"))
+        .map(|l| l.split(' ').next_back().unwrap().to_owned())
+        .collect();
+    assert_eq!(outcomes, ["end_turn", "cancelled", "end_turn"]);
+    let said = short(&events);
+    assert!(
+        said.contains("chunk first")
+            && said.contains("chunk third")
+            && !said.contains("chunk second")
+    );
+    assert_eq!(session.cancel_target(), None);
+}
+
+#[tokio::test]
+async fn work_inside_a_tool_is_dropped_when_the_turn_is_cancelled() {
+    struct OnDrop(Arc<AtomicBool>);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let dropped = Arc::new(AtomicBool::new(false));
+    let flag = dropped.clone();
+    let world = World::new();
+    let hub = world.hub(agent(move |cx| {
+        let guard = OnDrop(flag.clone());
+        async move {
+            let tool = cx.tool("t").kind(ToolKind::Execute).start().await?;
+            tool.run(|_| async move {
+                let _guard = guard;
+                std::future::pending::<Result<(), harn_runtime::HostError>>().await
+            })
+            .await?;
+            Ok(StopReason::EndTurn)
+        }
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    until(&mut session.subscribe(Seq::ZERO), |e| {
+        matches!(e.event, AgentEvent::ToolCall(_))
+    })
+    .await;
+    session.cancel(turn.clone()).await;
+    whole_turn(&session, &turn).await;
+    assert!(dropped.load(Ordering::SeqCst));
+}

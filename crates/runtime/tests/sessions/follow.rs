@@ -1,0 +1,111 @@
+//! Subscriptions: nothing lost, nothing twice, from wherever one starts and however slow one is.
+
+use harn_model::{Envelope, Seq, SessionView, StopReason, TurnId};
+use harn_runtime::{Controller, EncodingSlot, SessionEnd};
+use proptest::prelude::*;
+
+use crate::support::*;
+
+async fn flood(
+    world: &World,
+    ring_bytes: usize,
+    words: usize,
+) -> (harn_runtime::Hub, Controller, TurnId) {
+    let hub = world.hub_with(
+        agent(async |cx| {
+            let words: usize = cx
+                .prompt_text()
+                .parse()
+                .map_err(harn_runtime::AgentError::failed)?;
+            for n in 0..words {
+                cx.say(format!("{n} ")).await?;
+            }
+            Ok(StopReason::EndTurn)
+        }),
+        |config| config.ring_bytes = ring_bytes,
+    );
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, &words.to_string()).await;
+    (hub, session, turn)
+}
+
+async fn all(session: &Controller, after: Seq, turn: &TurnId) -> Vec<Envelope> {
+    until(&mut session.subscribe(after), ends(turn)).await
+}
+
+#[tokio::test]
+async fn a_reader_that_fell_out_of_the_ring_reads_on_from_the_journal() {
+    let world = World::new();
+    // A ring of next to nothing: everything but the newest batch is gone at once.
+    let (_hub, session, turn) = flood(&world, 1, 20_000).await;
+    let mut slow = session.subscribe(Seq::ZERO);
+    let first = slow.next().await.unwrap().events().to_vec();
+    all(&session, Seq::ZERO, &turn).await;
+    let mut seen = first;
+    seen.extend(until(&mut slow, ends(&turn)).await);
+    let seqs: Vec<u64> = seen.iter().map(|e| e.seq.0).collect();
+    let expected: Vec<u64> = (1..=seen.len() as u64).collect();
+    assert_eq!(seqs, expected);
+    assert!(seen.len() > 20_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_readers_see_the_same_while_it_is_written() {
+    let world = World::new();
+    let (_hub, session, turn) = flood(&world, 64 * 1024, 50_000).await;
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (session, turn) = (session.clone(), turn.clone());
+        readers.spawn(async move { all(&session, Seq::ZERO, &turn).await });
+    }
+    let whole = all(&session, Seq::ZERO, &turn).await;
+    while let Some(seen) = readers.join_next().await {
+        assert!(seen.unwrap() == whole);
+    }
+}
+
+#[tokio::test]
+async fn an_encoding_is_made_once_and_shared() {
+    let world = World::new();
+    let (_hub, session, turn) = flood(&world, 1 << 20, 10).await;
+    all(&session, Seq::ZERO, &turn).await;
+    let [slot, other, ..] = EncodingSlot::ALL;
+    let first = session.subscribe(Seq::ZERO).next().await.unwrap();
+    assert_eq!(first.encoded(slot, |_| "once".into()), "once");
+    let second = session.subscribe(Seq::ZERO).next().await.unwrap();
+    assert_eq!(second.encoded(slot, |_| "twice".into()), "once");
+    assert_eq!(second.encoded(other, |_| "other".into()), "other");
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_is_told() {
+    let world = World::new();
+    let (hub, session, turn) = flood(&world, 1 << 20, 3).await;
+    let mut from = session.subscribe(Seq::ZERO);
+    until(&mut from, ends(&turn)).await;
+    hub.close(session.id()).await;
+    assert!(matches!(from.next().await, Err(SessionEnd::Closed)));
+    assert!(hub.live(session.id()).is_none());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Replay from any place is the suffix, and the live view is the fold of the journal.
+    #[test]
+    fn replay_from_any_place_is_the_suffix(words in 0usize..400, ring in prop::sample::select(vec![1usize, 4096, 1 << 20]), at in 0.0f64..1.0) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let world = World::new();
+            let (_hub, session, turn) = flood(&world, ring, words).await;
+            let whole = all(&session, Seq::ZERO, &turn).await;
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            let after = ((whole.len() - 1) as f64 * at) as u64;
+            let rest = all(&session, Seq(after), &turn).await;
+            assert_eq!(rest, whole[usize::try_from(after).unwrap()..].to_vec());
+            let mut fold = SessionView::default();
+            whole.iter().for_each(|e| fold.apply(e));
+            assert_eq!(fold, session.view());
+        });
+    }
+}

@@ -1,0 +1,187 @@
+//! Creating, opening, forking, listing, closing and deleting.
+
+use std::{path::PathBuf, sync::Arc};
+
+use harn_journal::{JournalError, JsonlStore, Store};
+use harn_model::{AgentEvent, Seq, SessionId, StopReason};
+use harn_runtime::{NewSession, SessionError};
+
+use crate::support::*;
+
+fn echo() -> Arc<dyn harn_runtime::Agent> {
+    agent(async |cx| {
+        cx.say(cx.prompt_text()).await?;
+        if cx.prompt_text() == "hang" {
+            cx.cancelled().await;
+        }
+        Ok(StopReason::EndTurn)
+    })
+}
+
+#[tokio::test]
+async fn a_session_reopens_as_it_was() {
+    let world = World::new();
+    let hub = world.hub(echo());
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "hello").await;
+    let live = whole_turn(&session, &turn).await;
+    let (id, view) = (session.id().clone(), session.view());
+    hub.shutdown().await;
+    assert!(matches!(
+        hub.create(world.new_session()).await,
+        Err(SessionError::ShuttingDown)
+    ));
+
+    let hub = world.hub(echo());
+    let session = hub.open(&id, Some(world.state())).await.unwrap();
+    assert_eq!(session.view(), view);
+    assert_eq!(whole_turn(&session, &turn).await, live);
+    // Opened again while open, it is the same session.
+    let same = hub.open(&id, None).await.unwrap();
+    prompt(&same, "more").await;
+    until(&mut session.subscribe(Seq(view.last_seq.0)), |e| {
+        matches!(e.event, AgentEvent::TurnEnded(_))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_opened_says_why() {
+    let world = World::new();
+    let hub = world.hub(echo());
+    let unknown = hub.open(&SessionId::new("nope"), None).await.err().unwrap();
+    assert!(matches!(unknown, SessionError::NotFound(_)), "{unknown}");
+    let evil = hub
+        .open(&SessionId::new("../../etc"), None)
+        .await
+        .err()
+        .unwrap();
+    assert!(
+        matches!(evil, SessionError::Journal(JournalError::InvalidId)),
+        "{evil}"
+    );
+    let session = world.session(&hub).await;
+    let id = session.id().clone();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let wrong = hub.open(&id, Some(elsewhere.path())).await.err().unwrap();
+    assert!(matches!(wrong, SessionError::WrongCwd { .. }), "{wrong}");
+    let other = world.hub(echo()).open(&id, None).await.err().unwrap();
+    assert!(
+        matches!(other, SessionError::Journal(JournalError::Locked(_))),
+        "{other}"
+    );
+    for cwd in ["relative", "/no/such/dir"] {
+        let new = NewSession {
+            cwd: PathBuf::from(cwd),
+            additional_directories: Vec::new(),
+        };
+        assert!(matches!(hub.create(new).await, Err(SessionError::BadCwd)));
+    }
+    hub.close(&id).await;
+    assert!(world.hub(echo()).open(&id, None).await.is_ok());
+}
+
+#[tokio::test]
+async fn closing_settles_what_runs_and_what_waits() {
+    let world = World::new();
+    let hub = world.hub(echo());
+    let session = world.session(&hub).await;
+    let mut from = session.subscribe(Seq::ZERO);
+    prompt(&session, "hang").await;
+    let waiting = prompt(&session, "waiting").await;
+    until(&mut from, |e| {
+        matches!(e.event, AgentEvent::AgentMessageChunk { .. })
+    })
+    .await;
+    hub.close(session.id()).await;
+    let rest = until(&mut from, ends(&waiting)).await;
+    let log = short(&rest);
+    assert_eq!(
+        log.matches("turn_ended stopped cancelled").count(),
+        2,
+        "{log}"
+    );
+    assert!(
+        session
+            .prompt(vec![harn_model::ContentBlock::text("x")], |_| ())
+            .await
+            .is_err()
+    );
+}
+
+#[tokio::test]
+async fn a_fork_begins_with_the_history_but_not_with_a_running_turn() {
+    let world = World::new();
+    let ids = Arc::new(CountedIds::default());
+    let hub = world.hub_with(echo(), |config| config.ids = ids);
+    let session = world.session(&hub).await;
+    let done = prompt(&session, "done").await;
+    whole_turn(&session, &done).await;
+    prompt(&session, "hang").await;
+    let mut from = session.subscribe(Seq::ZERO);
+    until(
+        &mut from,
+        |e| matches!(&e.event, AgentEvent::AgentMessageChunk { content, .. } if content == "hang"),
+    )
+    .await;
+    let fork = hub.fork(session.id(), world.new_session()).await.unwrap();
+    assert_ne!(fork.id(), session.id());
+    assert_eq!(fork.meta().parent.as_ref(), Some(session.id()));
+    assert_eq!(fork.meta().title, "done");
+    let history = whole_turn(&fork, &done).await;
+    assert_eq!(fork.view().last_seq.0, history.len() as u64);
+    let next = prompt(&fork, "next").await;
+    assert!(short(&whole_turn(&fork, &next).await).contains("chunk next"));
+    let missing = hub
+        .fork(&SessionId::new("nope"), world.new_session())
+        .await
+        .err()
+        .unwrap();
+    assert!(matches!(missing, SessionError::NotFound(_)), "{missing}");
+}
+
+#[tokio::test]
+async fn listing_pages_without_gaps_or_repeats() {
+    let world = World::new();
+    let hub = world.hub(echo());
+    let elsewhere = tempfile::tempdir().unwrap();
+    for n in 0..120 {
+        let cwd = if n % 2 == 0 {
+            world.state()
+        } else {
+            elsewhere.path()
+        };
+        let new = NewSession {
+            cwd: cwd.to_owned(),
+            additional_directories: Vec::new(),
+        };
+        hub.create(new).await.unwrap();
+    }
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let page = hub
+            .list(Some(elsewhere.path().to_owned()), after)
+            .await
+            .unwrap();
+        assert!(page.sessions.len() <= 50);
+        seen.extend(page.sessions.into_iter().map(|s| s.meta.thread_id));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen.len(), 60);
+    let mut unique = seen.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), 60);
+    let gone = seen[0].clone();
+    hub.delete(&gone).await.unwrap();
+    assert!(matches!(
+        hub.delete(&gone).await,
+        Err(SessionError::NotFound(_))
+    ));
+    let left = JsonlStore::new(world.state()).list().unwrap().len();
+    assert_eq!(left, 119);
+}
