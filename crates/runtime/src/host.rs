@@ -167,21 +167,21 @@ impl Host {
     }
 
     /// Reads a text file.
-    pub fn read_text(
+    pub fn read_text<P: AsRef<Path>>(
         &self,
-        path: impl AsRef<Path>,
-    ) -> impl Future<Output = Result<String, HostError>> + Send + 'static {
+        path: P,
+    ) -> impl Future<Output = Result<String, HostError>> + Send + 'static + use<P> {
         let path = self.absolute(path);
         let (host, session) = (self.pick(|o| o.read_text), self.session.clone());
         async move { host.read_text(&session, &path).await }
     }
 
     /// Writes a text file.
-    pub fn write_text(
+    pub fn write_text<P: AsRef<Path>, T: Into<String>>(
         &self,
-        path: impl AsRef<Path>,
-        text: impl Into<String>,
-    ) -> impl Future<Output = Result<(), HostError>> + Send + 'static {
+        path: P,
+        text: T,
+    ) -> impl Future<Output = Result<(), HostError>> + Send + 'static + use<P, T> {
         let (path, text) = (self.absolute(path), text.into());
         let (host, session) = (self.pick(|o| o.write_text), self.session.clone());
         async move { host.write_text(&session, &path, &text).await }
@@ -198,11 +198,11 @@ impl Host {
     }
 
     /// Calls a tool of the client.
-    pub fn call_tool(
+    pub fn call_tool<N: Into<String>>(
         &self,
-        name: impl Into<String>,
+        name: N,
         args: Value,
-    ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static {
+    ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static + use<N> {
         let (host, session, name) = (self.client.clone(), self.session.clone(), name.into());
         async move { host.call_tool(&session, &name, args).await }
     }
