@@ -144,11 +144,11 @@ pub(crate) enum Opening {
     /// From here on, once its answer is queued.
     Fresh(Gate),
     /// All of it so far, then the answer, then from here on.
-    Replay(
-        Responder,
-        Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>,
-    ),
+    Replay(Box<Responder>, LateAnswer),
 }
+
+/// Made when the answer is given, not when it is asked for.
+type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
 
 struct Pump {
     peer: Arc<Peer>,
@@ -201,7 +201,7 @@ impl Pump {
             Opening::Replay(responder, result) => {
                 open_asks = self.replay(from).await?;
                 let gate = self.peer.gates.behind(responder.raw_id());
-                answer(responder, result());
+                answer(*responder, result());
                 gate
             }
         };

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::ext::{HarnMeta, tool::ToolMeta};
 
 /// A standard `session/update`, without its envelope.
+#[allow(clippy::enum_variant_names, reason = "the names are the wire's")]
 #[derive(Serialize)]
 #[serde(
     tag = "sessionUpdate",

@@ -19,6 +19,7 @@ pub(crate) const KINDS: &[&str] = &[
 ];
 
 /// The params of the notification, without `sessionId`: camelCase, no `_meta` around them.
+#[allow(clippy::enum_variant_names, reason = "the names are the wire's")]
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum HarnEvent<'a> {

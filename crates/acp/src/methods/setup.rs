@@ -115,7 +115,7 @@ pub(crate) fn load(peer: &Arc<Peer>, request: Result<LoadSessionRequest, Error>,
                         .config_options(config_options(&observer));
                     Ok(serde_json::to_value(response)?)
                 });
-                attach(&peer, session, from, Opening::Replay(to, result));
+                attach(&peer, session, from, Opening::Replay(Box::new(to), result));
             }
             Err(error) => answer::<()>(to, Err(error)),
         }
