@@ -46,7 +46,8 @@ impl Lines {
         }
     }
 
-    /// Appends the lines of one event, if it has any.
+    /// Appends the lines of one event, if it has any. Extensions name what a plain client sees in their
+    /// place, if anything.
     pub(crate) fn write(&self, envelope: &Envelope, out: &mut Vec<u8>) {
         match &envelope.event {
             AgentEvent::AgentMessageChunk {
@@ -115,13 +116,6 @@ impl Lines {
                     self.update(&thought(INTERRUPTED, None), out);
                 }
             }
-            other => self.quiet(other, out),
-        }
-    }
-
-    /// What a plain client does without: the rest of the extensions, and what never leaves.
-    fn quiet(&self, event: &AgentEvent, out: &mut Vec<u8>) {
-        match event {
             AgentEvent::Log(log) => {
                 self.extension(crate::ext::update::LogFields::from(&**log), None, out);
             }
@@ -250,22 +244,6 @@ impl Lines {
             // Settings need the whole list beside the change; a replay has them in its answer.
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. } => {}
-            // Written by `write`.
-            AgentEvent::AgentMessageChunk { .. }
-            | AgentEvent::AgentThoughtChunk { .. }
-            | AgentEvent::UserMessage { .. }
-            | AgentEvent::TurnStarted(_)
-            | AgentEvent::ToolCall(_)
-            | AgentEvent::ToolCallUpdate(_)
-            | AgentEvent::Plan { .. }
-            | AgentEvent::ProgressReported(_)
-            | AgentEvent::Progress(_)
-            | AgentEvent::WorkerUpdate(_)
-            | AgentEvent::SkillActivated { .. }
-            | AgentEvent::SessionInfo(_)
-            | AgentEvent::Usage(_)
-            | AgentEvent::AvailableCommands { .. }
-            | AgentEvent::Recovered(_) => {}
         }
     }
 

@@ -235,23 +235,19 @@ impl SessionTask {
 
     /// Ends the running turn. Without an outcome the agent is given up.
     async fn finish(&mut self, outcome: Option<TurnOutcome>) -> Result<(), JournalError> {
-        let Some(turn) = self.turn.take() else {
+        let Some(turn) = &self.turn else {
             return Ok(());
         };
-        turn.pipe.close();
         turn.abandon();
-        let cancelled = turn.is_cancelled();
-        let outcome = outcome.unwrap_or(TurnOutcome::stopped(StopReason::Cancelled));
         let (id, prompt, pipe) = (turn.id.clone(), turn.prompt.clone(), turn.pipe.clone());
+        let cancelled = turn.is_cancelled();
         // What it handed over before it stopped still counts.
-        self.turn = Some(turn);
-        let mut items = std::mem::take(&mut self.items);
-        items.clear();
-        self.items = items;
         if pipe.try_take(&mut self.items) {
             self.take_items()?;
         }
         self.turn = None;
+        // An idle session holds no buffers.
+        self.items = Vec::new();
         let how = if cancelled {
             Leftover::Cancelled
         } else {
@@ -266,6 +262,7 @@ impl SessionTask {
         if untitled {
             closing.extend(title(&prompt));
         }
+        let outcome = outcome.unwrap_or(TurnOutcome::stopped(StopReason::Cancelled));
         self.end_turn(&id, closing, outcome).await
     }
 
