@@ -122,7 +122,11 @@ impl Workspace {
             let line = text.as_deref().and_then(|text| text.lines().nth(line));
             hit.text = line.unwrap_or_default().trim().to_owned();
         }
-        Found { hits, walked }
+        Found {
+            hits,
+            missing: corpus.missing(),
+            walked,
+        }
     }
 
     /// Visits the text files in the order of their paths, until `visit` says no.

@@ -39,6 +39,8 @@ pub struct Corpus<'q> {
     with_term: Vec<u32>,
     /// For each name, how often it is defined.
     defined: Vec<u32>,
+    /// Terms that are in some path.
+    in_paths: u32,
 }
 
 /// What is kept of a text that has something to say.
@@ -99,6 +101,7 @@ impl<'q> Corpus<'q> {
             length: 0,
             with_term: vec![0; query.terms.len()],
             defined: vec![0; query.names.len()],
+            in_paths: 0,
         }
     }
 
@@ -143,6 +146,7 @@ impl<'q> Corpus<'q> {
         let passages = passages(&lengths);
         self.count(&passages, &mentions);
         let in_path = self.terms_in_path(path);
+        self.in_paths |= in_path;
         if !mentions.is_empty() || !definitions.is_empty() || in_path != 0 {
             self.texts.push(Text {
                 path: path.to_owned(),
@@ -201,6 +205,16 @@ impl<'q> Corpus<'q> {
         });
         let is_data = DATA.iter().any(|ending| path.ends_with(ending));
         is_data || tests.any(|word| !asked(word))
+    }
+
+    /// The words of the query that are nowhere, in no text and no path.
+    #[must_use]
+    pub fn missing(&self) -> Vec<String> {
+        let mut seen = self.in_paths;
+        for (term, with) in self.with_term.iter().enumerate() {
+            seen |= u32::from(*with > 0) << term;
+        }
+        self.query.words_without(seen)
     }
 
     /// The best `limit` places, best first; equal ones in the order of their paths and lines.
@@ -316,11 +330,7 @@ impl Weights {
         for on_line in mentions.chunk_by(|a, b| a.line == b.line) {
             let line = on_line[0].line;
             let said: f64 = on_line.iter().map(|m| self.said(m, text.in_path)).sum();
-            let kind = match on_line[0].line_kind {
-                LineKind::Explains => 1.25,
-                LineKind::Plain => 1.0,
-                LineKind::Imports => 0.4,
-            };
+            let kind = on_line[0].line_kind.weight();
             let defined = definitions.iter().filter(|d| d.line == line);
             let named = defined.map(|d| self.name(d)).fold(0.0, f64::max);
             let value = said * kind + named;
@@ -345,7 +355,19 @@ impl Weights {
 
 impl Mention {
     fn count(&self) -> f64 {
-        f64::from(self.whole) + f64::from(self.part) * IN_NAME
+        let count = f64::from(self.whole) + f64::from(self.part) * IN_NAME;
+        count * self.line_kind.weight().min(1.0)
+    }
+}
+
+impl LineKind {
+    /// How much a line of this kind says, beside a plain one.
+    fn weight(self) -> f64 {
+        match self {
+            Self::Explains => 1.25,
+            Self::Plain => 1.0,
+            Self::Imports => 0.3,
+        }
     }
 }
 
@@ -359,6 +381,19 @@ fn is_prose(path: &str) -> bool {
     endings.iter().any(|ending| path.ends_with(ending))
 }
 
+/// How lines begin that only name what is elsewhere.
+const IMPORTS: [&str; 6] = ["use ", "mod ", "import ", "from ", "#include ", "require "];
+
+/// The same, made public again: `pub(crate) use`.
+fn begins_after_pub(line: &str) -> bool {
+    let rest = line.strip_prefix("pub").unwrap_or_default();
+    let rest = rest
+        .strip_prefix('(')
+        .and_then(|scope| scope.split_once(')'))
+        .map_or(rest, |(_, rest)| rest);
+    rest.starts_with(" use ") || rest.starts_with(" mod ")
+}
+
 fn line_kind(line: &str, prose: bool) -> LineKind {
     let line = line.trim_start();
     let begins = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
@@ -369,15 +404,7 @@ fn line_kind(line: &str, prose: bool) -> LineKind {
         LineKind::Plain
     } else if begins(&["//", "/*", "* ", "\"\"\"", "--", ";;"]) {
         LineKind::Explains
-    } else if begins(&[
-        "use ",
-        "pub use ",
-        "mod ",
-        "pub mod ",
-        "import ",
-        "from ",
-        "#include ",
-    ]) {
+    } else if begins(&IMPORTS) || begins_after_pub(line) {
         LineKind::Imports
     } else {
         LineKind::Plain

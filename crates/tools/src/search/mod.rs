@@ -38,6 +38,8 @@ pub struct Hit {
 pub struct Found {
     /// The places, best first.
     pub hits: Vec<Hit>,
+    /// Words of the query that are nowhere.
+    pub missing: Vec<String>,
     /// What was looked at.
     pub walked: Walked,
 }

@@ -85,6 +85,23 @@ impl Query {
         &self.words
     }
 
+    /// Whether a thing called `name` is plainly what was asked for.
+    #[must_use]
+    pub fn asks_for(&self, name: &str) -> bool {
+        let known = self.names.get(&name_key(name));
+        known.is_some_and(|known| known.means(name))
+    }
+
+    /// The words none of whose terms is among `seen`, a set of term numbers.
+    pub(super) fn words_without(&self, seen: u32) -> Vec<String> {
+        let unseen = |word: &&String| {
+            let mut any = false;
+            self.scan(word, |term, _| any |= seen >> term & 1 == 1);
+            !any
+        };
+        self.words.iter().filter(unseen).cloned().collect()
+    }
+
     /// How many words of `line` are looked for, each counted once.
     #[must_use]
     pub fn matches(&self, line: &str) -> usize {
@@ -236,6 +253,14 @@ mod tests {
         assert!(name.means("Envelope") && !name.means("envelope"));
         let query = Query::question("what is an envelope");
         assert!(!query.names["envelop"].means("envelope"));
+    }
+
+    #[test]
+    fn words_that_were_not_seen_are_named() {
+        let query = Query::question("SessionTask writes journals");
+        let seen = 1 << query.terms["task"] | 1 << query.terms["journal"];
+        assert_eq!(query.words_without(seen), ["writes"]);
+        assert!(query.asks_for("session_task") && !query.asks_for("journal"));
     }
 
     #[test]

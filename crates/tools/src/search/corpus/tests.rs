@@ -120,3 +120,24 @@ fn nothing_is_found_in_nothing() {
     assert!(paths("apple", &[]).is_empty());
     assert!(paths("apple", &[("a", ""), ("b", "pear")]).is_empty());
 }
+
+#[test]
+fn words_that_are_nowhere_are_told() {
+    let query = Query::question("apple unicorn door");
+    let mut corpus = Corpus::new(&query);
+    corpus.add("door.rs", "apples");
+    assert_eq!(corpus.missing(), ["unicorn"]);
+}
+
+#[test]
+fn imports_say_less_than_anything_else() {
+    let texts = [
+        ("a.rs", "pub(crate) use fruit::apple;"),
+        ("b.rs", "use fruit::apple;"),
+        ("c.rs", "eat(fruit, the, apple)"),
+    ];
+    assert_eq!(paths("apple", &texts)[0], "c.rs");
+    let text = "pub use fruit::apple;\nlet x = apple;\n";
+    let query = Query::question("apple");
+    assert_eq!(ranked(&query, &[("a.rs", text)]), [("a.rs".to_owned(), 2)]);
+}

@@ -1,0 +1,117 @@
+//! Resources and links that came with a prompt. Pure.
+
+use harn_model::{Resource, ResourceLink};
+
+/// Something that came along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Attached {
+    /// Its text came too.
+    Text { name: String, text: String },
+    /// A file to be read, at a line if one was named.
+    File { path: String, line: Option<u32> },
+    /// Nothing this agent can read.
+    Unreadable { name: String },
+}
+
+impl Attached {
+    pub(super) fn embedded(resource: &Resource) -> Self {
+        let name = match file_path(&resource.uri) {
+            Some((path, _)) => path,
+            None => resource.uri.clone(),
+        };
+        match &resource.text {
+            Some(text) => Self::Text {
+                name,
+                text: text.clone(),
+            },
+            None => Self::Unreadable { name },
+        }
+    }
+
+    pub(super) fn link(link: &ResourceLink) -> Self {
+        match file_path(&link.uri) {
+            Some((path, line)) => Self::File { path, line },
+            None => Self::Unreadable {
+                name: link.uri.clone(),
+            },
+        }
+    }
+}
+
+/// The path a `file:` address names, and the line in its fragment: `file:///a%20b.rs#L3`.
+fn file_path(uri: &str) -> Option<(String, Option<u32>)> {
+    let rest = uri.strip_prefix("file://")?;
+    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+    if !rest.starts_with('/') {
+        return None;
+    }
+    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let path = rest.split_once('?').map_or(rest, |(path, _)| path);
+    let digits = fragment.trim_start_matches('L');
+    let digits = digits.split(|c: char| !c.is_ascii_digit()).next();
+    let line = digits.and_then(|digits| digits.parse().ok());
+    Some((percent_decode(path)?, line.filter(|line| *line > 0)))
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let value = digit()? * 16 + digit()?;
+        bytes.push(u8::try_from(value).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_addresses_become_paths() {
+        let path = |uri: &str| file_path(uri);
+        let at = |path: &str, line| Some((path.to_owned(), line));
+        assert_eq!(path("file:///a/b.rs"), at("/a/b.rs", None));
+        assert_eq!(
+            path("file://localhost/a%20b/%C3%B6.rs"),
+            at("/a b/ö.rs", None)
+        );
+        assert_eq!(path("file:///a.rs#L12"), at("/a.rs", Some(12)));
+        assert_eq!(path("file:///a.rs?symbol=x#L12:20"), at("/a.rs", Some(12)));
+        assert_eq!(path("file:///a.rs#L0"), at("/a.rs", None));
+        assert_eq!(path("file:///a%2"), None);
+        assert_eq!(path("file:///a%zz"), None);
+        assert_eq!(path("file:///a%ff"), None);
+        assert_eq!(path("file://elsewhere/a"), None);
+        assert_eq!(path("https://example.org/a"), None);
+    }
+
+    #[test]
+    fn blocks_become_what_can_be_read() {
+        let resource = |text: Option<&str>| Resource {
+            uri: "file:///w/a.txt".to_owned(),
+            mime_type: None,
+            text: text.map(str::to_owned),
+            blob: None,
+        };
+        let name = "/w/a.txt".to_owned();
+        let text = "hello".to_owned();
+        let embedded = Attached::embedded(&resource(Some("hello")));
+        assert_eq!(
+            embedded,
+            Attached::Text {
+                name: name.clone(),
+                text
+            }
+        );
+        assert_eq!(
+            Attached::embedded(&resource(None)),
+            Attached::Unreadable { name }
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! What the text around a line says it is: its comment, its heading, the thing it belongs to. Pure.
+
+use std::ops::Range;
+
+use harn_tools::defined_name;
+
+use super::markdown::shorten;
+
+/// What is known about a line.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Explanation {
+    /// What it belongs to, where that is not on the line itself.
+    pub(super) owner: Option<String>,
+    /// What is said about it.
+    pub(super) text: Option<String>,
+}
+
+/// The most characters of an explanation.
+const MAX_TEXT: usize = 200;
+/// The most lines of an excerpt.
+const MAX_EXCERPT: usize = 9;
+/// How far above a line the thing it belongs to may begin and still be shown with it.
+const NEAR: usize = 5;
+
+/// Explains line `at` of a file, counted from 0.
+pub(super) fn explain(path: &str, lines: &[&str], at: usize) -> Explanation {
+    if at >= lines.len() {
+        return Explanation::default();
+    }
+    let style = Style::of(path);
+    if style == Style::Prose {
+        return explain_prose(lines, at);
+    }
+    if style.comment(lines[at]).is_some() {
+        return Explanation {
+            owner: None,
+            text: sentence_at(style, lines, at),
+        };
+    }
+    let owner = owner_of(lines, at);
+    let doc = owner.and_then(|o| doc_above(style, lines, o).or_else(|| docstring(lines, o)));
+    let other = owner.filter(|owner| *owner != at);
+    Explanation {
+        owner: other
+            .and_then(|owner| defined_name(lines[owner]))
+            .map(str::to_owned),
+        text: doc.or_else(|| header(style, lines)),
+    }
+}
+
+/// What a file says about itself on top.
+fn header(style: Style, lines: &[&str]) -> Option<String> {
+    let says_nothing = |line: &usize| {
+        let line = lines[*line].trim();
+        line.is_empty() || line.starts_with("#!")
+    };
+    let first = (0..lines.len()).find(|line| !says_nothing(line))?;
+    style.comment(lines[first])?;
+    let says = sentence_at(style, lines, first)?;
+    Some(format!("from the head of the file: {says}"))
+}
+
+/// The lines worth showing around line `at`, counted from 0.
+pub(super) fn excerpt(path: &str, lines: &[&str], at: usize) -> Range<usize> {
+    if at >= lines.len() {
+        return 0..0;
+    }
+    let style = Style::of(path);
+    let begin = if style == Style::Prose {
+        let blank_before = (0..at).rev().find(|line| lines[*line].trim().is_empty());
+        blank_before.map_or(0, |blank| blank + 1)
+    } else if style.comment(lines[at]).is_some() {
+        block(style, lines, at).start
+    } else {
+        owner_of(lines, at).unwrap_or(at)
+    };
+    let start = if at - begin <= NEAR { begin } else { at - 2 };
+    let most = (start + MAX_EXCERPT).min(lines.len());
+    let ends = |line: &usize| {
+        let after = lines[*line..].iter().find(|text| !text.trim().is_empty());
+        let next_is_another = after.is_none_or(|text| indent(text) <= indent(lines[begin]));
+        lines[*line].trim().is_empty() && next_is_another
+    };
+    let end = (at + 1..most).find(ends).unwrap_or(most);
+    start..end
+}
+
+/// Lines without the space they share on the left, long ones cut.
+pub(super) fn dedent(lines: &[&str]) -> String {
+    const MAX_WIDTH: usize = 160;
+    let filled = lines.iter().filter(|line| !line.trim().is_empty());
+    let shared = filled.map(|line| indent(line)).min().unwrap_or(0);
+    let cut = |line: &&str| {
+        let line = line.get(shared..).unwrap_or_default().trim_end();
+        match line.char_indices().nth(MAX_WIDTH) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line.to_owned(),
+        }
+    };
+    lines.iter().map(cut).collect::<Vec<_>>().join("\n")
+}
+
+/// How comments look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// Nothing but text.
+    Prose,
+    /// `// comment`
+    Slashes,
+    /// `# comment`
+    Hash,
+    /// `-- comment`
+    Dashes,
+}
+
+impl Style {
+    fn of(path: &str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match name.rsplit_once('.').map_or(name, |(_, ending)| ending) {
+            "md" | "markdown" | "txt" | "rst" | "adoc" => Self::Prose,
+            "py" | "sh" | "bash" | "zsh" | "rb" | "toml" | "yaml" | "yml" | "pl" | "r" | "nix"
+            | "ex" | "exs" | "conf" | "ini" | "Makefile" | "makefile" | "Dockerfile"
+            | "justfile" | "Justfile" | "gitignore" => Self::Hash,
+            "sql" | "lua" | "hs" | "elm" => Self::Dashes,
+            _ => Self::Slashes,
+        }
+    }
+
+    /// What a comment line says; `None` for a line that is no comment.
+    fn comment(self, line: &str) -> Option<&str> {
+        let line = line.trim();
+        let marks: &[&str] = match self {
+            Self::Prose => return None,
+            Self::Slashes => &["///", "//!", "//", "/**", "/*", "*/", "* "],
+            Self::Hash if line.starts_with("#!") => return None,
+            Self::Hash => &["#"],
+            Self::Dashes => &["--"],
+        };
+        // The middle of a block comment may be an empty line.
+        if self == Self::Slashes && line == "*" {
+            return Some("");
+        }
+        let rest = marks.iter().find_map(|mark| line.strip_prefix(mark))?;
+        Some(rest.strip_suffix("*/").unwrap_or(rest).trim())
+    }
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// The line that begins the thing `at` belongs to: itself, or the nearest one above that defines
+/// something and stands further out.
+fn owner_of(lines: &[&str], at: usize) -> Option<usize> {
+    if defined_name(lines[at]).is_some() {
+        return Some(at);
+    }
+    let mut depth = indent(lines[at]);
+    for line in (0..at).rev() {
+        let text = lines[line];
+        if text.trim().is_empty() || indent(text) >= depth {
+            continue;
+        }
+        if defined_name(text).is_some() {
+            return Some(line);
+        }
+        depth = indent(text);
+    }
+    None
+}
+
+/// The comment lines around a comment line.
+fn block(style: Style, lines: &[&str], at: usize) -> Range<usize> {
+    let is_comment = |line: &usize| style.comment(lines[*line]).is_some();
+    let start = (0..=at).rev().take_while(is_comment).last().unwrap_or(at);
+    let end = (at..lines.len())
+        .take_while(is_comment)
+        .last()
+        .unwrap_or(at)
+        + 1;
+    start..end
+}
+
+/// The first sentence of the comment above a definition, attributes in between passed over.
+fn doc_above(style: Style, lines: &[&str], owner: usize) -> Option<String> {
+    let is_attribute = |line: &&usize| lines[**line].trim_start().starts_with(['#', '@']);
+    let above: Vec<usize> = (0..owner).rev().collect();
+    let passed = above
+        .iter()
+        .take_while(|line| style.comment(lines[**line]).is_none() && is_attribute(line));
+    let last = *above.get(passed.count())?;
+    style.comment(lines[last])?;
+    let start = block(style, lines, last).start;
+    sentence_at(style, lines, start)
+}
+
+/// The first line of a docstring below a definition.
+fn docstring(lines: &[&str], owner: usize) -> Option<String> {
+    let below = lines.get(owner + 1..)?.iter().take(4);
+    let mut quoted = below.filter_map(|line| line.trim().strip_prefix("\"\"\""));
+    let first = quoted.next()?.trim().trim_end_matches("\"\"\"");
+    (!first.is_empty()).then(|| shorten(first, MAX_TEXT))
+}
+
+/// The sentence of a comment that line `at` is part of.
+fn sentence_at(style: Style, lines: &[&str], at: usize) -> Option<String> {
+    let block = block(style, lines, at);
+    let says = |line: usize| style.comment(lines[line]).unwrap_or_default();
+    // A comment of several paragraphs: the one around the line, or the first if there is nothing there.
+    let first = (block.clone()).find(|line| !says(*line).is_empty())?;
+    let at = if says(at).is_empty() { first } else { at };
+    let start = (block.start..at).rev().find(|line| says(*line).is_empty());
+    let start = start.map_or(block.start, |blank| blank + 1);
+    let end = (at..block.end).find(|line| says(*line).is_empty());
+    sentence((start..end.unwrap_or(block.end)).map(says), at - start)
+}
+
+/// The sentence that goes through line `at` of a paragraph.
+fn sentence<'a>(paragraph: impl Iterator<Item = &'a str>, at: usize) -> Option<String> {
+    let mut text = String::new();
+    let mut wanted = 0;
+    for (number, line) in paragraph.enumerate() {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        if number == at {
+            wanted = text.len();
+        }
+        text.push_str(line);
+    }
+    let mut start = 0;
+    for end in sentence_ends(&text) {
+        if end > wanted {
+            break;
+        }
+        start = end;
+    }
+    let end = sentence_ends(&text[start..]).next();
+    let end = end.map_or(text.len(), |end| start + end);
+    let sentence = text[start..end].trim();
+    (!sentence.is_empty()).then(|| shorten(sentence, MAX_TEXT))
+}
+
+/// Where sentences end: after the space that follows the full stop.
+fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
+    text.match_indices(['.', '!', '?'])
+        .filter_map(|(at, mark)| {
+            let abbreviated = ["e.g", "i.e", "etc", "cf"]
+                .iter()
+                .any(|a| text[..at].ends_with(a));
+            let end = at + mark.len();
+            (!abbreviated && text[end..].starts_with(' ')).then_some(end + 1)
+        })
+}
+
+fn explain_prose(lines: &[&str], at: usize) -> Explanation {
+    let heading = |line: &usize| lines[*line].starts_with('#');
+    let title = |line: usize| lines[line].trim_start_matches('#').trim().to_owned();
+    let above = (0..at).rev().find(heading).map(title);
+    let start = if heading(&at) {
+        // A heading is explained by what follows it.
+        (at + 1..lines.len()).find(|line| !lines[*line].trim().is_empty())
+    } else {
+        let blank = (0..at)
+            .rev()
+            .find(|line| lines[*line].trim().is_empty() || heading(line));
+        Some(blank.map_or(0, |blank| blank + 1))
+    };
+    let text = start.filter(|start| !heading(start)).and_then(|start| {
+        let paragraph = lines[start..].iter().map(|line| line.trim());
+        sentence(
+            paragraph.take_while(|line| !line.is_empty()),
+            at.saturating_sub(start),
+        )
+    });
+    if heading(&at) {
+        return Explanation {
+            owner: None,
+            text: Some(match text {
+                Some(text) => format!("{}: {text}", title(at)),
+                None => title(at),
+            }),
+        };
+    }
+    Explanation { owner: above, text }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Explanations of small files, line by line.
+
+use super::*;
+
+fn explained(path: &str, text: &str, line: usize) -> (Option<String>, Option<String>) {
+    let lines: Vec<&str> = text.lines().collect();
+    let Explanation { owner, text } = explain(path, &lines, line - 1);
+    (owner, text)
+}
+
+fn some(owner: &str, text: &str) -> (Option<String>, Option<String>) {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    (some(owner), some(text))
+}
+
+const RUST: &str = "\
+//! The log of one session. Only its task
+//! writes here.
+
+use std::io;
+
+/// Writes a batch with one write, before anyone
+/// hears of it. Either all of it is in the log or none.
+///
+/// Fails when the disk is full.
+#[must_use]
+pub fn append(&mut self) -> io::Result<()> {
+    let mut last = self.last;
+    if last > 3 {
+        last += 1;
+    }
+}
+
+struct Bare {
+    field: u8,
+}
+";
+
+#[test]
+fn source_is_explained_by_its_comments() {
+    let first = "Writes a batch with one write, before anyone hears of it.";
+    let head = "from the head of the file: The log of one session.";
+    let table = [
+        (1, some("", "The log of one session.")),
+        (2, some("", "Only its task writes here.")),
+        (6, some("", first)),
+        (7, some("", first)),
+        (8, some("", first)),
+        (9, some("", "Fails when the disk is full.")),
+        (11, some("", first)),
+        (14, some("append", first)),
+        (19, some("Bare", head)),
+        (18, some("", head)),
+        (4, some("", head)),
+    ];
+    for (line, expected) in table {
+        assert_eq!(explained("a.rs", RUST, line), expected, "line {line}");
+    }
+}
+
+#[test]
+fn python_is_explained_by_docstrings() {
+    let text = "class Log:\n    \"\"\"Keeps lines.\"\"\"\n\n    def add(self, x):\n        # Adds one.\n        pass\n";
+    assert_eq!(explained("a.py", text, 1), some("", "Keeps lines."));
+    assert_eq!(explained("a.py", text, 5), some("", "Adds one."));
+    assert_eq!(explained("a.py", text, 6), some("add", ""));
+}
+
+#[test]
+fn prose_is_explained_by_its_heading() {
+    let text =
+        "# Title\n\nWhat it is. More.\n\n## Usage\n\nRun it like\nthis. Then stop.\n\n## Empty\n";
+    assert_eq!(explained("a.md", text, 1), some("", "Title: What it is."));
+    assert_eq!(explained("a.md", text, 3), some("Title", "What it is."));
+    assert_eq!(
+        explained("a.md", text, 5),
+        some("", "Usage: Run it like this.")
+    );
+    assert_eq!(
+        explained("a.md", text, 8),
+        some("Usage", "Run it like this.")
+    );
+    assert_eq!(explained("a.md", text, 10), some("", "Empty"));
+}
+
+#[test]
+fn lines_that_are_not_there_explain_nothing() {
+    assert_eq!(explained("a.rs", "", 1), (None, None));
+    assert_eq!(explained("a.rs", RUST, 99), (None, None));
+    assert_eq!(excerpt("a.rs", &[], 0), 0..0);
+    assert_eq!(explained("a.rs", "//\n//\n", 1), (None, None));
+}
+
+#[test]
+fn excerpts_begin_where_the_thing_begins() {
+    let lines: Vec<&str> = RUST.lines().collect();
+    let shown = |line: usize| {
+        let range = excerpt("a.rs", &lines, line - 1);
+        (range.start + 1, range.end)
+    };
+    assert_eq!(shown(7), (6, 14));
+    assert_eq!(shown(11), (11, 16));
+    assert_eq!(shown(14), (11, 16));
+    assert_eq!(shown(1), (1, 2));
+    assert_eq!(shown(19), (18, 20));
+}
+
+#[test]
+fn shared_space_is_taken_off() {
+    assert_eq!(dedent(&["    a", "", "      b"]), "a\n\n  b");
+    assert_eq!(dedent(&["a", "  b"]), "a\n  b");
+    assert_eq!(dedent(&[]), "");
+    let long = "x".repeat(200);
+    assert!(dedent(&[&long]).ends_with('…'));
+}
+
+#[test]
+fn abbreviations_do_not_end_a_sentence() {
+    let text = "// Kinds, e.g. one or i.e. two. The rest.\n";
+    assert_eq!(
+        explained("a.go", text, 1),
+        some("", "Kinds, e.g. one or i.e. two.")
+    );
+}

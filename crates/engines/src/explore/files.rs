@@ -1,0 +1,181 @@
+//! Reading files through the host, as calls that can be seen.
+
+use std::{path::Path, sync::Arc};
+
+use harn_model::{ErrorCategory, ToolContent, ToolKind};
+use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
+use harn_tools::confine;
+use serde::Serialize;
+
+use super::{
+    executor,
+    markdown::{code, fence, language},
+};
+
+/// How many lines a reader is shown.
+const SHOWN: usize = 40;
+/// How many of them stand before the line that was asked for.
+const BEFORE: usize = 5;
+
+/// A file that was read.
+#[derive(Clone)]
+pub(super) struct ReadFile {
+    /// From the workspace.
+    pub(super) path: String,
+    pub(super) text: Arc<str>,
+    output: ToolOutput,
+}
+
+impl From<ReadFile> for ToolOutput {
+    fn from(file: ReadFile) -> Self {
+        file.output
+    }
+}
+
+#[derive(Serialize)]
+struct ReadInput<'a> {
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct ReadOutput {
+    lines: usize,
+    bytes: usize,
+}
+
+/// A tool that failed or was refused has said so on its call; the turn goes on with the reason.
+pub(super) fn told<T>(result: Result<T, AgentError>) -> Result<Result<T, String>, AgentError> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(AgentError::Tool(reason) | AgentError::Denied { reason }) => Ok(Err(reason)),
+        Err(error @ (AgentError::Cancelled | AgentError::Failed(_))) => Err(error),
+    }
+}
+
+/// A value for a log; what cannot be written down is left out.
+pub(super) fn value(value: impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A path inside the workspace as a person reads it.
+pub(super) fn shown_path(cwd: &Path, path: &Path) -> String {
+    path.strip_prefix(cwd).unwrap_or(path).display().to_string()
+}
+
+/// Reads a file of the workspace.
+pub(super) async fn read(
+    cx: &TurnContext,
+    path: &str,
+    line: Option<u32>,
+) -> Result<ReadFile, AgentError> {
+    let input = value(ReadInput { path, line });
+    let tool = cx.tool("read_file").kind(ToolKind::Read).input(input);
+    let target = match confine(cx.cwd(), path) {
+        Ok(target) => target,
+        Err(error) => {
+            let call = tool.title(format!("Read {path}")).start().await?;
+            let reason = error.to_string();
+            call.fail(&reason, ErrorCategory::PermissionDenied).await?;
+            return Err(AgentError::Tool(reason));
+        }
+    };
+    let shown = shown_path(cx.cwd(), &target);
+    let title = match line {
+        Some(line) => format!("Read {shown}:{line}"),
+        None => format!("Read {shown}"),
+    };
+    let call = tool.title(title).location(&target, line).start().await?;
+    call.run(|host| async move {
+        let by = executor(host.client_offers().read_text);
+        let text: Arc<str> = host.read_text(target).await?.into();
+        let output = ToolOutput {
+            raw: Some(value(ReadOutput {
+                lines: text.lines().count(),
+                bytes: text.len(),
+            })),
+            content: Some(vec![ToolContent::text(part(&shown, &text, line).1)]),
+            executor: Some(by),
+            ..ToolOutput::default()
+        };
+        Ok::<_, ToolError>(ReadFile {
+            path: shown,
+            text,
+            output,
+        })
+    })
+    .await
+}
+
+/// `/read PATH[:LINE]`.
+pub(super) async fn show(cx: &TurnContext, argument: &str) -> Result<(), AgentError> {
+    let (path, line) = split_line(argument);
+    let file = match told(read(cx, path, line).await)? {
+        Ok(file) => file,
+        Err(reason) => return cx.say(format!("Not read: {reason}.")).await,
+    };
+    let count = file.text.lines().count();
+    let name = code(&file.path);
+    if count == 0 {
+        return cx.say(format!("{name} is empty.")).await;
+    }
+    let (range, block) = part(&file.path, &file.text, line);
+    let lines = if count == 1 { "line" } else { "lines" };
+    let which = if range.len() == count {
+        format!("{name} has {count} {lines}:")
+    } else {
+        let (first, last) = (range.start + 1, range.end);
+        format!("{name} has {count} {lines}; these are {first} to {last}:")
+    };
+    cx.say(format!("{which}\n\n")).await?;
+    cx.say(block).await
+}
+
+/// The lines to show of a text, counted from 0, and their code block.
+fn part(path: &str, text: &str, line: Option<u32>) -> (std::ops::Range<usize>, String) {
+    let lines: Vec<&str> = text.lines().collect();
+    let wanted = line.map_or(0, |line| usize::try_from(line).unwrap_or(usize::MAX));
+    let last_start = lines.len().saturating_sub(SHOWN);
+    let start = wanted.saturating_sub(1 + BEFORE).min(last_start);
+    let range = start..(start + SHOWN).min(lines.len());
+    let block = fence(language(path), &lines[range.clone()].join("\n"), 0);
+    (range, block)
+}
+
+/// A path and the line after its last colon, if that is a number.
+fn split_line(argument: &str) -> (&str, Option<u32>) {
+    if let Some((path, digits)) = argument.rsplit_once(':')
+        && let Ok(line) = digits.parse::<u32>()
+        && line > 0
+    {
+        return (path, Some(line));
+    }
+    (argument, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_split_off_paths() {
+        assert_eq!(split_line("a.rs:12"), ("a.rs", Some(12)));
+        assert_eq!(split_line("a.rs"), ("a.rs", None));
+        assert_eq!(split_line("a.rs:0"), ("a.rs:0", None));
+        assert_eq!(split_line("a:b.rs"), ("a:b.rs", None));
+    }
+
+    #[test]
+    fn a_window_of_lines_is_shown() {
+        let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
+        let range = |line| part("a", &text, line).0;
+        assert_eq!(range(None), 0..40);
+        assert_eq!(range(Some(1)), 0..40);
+        assert_eq!(range(Some(50)), 44..84);
+        assert_eq!(range(Some(100)), 60..100);
+        assert_eq!(range(Some(9999)), 60..100);
+        assert_eq!(part("a", "one", Some(7)).0, 0..1);
+        assert_eq!(part("a", "", None).0, 0..0);
+    }
+}

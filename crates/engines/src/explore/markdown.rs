@@ -1,0 +1,121 @@
+//! Small pieces of Markdown. Pure.
+
+use std::fmt::Write;
+
+/// Text as inline code, whatever backticks are in it; line breaks become spaces.
+pub(super) fn code(text: &str) -> String {
+    let text = text.replace(['\n', '\r'], " ");
+    let ticks = "`".repeat(longest_run(&text) + 1);
+    // A space keeps a backtick at either end apart from the marks; renderers drop it again.
+    let pad = if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{ticks}{pad}{text}{pad}{ticks}")
+}
+
+/// Text as a code block, `indent` spaces from the margin.
+pub(super) fn fence(language: &str, text: &str, indent: usize) -> String {
+    let margin = " ".repeat(indent);
+    let marks = "`".repeat((longest_run(text) + 1).max(3));
+    let mut out = format!("{margin}{marks}{language}\n");
+    for line in text.lines() {
+        let margin = if line.is_empty() { "" } else { &margin };
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "{margin}{line}");
+    }
+    out + &margin + &marks + "\n"
+}
+
+/// "a", "a and b", "a, b and c".
+pub(super) fn list<T: AsRef<str>>(items: &[T]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.split_last() {
+        None => String::new(),
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// At most `max` characters of a text, cut between words where possible.
+pub(super) fn shorten(text: &str, max: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(max) else {
+        return text.to_owned();
+    };
+    let cut = &text[..end];
+    let cut = match cut.rsplit_once(' ') {
+        Some((words, _)) if words.len() > end / 2 => words,
+        _ => cut,
+    };
+    format!("{}…", cut.trim_end_matches([' ', ',', ';', ':']))
+}
+
+/// What a code block of this file is called.
+pub(super) fn language(path: &str) -> &'static str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.rsplit_once('.').map_or(name, |(_, ending)| ending) {
+        "rs" => "rust",
+        "py" => "python",
+        "js" | "mjs" | "cjs" | "jsx" => "javascript",
+        "ts" | "mts" | "cts" => "typescript",
+        "tsx" => "tsx",
+        "go" => "go",
+        "java" => "java",
+        "kt" => "kotlin",
+        "swift" => "swift",
+        "c" | "h" => "c",
+        "cc" | "cpp" | "cxx" | "hh" | "hpp" => "cpp",
+        "cs" => "csharp",
+        "rb" => "ruby",
+        "php" => "php",
+        "sh" | "bash" | "zsh" => "sh",
+        "sql" => "sql",
+        "html" => "html",
+        "css" => "css",
+        "json" | "jsonl" => "json",
+        "yaml" | "yml" => "yaml",
+        "toml" => "toml",
+        "md" | "markdown" => "markdown",
+        _ => "",
+    }
+}
+
+fn longest_run(text: &str) -> usize {
+    let runs = text.split(|c| c != '`').map(str::len);
+    runs.max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backticks_do_not_break_out() {
+        assert_eq!(code("a.rs:3"), "`a.rs:3`");
+        assert_eq!(code("echo `date`"), "`` echo `date` ``");
+        assert_eq!(code("a\nb"), "`a b`");
+        assert_eq!(
+            fence("rust", "let x;\n\ny", 3),
+            "   ```rust\n   let x;\n\n   y\n   ```\n"
+        );
+        assert_eq!(fence("", "```\nx\n```", 0), "````\n```\nx\n```\n````\n");
+    }
+
+    #[test]
+    fn lists_and_long_texts() {
+        assert_eq!(list::<&str>(&[]), "");
+        assert_eq!(list(&["a"]), "a");
+        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(shorten("one two three", 13), "one two three");
+        assert_eq!(shorten("one two, three", 10), "one two…");
+        assert_eq!(shorten("ööööö", 3), "ööö…");
+    }
+
+    #[test]
+    fn files_have_languages() {
+        assert_eq!(language("src/lib.rs"), "rust");
+        assert_eq!(language("a.b/Makefile"), "");
+        assert_eq!(language("x.unknown"), "");
+    }
+}

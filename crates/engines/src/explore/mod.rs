@@ -1,0 +1,114 @@
+//! `explore`: answers questions about a workspace by searching and reading it, without a model.
+//!
+//! A prompt that begins with `/` is a command, anything else a question. Files and commands go through
+//! the turn's host, paths through `confine`; only searching looks at the disk itself.
+
+mod attached;
+mod explain;
+mod files;
+mod markdown;
+mod place;
+mod prompt;
+mod question;
+mod run;
+mod search;
+mod steps;
+mod write;
+
+use async_trait::async_trait;
+use harn_model::{
+    Command, CommandInput, ConfigChoice, ConfigOption, PromptSupport, StopReason, ToolExecutor,
+};
+use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
+
+use prompt::{COMMANDS, Prompt, Request};
+
+/// The agent. Keeps nothing between turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExploreAgent;
+
+impl ExploreAgent {
+    /// An agent ready to serve.
+    #[must_use]
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+/// The option that says how many places an answer shows, and its values.
+const RESULTS: &str = "results";
+const RESULT_CHOICES: [&str; 3] = ["3", "5", "8"];
+const DEFAULT_RESULTS: usize = 5;
+
+#[async_trait]
+impl Agent for ExploreAgent {
+    fn profile(&self) -> AgentProfile {
+        AgentProfile {
+            name: "harn-explore".to_owned(),
+            title: "Harn Explore".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            prompt: PromptSupport {
+                image: false,
+                audio: false,
+                embedded: true,
+            },
+            commands: COMMANDS.iter().map(command).collect(),
+            options: vec![results_option()],
+        }
+    }
+
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        let prompt = Prompt::new(cx.prompt());
+        let done = match prompt.request() {
+            Request::Find(words) => search::find(cx, words).await,
+            Request::Grep(pattern) => search::grep(cx, pattern).await,
+            Request::Read(path) => files::show(cx, path).await,
+            Request::Write { path, text } => write::write(cx, path, text).await,
+            Request::Run(command) => run::run(cx, command).await,
+            Request::Help => cx.say(prompt::help()).await,
+            Request::Incomplete(command) => cx.say(prompt::usage(command)).await,
+            Request::Unknown(name) => cx.say(prompt::unknown(name)).await,
+            Request::Question(text) => question::answer(cx, text, &prompt.attached).await,
+        };
+        done.map(|()| StopReason::EndTurn)
+    }
+}
+
+fn command(spec: &prompt::CommandSpec) -> Command {
+    Command {
+        name: spec.name.to_owned(),
+        description: spec.description.to_owned(),
+        input: (!spec.hint.is_empty()).then(|| CommandInput {
+            hint: spec.hint.to_owned(),
+        }),
+    }
+}
+
+fn results_option() -> ConfigOption {
+    let choice = |value: &str| ConfigChoice {
+        value: value.to_owned(),
+        name: format!("{value} places"),
+    };
+    ConfigOption {
+        id: RESULTS.to_owned(),
+        name: "Results".to_owned(),
+        description: "How many places an answer shows".to_owned(),
+        choices: RESULT_CHOICES.into_iter().map(choice).collect(),
+        default: DEFAULT_RESULTS.to_string(),
+    }
+}
+
+/// How many places this session wants to see.
+fn results(cx: &TurnContext) -> usize {
+    let chosen = cx.option(RESULTS).and_then(|value| value.parse().ok());
+    chosen.unwrap_or(DEFAULT_RESULTS)
+}
+
+/// Who does what the client may offer to do.
+fn executor(offered: bool) -> ToolExecutor {
+    if offered {
+        ToolExecutor::HostBridge
+    } else {
+        ToolExecutor::HarnBuiltin
+    }
+}

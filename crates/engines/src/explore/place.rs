@@ -1,0 +1,129 @@
+//! One place of an answer: where it is, what it is, and what stands there. Pure.
+
+use std::fmt::Write;
+
+use harn_tools::{Hit, Query};
+
+use super::{
+    explain::{Explanation, dedent, excerpt, explain},
+    markdown::{code, fence, language, shorten},
+};
+
+/// A place in a text that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    path: String,
+    line: usize,
+    explanation: Explanation,
+    excerpt: String,
+}
+
+impl Place {
+    /// The place of `line`, counted from 1, in a text.
+    pub(super) fn new(path: &str, text: &str, line: u32) -> Self {
+        let lines: Vec<&str> = text.lines().collect();
+        let line = usize::try_from(line).unwrap_or(usize::MAX);
+        let line = line.clamp(1, lines.len().max(1));
+        let range = excerpt(path, &lines, line - 1);
+        Self {
+            path: path.to_owned(),
+            line,
+            explanation: explain(path, &lines, line - 1),
+            excerpt: dedent(&lines[range]),
+        }
+    }
+
+    /// The place of a hit in a text that may have changed since it was searched, as an editor's unsaved
+    /// text has: the same line nearby, else the line that says most.
+    pub(super) fn of_hit(hit: &Hit, text: &str, query: &Query) -> Self {
+        let numbered = || text.lines().zip(1_u32..);
+        let distance = |line: &u32| line.abs_diff(hit.line);
+        let same = numbered().filter(|(line, _)| line.trim() == hit.text);
+        let same = same.map(|(_, line)| line).min_by_key(distance);
+        let line = same.or_else(|| {
+            let saying = numbered().map(|(text, line)| (query.matches(text), line));
+            let most = saying.max_by_key(|(count, line)| (*count, u32::MAX - distance(line)));
+            most.filter(|(count, _)| *count > 0).map(|(_, line)| line)
+        });
+        Self::new(&hit.path, text, line.unwrap_or(hit.line))
+    }
+
+    /// As the `number`th item of a list.
+    pub(super) fn item(&self, number: usize) -> String {
+        let mut out = format!("{number}. {}", reference(&self.path, self.line));
+        // Writing into a string cannot fail.
+        if let Some(owner) = &self.explanation.owner {
+            let _ = write!(out, ", in {}", code(owner));
+        }
+        if let Some(text) = &self.explanation.text {
+            let _ = write!(out, " — {text}");
+        }
+        out.push('\n');
+        if !self.excerpt.is_empty() {
+            out.push('\n');
+            out.push_str(&fence(language(&self.path), &self.excerpt, 3));
+        }
+        out.push('\n');
+        out
+    }
+}
+
+/// A hit as an item of a plain list.
+pub(super) fn short_item(path: &str, line: u32, text: &str) -> String {
+    const MAX: usize = 120;
+    let text = shorten(text, MAX);
+    let text = if text.is_empty() {
+        text
+    } else {
+        format!(" — {}", code(&text))
+    };
+    format!("- {}{text}\n", reference(path, line))
+}
+
+fn reference(path: &str, line: impl std::fmt::Display) -> String {
+    code(&format!("{path}:{line}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hit(line: u32, text: &str) -> Hit {
+        Hit {
+            path: "src/log.rs".to_owned(),
+            first: 1,
+            last: 9,
+            line,
+            text: text.to_owned(),
+            score: 1.0,
+        }
+    }
+
+    #[test]
+    fn an_item_says_where_what_and_shows_it() {
+        let text = "/// Writes a batch.\npub fn append() {\n    one();\n}\n";
+        let place = Place::new("src/log.rs", text, 3);
+        assert_eq!(
+            place.item(2),
+            "2. `src/log.rs:3`, in `append` — Writes a batch.\n\n   ```rust\n   pub fn append() {\n       \
+             one();\n   }\n   ```\n\n"
+        );
+        assert_eq!(short_item("a", 3, "x `y`"), "- `a:3` — `` x `y` ``\n");
+        assert_eq!(short_item("a", 3, ""), "- `a:3`\n");
+    }
+
+    #[test]
+    fn a_line_that_moved_is_found_again() {
+        let query = Query::question("where is the batch appended?");
+        let line = |hit: &Hit, text: &str| Place::of_hit(hit, text, &query).line;
+        assert_eq!(
+            line(&hit(1, "fn append() {"), "new\nnew\n  fn append() {\n"),
+            3
+        );
+        assert_eq!(line(&hit(2, "x"), "x\na\nb\nc\nx\n"), 1);
+        assert_eq!(line(&hit(1, "gone"), "a\nappend\nappend batch\n"), 3);
+        assert_eq!(line(&hit(2, "gone"), "a\nb\nc\n"), 2);
+        assert_eq!(line(&hit(9, "gone"), "a\n"), 1);
+        assert_eq!(line(&hit(9, "gone"), ""), 1);
+    }
+}

@@ -1,0 +1,241 @@
+//! What a prompt asks for. Pure.
+
+use std::fmt::Write;
+
+use harn_model::ContentBlock;
+
+use super::attached::Attached;
+
+/// A slash command.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct CommandSpec {
+    pub(super) name: &'static str,
+    /// What follows the name; empty when nothing does.
+    pub(super) hint: &'static str,
+    pub(super) description: &'static str,
+}
+
+/// All commands, in the order they are shown.
+pub(super) const COMMANDS: &[CommandSpec] = &[
+    CommandSpec {
+        name: "find",
+        hint: "WORDS",
+        description: "Search the workspace for words, best places first",
+    },
+    CommandSpec {
+        name: "grep",
+        hint: "REGEX",
+        description: "List the lines that match a regular expression",
+    },
+    CommandSpec {
+        name: "read",
+        hint: "PATH[:LINE]",
+        description: "Show a file, or the lines around one line of it",
+    },
+    CommandSpec {
+        name: "write",
+        hint: "PATH TEXT",
+        description: "Write a file, after showing the change and asking",
+    },
+    CommandSpec {
+        name: "run",
+        hint: "COMMAND",
+        description: "Run a shell command in the workspace, after asking",
+    },
+    CommandSpec {
+        name: "help",
+        hint: "",
+        description: "Say what this agent can do",
+    },
+];
+
+/// What to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Request<'a> {
+    Find(&'a str),
+    Grep(&'a str),
+    Read(&'a str),
+    Write {
+        path: &'a str,
+        text: &'a str,
+    },
+    Run(&'a str),
+    Help,
+    /// A command without what it needs.
+    Incomplete(&'static CommandSpec),
+    Unknown(&'a str),
+    Question(&'a str),
+}
+
+/// A prompt, taken apart.
+#[derive(Debug)]
+pub(super) struct Prompt {
+    /// What was typed.
+    text: String,
+    /// What came along.
+    pub(super) attached: Vec<Attached>,
+}
+
+impl Prompt {
+    pub(super) fn new(blocks: &[ContentBlock]) -> Self {
+        let mut text = String::new();
+        let mut attached = Vec::new();
+        for block in blocks {
+            match block {
+                ContentBlock::Text { text: more } => text.push_str(more),
+                ContentBlock::Resource(resource) => attached.push(Attached::embedded(resource)),
+                ContentBlock::ResourceLink(link) => attached.push(Attached::link(link)),
+                // The profile refuses these before a turn begins.
+                ContentBlock::Image { .. } | ContentBlock::Audio { .. } => {}
+            }
+        }
+        Self { text, attached }
+    }
+
+    pub(super) fn request(&self) -> Request<'_> {
+        let text = self.text.trim_start();
+        match text.strip_prefix('/') {
+            Some(command) => parse(command),
+            None => Request::Question(text.trim_end()),
+        }
+    }
+}
+
+fn parse(command: &str) -> Request<'_> {
+    let (name, rest) = split_word(command);
+    let Some(spec) = COMMANDS.iter().find(|spec| spec.name == name) else {
+        return Request::Unknown(name);
+    };
+    // A text that is written keeps the spaces it ends with.
+    let (rest, trimmed) = (rest.trim_start(), rest.trim());
+    if trimmed.is_empty() && !spec.hint.is_empty() {
+        return Request::Incomplete(spec);
+    }
+    match spec.name {
+        "find" => Request::Find(trimmed),
+        "grep" => Request::Grep(trimmed),
+        "read" => Request::Read(unquote(trimmed)),
+        "run" => Request::Run(trimmed),
+        "write" => match split_path(rest) {
+            Some((path, text)) => Request::Write { path, text },
+            None => Request::Incomplete(spec),
+        },
+        _ => Request::Help,
+    }
+}
+
+/// A path, in quotes if it has spaces, and the text after one space or line break.
+fn split_path(rest: &str) -> Option<(&str, &str)> {
+    let (path, text) = match rest.strip_prefix('"') {
+        Some(quoted) => {
+            let (path, after) = quoted.split_once('"')?;
+            (path, after.strip_prefix(char::is_whitespace)?)
+        }
+        None => rest.split_once(char::is_whitespace)?,
+    };
+    (!text.is_empty()).then_some((path, text))
+}
+
+fn split_word(text: &str) -> (&str, &str) {
+    text.split_once(char::is_whitespace).unwrap_or((text, ""))
+}
+
+fn unquote(text: &str) -> &str {
+    let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+    inner.unwrap_or(text)
+}
+
+/// What the agent can do.
+pub(super) fn help() -> String {
+    let mut out = "Ask a question about this workspace in plain words, such as *where is the \
+                   configuration read?* The answer comes from a text search, not from a model: it \
+                   names files and lines and shows what stands there.\n\nOr type a command:\n\n"
+        .to_owned();
+    out.push_str(&list());
+    out
+}
+
+/// How to use one command.
+pub(super) fn usage(spec: &CommandSpec) -> String {
+    format!(
+        "`/{}` needs more: `/{} {}`. {}.",
+        spec.name, spec.name, spec.hint, spec.description
+    )
+}
+
+/// What to say to a command that is none.
+pub(super) fn unknown(name: &str) -> String {
+    let given = super::markdown::code(&format!("/{name}"));
+    format!("There is no command {given}. These exist:\n\n{}", list())
+}
+
+fn list() -> String {
+    let mut out = String::new();
+    for spec in COMMANDS {
+        let usage = format!("/{} {}", spec.name, spec.hint);
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "- `{}`: {}", usage.trim_end(), spec.description);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &Request<'_>) {
+        let prompt = Prompt::new(&[ContentBlock::text(text)]);
+        assert_eq!(prompt.request(), *expected, "{text:?}");
+    }
+
+    #[test]
+    fn commands_are_told_from_questions() {
+        check("  where is it? ", &Request::Question("where is it?"));
+        check("/find session task ", &Request::Find("session task"));
+        check("/grep fn \\w+", &Request::Grep("fn \\w+"));
+        check("/read src/lib.rs:3", &Request::Read("src/lib.rs:3"));
+        check("/read \"a b.txt\"", &Request::Read("a b.txt"));
+        check("/run  echo 'a  b'", &Request::Run("echo 'a  b'"));
+        check("/help", &Request::Help);
+        check("/help me", &Request::Help);
+        check("/frobnicate x", &Request::Unknown("frobnicate"));
+        check("/", &Request::Unknown(""));
+        for command in ["/find", "/grep ", "/read", "/run\n", "/write"] {
+            let prompt = Prompt::new(&[ContentBlock::text(command)]);
+            assert!(
+                matches!(prompt.request(), Request::Incomplete(_)),
+                "{command}"
+            );
+        }
+    }
+
+    #[test]
+    fn text_to_write_is_taken_as_it_is() {
+        let write = |path, text| Request::Write { path, text };
+        check("/write a.txt hello  ", &write("a.txt", "hello  "));
+        check(
+            "/write a.txt\nline 1\nline 2\n",
+            &write("a.txt", "line 1\nline 2\n"),
+        );
+        check("/write a.txt  indented", &write("a.txt", " indented"));
+        check("/write \"a b.txt\" text", &write("a b.txt", "text"));
+        for text in [
+            "/write a.txt",
+            "/write a.txt ",
+            "/write \"a b.txt\"x",
+            "/write \"a",
+        ] {
+            let prompt = Prompt::new(&[ContentBlock::text(text)]);
+            assert!(matches!(prompt.request(), Request::Incomplete(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn help_names_every_command() {
+        for spec in COMMANDS {
+            assert!(help().contains(&format!("`/{}", spec.name)));
+            assert!(unknown("x").contains(&format!("`/{}", spec.name)));
+        }
+        assert!(usage(&COMMANDS[0]).contains("/find WORDS"));
+    }
+}

@@ -1,0 +1,294 @@
+//! A question: plan, search, read, answer. What came with the prompt is read first.
+
+use std::{collections::HashMap, fmt::Write, sync::Arc};
+
+use harn_model::{ToolContent, ToolExecutor, ToolKind};
+use harn_runtime::{AgentError, ToolOutput, TurnContext};
+use harn_tools::{Corpus, Found, Hit, Query, SearchError, Workspace, defined_name};
+
+use super::{
+    attached::Attached,
+    files::{ReadFile, read, shown_path, told, value},
+    markdown::{code, list, shorten},
+    place::{Place, short_item},
+    results,
+    search::{nothing, say_note, search},
+    steps::Steps,
+};
+
+/// The most files that are read for an answer; further hits are only named.
+const MAX_READ: usize = 4;
+
+/// Answers a question.
+pub(super) async fn answer(
+    cx: &TurnContext,
+    text: &str,
+    attached: &[Attached],
+) -> Result<(), AgentError> {
+    let query = Query::question(text);
+    if query.is_empty() && attached.is_empty() {
+        return overview(cx).await;
+    }
+    let mut plan = Vec::new();
+    if !attached.is_empty() {
+        plan.push("Read what came with the question".to_owned());
+    }
+    if !query.is_empty() {
+        plan.push(format!("Search for {}", quoted(query.words())));
+        plan.push("Read the places that fit best".to_owned());
+    }
+    plan.push("Answer with files and lines".to_owned());
+    let mut steps = Steps::begin(cx, plan).await?;
+
+    let mut known = Known::default();
+    if !attached.is_empty() {
+        known.take_in(cx, attached, &query).await?;
+        steps.next().await?;
+    }
+    if query.is_empty() {
+        known.say(cx).await?;
+        return steps.finish().await;
+    }
+    let found = match told(search(cx, query.clone(), results(cx)).await)? {
+        Ok(found) => found,
+        Err(reason) => {
+            cx.say(format!("Not searched: {reason}.")).await?;
+            return steps.finish().await;
+        }
+    };
+    steps.next().await?;
+    let answer = Answer::read(cx, &query, found).await?;
+    steps.next().await?;
+    known.say(cx).await?;
+    answer.say(cx, &query, known.is_empty()).await?;
+    steps.finish().await
+}
+
+/// What came with the prompt, as far as it could be read.
+#[derive(Default)]
+struct Known {
+    places: Vec<Place>,
+    unread: Vec<String>,
+}
+
+impl Known {
+    async fn take_in(
+        &mut self,
+        cx: &TurnContext,
+        attached: &[Attached],
+        query: &Query,
+    ) -> Result<(), AgentError> {
+        for one in attached {
+            match one {
+                Attached::Text { name, text } => {
+                    let name = shown_path(cx.cwd(), name.as_ref());
+                    let line = best_line(&name, text, query);
+                    self.places.push(Place::new(&name, text, line));
+                }
+                Attached::File { path, line } => match told(read(cx, path, *line).await)? {
+                    Ok(ReadFile { path, text, .. }) => {
+                        let line = line.unwrap_or_else(|| best_line(&path, &text, query));
+                        self.places.push(Place::new(&path, &text, line));
+                    }
+                    Err(reason) => self.unread.push(reason),
+                },
+                Attached::Unreadable { name } => {
+                    let name = code(name);
+                    self.unread
+                        .push(format!("{name} is no text this agent can fetch"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.unread.is_empty()
+    }
+
+    async fn say(&self, cx: &TurnContext) -> Result<(), AgentError> {
+        if !self.places.is_empty() {
+            cx.say("In what came with the question:\n\n").await?;
+        }
+        for (place, number) in self.places.iter().zip(1..) {
+            cx.say(place.item(number)).await?;
+        }
+        for reason in &self.unread {
+            cx.say(format!("Not read: {reason}.\n\n")).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The line of one text that fits best; the first when none does.
+fn best_line(path: &str, text: &str, query: &Query) -> u32 {
+    let mut corpus = Corpus::new(query);
+    corpus.add(path, text);
+    corpus.rank(1).first().map_or(1, |hit| hit.line)
+}
+
+/// Places that were read, hits that were not, and what the search left open.
+struct Answer {
+    places: Vec<Place>,
+    others: Vec<Hit>,
+    defined: Option<String>,
+    found: Found,
+}
+
+impl Answer {
+    async fn read(cx: &TurnContext, query: &Query, found: Found) -> Result<Self, AgentError> {
+        let mut texts: HashMap<String, Option<Arc<str>>> = HashMap::new();
+        let mut places = Vec::new();
+        let mut others = Vec::new();
+        for hit in &found.hits {
+            if !texts.contains_key(&hit.path) && texts.len() < MAX_READ {
+                let file = told(read(cx, &hit.path, Some(hit.line)).await)?;
+                texts.insert(hit.path.clone(), file.ok().map(|file| file.text));
+            }
+            match texts.get(&hit.path) {
+                Some(Some(text)) => places.push(Place::of_hit(hit, text, query)),
+                _ => others.push(hit.clone()),
+            }
+        }
+        let names = found.hits.first().and_then(|hit| defined_name(&hit.text));
+        let defined = names.filter(|name| query.asks_for(name)).map(code);
+        Ok(Self {
+            places,
+            others,
+            defined,
+            found,
+        })
+    }
+
+    async fn say(&self, cx: &TurnContext, query: &Query, alone: bool) -> Result<(), AgentError> {
+        if self.found.hits.is_empty() {
+            return cx.say(nothing(query.words())).await;
+        }
+        cx.say(self.opening(query, alone)).await?;
+        for (place, number) in self.places.iter().zip(1..) {
+            if cx.is_cancelled() {
+                return Err(AgentError::Cancelled);
+            }
+            cx.say(place.item(number)).await?;
+        }
+        if !self.others.is_empty() {
+            if !self.places.is_empty() {
+                cx.say("Also worth a look:\n\n").await?;
+            }
+            for hit in &self.others {
+                cx.say(short_item(&hit.path, hit.line, &hit.text)).await?;
+            }
+            cx.say("\n").await?;
+        }
+        say_note(cx, &self.found.walked).await?;
+        cx.say(
+            "This is a text search, not a model. `/read PATH:LINE` shows more of a file, `/grep REGEX` \
+             finds an exact text.",
+        )
+        .await
+    }
+
+    /// What the list that follows is.
+    fn opening(&self, query: &Query, alone: bool) -> String {
+        let missing = &self.found.missing;
+        let words = query.words().iter().filter(|word| !missing.contains(word));
+        let words: Vec<_> = words.map(|word| code(word)).collect();
+        let appear = if words.len() == 1 {
+            format!("The word {} appears", words[0])
+        } else {
+            format!("The words {} appear", list(&words))
+        };
+        let where_else = if alone { "" } else { " in the workspace" };
+        let mut out = match &self.defined {
+            Some(name) => format!("{name} is defined in the first of these places"),
+            None => format!("{appear} most in these places{where_else}"),
+        };
+        if !missing.is_empty() {
+            let missing: Vec<_> = missing.iter().map(|word| code(word)).collect();
+            // Writing into a string cannot fail.
+            let _ = write!(out, "; nothing mentions {}", list(&missing));
+        }
+        out + ":\n\n"
+    }
+}
+
+/// A question without a word to look for is a question about the whole: its README and what lies on top.
+async fn overview(cx: &TurnContext) -> Result<(), AgentError> {
+    let plan = ["List the workspace", "Read its README", "Sum up"];
+    let mut steps = Steps::begin(cx, plan.map(str::to_owned).to_vec()).await?;
+    let top = match told(list_top(cx).await)? {
+        Ok(top) => top,
+        Err(reason) => {
+            cx.say(format!("Not listed: {reason}.")).await?;
+            return steps.finish().await;
+        }
+    };
+    steps.next().await?;
+    let is_readme = |name: &&String| name.to_lowercase().starts_with("readme");
+    let readme = match top.iter().find(is_readme) {
+        Some(name) => told(read(cx, name, None).await)?.ok(),
+        None => None,
+    };
+    steps.next().await?;
+    if let Some(readme) = readme {
+        let beginning = beginning(&readme.text);
+        cx.say(format!(
+            "{} begins:\n\n> {beginning}\n\n",
+            code(&readme.path)
+        ))
+        .await?;
+    }
+    let names: Vec<_> = top.iter().map(|name| code(name)).collect();
+    if names.is_empty() {
+        cx.say("There is nothing to see in this workspace.\n\n")
+            .await?;
+    } else {
+        cx.say(format!("The workspace holds {}.\n\n", list(&names)))
+            .await?;
+    }
+    cx.say(
+        "Ask with the words you are looking for, such as *where is the configuration read?*, or see \
+         `/help`.",
+    )
+    .await?;
+    steps.finish().await
+}
+
+/// What lies on top of the workspace.
+#[derive(Clone)]
+struct Top(Vec<String>);
+
+impl From<Top> for ToolOutput {
+    fn from(Top(names): Top) -> Self {
+        Self {
+            content: Some(vec![ToolContent::text(names.join("\n"))]),
+            raw: Some(value(&names)),
+            executor: Some(ToolExecutor::HarnBuiltin),
+            ..Self::default()
+        }
+    }
+}
+
+async fn list_top(cx: &TurnContext) -> Result<Vec<String>, AgentError> {
+    let tool = cx.tool("list_files").kind(ToolKind::Search).path(cx.cwd());
+    let call = tool.title("List the workspace").start().await?;
+    let workspace = Workspace::new(cx.cwd());
+    let work = |_| async move { Ok::<_, SearchError>(Top(workspace.top().await?)) };
+    Ok(call.run(work).await?.0)
+}
+
+/// The first paragraph that says something: no heading, badge or markup.
+fn beginning(readme: &str) -> String {
+    const MAX: usize = 600;
+    let says = |line: &str| !line.is_empty() && !line.starts_with(['#', '!', '<', '[', '=', '-']);
+    let lines = readme.lines().map(str::trim);
+    let paragraph = lines
+        .skip_while(|line| !says(line))
+        .take_while(|line| !line.is_empty());
+    shorten(&paragraph.collect::<Vec<_>>().join(" "), MAX)
+}
+
+fn quoted(words: &[String]) -> String {
+    let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    list(&words)
+}

@@ -1,0 +1,161 @@
+//! `/write`: shown, asked, and done only when allowed.
+
+use harn_model::{
+    ContentBlock, Decision, ErrorCategory, StopReason, ToolCallStatus, ToolContent, ToolKind,
+};
+
+use crate::rig::{Rig, Turn, assert_failed};
+
+fn refused() -> Decision {
+    Decision::Rejected {
+        option_id: Some("reject_once".to_owned()),
+        reason: None,
+    }
+}
+
+fn diff(rig: &Rig, path: &str, old: Option<&str>, new: &str) -> ToolContent {
+    ToolContent::Diff {
+        path: rig.at(path).display().to_string(),
+        old_text: old.map(str::to_owned),
+        new_text: new.to_owned(),
+    }
+}
+
+fn asked_content(turn: &Turn) -> Vec<ToolContent> {
+    turn.asked().unwrap().tool_call.content.clone()
+}
+
+#[tokio::test]
+async fn an_allowed_change_is_shown_and_made() {
+    let mut rig = Rig::new(&[("notes.md", "old\n")]).await;
+    let turn = rig.play_allowing("/write notes.md new text").await;
+    let expected = diff(&rig, "notes.md", Some("old\n"), "new text");
+    assert_eq!(asked_content(&turn), std::slice::from_ref(&expected));
+    let (call, end) = turn.only_call();
+    assert_eq!(call.kind, Some(ToolKind::Edit));
+    assert_eq!(call.title.as_deref(), Some("Write notes.md"));
+    assert_eq!(call.raw_input["path"], "notes.md");
+    assert_eq!(
+        call.locations[0].path,
+        rig.at("notes.md").display().to_string()
+    );
+    assert_eq!(end.status, ToolCallStatus::Completed);
+    assert_eq!(end.content.as_deref(), Some(&[expected][..]));
+    assert_eq!(rig.get("notes.md").as_deref(), Some("new text"));
+    assert_eq!(turn.answer(), "Wrote `notes.md`.");
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn);
+}
+
+#[tokio::test]
+async fn a_new_file_has_no_old_text() {
+    let mut rig = Rig::new(&[]).await;
+    let turn = rig
+        .play_allowing("/write deep/er/notes.md\nline 1\nline 2\n")
+        .await;
+    let expected = diff(&rig, "deep/er/notes.md", None, "line 1\nline 2\n");
+    assert_eq!(asked_content(&turn), [expected]);
+    assert_eq!(turn.titles(), ["Create deep/er/notes.md"]);
+    assert_eq!(
+        rig.get("deep/er/notes.md").as_deref(),
+        Some("line 1\nline 2\n")
+    );
+}
+
+#[tokio::test]
+async fn a_refused_change_is_not_made() {
+    let mut rig = Rig::new(&[("notes.md", "old")]).await;
+    let turn = rig
+        .play_answering("/write notes.md new", refused(), |_| ())
+        .await;
+    assert_eq!(rig.get("notes.md").as_deref(), Some("old"));
+    let (_, end) = turn.only_call();
+    assert_failed(end, "permission was not granted");
+    assert_eq!(end.error_category, Some(ErrorCategory::PermissionDenied));
+    assert_eq!(turn.answer(), "Not written: permission was not granted.");
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn);
+}
+
+#[tokio::test]
+async fn a_cancel_while_asking_ends_the_turn() {
+    let mut rig = Rig::new(&[("notes.md", "old")]).await;
+    for prompt in ["/write notes.md new", "/run touch made"] {
+        let id = rig.begin(vec![ContentBlock::text(prompt)]).await;
+        rig.until(|event| matches!(event, harn_model::AgentEvent::PermissionAsked(_)))
+            .await;
+        rig.session.cancel(id).await;
+        let turn = rig.finish().await;
+        assert_eq!(turn.stop_reason(), StopReason::Cancelled);
+        assert_eq!(
+            turn.updates().last().unwrap().error_category,
+            Some(ErrorCategory::Cancelled)
+        );
+    }
+    assert_eq!(rig.get("notes.md").as_deref(), Some("old"));
+    assert_eq!(rig.get("made"), None);
+    // The next prompt runs.
+    assert!(rig.play("/read notes.md").await.answer().contains("old"));
+}
+
+#[tokio::test]
+async fn read_only_mode_refuses_without_asking() {
+    let mut rig = Rig::new(&[("notes.md", "old")]).await;
+    rig.session.set_mode("read-only").await.unwrap();
+    for prompt in ["/write notes.md new", "/run touch made"] {
+        let turn = rig.play(prompt).await;
+        let (_, end) = turn.only_call();
+        assert_failed(end, "read-only mode");
+        assert_eq!(end.error_category, Some(ErrorCategory::PermissionDenied));
+        assert!(
+            turn.answer().contains("read-only mode"),
+            "{}",
+            turn.answer()
+        );
+        assert_eq!(turn.stop_reason(), StopReason::EndTurn);
+    }
+    assert_eq!(rig.get("notes.md").as_deref(), Some("old"));
+    assert_eq!(rig.get("made"), None);
+}
+
+#[tokio::test]
+async fn what_changed_while_asking_is_not_written_over() {
+    let mut rig = Rig::new(&[("notes.md", "old")]).await;
+    let allowed = Decision::Allowed {
+        option_id: "allow_once".to_owned(),
+    };
+    let edit = |rig: &Rig| rig.put("notes.md", "edited meanwhile");
+    let turn = rig
+        .play_answering("/write notes.md new", allowed, edit)
+        .await;
+    assert_failed(
+        turn.only_call().1,
+        "changed while the permission was pending",
+    );
+    assert_eq!(rig.get("notes.md").as_deref(), Some("edited meanwhile"));
+}
+
+#[tokio::test]
+async fn paths_that_may_not_be_written_are_not_even_asked_about() {
+    let mut rig = Rig::new(&[("src/a.rs", "x")]).await;
+    std::fs::create_dir(rig.at(".git")).unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), rig.at("out")).unwrap();
+    std::fs::write(rig.at("binary"), b"a\0b").unwrap();
+    for (path, words) in [
+        ("../x", "outside the workspace"),
+        ("/tmp/harn-explore-test", "outside the workspace"),
+        ("out/x", "outside the workspace"),
+        (".git/hooks/pre-commit", "belongs to git"),
+        ("src", "this is a directory"),
+        ("binary", "this is a binary file"),
+    ] {
+        let turn = rig.play(&format!("/write {path} text")).await;
+        assert_failed(turn.only_call().1, words);
+        assert!(
+            turn.answer().starts_with("Not written: "),
+            "{}",
+            turn.answer()
+        );
+    }
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read(rig.at("binary")).unwrap(), b"a\0b");
+}
