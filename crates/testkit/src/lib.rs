@@ -1,1 +1,20 @@
-//! (under construction)
+//! Fakes for the world around the runtime, and a client that lets nothing pass. For tests only.
+//!
+//! With [`FakeClock`] and [`CountedIds`] a run says the same words every time, so transcripts can be
+//! compared byte for byte; [`StrictClient`] fails a test that leaves a message unread.
+
+mod agent;
+mod client;
+mod clock;
+pub mod golden;
+mod hub;
+mod ids;
+mod link;
+mod recorder;
+
+pub use agent::ScriptedAgent;
+pub use client::{Message, StrictClient};
+pub use clock::FakeClock;
+pub use hub::{TestHub, TestHubBuilder};
+pub use ids::CountedIds;
+pub use recorder::{Direction, Recorder};

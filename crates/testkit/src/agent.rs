@@ -1,0 +1,74 @@
+//! An agent made of a closure.
+
+use std::future::Future;
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use harn_model::{Command, ConfigOption, PromptSupport, StopReason};
+use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
+
+type Turn = dyn Fn(TurnContext) -> BoxFuture<'static, Result<StopReason, AgentError>> + Send + Sync;
+
+/// Calls a closure for every turn.
+pub struct ScriptedAgent {
+    profile: AgentProfile,
+    turn: Box<Turn>,
+}
+
+impl ScriptedAgent {
+    /// An agent that does this in every turn. Its version never changes, so that fixtures outlive a
+    /// release.
+    pub fn new<F, Fut>(turn: F) -> Self
+    where
+        F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<StopReason, AgentError>> + Send + 'static,
+    {
+        Self {
+            profile: AgentProfile {
+                name: "scripted".to_owned(),
+                title: "Scripted".to_owned(),
+                version: "0.0.0".to_owned(),
+                ..AgentProfile::default()
+            },
+            turn: Box::new(move |cx| Box::pin(turn(cx))),
+        }
+    }
+
+    /// An agent that ends every turn at once.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self::new(|_| async { Ok(StopReason::EndTurn) })
+    }
+
+    /// With slash commands.
+    #[must_use]
+    pub fn commands(mut self, commands: Vec<Command>) -> Self {
+        self.profile.commands = commands;
+        self
+    }
+
+    /// With options of its own.
+    #[must_use]
+    pub fn options(mut self, options: Vec<ConfigOption>) -> Self {
+        self.profile.options = options;
+        self
+    }
+
+    /// That takes more than text and links in a prompt.
+    #[must_use]
+    pub fn takes(mut self, prompt: PromptSupport) -> Self {
+        self.profile.prompt = prompt;
+        self
+    }
+}
+
+#[async_trait]
+impl Agent for ScriptedAgent {
+    fn profile(&self) -> AgentProfile {
+        self.profile.clone()
+    }
+
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        (self.turn)(cx.clone()).await
+    }
+}

@@ -1,0 +1,398 @@
+//! A client that reads every line, in order, and accepts none it was not told to expect.
+//!
+//! It pulls: a line is read, and recorded, when the test asks for it, so a transcript is the order the
+//! test gave and a test that reads nothing is a client that reads nothing.
+
+use std::{process::ExitStatus, time::Duration};
+
+use harn_acp::AcpConfig;
+use harn_runtime::Hub;
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::{Direction, Recorder, link::Link};
+
+/// A line from the agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// An answer to a request of ours, or to a line that was none (`id` is null).
+    Response {
+        /// Which request.
+        id: Value,
+        /// The result, or the error object.
+        result: Result<Value, Value>,
+    },
+    /// A request we have to answer.
+    Request {
+        /// Its id.
+        id: Value,
+        /// What is asked.
+        method: String,
+        /// With what.
+        params: Value,
+    },
+    /// A notification.
+    Notification {
+        /// What it is.
+        method: String,
+        /// With what.
+        params: Value,
+    },
+}
+
+/// Speaks raw JSON-RPC lines. Dropped with a message unread, a request of the agent unanswered or an
+/// answer outstanding, it fails the test.
+///
+/// # Panics
+///
+/// Every method does, showing the transcript so far, when something other than what it expects comes,
+/// or nothing within the client's patience.
+pub struct StrictClient {
+    /// Gone once the client has left.
+    link: Option<Link>,
+    recorder: Recorder,
+    patience: Duration,
+    last_id: u64,
+    /// Requests of ours without an answer.
+    waiting: Vec<Value>,
+    /// Requests of the agent without an answer.
+    owed: Vec<Value>,
+}
+
+impl StrictClient {
+    /// A client of an agent in this process.
+    #[must_use]
+    pub fn in_memory(hub: Hub, config: AcpConfig, recorder: Recorder) -> Self {
+        Self::over(Link::in_memory(hub, config), recorder)
+    }
+
+    /// The same, its bytes going through the line reader on a thread.
+    #[must_use]
+    pub fn framed(hub: Hub, config: AcpConfig, line_limit: usize, recorder: Recorder) -> Self {
+        Self::over(Link::framed(hub, config, line_limit), recorder)
+    }
+
+    /// A client of a program, over its standard input and output.
+    #[must_use]
+    pub fn spawn(command: Command) -> Self {
+        match Link::spawn(command) {
+            Ok(link) => Self::over(link, Recorder::default()),
+            Err(error) => panic!("the agent did not start: {error}"),
+        }
+    }
+
+    fn over(link: Link, recorder: Recorder) -> Self {
+        Self {
+            link: Some(link),
+            recorder,
+            patience: Duration::from_secs(10),
+            last_id: 0,
+            waiting: Vec::new(),
+            owed: Vec::new(),
+        }
+    }
+
+    /// How long it waits for a line before it gives up; ten seconds unless told.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// What it said and heard.
+    #[must_use]
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Sends bytes as they are, plus the end of the line.
+    pub async fn send_raw(&mut self, line: impl AsRef<[u8]>) {
+        let line = line.as_ref();
+        self.recorder.line(Direction::ToAgent, line);
+        let bytes = [line, b"\n"].concat();
+        let link = self.link.as_mut();
+        let sent = match link {
+            Some(link) => tokio::time::timeout(self.patience, link.send(&bytes)).await,
+            None => Ok(Err("this client has left".to_owned())),
+        };
+        match sent {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => self.fail(&error),
+            Err(_) => self.fail("the agent takes no more lines"),
+        }
+    }
+
+    /// Sends a message as it is. If it is a request, its answer is expected.
+    pub async fn send(&mut self, message: &Value) {
+        if message["method"].is_string() && !message["id"].is_null() {
+            self.waiting.push(message["id"].clone());
+        }
+        self.send_raw(message.to_string()).await;
+    }
+
+    /// Sends a request and returns its id. Params of null are left out.
+    pub async fn send_request(&mut self, method: &str, params: Value) -> Value {
+        self.last_id += 1;
+        let id = Value::from(self.last_id);
+        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        if !params.is_null() {
+            message["params"] = params;
+        }
+        self.send(&message).await;
+        id
+    }
+
+    /// Sends a notification.
+    pub async fn notify(&mut self, method: &str, params: Value) {
+        let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        self.send(&message).await;
+    }
+
+    /// Answers a request of the agent.
+    pub async fn respond(&mut self, id: &Value, result: Value) {
+        self.settle(id);
+        let message = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        self.send(&message).await;
+    }
+
+    /// Answers a request of the agent with an error.
+    pub async fn respond_error(&mut self, id: &Value, code: i32, message: &str) {
+        self.settle(id);
+        let error = json!({"code": code, "message": message});
+        let message = json!({"jsonrpc": "2.0", "id": id, "error": error});
+        self.send(&message).await;
+    }
+
+    /// The next line, whatever it is.
+    pub async fn next(&mut self) -> Message {
+        match self.read().await {
+            Some(line) => self.claim(&line),
+            None => self.fail("the agent closed the connection"),
+        }
+    }
+
+    /// Sends a request; the next line is its result.
+    pub async fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send_request(method, params).await;
+        self.expect_response(&id).await
+    }
+
+    /// Sends a request; the next line is its error.
+    pub async fn request_error(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send_request(method, params).await;
+        self.expect_error(&id).await
+    }
+
+    /// The next line is the result of this request.
+    pub async fn expect_response(&mut self, id: &Value) -> Value {
+        match self.next().await {
+            Message::Response {
+                id: of,
+                result: Ok(result),
+            } if of == *id => result,
+            _ => self.fail(&format!("the last line is not the result of request {id}")),
+        }
+    }
+
+    /// The next line is an error answering this request; an id of null is for a line that was none.
+    pub async fn expect_error(&mut self, id: &Value) -> Value {
+        match self.next().await {
+            Message::Response {
+                id: of,
+                result: Err(error),
+            } if of == *id => error,
+            _ => self.fail(&format!("the last line is not an error for request {id}")),
+        }
+    }
+
+    /// The next line is this notification; returns its params.
+    pub async fn expect_notification(&mut self, expected: &str) -> Value {
+        match self.next().await {
+            Message::Notification { method, params } if method == expected => params,
+            _ => self.fail(&format!("the last line is not a {expected} notification")),
+        }
+    }
+
+    /// The next line is a `session/update`; returns the update.
+    pub async fn expect_update(&mut self) -> Value {
+        let mut params = self.expect_notification("session/update").await;
+        params["update"].take()
+    }
+
+    /// The next line is a `session/update` with this discriminator; returns the update.
+    pub async fn expect_update_of(&mut self, kind: &str) -> Value {
+        let update = self.expect_update().await;
+        if update["sessionUpdate"] != kind {
+            self.fail(&format!("the last line is not a {kind}"));
+        }
+        update
+    }
+
+    /// The next line is this request of the agent; returns its id and params.
+    pub async fn expect_request(&mut self, expected: &str) -> (Value, Value) {
+        match self.next().await {
+            Message::Request { id, method, params } if method == expected => (id, params),
+            _ => self.fail(&format!("the last line is not a {expected} request")),
+        }
+    }
+
+    /// Everything up to the answer to this request must be updates; returns them and the result.
+    pub async fn updates_until(&mut self, id: &Value) -> (Vec<Value>, Value) {
+        let mut updates = Vec::new();
+        loop {
+            match self.next().await {
+                Message::Notification { method, mut params } if method == "session/update" => {
+                    updates.push(params["update"].take());
+                }
+                Message::Response {
+                    id: of,
+                    result: Ok(result),
+                } if of == *id => {
+                    return (updates, result);
+                }
+                _ => self.fail("the last line is neither an update nor the expected result"),
+            }
+        }
+    }
+
+    /// Leaves: no more input, then everything the agent still says must have been expected, and its
+    /// side must end. A process returns its status.
+    pub async fn close(mut self) -> Option<ExitStatus> {
+        if let Some(link) = &mut self.link {
+            link.close();
+        }
+        if self.read().await.is_some() {
+            self.fail("the last line came after the client had left, and nobody expected it");
+        }
+        self.check_settled();
+        let link = self.link.take()?;
+        match tokio::time::timeout(self.patience, link.ended()).await {
+            Ok(Ok(status)) => status,
+            Ok(Err(error)) => self.fail(&error),
+            Err(_) => self.fail("the agent's side of the connection did not end"),
+        }
+    }
+
+    /// Leaves like a client that was killed: nothing is checked.
+    pub fn vanish(mut self) {
+        self.link = None;
+    }
+
+    async fn read(&mut self) -> Option<Vec<u8>> {
+        let Some(link) = &mut self.link else {
+            self.fail("this client has left");
+        };
+        match tokio::time::timeout(self.patience, link.recv()).await {
+            Ok(Ok(line)) => {
+                if let Some(line) = &line {
+                    self.recorder.line(Direction::ToClient, line);
+                }
+                line
+            }
+            Ok(Err(error)) => self.fail(&error),
+            Err(_) => self.fail("nothing came"),
+        }
+    }
+
+    /// Reads a line as a message and keeps account of who owes whom an answer.
+    fn claim(&mut self, line: &[u8]) -> Message {
+        let message = match parse(line) {
+            Ok(message) => message,
+            Err(problem) => self.fail(problem),
+        };
+        match &message {
+            Message::Response {
+                id: Value::Null, ..
+            }
+            | Message::Notification { .. } => {}
+            Message::Response { id, .. } => {
+                let Some(at) = self.waiting.iter().position(|waiting| waiting == id) else {
+                    self.fail("the last line answers nothing that was asked");
+                };
+                self.waiting.remove(at);
+            }
+            Message::Request { id, .. } => {
+                self.recorder.number_request(id);
+                if self.owed.contains(id) {
+                    self.fail("the id of the last line is in use already");
+                }
+                self.owed.push(id.clone());
+            }
+        }
+        message
+    }
+
+    fn settle(&mut self, id: &Value) {
+        match self.owed.iter().position(|owed| owed == id) {
+            Some(at) => {
+                self.owed.remove(at);
+            }
+            None => self.fail(&format!("the agent did not ask {id}, or it was answered")),
+        }
+    }
+
+    fn check_settled(&self) {
+        if !self.waiting.is_empty() {
+            self.fail(&format!("requests without an answer: {:?}", self.waiting));
+        }
+        if !self.owed.is_empty() {
+            self.fail(&format!("requests nobody answered: {:?}", self.owed));
+        }
+    }
+
+    #[track_caller]
+    fn fail(&self, problem: &str) -> ! {
+        let transcript = self.recorder.transcript();
+        panic!("{problem}\n\nThe transcript so far:\n{transcript}");
+    }
+}
+
+impl Drop for StrictClient {
+    fn drop(&mut self) {
+        let Some(mut link) = self.link.take() else {
+            return;
+        };
+        if std::thread::panicking() {
+            return;
+        }
+        let unread = link.unread();
+        for line in &unread {
+            self.recorder.line(Direction::ToClient, line);
+        }
+        if !unread.is_empty() {
+            self.fail(&format!("nobody read the last {} lines", unread.len()));
+        }
+        self.check_settled();
+    }
+}
+
+fn parse(line: &[u8]) -> Result<Message, &'static str> {
+    let Ok(Value::Object(mut members)) = serde_json::from_slice(line) else {
+        return Err("the last line is no JSON object");
+    };
+    if members.remove("jsonrpc") != Some(Value::from("2.0")) {
+        return Err("the last line does not say that it is JSON-RPC 2.0");
+    }
+    let mut take = |name: &str| members.remove(name);
+    let parts = (take("id"), take("method"), take("result"), take("error"));
+    let params = take("params").unwrap_or_default();
+    let message = match parts {
+        (Some(id), None, Some(result), None) => Message::Response {
+            id,
+            result: Ok(result),
+        },
+        (Some(id), None, None, Some(error)) => Message::Response {
+            id,
+            result: Err(error),
+        },
+        (Some(id), Some(Value::String(method)), None, None) => {
+            Message::Request { id, method, params }
+        }
+        (None, Some(Value::String(method)), None, None) => Message::Notification { method, params },
+        _ => return Err("the last line is neither request, notification nor answer"),
+    };
+    if !members.is_empty() {
+        return Err("the last line has members JSON-RPC does not know");
+    }
+    Ok(message)
+}

@@ -1,0 +1,80 @@
+//! A clock that stands still until a test moves it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_model::Timestamp;
+use harn_runtime::Clock;
+
+/// Starts at [`FakeClock::START`]. Clones show the same time.
+#[derive(Clone, Debug)]
+pub struct FakeClock {
+    passed: Arc<AtomicU64>,
+    tick: u64,
+}
+
+impl FakeClock {
+    /// 2026-01-01T00:00:00Z, in milliseconds.
+    pub const START: Timestamp = 1_767_225_600_000;
+
+    /// A clock that moves only when told.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            passed: Arc::default(),
+            tick: 0,
+        }
+    }
+
+    /// A clock that moves by a millisecond whenever the time is asked for.
+    #[must_use]
+    pub fn ticking() -> Self {
+        Self {
+            tick: 1,
+            ..Self::new()
+        }
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, by: Duration) {
+        let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+        self.passed.fetch_add(millis, Ordering::SeqCst);
+    }
+}
+
+impl Default for FakeClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Timestamp {
+        Self::START + self.passed.fetch_add(self.tick, Ordering::SeqCst)
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.passed.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_passes_when_told_or_when_asked() {
+        let still = FakeClock::new();
+        assert_eq!((still.now(), still.now()), (FakeClock::START, still.now()));
+        still.clone().advance(Duration::from_secs(2));
+        assert_eq!(still.now(), FakeClock::START + 2000);
+        assert_eq!(still.elapsed(), Duration::from_secs(2));
+        let ticking = FakeClock::ticking();
+        assert_eq!(ticking.now() + 1, ticking.now());
+    }
+}

@@ -1,0 +1,68 @@
+//! Files that say what the code must produce, byte for byte, and rewrite themselves when told.
+
+use std::{fs, path::Path};
+
+use similar::TextDiff;
+
+/// Compares `actual` with the file at `path`; on a difference shows it and how to accept it. With
+/// `UPDATE_EXPECT=1` in the environment the file is written instead.
+///
+/// # Panics
+///
+/// When they differ.
+#[track_caller]
+pub fn check(path: &Path, actual: &str, repair: &str) {
+    if updating() {
+        if let Err(error) = fs::write(path, actual) {
+            panic!("{}: {error}", path.display());
+        }
+        return;
+    }
+    let expected = match fs::read_to_string(path) {
+        Ok(expected) => expected,
+        Err(error) => panic!("{}: {error}; to write it: {repair}", path.display()),
+    };
+    if expected != actual {
+        let name = path.display().to_string();
+        let diff = TextDiff::from_lines(expected.as_str(), actual);
+        let diff = diff.unified_diff().header(&name, "this run").to_string();
+        panic!(
+            "{name} is not what the code does now:\n\n{diff}\nIf this is what it should do: {repair}"
+        );
+    }
+}
+
+/// Whether expectations are being rewritten.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the switch every snapshot test of the project knows"
+)]
+#[must_use]
+pub fn updating() -> bool {
+    std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_shown_with_its_repair() {
+        if updating() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        let complaint = |actual: &'static str| {
+            let path = path.clone();
+            let failed = std::panic::catch_unwind(move || check(&path, actual, "run this"));
+            *failed.unwrap_err().downcast::<String>().unwrap()
+        };
+        assert!(complaint("one\n").contains("to write it: run this"));
+        fs::write(&path, "one\ntwo\n").unwrap();
+        check(&path, "one\ntwo\n", "");
+        let shown = complaint("one\nthree\n");
+        assert!(shown.contains("-two\n+three\n"), "{shown}");
+        assert!(shown.ends_with("If this is what it should do: run this"));
+    }
+}

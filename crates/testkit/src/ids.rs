@@ -1,0 +1,45 @@
+//! Ids that count, so that a run mints the same ones every time.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use harn_runtime::{IdKind, Ids};
+
+/// Mints `session-1`, `session-2`, `turn-1`, … Clones go on counting where the others are, so that a
+/// second runtime on the same state mints no id twice.
+#[derive(Clone, Debug, Default)]
+pub struct CountedIds {
+    counters: Arc<[AtomicU64; 5]>,
+}
+
+impl Ids for CountedIds {
+    fn mint(&self, kind: IdKind) -> String {
+        let (at, word) = match kind {
+            IdKind::Session => (0, "session"),
+            IdKind::Turn => (1, "turn"),
+            IdKind::Message => (2, "msg"),
+            IdKind::ToolCall => (3, "call"),
+            IdKind::Ask => (4, "ask"),
+        };
+        let number = self.counters[at].fetch_add(1, Ordering::SeqCst) + 1;
+        format!("{word}-{number}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_counts_by_itself() {
+        let ids = CountedIds::default();
+        assert_eq!(ids.mint(IdKind::Session), "session-1");
+        assert_eq!(ids.mint(IdKind::Turn), "turn-1");
+        assert_eq!(ids.mint(IdKind::Message), "msg-1");
+        assert_eq!(ids.clone().mint(IdKind::Session), "session-2");
+        assert_eq!(ids.mint(IdKind::ToolCall), "call-1");
+        assert_eq!(ids.mint(IdKind::Ask), "ask-1");
+    }
+}

@@ -1,0 +1,160 @@
+//! What went over a wire, in the order the client saw it, one line of JSON a message.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+/// Who a line went to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the client to the agent.
+    ToAgent,
+    /// From the agent to the client.
+    ToClient,
+}
+
+impl Direction {
+    fn word(self) -> &'static str {
+        match self {
+            Self::ToAgent => "agent",
+            Self::ToClient => "client",
+        }
+    }
+}
+
+/// Keeps every line. Clones write to the same record.
+#[derive(Clone, Default)]
+pub struct Recorder {
+    record: Arc<Mutex<Record>>,
+}
+
+#[derive(Default)]
+struct Record {
+    entries: Vec<Entry>,
+    names: Vec<(String, String)>,
+    requests: usize,
+}
+
+enum Entry {
+    Line(Direction, Vec<u8>),
+    Note(String),
+}
+
+/// Longer lines that are no messages are recorded by their length.
+const RAW_SHOWN: usize = 256;
+
+impl Recorder {
+    /// Keeps a line, without its end.
+    pub fn line(&self, direction: Direction, line: &[u8]) {
+        let entry = Entry::Line(direction, line.to_vec());
+        self.lock().entries.push(entry);
+    }
+
+    /// Keeps a remark about what happened outside the wire.
+    pub fn note(&self, text: &str) {
+        self.lock().entries.push(Entry::Note(text.to_owned()));
+    }
+
+    /// Writes `stands_for` for `name` in the transcript, wherever it stands. For folders, whose names
+    /// differ from run to run.
+    pub fn rename(&self, name: impl Into<String>, stands_for: &str) {
+        let pair = (name.into(), stands_for.to_owned());
+        self.lock().names.push(pair);
+    }
+
+    /// Numbers the ids of the agent's requests, which the SDK draws at random.
+    pub(crate) fn number_request(&self, id: &Value) {
+        let mut record = self.lock();
+        if let Value::String(id) = id {
+            record.requests += 1;
+            let number = format!("agent-{}", record.requests);
+            record.names.push((id.clone(), number));
+        }
+    }
+
+    /// The lines that went one way, as they were.
+    #[must_use]
+    pub fn lines(&self, direction: Direction) -> Vec<String> {
+        let record = self.lock();
+        let entries = record.entries.iter().filter_map(|entry| match entry {
+            Entry::Line(to, line) if *to == direction => {
+                Some(String::from_utf8_lossy(line).into_owned())
+            }
+            Entry::Line(..) | Entry::Note(_) => None,
+        });
+        entries.collect()
+    }
+
+    /// The transcript: `{"to":"agent","message":…}`, `{"to":"client","message":…}` with each message as
+    /// it was written, `{"to":"agent","raw":…}` for what is no message, `{"note":…}`.
+    #[must_use]
+    pub fn transcript(&self) -> String {
+        let record = self.lock();
+        let mut out = String::new();
+        for entry in &record.entries {
+            match entry {
+                Entry::Note(text) => out.push_str(&format!("{{\"note\":{}}}\n", quoted(text))),
+                Entry::Line(to, line) => {
+                    let to = to.word();
+                    let body = body(line);
+                    out.push_str(&format!("{{\"to\":\"{to}\",{body}}}\n"));
+                }
+            }
+        }
+        for (name, stands_for) in &record.names {
+            out = out.replace(name, stands_for);
+        }
+        out
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn body(line: &[u8]) -> String {
+    match std::str::from_utf8(line) {
+        // The bytes themselves, so that the order of members and the spelling of numbers are pinned too.
+        Ok(text) if is_message(text) => format!("\"message\":{text}"),
+        _ if line.len() > RAW_SHOWN => format!("\"rawLength\":{}", line.len()),
+        Ok(text) => format!("\"raw\":{}", quoted(text)),
+        Err(_) => format!("\"rawBytes\":{}", quoted(&line.escape_ascii().to_string())),
+    }
+}
+
+fn is_message(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok()
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_has_the_bytes_of_each_message_and_says_what_is_none() {
+        let recorder = Recorder::default();
+        recorder.rename("/tmp/x1", "/workspace");
+        recorder.line(Direction::ToAgent, br#"{"z": 1.0,"cwd":"/tmp/x1/a"}"#);
+        recorder.line(Direction::ToClient, br#"{"id":"u-u-i-d"}"#);
+        recorder.number_request(&Value::from("u-u-i-d"));
+        recorder.note("a pause");
+        recorder.line(Direction::ToAgent, br#"{"half"#);
+        recorder.line(Direction::ToAgent, b"\xff!");
+        recorder.line(Direction::ToAgent, &[b'x'; 300]);
+        let expected = [
+            r#"{"to":"agent","message":{"z": 1.0,"cwd":"/workspace/a"}}"#,
+            r#"{"to":"client","message":{"id":"agent-1"}}"#,
+            r#"{"note":"a pause"}"#,
+            r#"{"to":"agent","raw":"{\"half"}"#,
+            r#"{"to":"agent","rawBytes":"\\xff!"}"#,
+            r#"{"to":"agent","rawLength":300}"#,
+        ];
+        let transcript = recorder.transcript();
+        assert_eq!(transcript.lines().collect::<Vec<_>>(), expected);
+        assert_eq!(recorder.lines(Direction::ToClient), [r#"{"id":"u-u-i-d"}"#]);
+    }
+}

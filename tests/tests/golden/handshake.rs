@@ -1,0 +1,50 @@
+//! Before any session: versions, capabilities, authentication.
+
+use harn_testkit::{ScriptedAgent, TestHub};
+use harn_tests::{check_transcript, hello};
+use serde_json::{Map, json};
+
+#[tokio::test]
+async fn handshake() {
+    let test = TestHub::new(ScriptedAgent::silent());
+    let mut client = test.connect();
+    let hello = json!({
+        "protocolVersion": 1,
+        "clientCapabilities": {"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true},
+        "clientInfo": {"name": "strict", "title": "Strict", "version": "0.0.0"},
+    });
+    let answer = client.request("initialize", hello).await;
+    assert_eq!(answer["protocolVersion"], 1);
+    let refused = client
+        .request_error("authenticate", json!({"methodId": "agent"}))
+        .await;
+    assert_eq!(refused["code"], -32602);
+    client.request("logout", json!({})).await;
+    client.close().await;
+    check_transcript("handshake", test.recorder());
+}
+
+#[tokio::test]
+async fn a_client_of_the_future_is_answered_with_our_version() {
+    let test = TestHub::new(ScriptedAgent::silent());
+    let mut client = test.connect();
+    let mut hello = hello(&Map::new());
+    hello["protocolVersion"] = json!(99);
+    hello["clientCapabilities"]["telepathy"] = json!({"range": "short"});
+    let answer = client.request("initialize", hello).await;
+    assert_eq!(answer["protocolVersion"], 1);
+    client.close().await;
+    check_transcript("handshake-other-version", test.recorder());
+}
+
+#[tokio::test]
+async fn a_plain_client_is_promised_no_extensions() {
+    let test = TestHub::new(ScriptedAgent::silent());
+    let mut client = test.connect();
+    let wishes = Map::from_iter([("profile".to_owned(), json!("acp"))]);
+    let answer = client.request("initialize", hello(&wishes)).await;
+    let harn = &answer["agentCapabilities"]["_meta"]["harn"];
+    assert!(harn.get("sessionUpdateExtensions").is_none());
+    client.close().await;
+    check_transcript("handshake-plain", test.recorder());
+}

@@ -1,0 +1,135 @@
+//! What the agent asks of the client: files, a terminal, a tool of its own.
+
+use std::sync::Arc;
+
+use harn_model::{StopReason, ToolContent, ToolKind};
+use harn_runtime::{AgentError, CommandSink, CommandSpec, HostError, ToolOutput, TurnContext};
+use harn_testkit::{ScriptedAgent, TestHub};
+use harn_tests::check_transcript;
+use serde_json::json;
+use tokio::sync::Notify;
+
+use crate::{open, prompt};
+
+/// Remembers the terminal.
+#[derive(Default)]
+struct Shown(Option<String>);
+
+impl CommandSink for Shown {
+    fn terminal(&mut self, terminal_id: &str) {
+        self.0 = Some(terminal_id.to_owned());
+    }
+
+    fn output(&mut self, _: &str) {}
+}
+
+/// Goes on at a call only when the client has `seen` it: a request to the host does not wait for the
+/// updates before it, and a transcript needs one order.
+async fn use_the_host(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, AgentError> {
+    let read = cx
+        .tool("read_file")
+        .kind(ToolKind::Read)
+        .path("a.txt")
+        .start()
+        .await?;
+    seen.notified().await;
+    let text = read.run(|host| host.read_text("a.txt")).await?;
+    seen.notified().await;
+    cx.host().write_text("b.txt", text.to_uppercase()).await?;
+    let missing = cx.host().read_text("c.txt").await;
+    assert!(matches!(missing, Err(HostError::Host(_))), "{missing:?}");
+
+    let run = cx
+        .tool("run")
+        .kind(ToolKind::Execute)
+        .title("cargo check")
+        .start()
+        .await?;
+    seen.notified().await;
+    let spec = CommandSpec {
+        program: "cargo".to_owned(),
+        args: vec!["check".to_owned()],
+        cwd: cx.cwd().to_owned(),
+        output_limit: 1000,
+    };
+    let mut shown = Shown::default();
+    let exit = cx.host().run(spec, &mut shown).await?;
+    let terminal_id = shown.0.unwrap_or_default();
+    let output = ToolOutput {
+        raw: Some(json!({"exit": exit.code, "output": exit.output})),
+        content: Some(vec![ToolContent::Terminal { terminal_id }]),
+        ..ToolOutput::default()
+    };
+    run.complete(output).await?;
+
+    seen.notified().await;
+    let number = cx.host().call_tool("dice", json!({"sides": 6})).await?;
+    cx.say(format!("It is {number}.")).await?;
+    seen.notified().await;
+    let denied = cx.host().call_tool("launch", json!({})).await;
+    assert!(matches!(denied, Err(HostError::Denied(_))), "{denied:?}");
+    Ok(StopReason::EndTurn)
+}
+
+#[tokio::test]
+async fn files_a_terminal_and_a_tool() {
+    let seen = Arc::new(Notify::new());
+    let signal = seen.clone();
+    let agent = ScriptedAgent::new(move |cx| use_the_host(cx, signal.clone()));
+    let test = TestHub::new(agent);
+    let mut client = test.connect();
+    let hello = json!({
+        "protocolVersion": 1,
+        "clientCapabilities": {
+            "fs": {"readTextFile": true, "writeTextFile": true},
+            "terminal": true,
+            "_meta": {"harn": {"hostBridge": true}},
+        },
+        "clientInfo": {"name": "strict", "version": "0.0.0"},
+    });
+    client.request("initialize", hello).await;
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "Go").await;
+    client.expect_update_of("tool_call").await;
+    seen.notify_one();
+    let (ask, params) = client.expect_request("fs/read_text_file").await;
+    assert_eq!(params["path"], json!(test.workspace().join("a.txt")));
+    client.respond(&ask, json!({"content": "alpha\n"})).await;
+    client.expect_update_of("tool_call_update").await;
+    seen.notify_one();
+    let (ask, params) = client.expect_request("fs/write_text_file").await;
+    assert_eq!(params["content"], "ALPHA\n");
+    client.respond(&ask, json!({})).await;
+    let (ask, _) = client.expect_request("fs/read_text_file").await;
+    client
+        .respond_error(&ask, -32002, "c.txt does not exist")
+        .await;
+
+    client.expect_update_of("tool_call").await;
+    seen.notify_one();
+    let (ask, _) = client.expect_request("terminal/create").await;
+    client.respond(&ask, json!({"terminalId": "term-1"})).await;
+    let (ask, _) = client.expect_request("terminal/wait_for_exit").await;
+    client
+        .respond(&ask, json!({"exitCode": 0, "signal": null}))
+        .await;
+    let (ask, _) = client.expect_request("terminal/output").await;
+    let output = json!({"output": "Finished\n", "truncated": false, "exitStatus": {"exitCode": 0}});
+    client.respond(&ask, output).await;
+    let (ask, _) = client.expect_request("terminal/release").await;
+    client.respond(&ask, json!({})).await;
+    client.expect_update_of("tool_call_update").await;
+    seen.notify_one();
+
+    let (ask, params) = client.expect_request("builtin_call").await;
+    assert_eq!(params, json!({"name": "dice", "args": [{"sides": 6}]}));
+    client.respond(&ask, json!(4)).await;
+    client.expect_update_of("agent_message_chunk").await;
+    seen.notify_one();
+    let (ask, _) = client.expect_request("builtin_call").await;
+    client.respond_error(&ask, -32001, "not on a weekday").await;
+    let (_, result) = client.updates_until(&id).await;
+    assert_eq!(result["stopReason"], "end_turn");
+    client.close().await;
+    check_transcript("host", test.recorder());
+}

@@ -1,0 +1,90 @@
+//! Conversations pinned byte for byte in `fixtures/acp`: what a host author sees on the wire.
+//!
+//! Each test is one transcript, played over an in-memory pair with a fake clock and counted ids.
+#![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
+
+mod cancel;
+mod envelope;
+mod handshake;
+mod host;
+mod permission;
+mod prompts;
+mod refusals;
+mod restart;
+mod sessions;
+mod settings;
+mod tour;
+mod turn;
+
+use std::{fs, path::Path};
+
+use harn_testkit::{StrictClient, TestHub, golden};
+use harn_tests::{hello, repository};
+use serde_json::{Map, Value, json};
+
+/// Every transcript, so that a file whose test is gone is noticed.
+const TRANSCRIPTS: &[&str] = &[
+    "cancel",
+    "close-and-delete",
+    "commands",
+    "envelope",
+    "fork",
+    "framing",
+    "handshake",
+    "handshake-other-version",
+    "handshake-plain",
+    "host",
+    "list",
+    "list-pages",
+    "load-after-restart",
+    "permission-allowed",
+    "permission-cancelled",
+    "permission-rejected",
+    "prompt-blocks",
+    "queued-prompts",
+    "refusals",
+    "resume",
+    "settings",
+    "tour",
+    "tour-plain",
+    "turn",
+    "turn-failed",
+];
+
+#[test]
+fn every_file_has_its_test() {
+    if golden::updating() {
+        // The other tests are writing them.
+        return;
+    }
+    let files = fs::read_dir(repository("fixtures/acp")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names
+        .filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned))
+        .collect();
+    names.sort();
+    assert_eq!(names, TRANSCRIPTS);
+}
+
+/// Greets the agent as a client that offers nothing and wishes for nothing.
+async fn meet(client: &mut StrictClient) {
+    client.request("initialize", hello(&Map::new())).await;
+}
+
+/// Opens a session in the workspace; returns its id. For agents without slash commands.
+async fn open(client: &mut StrictClient, test: &TestHub) -> Value {
+    let params = json!({"cwd": test.workspace(), "mcpServers": []});
+    client.request("session/new", params).await["sessionId"].take()
+}
+
+/// Sends a prompt of text; returns the id of the request.
+async fn prompt(client: &mut StrictClient, session: &Value, text: &str) -> Value {
+    let blocks = json!([{"type": "text", "text": text}]);
+    let params = json!({"sessionId": session, "prompt": blocks});
+    client.send_request("session/prompt", params).await
+}
+
+/// The params that open an existing session from `cwd`.
+fn existing(session: &Value, cwd: &Path) -> Value {
+    json!({"sessionId": session, "cwd": cwd, "mcpServers": []})
+}

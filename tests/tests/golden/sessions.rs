@@ -1,0 +1,159 @@
+//! Listing, closing, deleting and forking sessions.
+
+use std::{
+    fs::File,
+    time::{Duration, SystemTime},
+};
+
+use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
+use harn_model::{SessionId, StopReason};
+use harn_testkit::{FakeClock, ScriptedAgent, TestHub};
+use harn_tests::check_transcript;
+use serde_json::{Value, json};
+
+use crate::{existing, meet, open, prompt, turn::worker};
+
+/// Says when a session last changed. The listing reads it from the file, which no fake clock reaches.
+fn changed_at(test: &TestHub, session: &str, seconds: u64) {
+    let log = File::options()
+        .append(true)
+        .open(test.log_of(&SessionId::from(session)))
+        .unwrap();
+    let at = SystemTime::UNIX_EPOCH + Duration::from_millis(FakeClock::START);
+    log.set_modified(at + Duration::from_secs(seconds)).unwrap();
+}
+
+#[tokio::test]
+async fn listed_with_titles_and_by_directory() {
+    let test = worker();
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let listed = client.request("session/list", json!({})).await;
+    assert_eq!(listed["sessions"], json!([]));
+    let titled = open(&mut client, &test).await;
+    let id = prompt(&mut client, &titled, "Where is the parser?\nAnd the lexer?").await;
+    client.updates_until(&id).await;
+    let other = test.workspace().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let params =
+        json!({"cwd": other, "additionalDirectories": [test.workspace()], "mcpServers": []});
+    client.request("session/new", params).await;
+    changed_at(&test, "session-1", 10);
+    changed_at(&test, "session-2", 20);
+    let listed = client.request("session/list", Value::Null).await;
+    let ids = |listed: &Value| {
+        let sessions = listed["sessions"].as_array().unwrap().iter();
+        sessions.map(|s| s["sessionId"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&listed), ["session-2", "session-1"]);
+    let params = json!({"cwd": test.workspace()});
+    let listed = client.request("session/list", params).await;
+    assert_eq!(ids(&listed), ["session-1"]);
+    assert_eq!(listed["sessions"][0]["title"], "Where is the parser?");
+    client.close().await;
+    check_transcript("list", test.recorder());
+}
+
+#[tokio::test]
+async fn listed_a_page_at_a_time() {
+    let test = TestHub::new(ScriptedAgent::silent());
+    let store = JsonlStore::new(test.state_dir());
+    for number in 1..=52 {
+        let id = format!("old-{number:02}");
+        let meta = SessionMeta {
+            v: FORMAT_VERSION,
+            thread_id: id.as_str().into(),
+            title: String::new(),
+            directory: test.workspace(),
+            additional_directories: Vec::new(),
+            created: FakeClock::START,
+            parent: None,
+        };
+        drop(store.create(meta).unwrap());
+        // Pairs share a time, so that the cursor has to tell them apart.
+        changed_at(&test, &id, number / 2);
+    }
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let first = client.request("session/list", json!({})).await;
+    let params = json!({"cursor": first["nextCursor"]});
+    let second = client.request("session/list", params).await;
+    assert!(second.get("nextCursor").is_none(), "{second}");
+    let ids = |page: &Value| {
+        let sessions = page["sessions"].as_array().unwrap().iter();
+        sessions
+            .map(|s| s["sessionId"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&first).len(), 50);
+    let mut all = [ids(&first), ids(&second)].concat();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 52, "each of them once");
+    client.close().await;
+    check_transcript("list-pages", test.recorder());
+}
+
+#[tokio::test]
+async fn closed_and_deleted() {
+    let agent = ScriptedAgent::new(|cx| async move {
+        cx.say("Working").await?;
+        cx.cancelled().await;
+        Ok(StopReason::EndTurn)
+    });
+    let test = TestHub::new(agent);
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let of = json!({"sessionId": session});
+
+    // What runs is settled and answered first.
+    let running = prompt(&mut client, &session, "slow").await;
+    client.expect_update_of("agent_message_chunk").await;
+    let closing = client.send_request("session/close", of.clone()).await;
+    client.expect_update_of("session_info_update").await;
+    let result = client.expect_response(&running).await;
+    assert_eq!(result["stopReason"], "cancelled");
+    client.expect_response(&closing).await;
+
+    // It is not open here any more, but it is there.
+    let id = prompt(&mut client, &session, "hello?").await;
+    assert_eq!(client.expect_error(&id).await["code"], -32002);
+    let again = existing(&session, &test.workspace());
+    client.request("session/resume", again.clone()).await;
+
+    client.request("session/delete", of.clone()).await;
+    let gone = client.request_error("session/load", again).await;
+    assert_eq!(gone["data"]["reason"], "unknown_session");
+    let listed = client.request("session/list", json!({})).await;
+    assert_eq!(listed["sessions"], json!([]));
+    client.close().await;
+    check_transcript("close-and-delete", test.recorder());
+}
+
+#[tokio::test]
+async fn forked() {
+    let test = worker();
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "Where is the parser?").await;
+    let (live, _) = client.updates_until(&id).await;
+    let params = existing(&session, &test.workspace());
+    let fork = client.request("session/fork", params).await["sessionId"].take();
+    assert_eq!(fork, "session-2");
+
+    // It has the history, and goes its own way.
+    let params = existing(&fork, &test.workspace());
+    let id = client.send_request("session/load", params).await;
+    let (replayed, _) = client.updates_until(&id).await;
+    assert_eq!(replayed[1..], live);
+    let id = prompt(&mut client, &fork, "And the lexer?").await;
+    client.updates_until(&id).await;
+    let params = existing(&session, &test.workspace());
+    let id = client.send_request("session/load", params).await;
+    let (replayed, _) = client.updates_until(&id).await;
+    assert_eq!(replayed[1..], live);
+    client.close().await;
+    check_transcript("fork", test.recorder());
+}
