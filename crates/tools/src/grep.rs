@@ -52,7 +52,7 @@ impl Grepped {
             self.lines.push(Line {
                 path: path.to_owned(),
                 line: number,
-                text: shorten(line.trim()),
+                text: shorten(line),
             });
         }
         true
@@ -66,7 +66,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, SearchError> {
     built.map_err(|error| SearchError::Pattern(error.to_string()))
 }
 
-fn shorten(line: &str) -> String {
+/// A line without the space around it, cut when it is long.
+pub(crate) fn shorten(line: &str) -> String {
+    let line = line.trim();
     match line.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),

@@ -120,7 +120,7 @@ impl Workspace {
             let text = read_text(&self.root.join(&hit.path), self.limits.file_bytes);
             let line = usize::try_from(hit.line).unwrap_or(0).saturating_sub(1);
             let line = text.as_deref().and_then(|text| text.lines().nth(line));
-            hit.text = line.unwrap_or_default().trim().to_owned();
+            hit.text = grep::shorten(line.unwrap_or_default());
         }
         Found {
             hits,

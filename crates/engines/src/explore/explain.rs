@@ -91,7 +91,9 @@ pub(super) fn dedent(lines: &[&str]) -> String {
     let filled = lines.iter().filter(|line| !line.trim().is_empty());
     let shared = filled.map(|line| indent(line)).min().unwrap_or(0);
     let cut = |line: &&str| {
-        let line = line.get(shared..).unwrap_or_default().trim_end();
+        // Space may be of several bytes, and a cut through one of them is none.
+        let line = line.get(shared..).unwrap_or_else(|| line.trim_start());
+        let line = line.trim_end();
         match line.char_indices().nth(MAX_WIDTH) {
             Some((end, _)) => format!("{}…", &line[..end]),
             None => line.to_owned(),
@@ -267,11 +269,11 @@ fn explain_prose(lines: &[&str], at: usize) -> Explanation {
         Some(blank.map_or(0, |blank| blank + 1))
     };
     let text = start.filter(|start| !heading(start)).and_then(|start| {
-        let paragraph = lines[start..].iter().map(|line| line.trim());
-        sentence(
-            paragraph.take_while(|line| !line.is_empty()),
-            at.saturating_sub(start),
-        )
+        let lines = lines[start..].iter().map(|line| line.trim());
+        let paragraph = lines.take_while(|line| !line.is_empty());
+        // The marks of a code block say nothing.
+        let said = paragraph.map(|line| if line.starts_with("```") { "" } else { line });
+        sentence(said, at.saturating_sub(start))
     });
     if heading(&at) {
         return Explanation {

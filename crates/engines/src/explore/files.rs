@@ -1,6 +1,6 @@
 //! Reading files through the host, as calls that can be seen.
 
-use std::{path::Path, sync::Arc};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
 use harn_model::{ErrorCategory, ToolContent, ToolKind};
 use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
@@ -139,8 +139,18 @@ fn part(path: &str, text: &str, line: Option<u32>) -> (std::ops::Range<usize>, S
     let last_start = lines.len().saturating_sub(SHOWN);
     let start = wanted.saturating_sub(1 + BEFORE).min(last_start);
     let range = start..(start + SHOWN).min(lines.len());
-    let block = fence(language(path), &lines[range.clone()].join("\n"), 0);
+    let shown: Vec<_> = lines[range.clone()].iter().map(|line| clip(line)).collect();
+    let block = fence(language(path), &shown.join("\n"), 0);
     (range, block)
+}
+
+/// A line that fits a screen: one line of a generated file may be as long as the file.
+fn clip(line: &str) -> Cow<'_, str> {
+    const MAX: usize = 400;
+    match line.char_indices().nth(MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]).into(),
+        None => line.into(),
+    }
 }
 
 /// A path and the line after its last colon, if that is a number.
@@ -177,5 +187,6 @@ mod tests {
         assert_eq!(range(Some(9999)), 60..100);
         assert_eq!(part("a", "one", Some(7)).0, 0..1);
         assert_eq!(part("a", "", None).0, 0..0);
+        assert!(part("a", &"ö".repeat(5000), None).1.len() < 1000);
     }
 }

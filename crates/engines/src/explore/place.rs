@@ -38,7 +38,12 @@ impl Place {
     pub(super) fn of_hit(hit: &Hit, text: &str, query: &Query) -> Self {
         let numbered = || text.lines().zip(1_u32..);
         let distance = |line: &u32| line.abs_diff(hit.line);
-        let same = numbered().filter(|(line, _)| line.trim() == hit.text);
+        // A long line was cut when it was found.
+        let is_same = |line: &str| match hit.text.strip_suffix('…') {
+            Some(beginning) => line.trim().starts_with(beginning),
+            None => line.trim() == hit.text,
+        };
+        let same = numbered().filter(|(line, _)| is_same(line));
         let same = same.map(|(_, line)| line).min_by_key(distance);
         let line = same.or_else(|| {
             let saying = numbered().map(|(text, line)| (query.matches(text), line));
@@ -121,6 +126,7 @@ mod tests {
             3
         );
         assert_eq!(line(&hit(2, "x"), "x\na\nb\nc\nx\n"), 1);
+        assert_eq!(line(&hit(1, "fn app…"), "\n\nfn append() {\n"), 3);
         assert_eq!(line(&hit(1, "gone"), "a\nappend\nappend batch\n"), 3);
         assert_eq!(line(&hit(2, "gone"), "a\nb\nc\n"), 2);
         assert_eq!(line(&hit(9, "gone"), "a\n"), 1);

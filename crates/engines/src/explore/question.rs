@@ -120,10 +120,16 @@ impl Known {
     }
 }
 
-/// The line of one text that fits best; the first when none does.
+/// The line of one text that fits best; the first when none does. Of a huge text, only the beginning is
+/// looked at: this happens between two awaits.
 fn best_line(path: &str, text: &str, query: &Query) -> u32 {
+    const MAX: usize = 512 * 1024;
+    let mut end = text.len().min(MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
     let mut corpus = Corpus::new(query);
-    corpus.add(path, text);
+    corpus.add(path, &text[..end]);
     corpus.rank(1).first().map_or(1, |hit| hit.line)
 }
 

@@ -89,7 +89,9 @@ impl Group {
             if let Some(status) = waitid(WaitId::Pid(self.id), look)? {
                 return Ok(status);
             }
-            children.recv().await;
+            if children.recv().await.is_none() {
+                return Err(io::Error::other("this process is going down"));
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ const OVERLAP: usize = 10;
 const MEANT_NAME: f64 = 3.0;
 const PLAIN_NAME: f64 = 0.4;
 /// What a word in the path adds, beside a mention in the text.
-const IN_PATH: f64 = 0.35;
+const IN_PATH: f64 = 0.6;
 /// What the best single line adds: words that stand together mean more than words apart.
 const TOGETHER: f64 = 0.8;
 /// A word that is only part of a name, such as the error of a `JournalError`.
@@ -81,6 +81,8 @@ enum LineKind {
     Explains,
     /// Only names what is elsewhere.
     Imports,
+    /// Stands in a code block of a document: an example, not what the document says.
+    Quoted,
     Plain,
 }
 
@@ -112,8 +114,12 @@ impl<'q> Corpus<'q> {
         let mut mentions = Vec::new();
         let mut definitions = Vec::new();
         let mut tests_from = u32::MAX;
+        let mut quoting = false;
         let mut counts = vec![(0_u8, 0_u8); self.query.terms.len()];
         for (line, number) in text.lines().zip(1..) {
+            if prose && is_fence(line) {
+                quoting = !quoting;
+            }
             let mut any = false;
             lengths.push(self.query.scan(line, |term, whole| {
                 let (wholes, parts) = &mut counts[term];
@@ -122,7 +128,11 @@ impl<'q> Corpus<'q> {
                 any = true;
             }));
             if any {
-                let line_kind = line_kind(line, prose);
+                let line_kind = if quoting {
+                    LineKind::Quoted
+                } else {
+                    line_kind(line, prose)
+                };
                 for (term, counts) in (0..).zip(&mut counts) {
                     let (whole, part) = std::mem::take(counts);
                     if whole > 0 || part > 0 {
@@ -366,7 +376,7 @@ impl LineKind {
         match self {
             Self::Explains => 1.25,
             Self::Plain => 1.0,
-            Self::Imports => 0.3,
+            Self::Imports | Self::Quoted => 0.3,
         }
     }
 }
@@ -379,6 +389,11 @@ const DATA: &[&str] = &[
 fn is_prose(path: &str) -> bool {
     let endings = [".md", ".markdown", ".txt", ".rst", ".adoc"];
     endings.iter().any(|ending| path.ends_with(ending))
+}
+
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// How lines begin that only name what is elsewhere.

@@ -27,7 +27,7 @@ pub struct Hit {
     pub last: u32,
     /// The line in it that fits best.
     pub line: u32,
-    /// That line.
+    /// What it says, without the space around it; long ones are cut and end in `…`.
     pub text: String,
     /// How well it fits; comparable within one search only.
     pub score: f64,

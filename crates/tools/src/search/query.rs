@@ -6,6 +6,8 @@ use super::words::{is_compound, is_stop_word, parts, stem, words};
 
 /// The most terms a query keeps: a question has a handful, a pasted page has thousands.
 const MAX_TERMS: usize = 24;
+/// The longest word that is looked for: beyond it lies data, not language.
+const MAX_WORD: usize = 80;
 
 /// What to look for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +59,7 @@ impl Query {
             if query.words.len() == MAX_TERMS {
                 break;
             }
-            if !query.words.iter().any(|known| known == word) {
+            if word.len() <= MAX_WORD && !query.words.iter().any(|known| known == word) {
                 query.words.push(word.to_owned());
             }
         }
@@ -285,5 +287,6 @@ mod tests {
     fn a_pasted_page_is_cut_short() {
         let page: String = (0..500).map(|n| format!("word{n}_x ")).collect();
         assert!(Query::question(&page).terms.len() <= MAX_TERMS);
+        assert!(Query::question(&"x".repeat(MAX_WORD + 1)).is_empty());
     }
 }

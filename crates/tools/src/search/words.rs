@@ -72,6 +72,8 @@ const STOP_WORDS: &[&str] = &[
     "do",
     "does",
     "doing",
+    "exist",
+    "exists",
     "explain",
     "file",
     "files",

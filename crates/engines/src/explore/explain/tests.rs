@@ -84,6 +84,12 @@ fn prose_is_explained_by_its_heading() {
 }
 
 #[test]
+fn the_marks_of_a_code_block_are_left_out() {
+    let text = "# Use\n\n```sh\nmake all\n```\n";
+    assert_eq!(explained("a.md", text, 4), some("Use", "make all"));
+}
+
+#[test]
 fn lines_that_are_not_there_explain_nothing() {
     assert_eq!(explained("a.rs", "", 1), (None, None));
     assert_eq!(explained("a.rs", RUST, 99), (None, None));
@@ -110,6 +116,7 @@ fn shared_space_is_taken_off() {
     assert_eq!(dedent(&["    a", "", "      b"]), "a\n\n  b");
     assert_eq!(dedent(&["a", "  b"]), "a\n  b");
     assert_eq!(dedent(&[]), "");
+    assert_eq!(dedent(&["  a", "\u{3000}b"]), "a\nb");
     let long = "x".repeat(200);
     assert!(dedent(&[&long]).ends_with('…'));
 }
@@ -121,4 +128,29 @@ fn abbreviations_do_not_end_a_sentence() {
         explained("a.go", text, 1),
         some("", "Kinds, e.g. one or i.e. two.")
     );
+}
+
+/// Real text has what no table thinks of; nothing here may panic, and an excerpt holds its line.
+#[test]
+fn every_line_of_this_engine_can_be_explained() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/explore");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let Ok(text) = std::fs::read_to_string(entry.unwrap().path()) else {
+            continue;
+        };
+        let lines: Vec<&str> = text.lines().collect();
+        for path in ["a.rs", "a.py", "a.md", "a.sql", "a"] {
+            for at in 0..lines.len() {
+                explain(path, &lines, at);
+                let range = excerpt(path, &lines, at);
+                assert!(
+                    range.contains(&at) && range.len() <= MAX_EXCERPT,
+                    "{path}: {at}"
+                );
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 1000);
 }

@@ -141,3 +141,18 @@ fn imports_say_less_than_anything_else() {
     let query = Query::question("apple");
     assert_eq!(ranked(&query, &[("a.rs", text)]), [("a.rs".to_owned(), 2)]);
 }
+
+#[test]
+fn examples_in_documents_stand_back() {
+    let texts = [
+        (
+            "a.md",
+            "# Use\n\n```console\n$ ask where is the apple\n```\n",
+        ),
+        ("b.md", "# Store\n\nThere is the apple.\n"),
+    ];
+    assert_eq!(paths("where is the apple?", &texts)[0], "b.md");
+    let after = "```\nx\n```\nthe apple\n```\napple apple\n```\n";
+    let query = Query::question("apple");
+    assert_eq!(ranked(&query, &[("a.md", after)]), [("a.md".to_owned(), 4)]);
+}
