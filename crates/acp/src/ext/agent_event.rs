@@ -1,6 +1,7 @@
 //! `_harn/agentEvent`, the notification for what is no session update: composition runs.
 
 use harn_model::{ChildCall, ChildResult, CompositionRun};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -20,7 +21,7 @@ pub(crate) const KINDS: &[&str] = &[
 
 /// The params of the notification, without `sessionId`: camelCase, no `_meta` around them.
 #[allow(clippy::enum_variant_names, reason = "the names are the wire's")]
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum HarnEvent<'a> {
     CompositionStart(RunFields<'a>),
@@ -31,18 +32,20 @@ pub(crate) enum HarnEvent<'a> {
 }
 
 /// One envelope for start, finish and error; absent parts are null.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunFields<'a> {
     run_id: &'a str,
     language: &'a str,
     snippet_hash: &'a str,
     binding_manifest_hash: &'a str,
+    #[schemars(with = "String")]
     requested_side_effect_ceiling: harn_model::SideEffectLevel,
     stdout: Option<&'a str>,
     stderr: Option<&'a str>,
     artifacts: &'a [Value],
     result: Option<&'a Value>,
+    #[schemars(with = "Option<String>")]
     failure_category: Option<harn_model::FailureCategory>,
     error: Option<&'a str>,
     duration_ms: Option<u64>,
@@ -70,14 +73,16 @@ impl<'a> From<&'a CompositionRun> for RunFields<'a> {
 }
 
 /// A child begins; its annotations keep snake_case.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChildCallFields<'a> {
     run_id: &'a str,
     tool_call_id: &'a str,
     tool_name: &'a str,
     operation_index: u64,
+    #[schemars(with = "Option<Map<String, Value>>")]
     annotations: Option<&'a harn_model::ToolAnnotations>,
+    #[schemars(with = "String")]
     requested_side_effect_level: harn_model::SideEffectLevel,
     policy_context: &'a Map<String, Value>,
     raw_input: &'a Value,
@@ -99,16 +104,18 @@ impl<'a> From<&'a ChildCall> for ChildCallFields<'a> {
 }
 
 /// A child ended.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChildResultFields<'a> {
     run_id: &'a str,
     tool_call_id: &'a str,
     tool_name: &'a str,
     operation_index: u64,
+    #[schemars(with = "String")]
     status: harn_model::ToolCallStatus,
     raw_output: Option<&'a Value>,
     error: Option<&'a str>,
+    #[schemars(with = "Option<String>")]
     error_category: Option<harn_model::ErrorCategory>,
     executor: Option<Executor<'a>>,
     duration_ms: Option<u64>,

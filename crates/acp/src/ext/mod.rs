@@ -7,6 +7,7 @@ pub mod agent_event;
 pub mod capabilities;
 pub(crate) mod client;
 pub(crate) mod plan;
+pub mod schema;
 pub(crate) mod tool;
 pub mod update;
 
@@ -15,6 +16,7 @@ use serde::Serialize;
 
 /// `{"harn": …}`, the value of a `_meta` member.
 #[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
 pub struct HarnMeta<T> {
     harn: T,
 }

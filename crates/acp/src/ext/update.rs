@@ -16,6 +16,7 @@ macro_rules! extension_updates {
         /// A `session/update` whose discriminator ACP does not know, without its envelope.
         #[derive(Serialize, JsonSchema)]
         #[serde(tag = "sessionUpdate")]
+        #[schemars(deny_unknown_fields)]
         pub enum ExtensionUpdate<'a> {
             $(
                 $(#[$doc])*
