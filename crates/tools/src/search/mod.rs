@@ -5,7 +5,9 @@
 mod bm25;
 mod corpus;
 mod define;
+mod line;
 mod query;
+mod rank;
 mod words;
 
 pub use corpus::Corpus;

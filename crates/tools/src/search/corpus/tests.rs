@@ -1,6 +1,7 @@
 //! Passages and ranking on texts small enough to count by hand.
 
 use super::*;
+use crate::search::rank::{PER_TEXT, TOGETHER};
 
 fn ranked(query: &Query, texts: &[(&str, &str)]) -> Vec<(String, u32)> {
     let mut corpus = Corpus::new(query);

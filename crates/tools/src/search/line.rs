@@ -1,0 +1,101 @@
+//! What kind of line a line is, by how it begins.
+
+/// What a line does.
+#[derive(Clone, Copy)]
+pub(super) enum LineKind {
+    /// A comment or a heading: says what a thing is.
+    Explains,
+    /// Only names what is elsewhere.
+    Imports,
+    /// Stands in a code block of a document: an example, not what the document says.
+    Quoted,
+    Plain,
+}
+
+impl LineKind {
+    /// The kind of a line, in a document or in source.
+    pub(super) fn of(line: &str, prose: bool) -> Self {
+        let line = line.trim_start();
+        let begins = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
+        // `#[attribute]` and `#include` are code; `# words` is a heading, or a comment in many languages.
+        if begins(&["# ", "## ", "###"]) {
+            Self::Explains
+        } else if prose {
+            Self::Plain
+        } else if begins(&["//", "/*", "* ", "\"\"\"", "--", ";;"]) {
+            Self::Explains
+        } else if begins(&IMPORTS) || begins_after_pub(line) {
+            Self::Imports
+        } else {
+            Self::Plain
+        }
+    }
+
+    /// How much a line of this kind says, beside a plain one.
+    pub(super) fn weight(self) -> f64 {
+        match self {
+            Self::Explains => 1.25,
+            Self::Plain => 1.0,
+            Self::Imports | Self::Quoted => 0.3,
+        }
+    }
+}
+
+/// Whether a file is a document rather than source.
+pub(super) fn is_prose(path: &str) -> bool {
+    let endings = [".md", ".markdown", ".txt", ".rst", ".adoc"];
+    endings.iter().any(|ending| path.ends_with(ending))
+}
+
+/// Follows the code blocks of a document, also those that show code blocks.
+#[derive(Default)]
+pub(super) struct Quoting {
+    /// The mark of the open block and how many of it there are.
+    open: Option<(char, usize)>,
+}
+
+impl Quoting {
+    /// Takes the next line; whether it belongs to a code block.
+    pub(super) fn next(&mut self, line: &str) -> bool {
+        let line = line.trim();
+        let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'));
+        let count = line.chars().take_while(|c| Some(*c) == mark).count();
+        match (self.open, mark) {
+            (None, Some(mark)) if count >= 3 => self.open = Some((mark, count)),
+            (None, _) => return false,
+            (Some((open, least)), mark) => {
+                // Only the marks alone close a block, and no fewer than opened it.
+                if mark == Some(open) && count >= least && count == line.len() {
+                    self.open = None;
+                }
+            }
+        }
+        true
+    }
+}
+
+/// How lines begin that only name what is elsewhere.
+const IMPORTS: [&str; 6] = ["use ", "mod ", "import ", "from ", "#include ", "require "];
+
+/// The same, made public again: `pub(crate) use`.
+fn begins_after_pub(line: &str) -> bool {
+    let rest = line.strip_prefix("pub").unwrap_or_default();
+    let rest = rest
+        .strip_prefix('(')
+        .and_then(|scope| scope.split_once(')'))
+        .map_or(rest, |(_, rest)| rest);
+    rest.starts_with(" use ") || rest.starts_with(" mod ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_within_blocks_are_followed() {
+        let text = "a\n````text\nb\n  ```rust\n  c\n  ```\n````\nd\n~~~\ne\n```\n~~~\nf `x`\n";
+        let mut quoting = Quoting::default();
+        let free: Vec<_> = text.lines().filter(|line| !quoting.next(line)).collect();
+        assert_eq!(free, ["a", "d", "f `x`"]);
+    }
+}
