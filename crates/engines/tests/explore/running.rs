@@ -118,11 +118,14 @@ async fn start(rig: &mut Rig, command: &str, count: usize) -> (TurnId, Vec<u32>)
 
 /// Whether a process runs; one that only waits to be collected does not.
 fn runs(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
-        return false;
-    };
+    let look = std::process::Command::new("/bin/sh")
+        .arg("-c")
+        .arg(format!("kill -0 {pid}"))
+        .stderr(std::process::Stdio::null())
+        .status();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
-    !state.is_some_and(|rest| rest.starts_with('Z'))
+    look.unwrap().success() && !state.is_some_and(|rest| rest.starts_with('Z'))
 }
 
 /// Waits until none of them runs; the test's own time limit is the only bound.
