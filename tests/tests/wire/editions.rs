@@ -1,0 +1,99 @@
+//! Two editions of the ACP schema, and how each reads a line.
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Result, Value};
+
+use crate::lines::{Line, What};
+
+/// An edition of the schema.
+pub(crate) struct Edition {
+    pub(crate) name: &'static str,
+    read: fn(&What) -> Option<RoundTrip>,
+    /// What it does not know yet, and drops without harm.
+    pub(crate) unknown: &'static [&'static str],
+}
+
+/// The one the wire is pinned to.
+pub(crate) const PINNED: Edition = Edition {
+    name: "schema 0.12.2",
+    read: pinned::reader,
+    unknown: &["/agentCapabilities/sessionCapabilities/delete"],
+};
+
+/// The one editors run today.
+pub(crate) const NEWEST: Edition = Edition {
+    name: "schema 1",
+    read: newest::reader,
+    unknown: &[],
+};
+
+impl Edition {
+    /// The line, read and written again. None for a method this edition does not have.
+    pub(crate) fn round_trip(&self, line: &Line) -> Option<Result<Value>> {
+        let round_trip = (self.read)(&line.what)?;
+        Some(round_trip(line.value.clone()))
+    }
+}
+
+type RoundTrip = fn(Value) -> Result<Value>;
+
+fn through<T: DeserializeOwned + Serialize>(value: Value) -> Result<Value> {
+    serde_json::to_value(serde_json::from_value::<T>(value)?)
+}
+
+macro_rules! edition {
+    ($name:ident, $($schema:ident)::+, { $($arm:tt)* }) => {
+        mod $name {
+            use $($schema)::+ as s;
+
+            use super::{RoundTrip, through};
+            use crate::lines::What;
+
+            pub(super) fn reader(what: &What) -> Option<RoundTrip> {
+                Some(match what {
+                    What::Update => through::<s::SessionNotification>,
+                    What::Notification(method) => match method.as_str() {
+                        "$/cancel_request" => through::<s::CancelRequestNotification>,
+                        other => panic!("{other} is no notification of ours"),
+                    },
+                    What::Request(method) => match method.as_str() {
+                        "session/request_permission" => through::<s::RequestPermissionRequest>,
+                        "fs/read_text_file" => through::<s::ReadTextFileRequest>,
+                        "fs/write_text_file" => through::<s::WriteTextFileRequest>,
+                        "terminal/create" => through::<s::CreateTerminalRequest>,
+                        "terminal/wait_for_exit" => through::<s::WaitForTerminalExitRequest>,
+                        "terminal/output" => through::<s::TerminalOutputRequest>,
+                        "terminal/release" => through::<s::ReleaseTerminalRequest>,
+                        // The host bridge's own; only hosts that asked for it are sent it.
+                        "builtin_call" => return None,
+                        other => panic!("{other} is no request of ours"),
+                    },
+                    What::Response(method) => match method.as_str() {
+                        "initialize" => through::<s::InitializeResponse>,
+                        "logout" => through::<s::LogoutResponse>,
+                        "session/new" => through::<s::NewSessionResponse>,
+                        "session/load" => through::<s::LoadSessionResponse>,
+                        "session/resume" => through::<s::ResumeSessionResponse>,
+                        "session/fork" => through::<s::ForkSessionResponse>,
+                        "session/list" => through::<s::ListSessionsResponse>,
+                        "session/close" => through::<s::CloseSessionResponse>,
+                        "session/prompt" => through::<s::PromptResponse>,
+                        "session/set_mode" => through::<s::SetSessionModeResponse>,
+                        "session/set_config_option" => through::<s::SetSessionConfigOptionResponse>,
+                        $($arm)*
+                        other => panic!("{other} has no answer of ours"),
+                    },
+                    What::Error => through::<s::Error>,
+                    What::AgentEvent => return None,
+                })
+            }
+        }
+    };
+}
+
+edition!(pinned, schema_0_12, {
+    "session/delete" => return None,
+});
+edition!(newest, schema_1::v1, {
+    "session/delete" => through::<s::DeleteSessionResponse>,
+});

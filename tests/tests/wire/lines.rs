@@ -1,0 +1,125 @@
+//! The lines to check: each with what it is, so that it can be read as that.
+
+use std::{collections::HashMap, fs};
+
+use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
+use harn_model::SessionId;
+use harn_testkit::{Direction, FakeClock, Message, ScriptedAgent, TestHub};
+use harn_tests::{hello, repository};
+use serde_json::{Map, Value, json};
+
+/// A line to the client.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) what: What,
+    /// Its params, result or error.
+    pub(crate) value: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A `session/update`.
+    Update,
+    /// A `_harn/agentEvent`.
+    AgentEvent,
+    /// Another notification.
+    Notification(String),
+    /// A request of the agent.
+    Request(String),
+    /// A result for a request of this method.
+    Response(String),
+    /// An error.
+    Error,
+}
+
+/// The lines to the client of every transcript.
+pub(crate) fn transcripts() -> Vec<(String, Vec<Line>)> {
+    let mut transcripts = Vec::new();
+    for file in fs::read_dir(repository("fixtures/acp")).unwrap() {
+        let path = file.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "jsonl")
+        {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let text = fs::read_to_string(&path).unwrap();
+            let entries = text
+                .lines()
+                .map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let messages = entries.filter_map(|mut entry| {
+                let to_client = entry["to"] == "client";
+                Some((to_client, entry.get_mut("message")?.take()))
+            });
+            transcripts.push((name, lines(messages)));
+        }
+    }
+    assert!(transcripts.len() > 20);
+    transcripts.sort_by(|a, b| a.0.cmp(&b.0));
+    transcripts
+}
+
+fn lines(messages: impl Iterator<Item = (bool, Value)>) -> Vec<Line> {
+    let mut asked: HashMap<String, String> = HashMap::new();
+    let mut lines = Vec::new();
+    for (to_client, mut message) in messages {
+        let method = message["method"].as_str().map(str::to_owned);
+        let id = message.get("id").map(Value::to_string);
+        if !to_client {
+            if let (Some(id), Some(method)) = (id, method) {
+                asked.insert(id, method);
+            }
+            continue;
+        }
+        let (what, part) = match (method, id) {
+            (Some(method), Some(_)) => (What::Request(method), "params"),
+            (Some(method), None) => {
+                let what = match method.as_str() {
+                    "session/update" => What::Update,
+                    "_harn/agentEvent" => What::AgentEvent,
+                    _ => What::Notification(method),
+                };
+                (what, "params")
+            }
+            (None, Some(_)) if message.get("error").is_some() => (What::Error, "error"),
+            (None, Some(id)) => (What::Response(asked[&id].clone()), "result"),
+            (None, None) => panic!("{message}"),
+        };
+        let value = message[part].take();
+        lines.push(Line { what, value });
+    }
+    lines
+}
+
+/// What a client of this profile is sent when it loads a session in which everything has happened.
+pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
+    let test = TestHub::new(ScriptedAgent::silent());
+    let id = SessionId::from("everything");
+    let meta = SessionMeta {
+        v: FORMAT_VERSION,
+        thread_id: id.clone(),
+        title: String::new(),
+        directory: test.workspace(),
+        additional_directories: Vec::new(),
+        created: FakeClock::START,
+        parent: None,
+    };
+    drop(JsonlStore::new(test.state_dir()).create(meta).unwrap());
+    let events = repository("fixtures/journal/every-event.jsonl");
+    fs::copy(events, test.log_of(&id)).unwrap();
+
+    let mut client = test.connect();
+    let wishes = Map::from_iter([("profile".to_owned(), json!(profile))]);
+    client.request("initialize", hello(&wishes)).await;
+    let params = json!({"sessionId": "everything", "cwd": test.workspace(), "mcpServers": []});
+    let load = client.send_request("session/load", params).await;
+    while !matches!(client.next().await, Message::Response { id, .. } if id == load) {}
+    // Behind the answer.
+    client.expect_update_of("available_commands_update").await;
+    client.close().await;
+
+    let to = |direction, to_client| {
+        let lines = test.recorder().lines(direction).into_iter();
+        lines.map(move |line| (to_client, serde_json::from_str(&line).unwrap()))
+    };
+    lines(to(Direction::ToAgent, false).chain(to(Direction::ToClient, true)))
+}

@@ -1,0 +1,194 @@
+//! Every line we send can be read: by the ACP schema the wire is pinned to, by the newest one, and, where
+//! it is an extension, by `spec/schemas`.
+//!
+//! The lines are those of `fixtures/acp`, and those of a session with every event there is, loaded.
+#![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
+
+mod editions;
+mod extensions;
+mod lines;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use editions::{Edition, NEWEST, PINNED};
+use extensions::Extensions;
+use lines::{Line, What};
+
+#[test]
+fn every_transcript_decodes() {
+    for (name, lines) in lines::transcripts() {
+        for line in lines {
+            check(&name, &line);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_replayed_event_decodes() {
+    for profile in ["harn", "acp"] {
+        let lines = lines::replayed(profile).await;
+        assert!(lines.len() > 10, "{profile}: {} lines", lines.len());
+        for line in &lines {
+            check(&format!("a replay for {profile}"), line);
+        }
+        if profile == "acp" {
+            let strange = lines.iter().find(|line| is_extension(line));
+            assert!(strange.is_none(), "{strange:?}");
+        }
+    }
+}
+
+#[test]
+fn a_plain_client_sees_no_extension() {
+    let plain: Vec<_> = lines::transcripts()
+        .into_iter()
+        .filter(|(name, _)| name.ends_with("-plain"))
+        .collect();
+    assert_eq!(plain.len(), 2);
+    for (name, lines) in plain {
+        let strange = lines.iter().find(|line| is_extension(line));
+        assert!(strange.is_none(), "{name}: {strange:?}");
+    }
+}
+
+/// Nothing is left out: the transcripts together show every update we can send.
+#[test]
+fn the_transcripts_show_everything() {
+    let extensions = Extensions::load();
+    let mut updates = BTreeSet::new();
+    let mut kinds = BTreeSet::new();
+    for line in lines::transcripts()
+        .into_iter()
+        .flat_map(|(_, lines)| lines)
+    {
+        match line.what {
+            What::Update => updates.insert(line.value["update"]["sessionUpdate"].to_string()),
+            What::AgentEvent => kinds.insert(line.value["kind"].to_string()),
+            What::Notification(_) | What::Request(_) | What::Response(_) | What::Error => false,
+        };
+    }
+    let expected = extensions
+        .discriminators()
+        .chain(STANDARD.map(str::to_owned));
+    let expected = expected.map(|name| Value::from(name).to_string());
+    assert_eq!(updates, expected.collect());
+    let expected = extensions.kinds().map(|name| Value::from(name).to_string());
+    assert_eq!(kinds, expected.collect());
+}
+
+/// The updates of ACP that we send.
+const STANDARD: [&str; 11] = [
+    "agent_message_chunk",
+    "agent_thought_chunk",
+    "available_commands_update",
+    "config_option_update",
+    "current_mode_update",
+    "plan",
+    "session_info_update",
+    "tool_call",
+    "tool_call_update",
+    "usage_update",
+    "user_message_chunk",
+];
+
+fn is_extension(line: &Line) -> bool {
+    match &line.what {
+        What::AgentEvent => true,
+        What::Update => {
+            let name = line.value["update"]["sessionUpdate"].as_str();
+            !name.is_some_and(|name| STANDARD.contains(&name))
+        }
+        What::Notification(method) | What::Request(method) => method.starts_with('_'),
+        What::Response(_) | What::Error => false,
+    }
+}
+
+fn check(place: &str, line: &Line) {
+    let extensions = Extensions::load();
+    if is_extension(line) {
+        if let Err(problem) = extensions.check(line) {
+            panic!("{place}: {problem}\n{}", line.value);
+        }
+        return;
+    }
+    if let Err(problem) = extensions.check_meta(line) {
+        panic!("{place}: {problem}\n{}", line.value);
+    }
+    let plain = Line {
+        what: line.what.clone(),
+        value: without_meta(line.value.clone()),
+    };
+    for edition in [&PINNED, &NEWEST] {
+        for line in [line, &plain] {
+            read(place, edition, line);
+        }
+    }
+}
+
+/// Reads a line and writes it again: what was there must still be there, for decoding forgives much.
+fn read(place: &str, edition: &Edition, line: &Line) {
+    let Some(result) = edition.round_trip(line) else {
+        return;
+    };
+    let name = edition.name;
+    let back = match result {
+        Ok(back) => back,
+        Err(error) => panic!(
+            "{place}: {name} cannot read {:?}: {error}\n{}",
+            line.what, line.value
+        ),
+    };
+    let mut lost = Vec::new();
+    compare(&line.value, &back, String::new(), &mut lost);
+    lost.retain(|path| !edition.unknown.contains(&path.as_str()));
+    assert!(
+        lost.is_empty(),
+        "{place}: {name} loses {lost:?} of {:?}\n{}\n{back}",
+        line.what,
+        line.value
+    );
+}
+
+/// Collects the paths of what `before` has and `after` has not.
+fn compare(before: &Value, after: &Value, path: String, lost: &mut Vec<String>) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            for (key, value) in before {
+                let path = format!("{path}/{key}");
+                match after.get(key) {
+                    Some(after) => compare(value, after, path, lost),
+                    None if goes_without_saying(key, value) => {}
+                    None => lost.push(path),
+                }
+            }
+        }
+        (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
+            for (at, (before, after)) in before.iter().zip(after).enumerate() {
+                compare(before, after, format!("{path}/{at}"), lost);
+            }
+        }
+        _ if before == after => {}
+        _ => lost.push(path),
+    }
+}
+
+/// Whether a member means the same when it is left out.
+fn goes_without_saying(key: &str, value: &Value) -> bool {
+    value.is_null()
+        || (key == "status" && value == "pending")
+        || (key == "kind" && value == "other")
+}
+
+fn without_meta(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let kept = members.into_iter().filter(|(key, _)| key != "_meta");
+            kept.map(|(key, value)| (key, without_meta(value)))
+                .collect()
+        }
+        Value::Array(items) => items.into_iter().map(without_meta).collect(),
+        other => other,
+    }
+}
