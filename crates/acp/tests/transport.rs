@@ -1,0 +1,278 @@
+//! Lines in, bytes out, both bounded: the transport under clients that are odd, slow or gone.
+#![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
+
+use std::{
+    future::Future,
+    io::{self, Read},
+    pin::pin,
+};
+
+use bytes::Bytes;
+use futures::{FutureExt, poll};
+use harn_acp::transport::{
+    Disconnected, Incoming, Outgoing, OutgoingReceiver, STDIO_LINE_LIMIT, outgoing, read_lines,
+    write_chunks,
+};
+use tokio::{sync::mpsc, task::unconstrained};
+
+/// What comes of these bytes.
+fn lines(input: &[u8], limit: usize) -> Vec<Incoming> {
+    read(input, limit)
+}
+
+fn read(input: impl Read, limit: usize) -> Vec<Incoming> {
+    let (sender, mut receiver) = mpsc::channel(1024);
+    read_lines(input, limit, sender).unwrap();
+    let mut items = Vec::new();
+    while let Ok(item) = receiver.try_recv() {
+        items.push(item);
+    }
+    items
+}
+
+fn line(text: &str) -> Incoming {
+    Incoming::Line(text.to_owned())
+}
+
+#[test]
+fn lines_are_cut_at_newlines() {
+    assert_eq!(lines(b"", 10), []);
+    assert_eq!(lines(b"one\ntwo\n", 10), [line("one"), line("two")]);
+    assert_eq!(lines(b"one\ntwo", 10), [line("one"), line("two")]);
+}
+
+#[test]
+fn blank_lines_are_nothing() {
+    let input = b"\n\r\n  \t\n{}\n\n   \n[]\n  ";
+    assert_eq!(lines(input, 10), [line("{}"), line("[]")]);
+}
+
+/// JSON does not mind a carriage return, so the line keeps it.
+#[test]
+fn a_carriage_return_before_the_newline_is_white_space() {
+    let items = lines(b"{\"a\":1}\r\n{\"b\":2}\r\n", 20);
+    let values = items.iter().map(|item| match item {
+        Incoming::Line(line) => serde_json::from_str::<serde_json::Value>(line).unwrap(),
+        other => panic!("{other:?}"),
+    });
+    let expected = [serde_json::json!({"a": 1}), serde_json::json!({"b": 2})];
+    assert_eq!(values.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
+    let too_long = || Incoming::TooLong { limit: 5 };
+    assert_eq!(
+        lines(b"12345\n123456\nok\n", 5),
+        [line("12345"), too_long(), line("ok")]
+    );
+    // However it ends, and however often.
+    assert_eq!(lines(b"123456", 5), [too_long()]);
+    assert_eq!(
+        lines(b"1234567890\n123456789\n\n", 5),
+        [too_long(), too_long()]
+    );
+}
+
+/// The limit counts over all the pieces a line comes in.
+#[test]
+fn a_line_in_pieces_is_still_one_line() {
+    let long = "x".repeat(200_000);
+    let input = format!("{long}\nshort\n{long}y\nend\n");
+    let items = read(Pieces(input.as_bytes(), 7), 200_000);
+    let expected = [
+        line(&long),
+        line("short"),
+        Incoming::TooLong { limit: 200_000 },
+        line("end"),
+    ];
+    assert!(items == expected);
+}
+
+#[test]
+fn what_is_not_utf_8_is_said_to_be_so() {
+    let items = lines(b"\xff\xfe\n\xc3\xa9\n\xc3\n", 10);
+    assert_eq!(items, [Incoming::NotUtf8, line("é"), Incoming::NotUtf8]);
+    // Too long comes first: nobody looks inside a line that was thrown away.
+    assert_eq!(
+        lines(b"\xff\xff\xff\n", 2),
+        [Incoming::TooLong { limit: 2 }]
+    );
+}
+
+#[test]
+fn a_screenshot_fits() {
+    let large = vec![b'x'; STDIO_LINE_LIMIT];
+    assert!(
+        matches!(&read(&large[..], STDIO_LINE_LIMIT)[..], [Incoming::Line(line)] if line.len() == STDIO_LINE_LIMIT)
+    );
+}
+
+#[test]
+fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
+    let (sender, mut receiver) = mpsc::channel(8);
+    let input = Interrupted(false).chain(&b"one\n"[..]).chain(Broken);
+    let error = read_lines(input, 10, sender).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+    assert_eq!(receiver.try_recv().unwrap(), line("one"));
+}
+
+#[test]
+fn nobody_listening_ends_the_reading() {
+    let (sender, receiver) = mpsc::channel(1);
+    drop(receiver);
+    // An endless input: only the missing listener can end it.
+    read_lines(io::repeat(b'\n').take(1).chain(Endless), 10, sender).unwrap();
+}
+
+/// Hands out a few bytes at a time.
+struct Pieces<'a>(&'a [u8], usize);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let size = self.1.min(buf.len());
+        self.0.by_ref().take(size as u64).read(buf)
+    }
+}
+
+struct Interrupted(bool);
+
+impl Read for Interrupted {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        if self.0 {
+            return Ok(0);
+        }
+        self.0 = true;
+        Err(io::ErrorKind::Interrupted.into())
+    }
+}
+
+struct Broken;
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::ConnectionReset.into())
+    }
+}
+
+struct Endless;
+
+impl Read for Endless {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        for pair in buf.chunks_mut(2) {
+            pair.copy_from_slice(&b"x\n"[..pair.len()]);
+        }
+        Ok(buf.len())
+    }
+}
+
+const CHUNK: usize = 64 * 1024;
+
+fn chunk(size: usize) -> Bytes {
+    vec![b'x'; size].into()
+}
+
+/// Sends chunks until one has to wait; how many were taken.
+fn fill(to: &Outgoing, size: usize) -> usize {
+    let mut taken = 0;
+    // Unconstrained, or the runtime's own budget for a task would stop it first.
+    while let Some(sent) = unconstrained(to.send(chunk(size))).now_or_never() {
+        sent.unwrap();
+        taken += 1;
+    }
+    taken
+}
+
+#[tokio::test]
+async fn what_is_sent_comes_out_in_order() {
+    let (to, mut from) = outgoing();
+    for text in ["one\n", "two\n", "three\n"] {
+        to.send(Bytes::from(text)).await.unwrap();
+    }
+    drop(to);
+    assert_eq!(from.recv().await.unwrap(), "one\n");
+    assert_eq!(from.recv().await.unwrap(), "two\n");
+    assert_eq!(from.recv().await.unwrap(), "three\n");
+    assert_eq!(from.recv().await, None);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_costs_a_mebibyte() {
+    let (to, mut from) = outgoing();
+    assert_eq!(fill(&to, CHUNK) * CHUNK, 1024 * 1024);
+    let mut waiting = pin!(to.send(chunk(CHUNK)));
+    assert!(poll!(&mut waiting).is_pending());
+    // A chunk that is being written still counts.
+    from.recv().await.unwrap();
+    assert!(poll!(&mut waiting).is_pending());
+    from.recv().await.unwrap();
+    waiting.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_chunk_larger_than_the_queue_passes_alone() {
+    let (to, mut from) = outgoing();
+    let large = 3 * 1024 * 1024;
+    to.send(chunk(large)).await.unwrap();
+    let mut waiting = pin!(to.send(chunk(1)));
+    assert!(poll!(&mut waiting).is_pending());
+    assert_eq!(from.recv().await.unwrap().len(), large);
+    assert!(poll!(&mut waiting).is_pending());
+    assert!(poll!(pin!(from.recv())).is_pending());
+    waiting.await.unwrap();
+    assert_eq!(from.recv().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn many_small_chunks_are_bounded_too() {
+    let (to, _from) = outgoing();
+    assert_eq!(fill(&to, 1), 256);
+}
+
+#[tokio::test]
+async fn a_receiver_that_leaves_frees_those_who_wait() {
+    // One waits for room in bytes, one in number.
+    for size in [CHUNK, 1] {
+        let (to, from) = outgoing();
+        fill(&to, size);
+        let mut first = pin!(to.send(chunk(size)));
+        let mut second = pin!(to.send(chunk(size)));
+        assert!(poll!(&mut first).is_pending());
+        assert!(poll!(&mut second).is_pending());
+        let mut closed = pin!(to.closed());
+        assert!(poll!(&mut closed).is_pending());
+        drop(from);
+        assert_eq!(within_reach(first).await, Err(Disconnected));
+        assert_eq!(within_reach(second).await, Err(Disconnected));
+        within_reach(closed).await;
+        assert_eq!(to.send(chunk(1)).await, Err(Disconnected));
+    }
+}
+
+/// Only so that a waiter who is never freed fails instead of hanging.
+async fn within_reach<T>(wait: impl Future<Output = T>) -> T {
+    let patience = std::time::Duration::from_secs(10);
+    tokio::time::timeout(patience, wait).await.unwrap()
+}
+
+#[test]
+fn the_writer_writes_all_and_ends_with_its_senders() {
+    let (to, from) = outgoing();
+    for text in ["one\n", "two\n"] {
+        to.send(text.into()).now_or_never().unwrap().unwrap();
+    }
+    drop(to);
+    let mut written = Vec::new();
+    write_chunks(from, &mut written).unwrap();
+    assert_eq!(written, b"one\ntwo\n");
+}
+
+#[test]
+fn a_writer_that_fails_frees_those_who_wait() {
+    let (to, from): (Outgoing, OutgoingReceiver) = outgoing();
+    to.send("one\n".into()).now_or_never().unwrap().unwrap();
+    let full = write_chunks(from, &mut [][..]).unwrap_err();
+    assert_eq!(full.kind(), io::ErrorKind::WriteZero);
+    let sent = to.send("two\n".into()).now_or_never().unwrap();
+    assert_eq!(sent, Err(Disconnected));
+}
