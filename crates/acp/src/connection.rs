@@ -1,7 +1,7 @@
 //! One connected client: what is known of it, the sessions it has open, and the tasks that serve it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
@@ -208,12 +208,22 @@ impl Peer {
         self.sessions().get(id).cloned()
     }
 
-    /// Takes a session in; the one it replaces stops.
-    pub(crate) fn attach(&self, attached: Arc<Attached>) {
+    /// Takes a session in, unless it is there already; whether it was taken.
+    pub(crate) fn attach(&self, attached: &Arc<Attached>) -> bool {
         let id = attached.session.id().clone();
-        if let Some(old) = self.sessions().insert(id, attached) {
-            old.stop();
+        match self.sessions().entry(id) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(attached.clone());
+                true
+            }
         }
+    }
+
+    /// Takes a session in; returns the one whose place it takes.
+    pub(crate) fn attach_instead(&self, attached: &Arc<Attached>) -> Option<Arc<Attached>> {
+        let id = attached.session.id().clone();
+        self.sessions().insert(id, attached.clone())
     }
 
     /// Lets go of a session, if it is still this one.

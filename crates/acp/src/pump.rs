@@ -8,14 +8,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use agent_client_protocol::{Error, Responder, UntypedMessage, v1::schema::PromptResponse};
+use agent_client_protocol::{
+    Error, RequestCancellationHandle, Responder, UntypedMessage, v1::schema::PromptResponse,
+};
 use bytes::Bytes;
 use harn_model::{AgentEvent, AskId, Envelope, PermissionAsked, Seq, TurnId, TurnOutcome};
 use harn_runtime::{Controller, Delivery, SessionEnd, Subscription};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    connection::Peer, error, gate::Gate, methods::stop_reason, permission, settings,
+    Profile, connection::Peer, error, gate::Gate, methods::stop_reason, permission, settings,
     to_wire::Lines, transport::Disconnected, wire::Update,
 };
 
@@ -24,6 +26,8 @@ pub(crate) struct Attached {
     pub(crate) session: Controller,
     state: Mutex<State>,
     stop: CancellationToken,
+    /// Its opening answer is queued.
+    opened: CancellationToken,
     done: CancellationToken,
 }
 
@@ -35,6 +39,8 @@ struct State {
     replies: Vec<(Seq, Box<dyn FnOnce() + Send>)>,
     position: Seq,
     ended: Option<SessionEnd>,
+    /// The attachment that took this one's place.
+    successor: Option<Arc<Attached>>,
 }
 
 struct PendingPrompt {
@@ -49,13 +55,19 @@ impl Attached {
             session,
             state: Mutex::default(),
             stop: CancellationToken::new(),
+            opened: CancellationToken::new(),
             done: CancellationToken::new(),
         })
     }
 
-    /// Stops following the session.
-    pub(crate) fn stop(&self) {
+    /// Stops following the session once its opening has been answered; resolves when it has stopped.
+    pub(crate) async fn stop(&self) {
+        tokio::select! {
+            () = self.opened.cancelled() => {}
+            () = self.done.cancelled() => {}
+        }
         self.stop.cancel();
+        self.done.cancelled().await;
     }
 
     /// Resolves when everything the session published has been queued, or following has stopped.
@@ -66,6 +78,10 @@ impl Attached {
     /// Keeps a prompt's responder until its turn ends. Called before the session hears of the turn.
     pub(crate) fn expect_end(&self, turn: &TurnId, responder: Responder, watch: DropGuard) {
         let mut state = self.lock();
+        if let Some(successor) = state.successor.clone() {
+            drop(state);
+            return successor.expect_end(turn, responder, watch);
+        }
         if let Some(end) = state.ended.clone() {
             drop(state);
             answer::<()>(responder, Err(error::session_ended(&end)));
@@ -81,7 +97,10 @@ impl Attached {
     /// Calls `reply` once everything up to `seq` has been queued.
     pub(crate) fn reply_after(&self, seq: Seq, reply: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
-        if state.position >= seq || state.ended.is_some() {
+        if let Some(successor) = state.successor.clone() {
+            drop(state);
+            successor.reply_after(seq, reply);
+        } else if state.position >= seq || state.ended.is_some() {
             drop(state);
             reply();
         } else {
@@ -89,10 +108,18 @@ impl Attached {
         }
     }
 
-    /// Prompts of an earlier attachment of the same session move over.
-    pub(crate) fn adopt(&self, earlier: &Self) {
-        let prompts = std::mem::take(&mut earlier.lock().prompts);
-        self.lock().prompts.extend(prompts);
+    /// Takes over from an earlier attachment of the same session that has stopped: what waits there for
+    /// an answer moves over, also what comes to it from now on.
+    pub(crate) fn take_over(self: &Arc<Self>, earlier: &Self) {
+        let (prompts, replies) = {
+            let mut state = earlier.lock();
+            state.successor = Some(self.clone());
+            let prompts = std::mem::take(&mut state.prompts);
+            (prompts, std::mem::take(&mut state.replies))
+        };
+        let mut state = self.lock();
+        state.prompts.extend(prompts);
+        state.replies.extend(replies);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -153,9 +180,26 @@ type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
 struct Pump {
     peer: Arc<Peer>,
     attached: Arc<Attached>,
+    profile: Profile,
     lines: Lines,
-    /// Questions this client has been asked, to withdraw them when they are settled otherwise.
-    asked: HashMap<AskId, CancellationToken>,
+    /// Questions this client has been asked.
+    asked: HashMap<AskId, Question>,
+}
+
+/// A question at the client. Dropped, it is withdrawn if it has no answer yet.
+struct Question {
+    sent: Option<RequestCancellationHandle>,
+    /// Ends the wait for the answer.
+    _waiting: DropGuard,
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        // Queued here, before the end of the turn can be. A client that is gone needs no telling.
+        if let Some(sent) = &self.sent {
+            let _ = sent.cancel();
+        }
+    }
 }
 
 /// Follows a session until it ends, the client leaves, or following is stopped.
@@ -167,6 +211,7 @@ pub(crate) fn follow(
 ) {
     let profile = peer.facts().profile;
     let pump = Pump {
+        profile,
         lines: Lines::new(attached.session.id(), profile, false),
         peer: peer.clone(),
         attached: attached.clone(),
@@ -195,18 +240,22 @@ impl Pump {
     }
 
     async fn open(&mut self, from: &mut Subscription, opening: Opening) -> Result<(), Stopped> {
-        let mut open_asks = Vec::new();
+        let mut replayed = Replayed::default();
         let gate = match opening {
             Opening::Fresh(gate) => gate,
             Opening::Replay(responder, result) => {
-                open_asks = self.replay(from).await?;
+                replayed = self.replay(from).await?;
                 let gate = self.peer.gates.behind(responder.raw_id());
                 answer(*responder, result());
                 gate
             }
         };
         gate.passed().await;
+        self.attached.opened.cancel();
         self.attached.reached(from.position());
+        for (turn, outcome) in replayed.ended {
+            self.end_prompt(&turn, &outcome).await;
+        }
         let commands = self.attached.session.commands();
         if !commands.is_empty() {
             let mut out = Vec::new();
@@ -217,15 +266,18 @@ impl Pump {
             );
             self.send(out).await?;
         }
-        open_asks.into_iter().for_each(|ask| self.ask(ask));
+        replayed.open.into_iter().for_each(|ask| self.ask(ask));
         Ok(())
     }
 
-    /// Queues everything published so far; returns the questions that are still open.
-    async fn replay(&mut self, from: &mut Subscription) -> Result<Vec<PermissionAsked>, Stopped> {
+    /// Queues everything published so far; returns what of it is the business of this client.
+    async fn replay(&mut self, from: &mut Subscription) -> Result<Replayed, Stopped> {
         let until = from.head();
-        let lines = Lines::new(self.attached.session.id(), self.peer.facts().profile, true);
-        let mut open = Vec::new();
+        let lines = Lines::new(self.attached.session.id(), self.profile, true);
+        let Replayed {
+            mut open,
+            mut ended,
+        } = Replayed::default();
         while from.position() < until {
             let delivery = from.next().await.map_err(Stopped::Session)?;
             let mut out = Vec::new();
@@ -235,12 +287,19 @@ impl Pump {
                     AgentEvent::PermissionResolved(resolved) => {
                         open.retain(|ask| ask.ask_id != resolved.ask_id);
                     }
+                    AgentEvent::TurnEnded(end) => {
+                        if let Some(turn) = &envelope.turn {
+                            ended.push((turn.clone(), end.outcome.clone()));
+                        }
+                    }
                     _ => lines.write(envelope, &mut out),
                 }
             }
+            // Of a long history only the ends that somebody waits for are kept.
+            ended.retain(|(turn, _)| self.attached.is_mine(Some(turn)));
             self.send(out).await?;
         }
-        Ok(open)
+        Ok(Replayed { open, ended })
     }
 
     async fn live(&mut self, from: &mut Subscription) -> Stopped {
@@ -260,8 +319,7 @@ impl Pump {
         let events = delivery.events();
         if !events.iter().any(|envelope| is_personal(&envelope.event)) {
             // The common case: encoded once for all clients of this profile.
-            let slot = self.peer.facts().profile.slot();
-            let bytes = delivery.encoded(slot, |events| self.encode(events).into());
+            let bytes = delivery.encoded(self.profile.slot(), |events| self.encode(events).into());
             return self.send_bytes(bytes).await;
         }
         let mut out = Vec::new();
@@ -297,13 +355,9 @@ impl Pump {
                 }
             }
             AgentEvent::TurnEnded(ended) => {
-                let turn = envelope.turn.as_ref();
-                let prompt = turn.and_then(|turn| self.attached.lock().prompts.remove(turn));
-                if let Some(prompt) = prompt {
+                if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
-                    let gate = self.peer.gates.behind(prompt.responder.raw_id());
-                    answer(prompt.responder, outcome(&ended.outcome));
-                    gate.passed().await;
+                    self.end_prompt(turn, &ended.outcome).await;
                 }
             }
             AgentEvent::PermissionAsked(ask) => {
@@ -311,9 +365,7 @@ impl Pump {
                 self.ask((**ask).clone());
             }
             AgentEvent::PermissionResolved(resolved) => {
-                if let Some(withdrawn) = self.asked.remove(&resolved.ask_id) {
-                    withdrawn.cancel();
-                }
+                self.asked.remove(&resolved.ask_id);
             }
             AgentEvent::ModeChanged { mode_id } => {
                 let current_mode_id = mode_id;
@@ -327,6 +379,17 @@ impl Pump {
         Ok(())
     }
 
+    /// Answers the prompt of a turn whose updates are queued, if it is this client's. Nothing goes on
+    /// before the answer is queued too.
+    async fn end_prompt(&self, turn: &TurnId, end: &TurnOutcome) {
+        let prompt = self.attached.lock().prompts.remove(turn);
+        if let Some(prompt) = prompt {
+            let gate = self.peer.gates.behind(prompt.responder.raw_id());
+            answer(prompt.responder, outcome(end));
+            gate.passed().await;
+        }
+    }
+
     fn options(&self, out: &mut Vec<u8>) {
         let options = settings::config_options(&self.attached.session);
         if let Ok(config_options) = serde_json::to_value(options) {
@@ -337,16 +400,20 @@ impl Pump {
 
     /// Asks the client, off this task: a parked question must not hold up the session's updates.
     fn ask(&mut self, ask: PermissionAsked) {
-        let withdrawn = CancellationToken::new();
-        self.asked.insert(ask.ask_id.clone(), withdrawn.clone());
         let session = self.attached.session.clone();
         let Some(wire) = self.peer.wire().cloned() else {
             return;
         };
-        // Sent here and not in the task, so that it keeps its place among the updates.
+        // Sent here and not in the task, so that it comes before the end of its turn.
         let message =
             UntypedMessage::new(permission::METHOD, permission::request(session.id(), &ask));
         let sent = message.map(|message| wire.send_request(message));
+        let withdrawn = CancellationToken::new();
+        let question = Question {
+            sent: sent.as_ref().ok().map(|sent| sent.cancellation_handle()),
+            _waiting: withdrawn.clone().drop_guard(),
+        };
+        self.asked.insert(ask.ask_id.clone(), question);
         self.peer.spawn(async move {
             let response = async {
                 match sent {
@@ -354,7 +421,6 @@ impl Pump {
                     Err(error) => Err(error),
                 }
             };
-            // Dropping the request when it is withdrawn tells the client so.
             let response = tokio::select! {
                 () = withdrawn.cancelled() => return,
                 response = response => response,
@@ -374,6 +440,15 @@ impl Pump {
         }
         self.peer.outgoing.send(bytes).await
     }
+}
+
+/// What a replay came across that its client has to hear of otherwise.
+#[derive(Default)]
+struct Replayed {
+    /// Questions that are still open.
+    open: Vec<PermissionAsked>,
+    /// The ends of its own turns.
+    ended: Vec<(TurnId, TurnOutcome)>,
 }
 
 /// Why following stopped.

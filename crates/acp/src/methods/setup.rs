@@ -10,7 +10,7 @@ use agent_client_protocol::{
     },
 };
 use harn_model::{Seq, SessionId};
-use harn_runtime::{Controller, NewSession, Subscription};
+use harn_runtime::{Controller, NewSession};
 use serde::Serialize;
 
 use super::wire_id;
@@ -85,12 +85,7 @@ pub(crate) fn resume(
                 let response = ResumeSessionResponse::new()
                     .modes(mode_state(&session))
                     .config_options(config_options(&session));
-                if peer.attached(session.id()).is_some() {
-                    // It is followed already; nothing is missed and nothing comes twice.
-                    answer(to, Ok(response));
-                } else {
-                    start(&peer, session, to, response);
-                }
+                start(&peer, session, to, response);
             }
             Err(error) => answer::<()>(to, Err(error)),
         }
@@ -115,7 +110,14 @@ pub(crate) fn load(peer: &Arc<Peer>, request: Result<LoadSessionRequest, Error>,
                         .config_options(config_options(&observer));
                     Ok(serde_json::to_value(response)?)
                 });
-                attach(&peer, session, from, Opening::Replay(Box::new(to), result));
+                let attached = lend(&peer, session);
+                if let Some(earlier) = peer.attach_instead(&attached) {
+                    // Two streams of one session would mix.
+                    earlier.stop().await;
+                    attached.take_over(&earlier);
+                }
+                let opening = Opening::Replay(Box::new(to), result);
+                follow(&peer, &attached, from, opening);
             }
             Err(error) => answer::<()>(to, Err(error)),
         }
@@ -127,22 +129,22 @@ async fn open(peer: &Peer, id: schema::SessionId, cwd: PathBuf) -> Result<Contro
     opened.map_err(|e| error::session(&e))
 }
 
-/// Answers, and follows the session from here on behind the answer.
+/// Answers, and follows the session from here on behind the answer. One that is followed already goes on
+/// as it is: nothing is missed and nothing comes twice.
 fn start(peer: &Arc<Peer>, session: Controller, to: Responder, response: impl Serialize) {
-    let gate = peer.gates.behind(to.raw_id());
     let from = session.subscribe(session.view().last_seq);
-    attach(peer, session, from, Opening::Fresh(gate));
+    let attached = lend(peer, session);
+    if peer.attach(&attached) {
+        let gate = peer.gates.behind(to.raw_id());
+        follow(peer, &attached, from, Opening::Fresh(gate));
+    }
     answer(to, Ok(response));
 }
 
-fn attach(peer: &Arc<Peer>, session: Controller, from: Subscription, opening: Opening) {
+/// The session with this client as its host.
+fn lend(peer: &Arc<Peer>, session: Controller) -> Arc<Attached> {
     session.set_host(Arc::new(ClientHost::new(peer)));
-    let attached = Attached::new(session);
-    if let Some(earlier) = peer.attached(attached.session.id()) {
-        attached.adopt(&earlier);
-    }
-    peer.attach(attached.clone());
-    follow(peer, &attached, from, opening);
+    Attached::new(session)
 }
 
 fn new_session(cwd: PathBuf, additional_directories: Vec<PathBuf>) -> NewSession {
