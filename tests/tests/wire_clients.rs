@@ -96,7 +96,7 @@ async fn the_first_answer_wins_and_the_other_client_is_told() {
     second.respond(&asked_too, chosen("allow_once")).await;
 
     let withdrawn = read_all(&mut first, &["$/cancel_request", "in_progress"]).await;
-    assert_eq!(withdrawn, [ask.clone()]);
+    assert_eq!(withdrawn, vec![ask.clone()]);
     // Too late: the other answer stands.
     first.respond(&ask, chosen("reject_once")).await;
     go_on.notify_one();
@@ -146,4 +146,48 @@ async fn loading_again_while_a_turn_runs_asks_again_and_keeps_the_prompt() {
     assert_eq!(updates[1]["content"]["text"], "Then not.");
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;
+}
+
+/// A question belongs to the session: who comes later is asked too, also without a replay.
+#[tokio::test]
+async fn a_client_that_resumes_is_asked_what_is_open() {
+    let go_on = Arc::new(Notify::new());
+    let test = TestHub::new(asking(&go_on));
+    let mut first = test.connect();
+    let session = open(&mut first, &test).await;
+    until_asked(&mut first, &session).await;
+    let mut second = test.connect();
+    let params = existing(&session, &test);
+    second.request("session/resume", params).await;
+    let (ask, params) = second.expect_request("session/request_permission").await;
+    assert_eq!(params["toolCall"]["toolCallId"], "call-1");
+    // The one who was asked first leaves; that is no answer.
+    first.vanish();
+    second.respond(&ask, chosen("allow_once")).await;
+    go_on.notify_one();
+    let watched = ["in_progress", "completed", "session_info_update"];
+    assert!(read_all(&mut second, &watched).await.is_empty());
+    second.close().await;
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_answers_nothing() {
+    let go_on = Arc::new(Notify::new());
+    let test = TestHub::new(asking(&go_on));
+    let mut first = test.connect();
+    let session = open(&mut first, &test).await;
+    until_asked(&mut first, &session).await;
+    let mut second = test.connect();
+    let load = second
+        .send_request("session/load", existing(&session, &test))
+        .await;
+    second.updates_until(&load).await;
+    let (ask, _) = second.expect_request("session/request_permission").await;
+    // Its input ends, and its side of the connection is wound up.
+    first.hang_up().await;
+    second.respond(&ask, chosen("allow_once")).await;
+    go_on.notify_one();
+    let watched = ["in_progress", "completed", "session_info_update"];
+    assert!(read_all(&mut second, &watched).await.is_empty());
+    second.close().await;
 }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use agent_client_protocol::{
@@ -58,6 +61,7 @@ pub async fn serve_connection(
         facts: OnceLock::new(),
         wire: OnceLock::new(),
         sessions: Mutex::default(),
+        left: AtomicBool::new(false),
         ended: CancellationToken::new(),
     });
     let _ended = peer.ended.clone().drop_guard();
@@ -73,9 +77,19 @@ pub async fn serve_connection(
             .await
             .map_err(|e| ConnectionError::Protocol(e.message))
     };
+    // Said before the connection is torn down, which fails every request that is under way.
+    let read = async {
+        let result = read.await;
+        peer.leave();
+        result
+    };
+    let gone = async {
+        peer.outgoing.closed().await;
+        peer.leave();
+    };
     tokio::select! {
         result = async { tokio::try_join!(read, protocol, write) } => result.map(|_| ()),
-        () = peer.outgoing.closed() => Err(Disconnected.into()),
+        () = gone => Err(Disconnected.into()),
     }
 }
 
@@ -171,6 +185,7 @@ pub(crate) struct Peer {
     facts: OnceLock<Facts>,
     wire: OnceLock<ConnectionTo<Client>>,
     sessions: Mutex<HashMap<SessionId, Arc<Attached>>>,
+    left: AtomicBool,
     ended: CancellationToken,
 }
 
@@ -202,6 +217,15 @@ impl Peer {
     /// The way to ask the client something; there once it has said anything.
     pub(crate) fn wire(&self) -> Option<&ConnectionTo<Client>> {
         self.wire.get()
+    }
+
+    fn leave(&self) {
+        self.left.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the client has left: a request that fails from now on was not answered by it.
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.load(Ordering::SeqCst)
     }
 
     pub(crate) fn attached(&self, id: &SessionId) -> Option<Arc<Attached>> {

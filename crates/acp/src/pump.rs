@@ -168,8 +168,8 @@ pub(crate) fn answer<T: serde::Serialize>(responder: Responder, result: Result<T
 
 /// How a client comes to follow a session.
 pub(crate) enum Opening {
-    /// From here on, once its answer is queued.
-    Fresh(Gate),
+    /// From here on, once its answer is queued, beginning with the questions that are open.
+    Fresh(Gate, Vec<PermissionAsked>),
     /// All of it so far, then the answer, then from here on.
     Replay(Box<Responder>, LateAnswer),
 }
@@ -242,7 +242,10 @@ impl Pump {
     async fn open(&mut self, from: &mut Subscription, opening: Opening) -> Result<(), Stopped> {
         let mut replayed = Replayed::default();
         let gate = match opening {
-            Opening::Fresh(gate) => gate,
+            Opening::Fresh(gate, open) => {
+                replayed.open = open;
+                gate
+            }
             Opening::Replay(responder, result) => {
                 replayed = self.replay(from).await?;
                 let gate = self.peer.gates.behind(responder.raw_id());
@@ -414,6 +417,7 @@ impl Pump {
             _waiting: withdrawn.clone().drop_guard(),
         };
         self.asked.insert(ask.ask_id.clone(), question);
+        let peer = self.peer.clone();
         self.peer.spawn(async move {
             let response = async {
                 match sent {
@@ -425,6 +429,10 @@ impl Pump {
                 () = withdrawn.cancelled() => return,
                 response = response => response,
             };
+            // Leaving is no answer: others may be looking at the question, or come to it.
+            if response.is_err() && peer.has_left() {
+                return;
+            }
             let decision = permission::decision(&ask, response);
             session.answer(ask.ask_id, decision).await;
         });

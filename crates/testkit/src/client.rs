@@ -258,24 +258,40 @@ impl StrictClient {
     /// Leaves: no more input, then everything the agent still says must have been expected, and its
     /// side must end. A process returns its status.
     pub async fn close(mut self) -> Option<ExitStatus> {
-        if let Some(link) = &mut self.link {
-            link.close();
-        }
+        self.end_input();
         if self.read().await.is_some() {
             self.fail("the last line came after the client had left, and nobody expected it");
         }
         self.check_settled();
+        self.ended().await
+    }
+
+    /// Leaves in the middle: no more input, the rest of the output goes unread, what is open stays open.
+    /// The agent's side must end all the same.
+    pub async fn hang_up(mut self) -> Option<ExitStatus> {
+        self.end_input();
+        while self.read().await.is_some() {}
+        self.ended().await
+    }
+
+    /// Leaves like a client that was killed: nothing is checked.
+    pub fn vanish(mut self) {
+        self.link = None;
+    }
+
+    fn end_input(&mut self) {
+        if let Some(link) = &mut self.link {
+            link.close();
+        }
+    }
+
+    async fn ended(&mut self) -> Option<ExitStatus> {
         let link = self.link.take()?;
         match tokio::time::timeout(self.patience, link.ended()).await {
             Ok(Ok(status)) => status,
             Ok(Err(error)) => self.fail(&error),
             Err(_) => self.fail("the agent's side of the connection did not end"),
         }
-    }
-
-    /// Leaves like a client that was killed: nothing is checked.
-    pub fn vanish(mut self) {
-        self.link = None;
     }
 
     async fn read(&mut self) -> Option<Vec<u8>> {

@@ -132,11 +132,15 @@ async fn open(peer: &Peer, id: schema::SessionId, cwd: PathBuf) -> Result<Contro
 /// Answers, and follows the session from here on behind the answer. One that is followed already goes on
 /// as it is: nothing is missed and nothing comes twice.
 fn start(peer: &Arc<Peer>, session: Controller, to: Responder, response: impl Serialize) {
-    let from = session.subscribe(session.view().last_seq);
+    let view = session.view();
+    let from = session.subscribe(view.last_seq);
     let attached = lend(peer, session);
     if peer.attach(&attached) {
         let gate = peer.gates.behind(to.raw_id());
-        follow(peer, &attached, from, Opening::Fresh(gate));
+        // Questions belong to the session: those put before this client came are put to it too.
+        let open = view.open_turn.map(|turn| turn.asks).unwrap_or_default();
+        let open = open.into_values().map(|ask| *ask).collect();
+        follow(peer, &attached, from, Opening::Fresh(gate, open));
     }
     answer(to, Ok(response));
 }
