@@ -109,7 +109,7 @@ describe("acpx", () => {
     assert.equal(updates.find((u) => u.sessionUpdate === "tool_call").toolCallId, "look-1");
     const { received } = await wire();
     assert.equal(received[0].result.protocolVersion, 1);
-    assert.equal(received[0].result.agentInfo.name, "harn-serve");
+    assert.equal(received[0].result.agentInfo.name, "peer");
     assert.ok(received[1].result.sessionId, "session/new was answered");
     await assertQuiet();
   });

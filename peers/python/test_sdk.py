@@ -113,7 +113,7 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
     async def test_initialize(self):
         async with self.agent():
             self.assertEqual(self.hello.protocol_version, 1)
-            self.assertEqual(self.hello.agent_info.name, "harn-serve")
+            self.assertEqual(self.hello.agent_info.name, "peer")
             self.assertTrue(self.hello.agent_capabilities.load_session)
             self.assertIsNotNone(self.hello.agent_capabilities.session_capabilities.list)
 

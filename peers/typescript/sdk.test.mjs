@@ -29,7 +29,7 @@ for (const profile of ["acp", undefined]) {
       withHost({ state: freshState(), profile }, async (host) => {
         const answer = await host.initialize();
         assert.equal(answer.protocolVersion, 1);
-        assert.equal(answer.agentInfo.name, "harn-serve");
+        assert.equal(answer.agentInfo.name, "peer");
         assert.equal(answer.agentCapabilities.loadSession, true);
         assert.ok(answer.agentCapabilities.sessionCapabilities.list, "session/list is advertised");
       }));

@@ -42,7 +42,7 @@ async fn initializes() -> Result<()> {
     assert_eq!(hello.protocol_version, ProtocolVersion::V1);
     assert_eq!(
         hello.agent_info.map(|info| info.name).as_deref(),
-        Some("harn-serve")
+        Some("peer")
     );
     assert!(hello.agent_capabilities.load_session);
     assert!(hello.agent_capabilities.session_capabilities.list.is_some());
