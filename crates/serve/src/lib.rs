@@ -1,1 +1,48 @@
-//! (under construction)
+//! The composition root: parts are put together here and nowhere else.
+//!
+//! An agent author implements [`Agent`] and calls [`acp_stdio`]; who has a runtime of their own takes a
+//! [`hub`] and brings the connections. Clock, ids, environment and paths enter the project through this
+//! crate. It knows no protocol beyond whom to hand a stream to.
+//!
+//! ```no_run
+//! use harn_serve::{Agent, AgentError, StopReason, TurnContext, async_trait};
+//!
+//! struct Echo;
+//!
+//! #[async_trait]
+//! impl Agent for Echo {
+//!     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+//!         cx.say(cx.prompt_text()).await?;
+//!         Ok(StopReason::EndTurn)
+//!     }
+//! }
+//!
+//! fn main() -> harn_serve::Result<()> {
+//!     harn_serve::acp_stdio(Echo)
+//! }
+//! ```
+
+pub mod cli;
+mod limits;
+mod options;
+mod ports;
+mod signals;
+mod stdio;
+mod workshop;
+
+pub use options::{Options, default_state_dir};
+pub use ports::{RandomIds, SystemClock};
+pub use stdio::{acp_stdio, acp_stdio_with};
+pub use workshop::hub;
+
+pub use anyhow::{Error, Result};
+pub use harn_acp::ProfileChoice;
+pub use harn_model::{
+    AgentEvent, Command, CommandInput, ConfigChoice, ConfigOption, ContentBlock, Decision,
+    ErrorCategory, PlanEntry, PlanEntryStatus, PlanPriority, PromptSupport, StopReason,
+    ToolContent, ToolKind, Usage,
+};
+pub use harn_runtime::{
+    Agent, AgentError, AgentProfile, CommandExit, CommandSink, CommandSpec, Host, HostError, Hub,
+    Seam, Steering, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext, async_trait,
+};

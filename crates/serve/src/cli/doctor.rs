@@ -1,0 +1,165 @@
+//! `harn-serve doctor`: looks at what we stand on and says so, one line each.
+
+use std::{
+    env::{self, consts},
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use agent_client_protocol::schema::ProtocolVersion;
+use anyhow::Result;
+use harn_journal::{FORMAT_VERSION, JournalError, JsonlStore, Store};
+use harn_model::SessionId;
+
+use super::{print, text};
+
+/// What became of a check.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grade {
+    Ok,
+    /// Missing, and not needed.
+    Note,
+    Wrong,
+}
+
+struct Finding {
+    grade: Grade,
+    what: &'static str,
+    found: String,
+}
+
+fn finding(grade: Grade, what: &'static str, found: impl Into<String>) -> Finding {
+    let found = found.into();
+    Finding { grade, what, found }
+}
+
+pub(super) fn run(state_dir: &Path) -> Result<ExitCode> {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the environment enters the project here"
+    )]
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut findings = vec![version(), state(state_dir)];
+    findings.extend(sessions(state_dir));
+    findings.push(shell(&path));
+    findings.push(git(&path));
+    let rows: Vec<_> = findings
+        .iter()
+        .map(|finding| {
+            let grade = match finding.grade {
+                Grade::Ok => "ok",
+                Grade::Note => "note",
+                Grade::Wrong => "wrong",
+            };
+            [
+                grade.into(),
+                finding.what.into(),
+                finding.found.as_str().into(),
+            ]
+        })
+        .collect();
+    print(&text::columns(&rows))?;
+    let wrong = findings.iter().any(|f| f.grade == Grade::Wrong);
+    Ok(ExitCode::from(u8::from(wrong)))
+}
+
+fn version() -> Finding {
+    let found = format!(
+        "{} on {} {}, ACP {}, journal format {FORMAT_VERSION}",
+        env!("CARGO_PKG_VERSION"),
+        consts::OS,
+        consts::ARCH,
+        ProtocolVersion::V1,
+    );
+    finding(Grade::Ok, "version", found)
+}
+
+fn state(dir: &Path) -> Finding {
+    const WHAT: &str = "state dir";
+    let shown = dir.display();
+    let existing = dir.ancestors().find(|dir| dir.exists());
+    match existing {
+        Some(found) if !found.is_dir() => finding(
+            Grade::Wrong,
+            WHAT,
+            format!("{} is not a directory", found.display()),
+        ),
+        Some(found) if !may_write(found) => finding(
+            Grade::Wrong,
+            WHAT,
+            format!("{} is not writable", found.display()),
+        ),
+        Some(found) if found == dir => finding(Grade::Ok, WHAT, format!("{shown}, writable")),
+        _ => finding(Grade::Ok, WHAT, format!("{shown}, will be created")),
+    }
+}
+
+#[cfg(unix)]
+fn may_write(dir: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_write(dir: &Path) -> bool {
+    fs::metadata(dir).is_ok_and(|meta| !meta.permissions().readonly())
+}
+
+/// How many there are, and each that cannot be read.
+fn sessions(state_dir: &Path) -> Vec<Finding> {
+    const WHAT: &str = "sessions";
+    let store = JsonlStore::new(state_dir);
+    let ids = match session_ids(state_dir) {
+        Ok(ids) => ids,
+        Err(error) => return vec![finding(Grade::Wrong, WHAT, error.to_string())],
+    };
+    let damage = |id: &SessionId| match store.read(id) {
+        // Deleted while we looked, or a folder of somebody else.
+        Ok(_) | Err(JournalError::NotFound(_) | JournalError::InvalidId) => None,
+        Err(error) => Some(finding(Grade::Wrong, WHAT, error.to_string())),
+    };
+    let count = finding(Grade::Ok, WHAT, ids.len().to_string());
+    std::iter::once(count)
+        .chain(ids.iter().filter_map(damage))
+        .collect()
+}
+
+/// Folders of sessions, damaged ones too: a listing leaves those out.
+fn session_ids(state_dir: &Path) -> io::Result<Vec<SessionId>> {
+    let folders = match fs::read_dir(state_dir.join("threads")) {
+        Ok(folders) => folders,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let names = folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok());
+    // What begins with a dot is being deleted.
+    let names = names.filter(|name| !name.starts_with('.'));
+    Ok(names.map(SessionId::from).collect())
+}
+
+fn shell(path: &OsStr) -> Finding {
+    let name = if cfg!(windows) { "cmd.exe" } else { "sh" };
+    match find(name, path) {
+        Some(found) => finding(Grade::Ok, "shell", found.display().to_string()),
+        None => finding(
+            Grade::Wrong,
+            "shell",
+            format!("{name} is not in PATH; /run needs it"),
+        ),
+    }
+}
+
+fn git(path: &OsStr) -> Finding {
+    let name = if cfg!(windows) { "git.exe" } else { "git" };
+    match find(name, path) {
+        Some(found) => finding(Grade::Ok, "git", found.display().to_string()),
+        None => finding(Grade::Note, "git", "not in PATH; nothing needs it"),
+    }
+}
+
+fn find(name: &str, path: &OsStr) -> Option<PathBuf> {
+    let mut candidates = env::split_paths(path).map(|dir| dir.join(name));
+    candidates.find(|file| file.is_file())
+}

@@ -1,0 +1,60 @@
+//! Which agent is served: the one word on the command line that names it.
+
+use std::{path::PathBuf, str::FromStr, sync::Arc};
+
+use anyhow::{Result, anyhow};
+use harn_engines::{ExploreAgent, ScriptAgent};
+use harn_runtime::Agent;
+
+/// An agent that ships with us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum EngineChoice {
+    /// Answers questions about a workspace.
+    Explore,
+    /// Plays a scenario.
+    Script(PathBuf),
+}
+
+impl EngineChoice {
+    /// Makes it. A scenario is read and checked here, so that a wrong one is refused before a client
+    /// relies on it.
+    pub(super) fn load(&self) -> Result<Arc<dyn Agent>> {
+        Ok(match self {
+            Self::Explore => Arc::new(ExploreAgent::new()),
+            Self::Script(file) => {
+                // The error names the file, and the place in it.
+                let agent =
+                    ScriptAgent::load(file).map_err(|error| anyhow!("--engine: {error}"))?;
+                Arc::new(agent)
+            }
+        })
+    }
+}
+
+impl FromStr for EngineChoice {
+    type Err = &'static str;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word.split_once(':') {
+            None if word == "explore" => Ok(Self::Explore),
+            Some(("script", file)) if !file.is_empty() => Ok(Self::Script(file.into())),
+            _ => Err("the engines are explore and script:FILE"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_known_by_name() {
+        let parse = EngineChoice::from_str;
+        assert_eq!(parse("explore"), Ok(EngineChoice::Explore));
+        let file = EngineChoice::Script("C:\\tour.yaml".into());
+        assert_eq!(parse("script:C:\\tour.yaml"), Ok(file));
+        for wrong in ["", "llm", "script", "script:", "explore:"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

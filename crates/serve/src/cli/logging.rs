@@ -1,0 +1,76 @@
+//! Logging: warnings to stderr, where editors show them as notices; more to a file when asked.
+//!
+//! No filter language and no environment variable: both cost time before the first answer.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    path::Path,
+    sync::Mutex,
+};
+
+use anyhow::{Context, Result};
+use tracing_subscriber::{
+    Layer,
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt,
+};
+
+use super::{
+    args::{LogArgs, LogLevel},
+    paint, wrong_use,
+};
+
+/// Logs from now on.
+pub(super) fn start(args: &LogArgs) -> Result<()> {
+    let level = match args.log_level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let file = args.log_file.as_deref().map(open).transpose()?;
+    let on_stderr = match &file {
+        Some(_) => level.min(LevelFilter::WARN),
+        None => level,
+    };
+    let stderr = fmt::layer()
+        .with_writer(io::stderr)
+        .with_ansi(paint::wanted(&io::stderr()))
+        .without_time()
+        .with_filter(targets(on_stderr));
+    let file = file.map(|file| {
+        fmt::layer()
+            .with_writer(Mutex::new(file))
+            .with_ansi(false)
+            .with_filter(targets(level))
+    });
+    let subscriber = tracing_subscriber::registry().with(stderr).with(file);
+    tracing::subscriber::set_global_default(subscriber).context("logging was started before")
+}
+
+/// The SDK logs what its peers do wrong; that is for those who look for it.
+fn targets(level: LevelFilter) -> Targets {
+    let sdk = if level >= LevelFilter::DEBUG {
+        level
+    } else {
+        LevelFilter::ERROR
+    };
+    Targets::new()
+        .with_default(level)
+        .with_target("agent_client_protocol", sdk.min(level))
+}
+
+/// A log may tell what was worked on, so only its owner may read it.
+fn open(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+        .open(path)
+        .with_context(|| format!("--log-file {}", path.display()))
+        .map_err(wrong_use)
+}

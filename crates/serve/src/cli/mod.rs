@@ -1,0 +1,119 @@
+//! What the `harn-serve` binary does with its command line.
+//!
+//! Exit codes: 0 when all is well, 1 when something failed, 2 when the command line or a file it names
+//! makes no sense, 130 when `run` was interrupted.
+
+mod args;
+mod doctor;
+mod engine;
+mod logging;
+mod paint;
+mod run;
+mod sessions;
+mod text;
+
+use std::{
+    fmt::{self, Display},
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use harn_runtime::Agent;
+
+use self::args::{Args, Command, Serve, StateDir};
+use crate::{Options, acp_stdio_with, default_state_dir};
+
+/// Reads the command line and does what it says.
+#[must_use]
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = logging::start(&args.log).and_then(|()| dispatch(args.command));
+    done.unwrap_or_else(|error| {
+        let wrong = error.is::<WrongUse>();
+        complain(format_args!("{error:#}"));
+        ExitCode::from(if wrong { 2 } else { 1 })
+    })
+}
+
+fn dispatch(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Acp { serve } => acp(serve),
+        Command::Run { serve, cwd, prompt } => run::run(serve, cwd, prompt),
+        Command::Sessions { state, command } => sessions::run(&state.dir()?, command),
+        Command::Doctor { state } => doctor::run(&state.dir()?),
+    }
+}
+
+fn acp(serve: Serve) -> Result<ExitCode> {
+    if io::stdin().is_terminal() {
+        let hint = "speaking ACP on stdin and stdout, as an editor does; \
+                    to talk to the agent here: harn-serve run \"your question\"";
+        note(hint);
+    }
+    let (agent, options) = load(serve)?;
+    acp_stdio_with(agent, options)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The engine and the options that a command line asks for.
+fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
+    let options = Options {
+        state_dir: serve.state.dir()?,
+        profile: serve.profile,
+    };
+    let agent = serve.engine.load().map_err(wrong_use)?;
+    Ok((agent, options))
+}
+
+impl StateDir {
+    /// The one that was chosen, or the default.
+    fn dir(self) -> Result<PathBuf> {
+        match self.state_dir {
+            // Sessions must not move when somebody changes directory.
+            Some(dir) => std::path::absolute(&dir)
+                .with_context(|| format!("--state-dir {}", dir.display()))
+                .map_err(wrong_use),
+            None => default_state_dir(),
+        }
+    }
+}
+
+/// An error that a better command line would avoid.
+#[derive(Debug)]
+struct WrongUse(String);
+
+impl Display for WrongUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUse {}
+
+fn wrong_use(error: anyhow::Error) -> anyhow::Error {
+    WrongUse(format!("{error:#}")).into()
+}
+
+/// Says what went wrong, on stderr, in the words clap uses for its own errors.
+fn complain(error: impl Display) {
+    // Without stderr there is nobody to tell.
+    let _ = writeln!(io::stderr(), "error: {error}");
+}
+
+/// Says something useful, on stderr.
+fn note(words: impl Display) {
+    let _ = writeln!(io::stderr(), "harn-serve: {words}");
+}
+
+/// Prints a result on stdout. Who pipes us into `head` has seen enough.
+fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done.context("writing to stdout"),
+    }
+}

@@ -1,0 +1,243 @@
+//! One prompt from beginning to end: updates are shown, questions answered, Ctrl-C heard.
+//!
+//! The SDK's dispatch loop only hands things over; nothing is waited for inside it.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use agent_client_protocol::{
+    Agent, Client, on_receive_notification, on_receive_request,
+    schema::ProtocolVersion,
+    v1::{
+        ConnectionTo, Responder,
+        schema::{
+            CancelNotification, ContentBlock, Implementation, InitializeRequest, NewSessionRequest,
+            PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
+            RequestPermissionResponse, SessionId, SessionNotification, SessionUpdate, StopReason,
+            TextContent,
+        },
+    },
+};
+use anyhow::{Context, Result, anyhow};
+use harn_acp::{AcpConfig, ProfileChoice, serve_connection, transport};
+use tokio::sync::mpsc;
+
+use super::{
+    ask::{self, Typed},
+    keyboard::Keyboard,
+    pair,
+    show::Show,
+};
+use crate::{
+    cli::{note, paint::Style},
+    signals::{Signal, Signals},
+    workshop::Workshop,
+};
+
+/// What was heard from the agent.
+enum Heard {
+    Update(Box<SessionUpdate>),
+    Ask(Box<Question>),
+}
+
+/// A question that waits for an answer.
+struct Question {
+    request: RequestPermissionRequest,
+    responder: Responder<RequestPermissionResponse>,
+}
+
+impl Question {
+    fn answer(self, outcome: RequestPermissionOutcome) {
+        // The agent may have gone on without us.
+        let _ = self
+            .responder
+            .respond(RequestPermissionResponse::new(outcome));
+    }
+}
+
+/// How many updates may wait to be shown.
+const WAITING: usize = 64;
+/// What a shell makes of a program that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// See the module.
+pub(super) struct Conversation {
+    show: Show,
+    keyboard: Keyboard,
+    signals: Signals,
+    asked: Option<Box<Question>>,
+    cancelled: bool,
+}
+
+impl Conversation {
+    /// Must be called on a runtime.
+    pub(super) fn new(show: Show, keyboard: Keyboard) -> Result<Self> {
+        Ok(Self {
+            show,
+            keyboard,
+            signals: Signals::listen().context("listening for signals")?,
+            asked: None,
+            cancelled: false,
+        })
+    }
+
+    /// Holds it, and says how to exit.
+    pub(super) async fn hold(
+        mut self,
+        workshop: &Workshop,
+        profile: ProfileChoice,
+        cwd: PathBuf,
+        prompt: String,
+    ) -> Result<ExitCode> {
+        let (lines, incoming) = mpsc::channel(WAITING);
+        let (outgoing, queue) = transport::outgoing();
+        let config = AcpConfig { profile };
+        let agent = serve_connection(workshop.hub().clone(), config, incoming, outgoing);
+        workshop.spawn(agent).context("the runtime is gone")?;
+
+        let (heard, mut events) = mpsc::channel(WAITING);
+        let asks = heard.clone();
+        let held = Client
+            .v1()
+            .on_receive_notification(
+                async move |notification: SessionNotification, _| {
+                    let update = Heard::Update(Box::new(notification.update));
+                    // Nobody listens when we are leaving.
+                    let _ = heard.send(update).await;
+                    Ok(())
+                },
+                on_receive_notification!(),
+            )
+            .on_receive_request(
+                async move |request: RequestPermissionRequest, responder, _| {
+                    let question = Box::new(Question { request, responder });
+                    let _ = asks.send(Heard::Ask(question)).await;
+                    Ok(())
+                },
+                on_receive_request!(),
+            )
+            .connect_with(
+                pair::transport(lines, queue),
+                async |agent: ConnectionTo<Agent>| {
+                    Ok(self.ask(&agent, &mut events, cwd, prompt).await)
+                },
+            )
+            .await;
+        self.show.screen.finish();
+        Ok(match held.map_err(in_words)?? {
+            Some(end) => exit_code(end),
+            None => ExitCode::from(INTERRUPTED),
+        })
+    }
+
+    /// How the agent stopped; none if we did not wait for it.
+    async fn ask(
+        &mut self,
+        agent: &ConnectionTo<Agent>,
+        events: &mut mpsc::Receiver<Heard>,
+        cwd: PathBuf,
+        prompt: String,
+    ) -> Result<Option<StopReason>> {
+        let us = Implementation::new("harn-serve-run", env!("CARGO_PKG_VERSION"));
+        let hello = InitializeRequest::new(ProtocolVersion::V1).client_info(us);
+        agent
+            .send_request(hello)
+            .block_task()
+            .await
+            .map_err(in_words)?;
+        let new = agent.send_request(NewSessionRequest::new(cwd)).block_task();
+        let session = new.await.map_err(in_words)?.session_id;
+        let prompt = vec![ContentBlock::Text(TextContent::new(prompt))];
+        let ended = agent
+            .send_request(PromptRequest::new(session.clone(), prompt))
+            .block_task();
+        tokio::pin!(ended);
+        loop {
+            tokio::select! {
+                signal = self.signals.next() => {
+                    if self.cancelled || signal == Signal::Terminate {
+                        return Ok(None);
+                    }
+                    self.cancel(agent, &session);
+                }
+                // While a question stands, nothing is printed under it.
+                Some(heard) = events.recv(), if self.asked.is_none() => self.hear(heard),
+                line = self.keyboard.line(), if self.asked.is_some() => self.typed(line.as_deref()),
+                ended = &mut ended => {
+                    // Everything of the turn was heard before its end was.
+                    while let Ok(heard) = events.try_recv() {
+                        self.hear(heard);
+                    }
+                    return Ok(Some(ended.map_err(in_words)?.stop_reason));
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Update(update) => self.show.update(*update),
+            Heard::Ask(question) if self.cancelled => {
+                question.answer(RequestPermissionOutcome::Cancelled);
+            }
+            Heard::Ask(question) if self.keyboard.is_present() => {
+                self.keyboard.forget();
+                ask::put(&mut self.show, &question.request);
+                self.asked = Some(question);
+            }
+            Heard::Ask(question) => {
+                let call = &question.request.tool_call;
+                let title = call.fields.title.as_deref().unwrap_or("a tool call");
+                let words = format!("refused, as there is no terminal to ask on: {title}");
+                self.show.screen.line(&[(Style::Yellow, &words)]);
+                let no = ask::refusal(&question.request.options);
+                question.answer(no);
+            }
+        }
+    }
+
+    fn typed(&mut self, line: Option<&str>) {
+        let Some(question) = self.asked.take() else {
+            return;
+        };
+        if line.is_some() {
+            self.show.screen.answered();
+        }
+        match ask::understand(line, &question.request.options) {
+            Typed::Chosen(outcome) => question.answer(outcome),
+            Typed::Unclear => {
+                ask::put_options(&mut self.show, &question.request.options);
+                self.asked = Some(question);
+            }
+        }
+    }
+
+    fn cancel(&mut self, agent: &ConnectionTo<Agent>, session: &SessionId) {
+        self.cancelled = true;
+        if let Some(question) = self.asked.take() {
+            question.answer(RequestPermissionOutcome::Cancelled);
+        }
+        self.show
+            .screen
+            .line(&[(Style::Yellow, "cancelling; Ctrl-C again leaves at once")]);
+        // A connection that is gone has nothing to cancel.
+        let _ = agent.send_notification(CancelNotification::new(session.clone()));
+    }
+}
+
+fn exit_code(end: StopReason) -> ExitCode {
+    let words = match end {
+        StopReason::EndTurn => return ExitCode::SUCCESS,
+        StopReason::Cancelled => return ExitCode::from(INTERRUPTED),
+        StopReason::MaxTokens => "the agent reached its token limit",
+        StopReason::MaxTurnRequests => "the agent reached its request limit",
+        StopReason::Refusal => "the agent refused to go on",
+        _ => "the agent stopped for a reason unknown here",
+    };
+    note(words);
+    ExitCode::FAILURE
+}
+
+/// What the agent says went wrong, without the dress of the protocol.
+fn in_words(error: agent_client_protocol::Error) -> anyhow::Error {
+    anyhow!(error.message)
+}

@@ -1,0 +1,75 @@
+//! `harn-serve run`: an ACP client in the terminal, talking to the agent over an in-process pair.
+//!
+//! Everything passes through the same front-end an editor talks to. The client offers neither files nor
+//! terminals, so the agent works on this machine by itself.
+
+mod ask;
+mod conversation;
+mod diff;
+mod keyboard;
+mod pair;
+mod screen;
+mod show;
+
+use std::{
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, ensure};
+use harn_acp::ProfileChoice;
+
+use self::{conversation::Conversation, keyboard::Keyboard, screen::Screen, show::Show};
+use super::{args::Serve, load, paint, wrong_use};
+use crate::{
+    SystemClock, limits,
+    workshop::{Workshop, waiting_room},
+};
+
+pub(super) fn run(serve: Serve, cwd: Option<PathBuf>, prompt: String) -> Result<ExitCode> {
+    let cwd = directory(cwd.as_deref().unwrap_or(Path::new("."))).map_err(wrong_use)?;
+    let (agent, mut options) = load(serve)?;
+    // This client shows what any client can; extensions would be sent for nothing.
+    if options.profile == ProfileChoice::Auto {
+        options.profile = ProfileChoice::Acp;
+    }
+    limits::raise_open_files();
+    let workshop = Workshop::open(agent, &options)?;
+    let show = Show::new(screen(), cwd.clone(), SystemClock::new());
+    let keyboard = Keyboard::new(io::stdin().is_terminal() && io::stderr().is_terminal());
+    let waiting = waiting_room()?;
+    waiting.block_on(async {
+        let conversation = Conversation::new(show, keyboard)?;
+        let ended = conversation
+            .hold(&workshop, options.profile, cwd, prompt)
+            .await;
+        workshop.close().await;
+        ended
+    })
+}
+
+fn directory(dir: &Path) -> Result<PathBuf> {
+    let context = || format!("--cwd {}", dir.display());
+    // As the person wrote it, links and all: that is the name they know it by.
+    let absolute = std::path::absolute(dir).with_context(context)?;
+    let found = absolute.metadata().with_context(context)?;
+    ensure!(
+        found.is_dir(),
+        "--cwd {}: it is not a directory",
+        dir.display()
+    );
+    // `.` at the end would be part of every path shown.
+    Ok(absolute.components().collect())
+}
+
+/// The answer goes to stdout; the rest with it on a terminal, else to stderr.
+fn screen() -> Screen {
+    let stdout = io::stdout();
+    if stdout.is_terminal() {
+        Screen::shared(Box::new(io::stdout()), paint::wanted(&stdout))
+    } else {
+        let colour = paint::wanted(&io::stderr());
+        Screen::split(Box::new(io::stdout()), Box::new(io::stderr()), colour)
+    }
+}

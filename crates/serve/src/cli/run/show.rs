@@ -1,0 +1,379 @@
+//! What the agent does, as lines: tool calls, diffs, plans, thoughts.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use agent_client_protocol::v1::schema::{
+    ContentBlock, ContentChunk, Diff, MessageId, Plan, PlanEntry, PlanEntryStatus, SessionUpdate,
+    ToolCall, ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolKind,
+};
+use harn_runtime::Clock;
+
+use super::{diff, screen::Screen};
+use crate::cli::{
+    paint::{Style, one_line},
+    text,
+};
+
+/// Shows a session as it goes.
+pub(super) struct Show {
+    pub(super) screen: Screen,
+    cwd: PathBuf,
+    clock: Box<dyn Clock>,
+    message: Option<MessageId>,
+    calls: HashMap<ToolCallId, Call>,
+    plan: Vec<PlanEntry>,
+}
+
+/// A tool call that has not ended.
+struct Call {
+    kind: ToolKind,
+    title: String,
+    began: Duration,
+    content: Vec<ToolCallContent>,
+    /// Diffs that were shown.
+    shown: Vec<Diff>,
+}
+
+impl Show {
+    pub(super) fn new(screen: Screen, cwd: PathBuf, clock: impl Clock) -> Self {
+        Self {
+            screen,
+            cwd,
+            clock: Box::new(clock),
+            message: None,
+            calls: HashMap::new(),
+            plan: Vec::new(),
+        }
+    }
+
+    /// Shows one update. What is of no use in a terminal is left out.
+    pub(super) fn update(&mut self, update: SessionUpdate) {
+        match update {
+            SessionUpdate::AgentMessageChunk(chunk) => self.answer(&chunk),
+            SessionUpdate::AgentThoughtChunk(chunk) => {
+                self.screen.thought(block_text(&chunk.content))
+            }
+            SessionUpdate::ToolCall(call) => self.call(call),
+            SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
+            SessionUpdate::Plan(plan) => self.plan(plan),
+            // The prompt is in sight, and commands, modes and options cannot be chosen here.
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, chunk: &ContentChunk) {
+        if self.message != chunk.message_id {
+            self.message.clone_from(&chunk.message_id);
+            self.screen.pause_answer();
+        }
+        self.screen.answer(block_text(&chunk.content));
+    }
+
+    fn call(&mut self, call: ToolCall) {
+        let id = call.tool_call_id.clone();
+        let title = one_line(&call.title).into_owned();
+        let kind = call.kind;
+        self.screen.begin_line(
+            &id.0,
+            &[(Style::Cyan, symbol(kind)), (Style::Plain, &title)],
+        );
+        let open = Call {
+            kind,
+            title,
+            began: self.clock.elapsed(),
+            content: call.content.clone(),
+            shown: Vec::new(),
+        };
+        self.calls.insert(id.clone(), open);
+        self.diffs(&id, &call.content);
+        if ended(call.status) {
+            self.end(&id, call.status);
+        }
+    }
+
+    fn call_update(&mut self, update: ToolCallUpdate) {
+        let (id, fields) = (update.tool_call_id, update.fields);
+        if let Some(content) = &fields.content {
+            self.diffs(&id, content);
+        }
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        if let Some(title) = &fields.title {
+            call.title = one_line(title).into_owned();
+        }
+        if let Some(content) = fields.content {
+            call.content = content;
+        }
+        match fields.status {
+            Some(status) if ended(status) => self.end(&id, status),
+            _ => {}
+        }
+    }
+
+    /// Shows changes to files, each once.
+    pub(super) fn diffs(&mut self, id: &ToolCallId, content: &[ToolCallContent]) {
+        for item in content {
+            let ToolCallContent::Diff(diff) = item else {
+                continue;
+            };
+            if let Some(call) = self.calls.get_mut(id) {
+                if call.shown.contains(diff) {
+                    continue;
+                }
+                call.shown.push(diff.clone());
+            }
+            for (style, line) in diff::unified(diff, self.short(&diff.path)) {
+                self.screen.line(&[(Style::Plain, "  "), (style, &line)]);
+            }
+        }
+    }
+
+    fn end(&mut self, id: &ToolCallId, status: ToolCallStatus) {
+        let Some(call) = self.calls.remove(id) else {
+            return;
+        };
+        let took = text::duration((self.clock.elapsed() - call.began).as_millis());
+        let output = lines(&call.content);
+        let failed = status == ToolCallStatus::Failed;
+        let prints = call.kind == ToolKind::Execute;
+        let reason = match output.first() {
+            Some(first) if failed && !prints => format!("  {}", one_line(first)),
+            _ => String::new(),
+        };
+        let (style, mark) = if failed {
+            (Style::Red, "  ✗ ")
+        } else {
+            (Style::Green, "  ✓ ")
+        };
+        let tail = [
+            (style, mark),
+            (Style::Dim, took.as_str()),
+            (Style::Red, reason.as_str()),
+        ];
+        if !self.screen.end_line(&id.0, &tail) {
+            let head = [
+                (Style::Cyan, symbol(call.kind)),
+                (Style::Plain, &call.title),
+            ];
+            self.screen.line(&[&head[..], &tail].concat());
+        }
+        if prints {
+            self.output(&output);
+        }
+    }
+
+    /// The end of what a command printed.
+    fn output(&mut self, lines: &[&str]) {
+        const LAST: usize = 20;
+        let above = lines.len().saturating_sub(LAST);
+        if above > 0 {
+            let more = format!("  … {above} lines above");
+            self.screen.line(&[(Style::Dim, &more)]);
+        }
+        for line in &lines[above..] {
+            self.screen
+                .line(&[(Style::Plain, "  "), (Style::Dim, line)]);
+        }
+    }
+
+    /// The whole plan when it is another one, else the entries that changed.
+    fn plan(&mut self, plan: Plan) {
+        let before = std::mem::replace(&mut self.plan, plan.entries);
+        let same = before.len() == self.plan.len()
+            && before
+                .iter()
+                .zip(&self.plan)
+                .all(|(a, b)| a.content == b.content);
+        // That all is done shows by itself.
+        if same
+            && self
+                .plan
+                .iter()
+                .all(|entry| entry.status == PlanEntryStatus::Completed)
+        {
+            return;
+        }
+        for (at, entry) in self.plan.iter().enumerate() {
+            if same && before[at].status == entry.status {
+                continue;
+            }
+            let (style, mark) = match entry.status {
+                PlanEntryStatus::Completed => (Style::Dim, "[x] "),
+                PlanEntryStatus::InProgress => (Style::Bold, "[>] "),
+                _ => (Style::Plain, "[ ] "),
+            };
+            let content = one_line(&entry.content);
+            self.screen.line(&[(style, mark), (style, &content)]);
+        }
+    }
+
+    /// A path as somebody in the working directory would call it.
+    pub(super) fn short<'a>(&self, path: &'a Path) -> &'a Path {
+        match path.strip_prefix(&self.cwd) {
+            Ok(inside) if inside != Path::new("") => inside,
+            _ => path,
+        }
+    }
+}
+
+/// What sort of thing a tool does, at a glance.
+pub(super) fn symbol(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read => "≡ ",
+        ToolKind::Edit => "✎ ",
+        ToolKind::Delete => "⌫ ",
+        ToolKind::Move => "→ ",
+        ToolKind::Search => "⌕ ",
+        ToolKind::Execute => "$ ",
+        ToolKind::Think => "… ",
+        ToolKind::Fetch => "↓ ",
+        _ => "• ",
+    }
+}
+
+fn ended(status: ToolCallStatus) -> bool {
+    matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
+}
+
+/// The text of a block, or what stands for it.
+pub(super) fn block_text(block: &ContentBlock) -> &str {
+    match block {
+        ContentBlock::Text(text) => &text.text,
+        ContentBlock::ResourceLink(link) => &link.uri,
+        ContentBlock::Image(_) => "[image]",
+        ContentBlock::Audio(_) => "[audio]",
+        _ => "[resource]",
+    }
+}
+
+/// What a call shows as text, without the fences around code.
+fn lines(content: &[ToolCallContent]) -> Vec<&str> {
+    let texts = content.iter().filter_map(|item| match item {
+        ToolCallContent::Content(content) => Some(block_text(&content.content)),
+        _ => None,
+    });
+    let lines = texts.flat_map(str::lines);
+    lines.filter(|line| !line.starts_with("```")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_client_protocol::v1::schema::{
+        Content, PlanEntryPriority, TextContent, ToolCallUpdateFields,
+    };
+
+    use super::{super::screen::tests::Paper, *};
+
+    /// Time stands still.
+    struct Noon;
+
+    impl Clock for Noon {
+        fn now(&self) -> harn_model::Timestamp {
+            0
+        }
+
+        fn elapsed(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    fn shown(updates: Vec<SessionUpdate>) -> String {
+        let paper = Paper::default();
+        let screen = Screen::shared(Box::new(paper.clone()), false);
+        let mut show = Show::new(screen, "/w".into(), Noon);
+        updates.into_iter().for_each(|update| show.update(update));
+        show.screen.finish();
+        paper.text()
+    }
+
+    fn said(text: &str) -> SessionUpdate {
+        SessionUpdate::AgentMessageChunk(ContentChunk::new(text.into()))
+    }
+
+    fn update(id: &str, fields: ToolCallUpdateFields) -> SessionUpdate {
+        SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id.to_owned(), fields))
+    }
+
+    fn shows(text: &str) -> Vec<ToolCallContent> {
+        let text = ContentBlock::Text(TextContent::new(text));
+        vec![ToolCallContent::Content(Content::new(text))]
+    }
+
+    #[test]
+    fn a_command_shows_the_end_of_what_it_printed() {
+        let call = ToolCall::new("a", "seq 22").kind(ToolKind::Execute);
+        let printed: String = (1..=22).map(|n| format!("{n}\n")).collect();
+        let running = ToolCallUpdateFields::new().content(shows(&format!("```\n{printed}```")));
+        let done = ToolCallUpdateFields::new().status(ToolCallStatus::Completed);
+        let text = shown(vec![
+            SessionUpdate::ToolCall(call),
+            update("a", running),
+            update("a", done),
+        ]);
+        let last: String = (3..=22).map(|n| format!("  {n}\n")).collect();
+        assert_eq!(text, format!("$ seq 22  ✓ 0 ms\n  … 2 lines above\n{last}"));
+    }
+
+    #[test]
+    fn a_call_is_one_line_unless_something_comes_between() {
+        let call = |id: &str, title: &str| {
+            let call = ToolCall::new(id.to_owned(), title).kind(ToolKind::Read);
+            SessionUpdate::ToolCall(call)
+        };
+        let done = || ToolCallUpdateFields::new().status(ToolCallStatus::Completed);
+        let failed = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::Failed)
+            .content(shows("no such file\nat all"));
+        let text = shown(vec![
+            call("a", "Read a.rs"),
+            update("a", done()),
+            call("b", "Read b.rs"),
+            said("Meanwhile."),
+            update("b", failed),
+        ]);
+        assert_eq!(
+            text,
+            "≡ Read a.rs  ✓ 0 ms\n≡ Read b.rs\n\nMeanwhile.\n\n≡ Read b.rs  ✗ 0 ms  no such file\n"
+        );
+    }
+
+    #[test]
+    fn a_diff_is_shown_once_and_by_its_short_name() {
+        let diff = || vec![ToolCallContent::Diff(Diff::new("/w/src/a.rs", "new\n"))];
+        let call = ToolCall::new("a", "Write")
+            .kind(ToolKind::Edit)
+            .content(diff());
+        let fields = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::Completed)
+            .content(diff());
+        let text = shown(vec![SessionUpdate::ToolCall(call), update("a", fields)]);
+        assert_eq!(
+            text,
+            "✎ Write\n  --- /dev/null\n  +++ src/a.rs\n  @@ -0,0 +1 @@\n  +new\n✎ Write  ✓ 0 ms\n"
+        );
+    }
+
+    #[test]
+    fn a_plan_shows_what_changed() {
+        let plan = |first, second| {
+            let entry =
+                |content: &str, status| PlanEntry::new(content, PlanEntryPriority::Medium, status);
+            SessionUpdate::Plan(Plan::new(vec![
+                entry("look", first),
+                entry("answer", second),
+            ]))
+        };
+        use PlanEntryStatus::{Completed, InProgress, Pending};
+        let text = shown(vec![
+            plan(InProgress, Pending),
+            plan(Completed, InProgress),
+            plan(Completed, Completed),
+        ]);
+        assert_eq!(text, "[>] look\n[ ] answer\n[x] look\n[>] answer\n");
+    }
+}

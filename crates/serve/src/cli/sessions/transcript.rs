@@ -1,0 +1,255 @@
+//! A session as a person reads it: prompts, answers, tool calls with how they ended, questions.
+
+use std::{collections::HashMap, fmt::Write as _};
+
+use harn_journal::SessionMeta;
+use harn_model::{
+    AgentEvent, AskId, Decision, Envelope, PermissionResolved, StopReason, Timestamp, ToolCall,
+    ToolCallId, ToolCallStatus, ToolCallUpdate, TurnEnded, TurnOutcome, plain_text,
+};
+
+use crate::cli::{
+    paint::{one_line, visible},
+    text,
+};
+
+/// The whole session.
+pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp) -> String {
+    let mut page = Page::default();
+    page.head(meta, now);
+    for envelope in events {
+        page.event(&envelope.event);
+    }
+    page.end_text();
+    if !page.calls.is_empty() || page.running {
+        page.line("(a turn is running, or was cut short)");
+    }
+    page.out
+}
+
+/// What was written so far, and what is open.
+#[derive(Default)]
+struct Page {
+    out: String,
+    text: Option<Text>,
+    calls: HashMap<ToolCallId, String>,
+    asks: HashMap<AskId, String>,
+    running: bool,
+}
+
+/// Text that is still streaming in.
+struct Text {
+    thought: bool,
+    words: String,
+}
+
+impl Page {
+    fn head(&mut self, meta: &SessionMeta, now: Timestamp) {
+        let title = one_line(&meta.title);
+        let id = meta.thread_id.as_str();
+        let created = text::age(now, meta.created);
+        self.line(if title.is_empty() { id } else { &title });
+        self.line(&format!(
+            "{id}, created {created} in {}",
+            meta.directory.display()
+        ));
+        if let Some(parent) = &meta.parent {
+            self.line(&format!("forked from {parent}"));
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.out.push_str(line);
+        self.out.push('\n');
+    }
+
+    fn end_text(&mut self) {
+        if let Some(text) = self.text.take() {
+            let mark = if text.thought { "~ " } else { "" };
+            self.out.push('\n');
+            for line in visible(text.words.trim()).lines() {
+                // Writing to a string does not fail.
+                let _ = writeln!(self.out, "{}", format!("{mark}{line}").trim_end());
+            }
+        }
+    }
+
+    fn stream(&mut self, thought: bool, words: &str) {
+        if self
+            .text
+            .as_ref()
+            .is_some_and(|text| text.thought != thought)
+        {
+            self.end_text();
+        }
+        let text = self.text.get_or_insert_with(|| Text {
+            thought,
+            words: String::new(),
+        });
+        text.words.push_str(words);
+    }
+
+    /// Writes a line that begins with a mark; the first of a group stands apart from text.
+    fn mark(&mut self, line: &str) {
+        if self.text.is_some() {
+            self.end_text();
+            self.out.push('\n');
+        }
+        self.line(line);
+    }
+
+    fn prompt(&mut self, words: &str) {
+        self.end_text();
+        self.out.push('\n');
+        for line in visible(words.trim()).lines() {
+            let _ = writeln!(self.out, "{}", format!("> {line}").trim_end());
+        }
+    }
+
+    fn event(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::TurnStarted(turn) => {
+                self.running = true;
+                self.prompt(&plain_text(&turn.prompt));
+            }
+            AgentEvent::UserMessage { content, .. } => self.prompt(&plain_text(content)),
+            AgentEvent::AgentMessageChunk { content, .. } => self.stream(false, content),
+            AgentEvent::AgentThoughtChunk { content, .. } => self.stream(true, content),
+            AgentEvent::ToolCall(call) => self.call(call),
+            AgentEvent::ToolCallUpdate(update) => self.update(update),
+            AgentEvent::PermissionAsked(ask) => {
+                let what = title(&ask.tool_call);
+                self.asks.insert(ask.ask_id.clone(), what);
+            }
+            AgentEvent::PermissionResolved(resolved) => self.resolved(resolved),
+            AgentEvent::TurnEnded(ended) => self.ended(ended),
+            AgentEvent::Recovered(_) => {
+                self.running = false;
+                self.mark("! cut short by a crash, closed when the session was opened again");
+            }
+            AgentEvent::ModeChanged { mode_id } => self.mark(&format!("* mode {mode_id}")),
+            AgentEvent::ConfigChanged { config_id, value } => {
+                self.mark(&format!("* {config_id} = {value}"));
+            }
+            AgentEvent::Plan { plan } => {
+                let entries: Vec<_> = plan.entries().into_iter().map(|e| e.content).collect();
+                self.mark(&format!("* plan: {}", visible(&entries.join("; "))));
+            }
+            AgentEvent::Artifact(artifact) => {
+                let what = one_line(&artifact.fallback).into_owned();
+                self.mark(&format!("* artifact: {what}"));
+            }
+            // Facts about the work rather than the conversation; they are in the journal itself.
+            AgentEvent::ProgressReported(_)
+            | AgentEvent::Progress(_)
+            | AgentEvent::Log(_)
+            | AgentEvent::FsWatch { .. }
+            | AgentEvent::Handoff { .. }
+            | AgentEvent::WorkerUpdate(_)
+            | AgentEvent::SkillActivated { .. }
+            | AgentEvent::SkillDeactivated { .. }
+            | AgentEvent::SkillScopeTools { .. }
+            | AgentEvent::SkillNarrow(_)
+            | AgentEvent::SkillMatched(_)
+            | AgentEvent::ToolSearchQuery(_)
+            | AgentEvent::ToolSearchResult(_)
+            | AgentEvent::TranscriptCompacted(_)
+            | AgentEvent::TranscriptProjected(_)
+            | AgentEvent::ReminderEmitted(_)
+            | AgentEvent::HitlRequested { .. }
+            | AgentEvent::HitlResolved { .. }
+            | AgentEvent::AvailableCommands { .. }
+            | AgentEvent::LiveSessionClient { .. }
+            | AgentEvent::CompositionStart(_)
+            | AgentEvent::CompositionChildCall(_)
+            | AgentEvent::CompositionChildResult(_)
+            | AgentEvent::CompositionFinish(_)
+            | AgentEvent::CompositionError(_)
+            | AgentEvent::Usage(_)
+            | AgentEvent::SessionInfo(_) => {}
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall) {
+        let title = title(call);
+        if call.status.is_terminal() {
+            self.mark(&format!("- {title}: {}", word(call.status)));
+        } else {
+            self.calls.insert(call.tool_call_id.clone(), title);
+        }
+    }
+
+    fn update(&mut self, update: &ToolCallUpdate) {
+        let new_title = update
+            .title
+            .as_deref()
+            .map(|title| one_line(title).into_owned());
+        if !update.status.is_terminal() {
+            if let (Some(open), Some(title)) = (self.calls.get_mut(&update.tool_call_id), new_title)
+            {
+                *open = title;
+            }
+            return;
+        }
+        let open = self.calls.remove(&update.tool_call_id);
+        let title = new_title
+            .or(open)
+            .unwrap_or_else(|| update.tool_name.clone());
+        let mut line = format!("- {title}: {}", word(update.status));
+        if let Some(error) = &update.error {
+            let _ = write!(line, ", {}", one_line(error));
+        }
+        if let Some(millis) = update.duration_ms {
+            let _ = write!(line, " ({})", text::duration(millis.into()));
+        }
+        self.mark(&line);
+    }
+
+    fn resolved(&mut self, resolved: &PermissionResolved) {
+        let what = self.asks.remove(&resolved.ask_id).unwrap_or_default();
+        let answer = match &resolved.decision {
+            Decision::Allowed { .. } => "allowed".to_owned(),
+            Decision::Rejected { reason: None, .. } => "rejected".to_owned(),
+            Decision::Rejected {
+                reason: Some(reason),
+                ..
+            } => format!("rejected, {}", one_line(reason)),
+            Decision::Cancelled => "cancelled before an answer".to_owned(),
+            Decision::Unavailable { reason } => format!("not answered, {}", one_line(reason)),
+        };
+        self.mark(&format!("? {what}: {answer}"));
+    }
+
+    fn ended(&mut self, ended: &TurnEnded) {
+        self.running = false;
+        self.calls.clear();
+        match &ended.outcome {
+            TurnOutcome::Stopped { stop_reason } => match stop_reason {
+                StopReason::EndTurn => self.end_text(),
+                StopReason::MaxTokens => self.mark("! stopped: the token limit was reached"),
+                StopReason::MaxTurnRequests => {
+                    self.mark("! stopped: the request limit was reached")
+                }
+                StopReason::Refusal => self.mark("! stopped: the agent refused"),
+                StopReason::Cancelled => self.mark("! cancelled"),
+            },
+            TurnOutcome::Failed { message } => {
+                let message = visible(message).into_owned();
+                self.mark(&format!("! failed: {message}"));
+            }
+        }
+    }
+}
+
+fn title(call: &ToolCall) -> String {
+    one_line(call.title.as_deref().unwrap_or(&call.tool_name)).into_owned()
+}
+
+fn word(status: ToolCallStatus) -> &'static str {
+    match status {
+        ToolCallStatus::Pending => "pending",
+        ToolCallStatus::InProgress => "running",
+        ToolCallStatus::Completed => "done",
+        ToolCallStatus::Failed => "failed",
+    }
+}

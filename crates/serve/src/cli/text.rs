@@ -1,0 +1,115 @@
+//! Plain text for people: tables and ages.
+
+use std::borrow::Cow;
+
+use harn_model::Timestamp;
+
+/// Rows under a head, as columns.
+pub(super) fn table<const N: usize>(head: [&str; N], rows: &[[Cow<'_, str>; N]]) -> String {
+    let head = head.map(Cow::Borrowed);
+    let rows: Vec<_> = std::iter::once(&head).chain(rows).cloned().collect();
+    columns(&rows)
+}
+
+/// Rows as columns, as wide as their widest cell; the last column is never padded.
+pub(super) fn columns<const N: usize>(rows: &[[Cow<'_, str>; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (widest, cell) in widths.iter_mut().zip(row) {
+            *widest = width(cell).max(*widest);
+        }
+    }
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, widest) in row.iter().zip(widths) {
+            line.push_str(cell);
+            line.extend(std::iter::repeat_n(' ', widest + 2 - width(cell)));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn width(cell: &str) -> usize {
+    cell.chars().count()
+}
+
+/// How long ago something was, in its largest unit.
+pub(super) fn age(now: Timestamp, then: Timestamp) -> String {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    let seconds = now.saturating_sub(then) / 1000;
+    match seconds {
+        0..MINUTE => "just now".to_owned(),
+        MINUTE..HOUR => format!("{} min ago", seconds / MINUTE),
+        HOUR..DAY => format!("{} h ago", seconds / HOUR),
+        _ => match seconds / DAY {
+            1 => "yesterday".to_owned(),
+            days => format!("{days} days ago"),
+        },
+    }
+}
+
+/// How long something took.
+pub(super) fn duration(millis: u128) -> String {
+    match millis {
+        0..1000 => format!("{millis} ms"),
+        1000..60_000 => format!("{}.{} s", millis / 1000, millis % 1000 / 100),
+        _ => format!("{} min {} s", millis / 60_000, millis % 60_000 / 1000),
+    }
+}
+
+/// `text` cut to `limit` characters, with a mark when something is missing.
+pub(super) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(limit) {
+        None => text.into(),
+        Some(_) => {
+            let kept: String = text.chars().take(limit.saturating_sub(1)).collect();
+            format!("{}…", kept.trim_end()).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [
+            ["a".into(), "long cell".into(), "end".into()],
+            ["bcd".into(), "é".into(), "".into()],
+        ];
+        expect![[r"
+            ID   NAME       LAST
+            a    long cell  end
+            bcd  é
+        "]]
+        .assert_eq(&table(["ID", "NAME", "LAST"], &rows));
+    }
+
+    #[test]
+    fn ages_and_durations_use_their_largest_unit() {
+        let ago = |seconds: u64| age(1_000_000_000, 1_000_000_000 - seconds * 1000);
+        assert_eq!(ago(59), "just now");
+        assert_eq!(ago(60), "1 min ago");
+        assert_eq!(ago(7200), "2 h ago");
+        assert_eq!(ago(86_400), "yesterday");
+        assert_eq!(ago(3 * 86_400), "3 days ago");
+        assert_eq!(age(1, 5), "just now");
+        assert_eq!(duration(12), "12 ms");
+        assert_eq!(duration(1_250), "1.2 s");
+        assert_eq!(duration(61_000), "1 min 1 s");
+    }
+
+    #[test]
+    fn a_cut_shows() {
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("longer", 5), "long…");
+    }
+}

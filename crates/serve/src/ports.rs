@@ -1,0 +1,133 @@
+//! The real clock and real ids: the only place that asks the machine for either.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "everyone else is handed these ports"
+)]
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use harn_model::Timestamp;
+use harn_runtime::{Clock, IdKind, Ids};
+use uuid::Uuid;
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemClock {
+    started: Instant,
+}
+
+impl SystemClock {
+    /// A clock whose `elapsed` starts now.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            started: Instant::now(),
+        }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        // A clock before 1970 is not worth an error.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let millis = since.unwrap_or_default().as_millis();
+        Timestamp::try_from(millis).unwrap_or(Timestamp::MAX)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+/// Ids that nothing else has and that sort by when they were minted.
+///
+/// A session's is a version 7 UUID. What lives inside a session has a shorter one, of the millisecond and
+/// a count: it need only be unique there, where a lock admits one process at a time, and a message's id
+/// travels with each of its chunks.
+#[derive(Debug, Default)]
+pub struct RandomIds {
+    clock: SystemClock,
+    count: AtomicU64,
+}
+
+impl Ids for RandomIds {
+    fn mint(&self, kind: IdKind) -> String {
+        let prefix = match kind {
+            IdKind::Session => return format!("ses_{}", Uuid::now_v7().simple()),
+            IdKind::Turn => "trn",
+            IdKind::Message => "msg",
+            IdKind::ToolCall => "call",
+            IdKind::Ask => "ask",
+        };
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        format!("{prefix}_{}{}", base36(self.clock.now()), base36(count))
+    }
+}
+
+/// Digits and small letters, eight of them at least for a time of this century.
+fn base36(mut n: u64) -> String {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut digits = Vec::with_capacity(13);
+    loop {
+        digits.push(char::from(
+            DIGITS[usize::try_from(n % 36).unwrap_or_default()],
+        ));
+        n /= 36;
+        if n == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn session_ids_sort_and_fit_a_folder_name() {
+        let ids = RandomIds::default();
+        let minted: Vec<_> = (0..100).map(|_| ids.mint(IdKind::Session)).collect();
+        assert!(minted.is_sorted());
+        for id in &minted {
+            assert!(id.starts_with("ses_") && id.len() == 36, "{id}");
+            assert!(id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+        }
+    }
+
+    #[test]
+    fn other_ids_are_short_prefixed_and_unique() {
+        let ids = RandomIds::default();
+        let kinds = [IdKind::Turn, IdKind::Message, IdKind::ToolCall, IdKind::Ask];
+        let mut seen = std::collections::HashSet::new();
+        for (kind, prefix) in kinds.into_iter().zip(["trn_", "msg_", "call_", "ask_"]) {
+            for _ in 0..1000 {
+                let id = ids.mint(kind);
+                assert!(id.starts_with(prefix) && id.len() < 20, "{id}");
+                assert!(seen.insert(id));
+            }
+        }
+    }
+
+    #[test]
+    fn base36_counts() {
+        let written = [0, 35, 36, 1_790_000_000_000].map(base36);
+        assert_eq!(written, ["0", "z", "10", "mubbs7i8"]);
+    }
+
+    #[test]
+    fn the_clock_counts_milliseconds_of_this_century() {
+        let clock = SystemClock::new();
+        assert!(clock.now() > 1_700_000_000_000);
+        assert!(clock.elapsed() <= clock.elapsed());
+    }
+}

@@ -1,0 +1,98 @@
+//! Where agents work: their hub, the threads they run on and the children they start.
+//!
+//! Whoever serves them waits on a thread of its own, so that an agent that blocks every worker cannot
+//! keep the process from ending.
+
+use std::{future::Future, io, sync::Arc, time::Duration};
+
+use harn_journal::JsonlStore;
+use harn_runtime::{Agent, Hub, HubConfig};
+use harn_tools::LocalHost;
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinHandle,
+};
+
+use crate::{Options, RandomIds, SystemClock};
+
+/// Puts a hub together around an agent, for who brings a runtime and connections of their own. Touches
+/// nothing on disk until the first session is created. Call [`Hub::shutdown`] when done.
+pub fn hub(agent: impl Agent, options: &Options) -> Hub {
+    assemble(Arc::new(agent), options, LocalHost::new())
+}
+
+fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
+    Hub::new(HubConfig::new(
+        agent,
+        Arc::new(JsonlStore::new(&options.state_dir)),
+        Arc::new(SystemClock::new()),
+        Arc::new(RandomIds::default()),
+        Arc::new(local),
+    ))
+}
+
+/// A runtime for the thread that waits: signals, deadlines, the end.
+pub(crate) fn waiting_room() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// How long sessions may take to settle when the process ends. What is not settled by then is when its
+/// session is next opened.
+const SETTLING: Duration = Duration::from_millis(600);
+/// An agent waits far more than it computes.
+const WORKERS: usize = 2;
+
+/// See the module. Dropping it ends the children, also when a panic does.
+pub(crate) struct Workshop {
+    hub: Hub,
+    local: LocalHost,
+    runtime: Option<Runtime>,
+}
+
+impl Workshop {
+    pub(crate) fn open(agent: Arc<dyn Agent>, options: &Options) -> io::Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .thread_name("harn-worker")
+            .enable_all()
+            .build()?;
+        let local = LocalHost::new();
+        Ok(Self {
+            hub: assemble(agent, options, local.clone()),
+            local,
+            runtime: Some(runtime),
+        })
+    }
+
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Runs something on the workers.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<JoinHandle<T>> {
+        Some(self.runtime.as_ref()?.spawn(work))
+    }
+
+    /// Settles what runs, for a while, and ends the children whatever came of it.
+    pub(crate) async fn close(&self) {
+        let hub = self.hub.clone();
+        if let Some(settled) = self.spawn(async move { hub.shutdown().await })
+            && tokio::time::timeout(SETTLING, settled).await.is_err()
+        {
+            tracing::warn!("a session did not settle in time; it will when it is next opened");
+        }
+        self.local.end_all();
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        self.local.end_all();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

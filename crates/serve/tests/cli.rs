@@ -1,0 +1,233 @@
+//! The command line as a person meets it.
+
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::process::{Command, Output};
+
+use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
+use harn_model::{AgentEvent, Envelope, Seq, SessionId};
+use tempfile::TempDir;
+
+fn harn_serve(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
+    command.args(args).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn help_names_every_command() {
+    let help = harn_serve(&["--help"]);
+    assert!(help.status.success());
+    for command in ["acp", "run", "sessions", "doctor"] {
+        assert!(
+            stdout(&help).contains(&format!("\n  {command} ")),
+            "{command}"
+        );
+        let help = harn_serve(&[command, "--help"]);
+        assert!(help.status.success());
+        assert!(stdout(&help).contains("--state-dir"), "{command}");
+    }
+    let version = stdout(&harn_serve(&["--version"]));
+    assert_eq!(
+        version,
+        format!("harn-serve {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
+    let table: [(&[&str], &str); 8] = [
+        (
+            &["acp", "--engine", "llm"],
+            "the engines are explore and script:FILE",
+        ),
+        (
+            &["acp", "--profile", "loud"],
+            "the profiles are auto, harn and acp",
+        ),
+        (
+            &["acp", "--engine", "script:/does/not/exist.yaml"],
+            "/does/not/exist.yaml",
+        ),
+        (
+            &["acp", "--log-level", "loud"],
+            "possible values: error, warn, info",
+        ),
+        (
+            &["acp", "--log-file", "/does/not/exist/log"],
+            "--log-file /does/not/exist/log",
+        ),
+        (
+            &["run", "--cwd", "/does/not/exist", "hello"],
+            "--cwd /does/not/exist",
+        ),
+        (&["run"], "<PROMPT>"),
+        (&["nonsense"], "unrecognized subcommand"),
+    ];
+    for (args, reason) in table {
+        let output = harn_serve(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(
+            stderr(&output).contains(reason),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+        assert_eq!(stdout(&output), "", "{args:?}");
+    }
+}
+
+#[test]
+fn a_wrong_scenario_is_refused_with_its_place() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("wrong.yaml");
+    std::fs::write(&file, "name: wrong\nturns: 5\n").unwrap();
+    let output = harn_serve(&["acp", "--engine", &format!("script:{}", file.display())]);
+    assert_eq!(output.status.code(), Some(2));
+    let place = format!("{}:2:8", file.display());
+    assert!(stderr(&output).contains(&place), "{}", stderr(&output));
+}
+
+/// A state directory with one session in it.
+fn state_with_a_session() -> TempDir {
+    let state = TempDir::new().unwrap();
+    let store = JsonlStore::new(state.path());
+    let meta = SessionMeta {
+        v: FORMAT_VERSION,
+        thread_id: "s1".into(),
+        title: "Where is the door?".to_owned(),
+        directory: "/home/ada/house".into(),
+        additional_directories: Vec::new(),
+        created: 1_700_000_000_000,
+        parent: None,
+    };
+    let mut log = store.create(meta).unwrap();
+    let events = include_str!("transcript.jsonl").lines();
+    let events: Vec<_> = events
+        .map(|line| serde_json::from_str::<AgentEvent>(line).unwrap())
+        .collect();
+    let events: Vec<_> = (1..)
+        .zip(events)
+        .map(|(seq, event)| Envelope {
+            seq: Seq(seq),
+            at: 1_700_000_000_000 + seq,
+            turn: Some("t1".into()),
+            event,
+        })
+        .collect();
+    log.append(&events).unwrap();
+    state
+}
+
+#[test]
+fn sessions_are_listed_shown_and_deleted() {
+    let state = state_with_a_session();
+    let dir = state.path().to_str().unwrap();
+    let sessions = |args: &[&str]| harn_serve(&[&["sessions", "--state-dir", dir], args].concat());
+
+    let list = stdout(&sessions(&["list"]));
+    let lines: Vec<_> = list.lines().collect();
+    assert_eq!(lines.len(), 2, "{list}");
+    assert_eq!(
+        lines[0].split_whitespace().collect::<Vec<_>>(),
+        ["ID", "CHANGED", "TITLE", "DIRECTORY"]
+    );
+    assert!(lines[1].starts_with("s1  just now"), "{list}");
+    assert!(
+        lines[1].ends_with("Where is the door?  /home/ada/house"),
+        "{list}"
+    );
+
+    let shown = stdout(&sessions(&["show", "s1"]));
+    let (head, rest) = shown.split_once("\n\n").unwrap();
+    assert!(
+        head.starts_with("Where is the door?\ns1, created "),
+        "{head}"
+    );
+    expect_test::expect_file!["transcript.txt"].assert_eq(rest);
+
+    let deleted = sessions(&["delete", "s1"]);
+    assert_eq!(stdout(&deleted), "deleted s1\n");
+    assert!(stdout(&sessions(&["list"])).starts_with("no sessions in "));
+    for args in [["show", "s1"], ["delete", "s1"]] {
+        let output = sessions(&args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert_eq!(
+            stderr(&output),
+            "error: there is no session s1\n",
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_not_deleted() {
+    let state = state_with_a_session();
+    let _open = JsonlStore::new(state.path())
+        .open(&SessionId::from("s1"))
+        .unwrap();
+    let dir = state.path().to_str().unwrap();
+    let output = harn_serve(&["sessions", "--state-dir", dir, "delete", "s1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("open in another process"),
+        "{}",
+        stderr(&output)
+    );
+    let shown = harn_serve(&["sessions", "--state-dir", dir, "show", "s1"]);
+    assert!(shown.status.success());
+}
+
+#[test]
+fn the_doctor_says_what_is_there() {
+    let state = state_with_a_session();
+    let dir = state.path().to_str().unwrap();
+    let report = harn_serve(&["doctor", "--state-dir", dir]);
+    assert!(report.status.success());
+    let text = stdout(&report);
+    assert!(text.contains(env!("CARGO_PKG_VERSION")), "{text}");
+    assert!(text.contains(&format!("{dir}, writable")), "{text}");
+    assert!(text.contains("sessions   1\n"), "{text}");
+
+    let fresh = format!("{dir}/not/there/yet");
+    let report = harn_serve(&["doctor", "--state-dir", &fresh]);
+    assert!(report.status.success());
+    assert!(stdout(&report).contains("will be created"));
+    assert!(!std::path::Path::new(&fresh).exists());
+}
+
+#[test]
+fn the_doctor_finds_a_damaged_session() {
+    let state = state_with_a_session();
+    let journal = state.path().join("threads/s1/events.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, text.replacen("\"seq\":2", "\"seq\":7", 1)).unwrap();
+    let report = harn_serve(&["doctor", "--state-dir", state.path().to_str().unwrap()]);
+    assert_eq!(report.status.code(), Some(1));
+    let text = stdout(&report);
+    assert!(text.contains("wrong  sessions"), "{text}");
+    assert!(
+        text.contains("events.jsonl:2: the journal is damaged"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_doctor_finds_a_state_dir_that_cannot_be() {
+    let state = TempDir::new().unwrap();
+    let file = state.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let report = harn_serve(&[
+        "doctor",
+        "--state-dir",
+        file.join("inside").to_str().unwrap(),
+    ]);
+    assert_eq!(report.status.code(), Some(1));
+    assert!(stdout(&report).contains("is not a directory"));
+}

@@ -1,0 +1,110 @@
+//! `harn-serve run` where nobody sits at a terminal.
+
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::{fs, process::Command};
+
+use tempfile::TempDir;
+
+const SCENARIO: &str = r#"
+name: house
+turns:
+  - match: "^write"
+    steps:
+      - say: "I would like to leave a note."
+      - ask:
+          tool: write_file
+          kind: edit
+          title: "Write NOTES.md"
+          diff: {path: NOTES.md, new_text: "Seen.\n"}
+          on_allow: [{say: "Written."}]
+          on_reject: [{say: "Then I leave it."}]
+  - match: "^fail"
+    steps: [{say: "This will not end well."}, {fail: "the scenario said so"}]
+  - match: "^enough"
+    steps: [{stop: max_tokens}]
+  - steps:
+      - think: "where is it?"
+      - emit: {type: plan, plan: [{content: "look", status: completed}]}
+      - emit: {type: tool_call, tool_call_id: t1, tool_name: look, title: "Look around", kind: read}
+      - emit: {type: tool_call_update, tool_call_id: t1, tool_name: look, status: completed}
+      - say: "Behind the "
+      - say: "curtain."
+"#;
+
+struct Ran {
+    code: Option<i32>,
+    answer: String,
+    notes: String,
+    state: TempDir,
+}
+
+fn run(prompt: &str) -> Ran {
+    let state = TempDir::new().unwrap();
+    let scenario = state.path().join("house.yaml");
+    fs::write(&scenario, SCENARIO).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+        .args(["run", "--engine", &format!("script:{}", scenario.display())])
+        .args(["--state-dir", state.path().to_str().unwrap()])
+        .args(["--cwd", state.path().to_str().unwrap(), prompt])
+        .output()
+        .unwrap();
+    Ran {
+        code: output.status.code(),
+        answer: String::from_utf8(output.stdout).unwrap(),
+        notes: String::from_utf8(output.stderr).unwrap(),
+        state,
+    }
+}
+
+#[test]
+fn stdout_holds_the_answer_and_stderr_the_rest() {
+    let ran = run("where is the door?");
+    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert_eq!(ran.answer, "Behind the curtain.\n");
+    let notes: Vec<_> = ran.notes.lines().collect();
+    let ["where is it?", "", "[x] look", call] = notes[..] else {
+        panic!("{notes:#?}");
+    };
+    assert!(call.starts_with("≡ Look around  ✓ "), "{call}");
+    assert!(!ran.notes.contains('\x1b'), "colour where nobody sees it");
+}
+
+#[test]
+fn a_permission_is_refused_aloud() {
+    let ran = run("write");
+    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert_eq!(
+        ran.answer,
+        "I would like to leave a note.\n\nThen I leave it.\n"
+    );
+    assert!(ran.notes.contains("+Seen.\n"), "{}", ran.notes);
+    let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n";
+    assert!(ran.notes.contains(refused), "{}", ran.notes);
+}
+
+#[test]
+fn the_exit_code_tells_how_it_went() {
+    let failed = run("fail");
+    assert_eq!(failed.code, Some(1));
+    assert_eq!(failed.answer, "This will not end well.\n");
+    assert_eq!(failed.notes, "error: the scenario said so\n");
+    let enough = run("enough");
+    assert_eq!(enough.code, Some(1));
+    assert_eq!(
+        enough.notes,
+        "harn-serve: the agent reached its token limit\n"
+    );
+}
+
+#[test]
+fn what_was_said_is_kept() {
+    let ran = run("where is the door?");
+    let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+        .args(["sessions", "list", "--state-dir"])
+        .arg(ran.state.path())
+        .output()
+        .unwrap();
+    let list = String::from_utf8(output.stdout).unwrap();
+    assert!(list.contains("where is the door?"), "{list}");
+}
