@@ -4,6 +4,8 @@
 
 mod support_stress;
 
+use std::time::Duration;
+
 use harn_model::{AgentEvent, Decision, SessionId, StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
 use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
@@ -288,4 +290,78 @@ fn decisions(test: &TestHub, session: &str) -> Vec<Decision> {
             _ => None,
         });
     resolved.collect()
+}
+
+/// Talks on whatever it is told, so that only a deadline ends it.
+async fn stubborn(cx: TurnContext) -> Result<StopReason, AgentError> {
+    if cx.prompt_text() == "stubborn" {
+        loop {
+            cx.say("still here").await?;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    cx.say("done").await?;
+    Ok(StopReason::EndTurn)
+}
+
+/// A session takes a while to close when its agent does not stop. Who asks something of it meanwhile is
+/// refused at once; nobody else waits at all. The clock stands still while anything can be done.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_closing_holds_up_nobody() {
+    let test = TestHub::new(ScriptedAgent::new(stubborn));
+    let mut client = meet(&test).await;
+    let slow = open(&mut client, &test).await;
+    let other = open(&mut client, &test).await;
+    let prompt = text_prompt(&slow, "stubborn");
+    let stuck = client.send_request("session/prompt", prompt).await;
+    client.expect_update_of("agent_message_chunk").await;
+
+    let begun = now();
+    let close = json!({"sessionId": slow});
+    let closing = client.send_request("session/close", close.clone()).await;
+    let closing_too = client.send_request("session/close", close).await;
+    // The close is served beside the dispatch loop: once it is listed, it has been taken up.
+    client.request("session/list", json!({})).await;
+    let mode = json!({"sessionId": slow, "modeId": "read-only"});
+    let refused = client.request_error("session/set_mode", mode).await;
+    assert_eq!(refused["data"]["reason"], "session_closed");
+    let late = client
+        .send_request("session/prompt", text_prompt(&slow, "more"))
+        .await;
+    let id = client
+        .send_request("session/prompt", text_prompt(&other, "hello"))
+        .await;
+    let (_, result) = client.updates_until(&id).await;
+    assert_eq!(result["stopReason"], "end_turn");
+    assert_eq!(now(), begun, "somebody waited");
+
+    let mut owed = vec![stuck.clone(), closing, closing_too, late.clone()];
+    while !owed.is_empty() {
+        match client.next().await {
+            Message::Response { id, result } => {
+                owed.retain(|owed| *owed != id);
+                match result {
+                    Ok(result) if id == stuck => assert_eq!(result["stopReason"], "cancelled"),
+                    Ok(result) => assert_eq!(result, json!({})),
+                    Err(error) => {
+                        assert_eq!(id, late);
+                        assert_eq!(error["data"]["reason"], "session_closed");
+                    }
+                }
+            }
+            Message::Notification { method, .. } => assert_eq!(method, "session/update"),
+            Message::Request { method, .. } => panic!("asked for {method}"),
+        }
+    }
+    // Half a second for an agent that was told to stop, however much it talks.
+    assert_eq!(now() - begun, Duration::from_millis(500));
+    client.close().await;
+}
+
+fn now() -> tokio::time::Instant {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test's own clock, which stands still"
+    )]
+    tokio::time::Instant::now()
 }

@@ -36,7 +36,8 @@ pub(crate) struct SessionTask {
 /// Whether the task goes on.
 enum Next {
     Continue,
-    Close(oneshot::Sender<()>),
+    /// It is over; these wait to hear of it.
+    Close(Vec<oneshot::Sender<()>>),
 }
 
 impl SessionTask {
@@ -65,7 +66,7 @@ impl SessionTask {
             Ok(closed) => (SessionEnd::Closed, closed),
             Err(error) => {
                 tracing::error!(session = %self.shared.meta.thread_id, %error, "the journal failed");
-                (SessionEnd::Failed(error.to_string().into()), None)
+                (SessionEnd::Failed(error.to_string().into()), Vec::new())
             }
         };
         if let Some(turn) = &self.turn {
@@ -75,13 +76,13 @@ impl SessionTask {
         drop(self);
         forget();
         shared.feed.end(end);
-        if let Some(closed) = closed {
+        for closed in closed {
             // Nobody may be waiting for the close any more.
             let _ = closed.send(());
         }
     }
 
-    async fn serve(&mut self) -> Result<Option<oneshot::Sender<()>>, JournalError> {
+    async fn serve(&mut self) -> Result<Vec<oneshot::Sender<()>>, JournalError> {
         loop {
             let next = if let Some(turn) = &mut self.turn {
                 tokio::select! {
@@ -97,8 +98,8 @@ impl SessionTask {
                 let msg = self.inbox.recv().await;
                 self.handle(msg).await?
             };
-            if let Next::Close(reply) = next {
-                return Ok(Some(reply));
+            if let Next::Close(closed) = next {
+                return Ok(closed);
             }
         }
     }
@@ -118,15 +119,9 @@ impl SessionTask {
                 // The caller may have gone; the change stands.
                 let _ = reply.send(self.last);
             }
-            Some(Msg::Close(reply)) => {
-                self.wind_up().await?;
-                return Ok(Next::Close(reply));
-            }
+            Some(Msg::Close(reply)) => return self.wind_up(vec![reply]).await,
             // Every handle is gone.
-            None => {
-                self.wind_up().await?;
-                return Ok(Next::Close(oneshot::channel().0));
-            }
+            None => return self.wind_up(Vec::new()).await,
         }
         Ok(Next::Continue)
     }
@@ -288,16 +283,25 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Cancels everything and waits, within the deadline, for the running turn to stop.
-    async fn wind_up(&mut self) -> Result<(), JournalError> {
+    /// Cancels everything and waits a little for the running turn to stop. Whoever asks for something
+    /// meanwhile is refused at once by letting go of the question: front-ends must not wait for us.
+    async fn wind_up(
+        &mut self,
+        mut closed: Vec<oneshot::Sender<()>>,
+    ) -> Result<Next, JournalError> {
         if let Some(id) = self.turn.as_ref().map(|turn| turn.id.clone()) {
             self.cancel(&id)?;
         }
+        let mut patience = std::pin::pin!(tokio::time::sleep(CLOSE_PATIENCE));
         while let Some(turn) = &mut self.turn {
-            let patience = tokio::time::sleep(CLOSE_PATIENCE);
             tokio::select! {
                 wake = turn.wake(&mut self.items) => { self.advance(wake).await?; }
-                () = patience => self.finish(None).await?,
+                Some(msg) = self.inbox.recv() => {
+                    if let Msg::Close(reply) = msg {
+                        closed.push(reply);
+                    }
+                }
+                () = &mut patience => self.finish(None).await?,
             }
         }
         for prompt in &mut self.waiting {
@@ -306,7 +310,7 @@ impl SessionTask {
         while let Some(prompt) = self.waiting.pop_front() {
             self.start(prompt).await?;
         }
-        Ok(())
+        Ok(Next::Close(closed))
     }
 
     fn write(&mut self, events: Vec<AgentEvent>) -> Result<(), JournalError> {
