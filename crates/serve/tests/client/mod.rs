@@ -18,22 +18,22 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An agent that was started and is spoken to.
-pub struct Agent {
+pub(crate) struct Agent {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     stderr: Receiver<String>,
     next_id: u64,
     /// Updates seen so far.
-    pub updates: Vec<Value>,
+    pub(crate) updates: Vec<Value>,
     /// Permission requests seen so far.
-    pub asked: Vec<Value>,
+    pub(crate) asked: Vec<Value>,
     /// What permission requests are answered with.
-    pub answer: &'static str,
+    pub(crate) answer: &'static str,
 }
 
 impl Agent {
-    pub fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -55,22 +55,22 @@ impl Agent {
     }
 
     /// The built binary, with these arguments.
-    pub fn harn_serve(args: &[&str]) -> Self {
+    pub(crate) fn harn_serve(args: &[&str]) -> Self {
         Self::start(Command::new(env!("CARGO_BIN_EXE_harn-serve")).args(args))
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    pub fn write(&mut self, message: &Value) {
+    pub(crate) fn write(&mut self, message: &Value) {
         let line = format!("{message}\n");
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(line.as_bytes()).unwrap();
     }
 
     /// Sends a request and returns its id.
-    pub fn send(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) fn send(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -78,7 +78,7 @@ impl Agent {
     }
 
     /// The next line of its stdout.
-    pub fn line(&mut self) -> String {
+    pub(crate) fn line(&mut self) -> String {
         self.lines.recv_timeout(PATIENCE).unwrap_or_else(|error| {
             let said: Vec<_> = self.stderr.try_iter().collect();
             panic!("{error}; its stderr: {said:#?}");
@@ -86,7 +86,7 @@ impl Agent {
     }
 
     /// The next message. Permission requests are answered on the way.
-    pub fn next(&mut self) -> Value {
+    pub(crate) fn next(&mut self) -> Value {
         let line = self.line();
         let message: Value = serde_json::from_str(&line)
             .unwrap_or_else(|error| panic!("not a message: {error}: {line}"));
@@ -104,7 +104,7 @@ impl Agent {
     }
 
     /// Reads up to the answer to a request.
-    pub fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.next();
             if message["id"] == id && message.get("method").is_none() {
@@ -114,7 +114,7 @@ impl Agent {
     }
 
     /// Asks and reads up to the answer, which must not be an error.
-    pub fn request(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         let mut answer = self.answer(id);
         assert!(answer.get("error").is_none(), "{answer}");
@@ -122,21 +122,21 @@ impl Agent {
     }
 
     /// Says hello and opens a session in `cwd`.
-    pub fn open(&mut self, cwd: &Path) -> String {
+    pub(crate) fn open(&mut self, cwd: &Path) -> String {
         self.request("initialize", json!({"protocolVersion": 1}));
         let new = self.request("session/new", json!({"cwd": cwd, "mcpServers": []}));
         new["sessionId"].as_str().unwrap().to_owned()
     }
 
     /// Sends a prompt and returns its id.
-    pub fn prompt(&mut self, session: &str, text: &str) -> u64 {
+    pub(crate) fn prompt(&mut self, session: &str, text: &str) -> u64 {
         let prompt = json!([{"type": "text", "text": text}]);
         let params = json!({"sessionId": session, "prompt": prompt});
         self.send("session/prompt", params)
     }
 
     /// What the agent said.
-    pub fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         let chunks = self.updates.iter();
         let chunks = chunks.filter(|update| update["sessionUpdate"] == "agent_message_chunk");
         chunks
@@ -144,12 +144,12 @@ impl Agent {
             .collect()
     }
 
-    pub fn close_stdin(&mut self) {
+    pub(crate) fn close_stdin(&mut self) {
         self.stdin = None;
     }
 
     /// Waits for the process to end. The promise is a second; a busy machine gets a few.
-    pub fn exit(&mut self) -> ExitStatus {
+    pub(crate) fn exit(&mut self) -> ExitStatus {
         for _ in 0..500 {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
@@ -160,7 +160,7 @@ impl Agent {
     }
 
     /// Closes stdin, waits for the end, and returns what was still on stdout and all of stderr.
-    pub fn end(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
+    pub(crate) fn end(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
         self.close_stdin();
         let status = self.exit();
         (status, rest(&self.lines), rest(&self.stderr))
