@@ -9,7 +9,7 @@ use harn_journal::JsonlStore;
 use harn_runtime::{Agent, Hub, HubConfig};
 use harn_tools::LocalHost;
 use tokio::{
-    runtime::{Builder, Runtime},
+    runtime::{Builder, Handle, Runtime},
     task::JoinHandle,
 };
 
@@ -38,7 +38,7 @@ pub(crate) fn waiting_room() -> io::Result<Runtime> {
 
 /// How long sessions may take to settle when the process ends. What is not settled by then is when its
 /// session is next opened.
-const SETTLING: Duration = Duration::from_millis(600);
+const SETTLING: Duration = Duration::from_millis(550);
 /// An agent waits far more than it computes.
 const WORKERS: usize = 2;
 
@@ -46,6 +46,8 @@ const WORKERS: usize = 2;
 pub(crate) struct Workshop {
     hub: Hub,
     local: LocalHost,
+    workers: Handle,
+    /// Taken when it is dropped.
     runtime: Option<Runtime>,
 }
 
@@ -60,6 +62,7 @@ impl Workshop {
         Ok(Self {
             hub: assemble(agent, options, local.clone()),
             local,
+            workers: runtime.handle().clone(),
             runtime: Some(runtime),
         })
     }
@@ -72,16 +75,15 @@ impl Workshop {
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
-    ) -> Option<JoinHandle<T>> {
-        Some(self.runtime.as_ref()?.spawn(work))
+    ) -> JoinHandle<T> {
+        self.workers.spawn(work)
     }
 
     /// Settles what runs, for a while, and ends the children whatever came of it.
     pub(crate) async fn close(&self) {
         let hub = self.hub.clone();
-        if let Some(settled) = self.spawn(async move { hub.shutdown().await })
-            && tokio::time::timeout(SETTLING, settled).await.is_err()
-        {
+        let settled = self.spawn(async move { hub.shutdown().await });
+        if tokio::time::timeout(SETTLING, settled).await.is_err() {
             tracing::warn!("a session did not settle in time; it will when it is next opened");
         }
         self.local.end_all();
@@ -94,5 +96,63 @@ impl Drop for Workshop {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{panic, sync::mpsc};
+
+    use harn_model::StopReason;
+    use harn_runtime::{AgentError, CommandSink, CommandSpec, HostPort, TurnContext, async_trait};
+
+    use super::*;
+
+    struct Idle;
+
+    #[async_trait]
+    impl Agent for Idle {
+        async fn turn(&self, _: &mut TurnContext) -> Result<StopReason, AgentError> {
+            Ok(StopReason::EndTurn)
+        }
+    }
+
+    /// Tells when the command has printed something.
+    struct Started(mpsc::SyncSender<()>);
+
+    impl CommandSink for Started {
+        fn terminal(&mut self, _: &str) {}
+
+        fn output(&mut self, _: &str) {
+            let _ = self.0.try_send(());
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_the_children() {
+        let dir = tempfile::tempdir().unwrap();
+        let cwd = dir.path().to_owned();
+        let (started, has_started) = mpsc::sync_channel(1);
+        let (ended, has_ended) = mpsc::sync_channel(1);
+        // Outlives the workshop, as what waits for the child must.
+        let runtime = Runtime::new().unwrap();
+        let result = panic::catch_unwind(panic::AssertUnwindSafe(|| {
+            let workshop = Workshop::open(Arc::new(Idle), &Options::new(dir.path())).unwrap();
+            let local = workshop.local.clone();
+            runtime.spawn(async move {
+                let spec = CommandSpec {
+                    program: "sh".to_owned(),
+                    args: vec!["-c".to_owned(), "echo here; exec sleep 600".to_owned()],
+                    cwd,
+                    output_limit: 1024,
+                };
+                let exit = local.run(&"s".into(), spec, &mut Started(started)).await;
+                let _ = ended.try_send(exit.is_ok_and(|exit| exit.code != Some(0)));
+            });
+            has_started.recv_timeout(Duration::from_secs(30)).unwrap();
+            panic!("the main flow fails");
+        }));
+        assert!(result.is_err());
+        assert_eq!(has_ended.recv_timeout(Duration::from_secs(30)), Ok(true));
     }
 }

@@ -231,3 +231,28 @@ fn the_doctor_finds_a_state_dir_that_cannot_be() {
     assert_eq!(report.status.code(), Some(1));
     assert!(stdout(&report).contains("is not a directory"));
 }
+
+#[test]
+fn a_log_file_gets_what_stderr_does_not() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("log");
+    let output = harn_serve(&[
+        "run",
+        "--state-dir",
+        dir.path().to_str().unwrap(),
+        "--log-file",
+        file.to_str().unwrap(),
+        "--log-level",
+        "trace",
+        "/help",
+    ]);
+    assert!(output.status.success());
+    assert_eq!(stderr(&output), "");
+    assert!(!std::fs::read_to_string(&file).unwrap().is_empty());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}

@@ -21,6 +21,10 @@ turns:
           on_reject: [{say: "Then I leave it."}]
   - match: "^fail"
     steps: [{say: "This will not end well."}, {fail: "the scenario said so"}]
+  - match: "^wait"
+    steps: [{say: "waiting"}, {await_cancel: {}}, {say: " no more"}]
+  - match: "^ignore"
+    steps: [{say: "ignoring"}, {sleep_ms: 600000}]
   - match: "^enough"
     steps: [{stop: max_tokens}]
   - steps:
@@ -39,16 +43,20 @@ struct Ran {
     state: TempDir,
 }
 
-fn run(prompt: &str) -> Ran {
-    let state = TempDir::new().unwrap();
+fn command(state: &TempDir, prompt: &str) -> Command {
     let scenario = state.path().join("house.yaml");
     fs::write(&scenario, SCENARIO).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
+    command
         .args(["run", "--engine", &format!("script:{}", scenario.display())])
         .args(["--state-dir", state.path().to_str().unwrap()])
-        .args(["--cwd", state.path().to_str().unwrap(), prompt])
-        .output()
-        .unwrap();
+        .args(["--cwd", state.path().to_str().unwrap(), prompt]);
+    command
+}
+
+fn run(prompt: &str) -> Ran {
+    let state = TempDir::new().unwrap();
+    let output = command(&state, prompt).output().unwrap();
     Ran {
         code: output.status.code(),
         answer: String::from_utf8(output.stdout).unwrap(),
@@ -107,4 +115,64 @@ fn what_was_said_is_kept() {
         .unwrap();
     let list = String::from_utf8(output.stdout).unwrap();
     assert!(list.contains("where is the door?"), "{list}");
+}
+
+#[cfg(unix)]
+mod interrupted {
+    use std::{
+        io::Read,
+        process::{Child, ChildStdout, Stdio},
+    };
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    use super::*;
+
+    /// Starts it and waits until it has said something.
+    fn start(state: &TempDir, prompt: &str, said: &str) -> (Child, ChildStdout) {
+        let mut command = command(state, prompt);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let mut heard = vec![0; said.len()];
+        stdout.read_exact(&mut heard).unwrap();
+        assert_eq!(heard, said.as_bytes());
+        (child, stdout)
+    }
+
+    fn interrupt(child: &Child) {
+        let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+        kill_process(pid, Signal::INT).unwrap();
+    }
+
+    #[test]
+    fn once_cancels_the_turn() {
+        let state = TempDir::new().unwrap();
+        let (mut child, mut stdout) = start(&state, "wait", "waiting");
+        interrupt(&child);
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).unwrap();
+        assert!(rest.ends_with("no more\n"), "{rest:?}");
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    }
+
+    #[test]
+    fn twice_leaves() {
+        let state = TempDir::new().unwrap();
+        let (mut child, _stdout) = start(&state, "ignore", "ignoring");
+        interrupt(&child);
+        // The second counts once the first was heard.
+        let mut stderr = child.stderr.take().unwrap();
+        let mut heard = Vec::new();
+        while !heard.ends_with(b"at once\n") {
+            let mut byte = [0];
+            stderr.read_exact(&mut byte).unwrap();
+            heard.push(byte[0]);
+        }
+        interrupt(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    }
 }

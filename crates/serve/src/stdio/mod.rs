@@ -13,7 +13,11 @@ use harn_acp::{
     transport::{self, Incoming, OutgoingReceiver, STDIO_LINE_LIMIT},
 };
 use harn_runtime::Agent;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinError,
+    time::timeout,
+};
 
 use crate::{
     Options, default_state_dir, limits,
@@ -45,8 +49,10 @@ pub fn acp_stdio_with(agent: Arc<dyn Agent>, options: Options) -> Result<()> {
 
 /// Lines that may wait to be understood. Few, because a line may be large.
 const WAITING_LINES: usize = 4;
+/// How long the last lines may take to be understood.
+const LAST_LINES: Duration = Duration::from_millis(100);
 /// How long the last bytes may take to reach a client that is not reading.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const LAST_WORDS: Duration = Duration::from_millis(150);
 
 async fn serve(
     workshop: &Workshop,
@@ -56,65 +62,66 @@ async fn serve(
     let mut signals = Signals::listen().context("listening for signals")?;
     let (lines, incoming) = mpsc::channel(WAITING_LINES);
     let (outgoing, queue) = transport::outgoing();
-    read_on_a_thread(lines)?;
-    let mut written = write_on_a_thread(queue, stdout)?;
+    let mut input_ends = on_a_thread("harn-stdin", move || read(lines))?;
+    let mut output_ends = on_a_thread("harn-stdout", move || write(queue, stdout))?;
     let config = AcpConfig {
         profile: options.profile,
     };
     let connection = serve_connection(workshop.hub().clone(), config, incoming, outgoing);
-    let mut connection = workshop.spawn(connection).context("the runtime is gone")?;
+    let mut connection = workshop.spawn(connection);
 
-    let mut still_writing = true;
     let outcome = tokio::select! {
-        served = &mut connection => match served.context("the connection panicked")? {
-            // Whom nobody listens to any more is done.
-            Ok(()) | Err(ConnectionError::Disconnected(_)) => Ok(()),
-            Err(error) => Err(error.into()),
-        },
+        served = &mut connection => ended(served),
         _ = signals.next() => Ok(()),
-        _ = &mut written => {
-            still_writing = false;
-            Ok(())
-        }
+        // The client does not listen any more.
+        _ = &mut output_ends => Ok(()),
+        // Heard here as well, in case the workers are too busy to hear it.
+        _ = &mut input_ends => match timeout(LAST_LINES, &mut connection).await {
+            Ok(served) => ended(served),
+            Err(_) => Ok(()),
+        },
     };
     workshop.close().await;
     connection.abort();
-    if still_writing {
+    if !output_ends.is_terminated() {
         // Either it is done or nobody reads; both are the end.
-        let _ = tokio::time::timeout(LAST_WORDS, written).await;
+        let _ = timeout(LAST_WORDS, output_ends).await;
     }
     outcome
 }
 
-fn read_on_a_thread(lines: mpsc::Sender<Incoming>) -> io::Result<()> {
-    let read = move || {
-        if let Err(error) = transport::read_lines(io::stdin().lock(), STDIO_LINE_LIMIT, lines) {
-            tracing::warn!(%error, "stdin could not be read; taking it as its end");
-        }
-    };
-    thread::Builder::new()
-        .name("harn-stdin".to_owned())
-        .spawn(read)?;
-    Ok(())
+fn ended(served: Result<Result<(), ConnectionError>, JoinError>) -> Result<()> {
+    match served.context("the connection panicked")? {
+        // Whom nobody listens to any more is done.
+        Ok(()) | Err(ConnectionError::Disconnected(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
-/// Resolves when nothing more will be written.
-fn write_on_a_thread(
-    queue: OutgoingReceiver,
-    stdout: impl io::Write + Send + 'static,
+fn read(lines: mpsc::Sender<Incoming>) {
+    if let Err(error) = transport::read_lines(io::stdin().lock(), STDIO_LINE_LIMIT, lines) {
+        tracing::warn!(%error, "stdin could not be read; taking it as its end");
+    }
+}
+
+fn write(queue: OutgoingReceiver, stdout: impl io::Write) {
+    if let Err(error) = transport::write_chunks(queue, stdout)
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        tracing::warn!(%error, "stdout could not be written");
+    }
+}
+
+/// Resolves when the work is done, or has panicked.
+fn on_a_thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
 ) -> io::Result<oneshot::Receiver<()>> {
-    let (done, written) = oneshot::channel();
-    let write = move || {
-        if let Err(error) = transport::write_chunks(queue, stdout)
-            && error.kind() != io::ErrorKind::BrokenPipe
-        {
-            tracing::warn!(%error, "stdout could not be written");
-        }
-        // Nobody listens when the process is ending.
-        let _ = done.send(());
+    let (done, ends) = oneshot::channel();
+    let work = move || {
+        let _done: oneshot::Sender<()> = done;
+        work();
     };
-    thread::Builder::new()
-        .name("harn-stdout".to_owned())
-        .spawn(write)?;
-    Ok(written)
+    thread::Builder::new().name(name.to_owned()).spawn(work)?;
+    Ok(ends)
 }

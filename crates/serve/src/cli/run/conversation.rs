@@ -92,7 +92,7 @@ impl Conversation {
         let (outgoing, queue) = transport::outgoing();
         let config = AcpConfig { profile };
         let agent = serve_connection(workshop.hub().clone(), config, incoming, outgoing);
-        workshop.spawn(agent).context("the runtime is gone")?;
+        workshop.spawn(agent);
 
         let (heard, mut events) = mpsc::channel(WAITING);
         let asks = heard.clone();

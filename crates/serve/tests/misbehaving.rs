@@ -1,23 +1,29 @@
-//! stdout belongs to the protocol: whatever an agent or its children print goes to stderr.
+//! Agents that do what an agent should not: print to stdout, or never give a thread back.
 //!
-//! A program of its own, without the test harness, because it serves an agent from itself when asked to.
+//! A program of its own, without the test harness, because it serves such an agent from itself when asked to.
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 #![allow(clippy::print_stdout, reason = "printing is what the agent does wrong")]
 
 mod client;
 
-use std::{process::Command, sync::Arc};
+use std::{process::Command, sync::Arc, thread, time::Duration};
 
 use harn_serve::{
     Agent, AgentError, Options, Result, StopReason, TurnContext, acp_stdio_with, async_trait,
 };
 
-struct Noisy;
+struct Misbehaving;
 
 #[async_trait]
-impl Agent for Noisy {
+impl Agent for Misbehaving {
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        if cx.prompt_text() == "block" {
+            std::fs::write(cx.cwd().join("blocking"), "").map_err(AgentError::failed)?;
+            loop {
+                thread::sleep(Duration::from_secs(600));
+            }
+        }
         println!("printed by the agent");
         let child = Command::new("sh")
             .args(["-c", "echo printed by a child"])
@@ -33,27 +39,48 @@ fn main() -> Result<()> {
         && command == "serve"
     {
         println!("printed too early to be caught");
-        return acp_stdio_with(Arc::new(Noisy), Options::new(state));
+        return acp_stdio_with(Arc::new(Misbehaving), Options::new(state));
     }
     prints_go_to_stderr();
     println!("prints_go_to_stderr ... ok");
+    an_agent_that_blocks_does_not_keep_us();
+    println!("an_agent_that_blocks_does_not_keep_us ... ok");
     Ok(())
+}
+
+fn start(state: &tempfile::TempDir) -> client::Agent {
+    let mut itself = Command::new(std::env::current_exe().unwrap());
+    let mut agent = client::Agent::start(itself.arg("serve").arg(state.path()));
+    assert_eq!(agent.line(), "printed too early to be caught");
+    agent
 }
 
 fn prints_go_to_stderr() {
     let state = tempfile::tempdir().unwrap();
-    let mut itself = Command::new(std::env::current_exe().unwrap());
-    let mut agent = client::Agent::start(itself.arg("serve").arg(state.path()));
-    assert_eq!(agent.line(), "printed too early to be caught");
+    let mut agent = start(&state);
     let session = agent.open(state.path());
     let id = agent.prompt(&session, "make some noise");
     assert_eq!(agent.answer(id)["result"]["stopReason"], "end_turn");
     assert_eq!(agent.said(), "said");
     let (status, stdout, stderr) = agent.end();
     assert!(status.success(), "{status}");
-    let messages = stdout.iter().filter(|line| !line.starts_with('{'));
-    assert_eq!(messages.count(), 0, "{stdout:?}");
+    let strays = stdout.iter().filter(|line| !line.starts_with('{'));
+    assert_eq!(strays.count(), 0, "{stdout:?}");
     for printed in ["printed by the agent", "printed by a child"] {
         assert!(stderr.iter().any(|line| line == printed), "{stderr:?}");
     }
+}
+
+fn an_agent_that_blocks_does_not_keep_us() {
+    let state = tempfile::tempdir().unwrap();
+    let mut agent = start(&state);
+    let sessions: Vec<_> = (0..3).map(|_| agent.open(state.path())).collect();
+    for session in &sessions {
+        agent.prompt(session, "block");
+    }
+    while !state.path().join("blocking").exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    agent.close_stdin();
+    assert!(agent.exit().success());
 }
