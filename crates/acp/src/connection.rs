@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Profile, ProfileChoice,
+    attached::Attached,
     gate::Gates,
-    pump::Attached,
     router::Router,
     transport::{Disconnected, Incoming, Outgoing},
 };
@@ -111,7 +111,8 @@ async fn read(
                 }
             },
             Incoming::TooLong { limit } => {
-                let message = format!("the line is longer than {} MiB", limit / 1024 / 1024);
+                let message =
+                    format!("the line is longer than {limit} bytes, the most this agent reads");
                 Some(Error::new(-32600, message))
             }
             Incoming::NotUtf8 => Some(Error::new(-32700, "the line is not UTF-8")),

@@ -1,6 +1,7 @@
 //! From our errors to JSON-RPC's: one table, with a word a program can act on in `data.reason`.
 
 use agent_client_protocol::Error;
+use harn_model::SessionId;
 use harn_runtime::{JournalError, PromptError, SessionError, SettingError};
 use serde::Serialize;
 
@@ -35,6 +36,16 @@ fn simple(code: i32, message: impl std::fmt::Display, reason: &str) -> Error {
         cwd: None,
     };
     error(code, message, &data)
+}
+
+/// A session that could not be had; `id` is what was asked for.
+pub(crate) fn session_of(id: &SessionId, e: &SessionError) -> Error {
+    let mut error = session(e);
+    if let Some(serde_json::Value::Object(data)) = &mut error.data {
+        data.entry("sessionId")
+            .or_insert_with(|| id.as_str().into());
+    }
+    error
 }
 
 pub(crate) fn session(e: &SessionError) -> Error {

@@ -40,10 +40,16 @@ impl ClientHost {
         }
     }
 
-    fn wire(&self) -> Result<ConnectionTo<Client>, HostError> {
-        let peer = self.peer.upgrade();
-        let wire = peer.as_ref().and_then(|peer| peer.wire()).cloned();
-        wire.ok_or_else(|| HostError::Host("the client is gone".to_owned()))
+    /// The way to the client, once everything this session has published is on its way there: a request
+    /// must not overtake the tool call it belongs to.
+    async fn wire(&self, session: &SessionId) -> Result<ConnectionTo<Client>, HostError> {
+        let gone = || HostError::Host("the client is gone".to_owned());
+        let peer = self.peer.upgrade().ok_or_else(gone)?;
+        if let Some(attached) = peer.attached(session) {
+            let caught_up = tokio::time::timeout(PATIENCE, attached.caught_up()).await;
+            caught_up.map_err(|_| HostError::TimedOut("what it was sent before"))?;
+        }
+        peer.wire().cloned().ok_or_else(gone)
     }
 }
 
@@ -73,7 +79,7 @@ impl HostPort for ClientHost {
 
     async fn read_text(&self, session: &SessionId, path: &Path) -> Result<String, HostError> {
         let request = ReadTextFileRequest::new(wire_id(session), path);
-        let sent = self.wire()?.send_request(request);
+        let sent = self.wire(session).await?.send_request(request);
         let response = in_time("fs/read_text_file", sent.block_task()).await?;
         Ok(response.content)
     }
@@ -85,7 +91,7 @@ impl HostPort for ClientHost {
         text: &str,
     ) -> Result<(), HostError> {
         let request = WriteTextFileRequest::new(wire_id(session), path, text);
-        let sent = self.wire()?.send_request(request);
+        let sent = self.wire(session).await?.send_request(request);
         in_time("fs/write_text_file", sent.block_task()).await?;
         Ok(())
     }
@@ -96,7 +102,7 @@ impl HostPort for ClientHost {
         spec: CommandSpec,
         sink: &mut dyn CommandSink,
     ) -> Result<CommandExit, HostError> {
-        let wire = self.wire()?;
+        let wire = self.wire(session).await?;
         let request = CreateTerminalRequest::new(wire_id(session), spec.program)
             .args(spec.args)
             .cwd(spec.cwd)
@@ -126,14 +132,19 @@ impl HostPort for ClientHost {
         })
     }
 
-    async fn call_tool(&self, _: &SessionId, name: &str, args: Value) -> Result<Value, HostError> {
+    async fn call_tool(
+        &self,
+        session: &SessionId,
+        name: &str,
+        args: Value,
+    ) -> Result<Value, HostError> {
         if !self.offers.tools {
             return Err(HostError::Unsupported("tools"));
         }
         let call = BuiltinCall { name, args: [args] };
         let message = UntypedMessage::new("builtin_call", call);
         let message = message.map_err(|e| HostError::Failed(e.message))?;
-        let sent = self.wire()?.send_request(message);
+        let sent = self.wire(session).await?.send_request(message);
         in_time("builtin_call", sent.block_task()).await
     }
 }

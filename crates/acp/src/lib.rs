@@ -4,6 +4,8 @@
 //! into the same ordered writer. Only `ext` writes vendor data. Nothing here runs an agent or keeps truth
 //! about a session.
 
+mod answer;
+mod attached;
 mod capabilities;
 mod connection;
 mod error;

@@ -3,168 +3,21 @@
 //! Every update of a turn is queued before the answer to its prompt, and nothing of a later turn overtakes
 //! that answer. Questions become requests; what the client sees of its own prompt is left out.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use agent_client_protocol::{
     Error, RequestCancellationHandle, Responder, UntypedMessage, v1::schema::PromptResponse,
 };
 use bytes::Bytes;
-use harn_model::{AgentEvent, AskId, Envelope, PermissionAsked, Seq, TurnId, TurnOutcome};
-use harn_runtime::{Controller, Delivery, SessionEnd, Subscription};
+use harn_model::{AgentEvent, AskId, Envelope, PermissionAsked, TurnId, TurnOutcome};
+use harn_runtime::{Delivery, SessionEnd, Subscription};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    Profile, connection::Peer, error, gate::Gate, methods::stop_reason, permission, settings,
-    to_wire::Lines, transport::Disconnected, wire::Update,
+    Profile, answer::answer, attached::Attached, connection::Peer, error, gate::Gate,
+    methods::stop_reason, permission, settings, to_wire::Lines, transport::Disconnected,
+    wire::Update,
 };
-
-/// A session this client has open.
-pub(crate) struct Attached {
-    pub(crate) session: Controller,
-    state: Mutex<State>,
-    stop: CancellationToken,
-    /// Its opening answer is queued.
-    opened: CancellationToken,
-    done: CancellationToken,
-}
-
-#[derive(Default)]
-struct State {
-    /// Prompts that wait for the end of their turn.
-    prompts: HashMap<TurnId, PendingPrompt>,
-    /// Answers that wait for the updates before them.
-    replies: Vec<(Seq, Box<dyn FnOnce() + Send>)>,
-    position: Seq,
-    ended: Option<SessionEnd>,
-    /// The attachment that took this one's place.
-    successor: Option<Arc<Attached>>,
-}
-
-struct PendingPrompt {
-    responder: Responder,
-    /// Ends the watch for `$/cancel_request`.
-    _watch: DropGuard,
-}
-
-impl Attached {
-    pub(crate) fn new(session: Controller) -> Arc<Self> {
-        Arc::new(Self {
-            session,
-            state: Mutex::default(),
-            stop: CancellationToken::new(),
-            opened: CancellationToken::new(),
-            done: CancellationToken::new(),
-        })
-    }
-
-    /// Stops following the session once its opening has been answered; resolves when it has stopped.
-    pub(crate) async fn stop(&self) {
-        tokio::select! {
-            () = self.opened.cancelled() => {}
-            () = self.done.cancelled() => {}
-        }
-        self.stop.cancel();
-        self.done.cancelled().await;
-    }
-
-    /// Resolves when everything the session published has been queued, or following has stopped.
-    pub(crate) async fn drained(&self) {
-        self.done.cancelled().await;
-    }
-
-    /// Keeps a prompt's responder until its turn ends. Called before the session hears of the turn.
-    pub(crate) fn expect_end(&self, turn: &TurnId, responder: Responder, watch: DropGuard) {
-        let mut state = self.lock();
-        if let Some(successor) = state.successor.clone() {
-            drop(state);
-            return successor.expect_end(turn, responder, watch);
-        }
-        if let Some(end) = state.ended.clone() {
-            drop(state);
-            answer::<()>(responder, Err(error::session_ended(&end)));
-            return;
-        }
-        let pending = PendingPrompt {
-            responder,
-            _watch: watch,
-        };
-        state.prompts.insert(turn.clone(), pending);
-    }
-
-    /// Calls `reply` once everything up to `seq` has been queued.
-    pub(crate) fn reply_after(&self, seq: Seq, reply: impl FnOnce() + Send + 'static) {
-        let mut state = self.lock();
-        if let Some(successor) = state.successor.clone() {
-            drop(state);
-            successor.reply_after(seq, reply);
-        } else if state.position >= seq || state.ended.is_some() {
-            drop(state);
-            reply();
-        } else {
-            state.replies.push((seq, Box::new(reply)));
-        }
-    }
-
-    /// Takes over from an earlier attachment of the same session that has stopped: what waits there for
-    /// an answer moves over, also what comes to it from now on.
-    pub(crate) fn take_over(self: &Arc<Self>, earlier: &Self) {
-        let (prompts, replies) = {
-            let mut state = earlier.lock();
-            state.successor = Some(self.clone());
-            let prompts = std::mem::take(&mut state.prompts);
-            (prompts, std::mem::take(&mut state.replies))
-        };
-        let mut state = self.lock();
-        state.prompts.extend(prompts);
-        state.replies.extend(replies);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_mine(&self, turn: Option<&TurnId>) -> bool {
-        turn.is_some_and(|turn| self.lock().prompts.contains_key(turn))
-    }
-
-    fn reached(&self, seq: Seq) {
-        let due = {
-            let mut state = self.lock();
-            state.position = seq;
-            let (due, later) = std::mem::take(&mut state.replies)
-                .into_iter()
-                .partition(|(at, _)| *at <= seq);
-            state.replies = later;
-            due
-        };
-        let due: Vec<(Seq, Box<dyn FnOnce() + Send>)> = due;
-        due.into_iter().for_each(|(_, reply)| reply());
-    }
-
-    fn end(&self, end: &SessionEnd) {
-        let (prompts, replies) = {
-            let mut state = self.lock();
-            state.ended = Some(end.clone());
-            let prompts = std::mem::take(&mut state.prompts);
-            (prompts, std::mem::take(&mut state.replies))
-        };
-        replies.into_iter().for_each(|(_, reply)| reply());
-        for prompt in prompts.into_values() {
-            answer::<()>(prompt.responder, Err(error::session_ended(end)));
-        }
-    }
-}
-
-/// Answers a request. The connection may be gone; then nobody waits.
-pub(crate) fn answer<T: serde::Serialize>(responder: Responder, result: Result<T, Error>) {
-    let result = result.and_then(|value| serde_json::to_value(value).map_err(Error::from));
-    if responder.respond_with_result(result).is_err() {
-        tracing::debug!("the client left before its answer");
-    }
-}
 
 /// How a client comes to follow a session.
 pub(crate) enum Opening {
@@ -217,7 +70,7 @@ pub(crate) fn follow(
         attached: attached.clone(),
         asked: HashMap::new(),
     };
-    let (stop, done) = (attached.stop.clone(), attached.done.clone().drop_guard());
+    let (stop, done) = attached.following();
     peer.spawn(async move {
         let _done = done;
         tokio::select! {
@@ -254,7 +107,7 @@ impl Pump {
             }
         };
         gate.passed().await;
-        self.attached.opened.cancel();
+        self.attached.opened();
         self.attached.reached(from.position());
         for (turn, outcome) in replayed.ended {
             self.end_prompt(&turn, &outcome).await;
@@ -385,10 +238,10 @@ impl Pump {
     /// Answers the prompt of a turn whose updates are queued, if it is this client's. Nothing goes on
     /// before the answer is queued too.
     async fn end_prompt(&self, turn: &TurnId, end: &TurnOutcome) {
-        let prompt = self.attached.lock().prompts.remove(turn);
+        let prompt = self.attached.ended(turn);
         if let Some(prompt) = prompt {
-            let gate = self.peer.gates.behind(prompt.responder.raw_id());
-            answer(prompt.responder, outcome(end));
+            let gate = self.peer.gates.behind(prompt.raw_id());
+            answer(prompt, outcome(end));
             gate.passed().await;
         }
     }

@@ -12,10 +12,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
+    answer::answer,
     connection::Peer,
     error,
     methods::{auth, close, config, initialize, list, prompt, setup},
-    pump::answer,
 };
 
 pub(crate) struct Router {

@@ -135,19 +135,15 @@ impl Hub {
     ) -> Result<Controller, SessionError> {
         let cell = self.cell(id)?;
         let open = async {
-            let (store, id) = (self.inner.config.store.clone(), id.clone());
-            let opened = blocking(move || store.open(&id)).await?;
+            let (store, wanted) = (self.inner.config.store.clone(), id.clone());
+            let opened = blocking(move || store.open(&wanted)).await?;
+            // Before it is served: a session that is refused must not stay open and locked.
+            check_own_cwd(id, cwd, &opened.meta.directory)?;
             self.recover(opened)
         };
         let session = self.fill(id, &cell, open).await?;
-        let expected = &session.meta().directory;
-        match cwd {
-            Some(cwd) if !same_dir(cwd, expected) => Err(SessionError::WrongCwd {
-                id: id.clone(),
-                expected: expected.clone(),
-            }),
-            _ => Ok(session),
-        }
+        check_own_cwd(id, cwd, &session.meta().directory)?;
+        Ok(session)
     }
 
     /// The session if it is open here.
@@ -371,6 +367,17 @@ fn check_cwd(cwd: &Path) -> Result<(), SessionError> {
         Ok(())
     } else {
         Err(SessionError::BadCwd)
+    }
+}
+
+/// Refuses a session that is asked for from a directory other than its own.
+fn check_own_cwd(id: &SessionId, cwd: Option<&Path>, own: &Path) -> Result<(), SessionError> {
+    match cwd {
+        Some(cwd) if !same_dir(cwd, own) => Err(SessionError::WrongCwd {
+            id: id.clone(),
+            expected: own.to_owned(),
+        }),
+        _ => Ok(()),
     }
 }
 

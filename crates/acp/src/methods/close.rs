@@ -12,7 +12,7 @@ use agent_client_protocol::{
 use harn_model::SessionId;
 
 use super::attached;
-use crate::{connection::Peer, error, pump::answer};
+use crate::{answer::answer, connection::Peer, error};
 
 pub(crate) fn close(peer: &Arc<Peer>, request: Result<CloseSessionRequest, Error>, to: Responder) {
     let peer = peer.clone();

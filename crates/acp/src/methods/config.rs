@@ -10,12 +10,14 @@ use agent_client_protocol::{
     },
 };
 use harn_model::Seq;
+use harn_runtime::SettingError;
 
 use super::attached;
 use crate::{
+    answer::answer,
+    attached::Attached,
     connection::Peer,
     error,
-    pump::{Attached, answer},
     settings::{self, MODE_OPTION},
 };
 
@@ -72,6 +74,22 @@ async fn apply(
         MODE_OPTION => session.set_mode(&value.0).await,
         option => session.set_option(option, &value.0).await,
     };
-    let seq = set.map_err(|e| error::setting(&e))?;
+    let seq = set.map_err(|e| error::setting(&with_mode(e)))?;
     Ok((attached, seq))
+}
+
+/// To a client the mode is one of the options.
+fn with_mode(error: SettingError) -> SettingError {
+    match error {
+        SettingError::UnknownOption { given, known } => SettingError::UnknownOption {
+            given,
+            known: [MODE_OPTION, &known]
+                .join(", ")
+                .trim_end_matches(", ")
+                .to_owned(),
+        },
+        other @ (SettingError::UnknownMode { .. }
+        | SettingError::UnknownValue { .. }
+        | SettingError::Closed) => other,
+    }
 }

@@ -12,7 +12,7 @@ use agent_client_protocol::{
 use harn_runtime::SessionSummary;
 
 use super::wire_id;
-use crate::{connection::Peer, error, pump::answer};
+use crate::{answer::answer, connection::Peer, error};
 
 pub(crate) fn handle(peer: &Arc<Peer>, request: Result<ListSessionsRequest, Error>, to: Responder) {
     let peer = peer.clone();

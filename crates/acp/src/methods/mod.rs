@@ -13,7 +13,7 @@ use std::sync::Arc;
 use agent_client_protocol::{Error, v1::schema};
 use harn_model::{SessionId, StopReason};
 
-use crate::{connection::Peer, error, pump::Attached};
+use crate::{attached::Attached, connection::Peer, error};
 
 /// The session, if this client has it open.
 pub(crate) fn attached(peer: &Peer, id: &schema::SessionId) -> Result<Arc<Attached>, Error> {

@@ -10,11 +10,7 @@ use harn_model::TurnId;
 use tokio_util::sync::CancellationToken;
 
 use super::attached;
-use crate::{
-    connection::Peer,
-    error, from_wire,
-    pump::{Attached, answer},
-};
+use crate::{answer::answer, attached::Attached, connection::Peer, error, from_wire};
 
 pub(crate) async fn handle(
     peer: &Arc<Peer>,

@@ -15,10 +15,12 @@ use serde::Serialize;
 
 use super::wire_id;
 use crate::{
+    answer::answer,
+    attached::Attached,
     connection::Peer,
     error,
     host::ClientHost,
-    pump::{Attached, Opening, answer, follow},
+    pump::{Opening, follow},
     settings::{config_options, mode_state},
 };
 
@@ -125,8 +127,9 @@ pub(crate) fn load(peer: &Arc<Peer>, request: Result<LoadSessionRequest, Error>,
 }
 
 async fn open(peer: &Peer, id: schema::SessionId, cwd: PathBuf) -> Result<Controller, Error> {
-    let opened = peer.hub.open(&SessionId::new(id.0), Some(&cwd)).await;
-    opened.map_err(|e| error::session(&e))
+    let id = SessionId::new(id.0);
+    let opened = peer.hub.open(&id, Some(&cwd)).await;
+    opened.map_err(|e| error::session_of(&id, &e))
 }
 
 /// Answers, and follows the session from here on behind the answer. One that is followed already goes on

@@ -87,6 +87,12 @@ impl Observer {
         self.shared.view().clone()
     }
 
+    /// The last event that was written.
+    #[must_use]
+    pub fn last_seq(&self) -> Seq {
+        self.shared.view().last_seq
+    }
+
     /// Its mode.
     #[must_use]
     pub fn mode(&self) -> String {

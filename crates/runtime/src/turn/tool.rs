@@ -71,13 +71,15 @@ impl ToolBuilder {
         self
     }
 
-    /// Announces the call as running.
+    /// Announces the call as running. The announcement is written when this returns, so that nothing the
+    /// work asks of the host can overtake it.
     pub async fn start(mut self) -> Result<ToolHandle, AgentError> {
         self.call.status = ToolCallStatus::InProgress;
         let handle = ToolHandle::new(&self.cx, &self.call);
         self.cx
             .emit(AgentEvent::ToolCall(Box::new(self.call)))
             .await?;
+        self.cx.flush().await?;
         Ok(handle)
     }
 
@@ -106,6 +108,7 @@ impl ToolBuilder {
         let reason = match decision {
             Decision::Allowed { .. } => {
                 handle.update(ToolCallStatus::InProgress, |_| ()).await?;
+                cx.flush().await?;
                 return Ok(handle);
             }
             Decision::Cancelled => return Err(AgentError::Cancelled),

@@ -78,6 +78,9 @@ async fn what_cannot_be_opened_says_why() {
         assert!(matches!(hub.create(new).await, Err(SessionError::BadCwd)));
     }
     hub.close(&id).await;
+    // A refused opening leaves no lock behind.
+    let wrong = hub.open(&id, Some(elsewhere.path())).await.err().unwrap();
+    assert!(matches!(wrong, SessionError::WrongCwd { .. }), "{wrong}");
     assert!(world.hub(echo()).open(&id, None).await.is_ok());
 }
 

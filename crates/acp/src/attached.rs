@@ -1,0 +1,180 @@
+//! A session a client has open: what waits there for an answer, and how far the client has been told.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use agent_client_protocol::Responder;
+use harn_model::{Seq, TurnId};
+use harn_runtime::{Controller, SessionEnd};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{answer::answer, error};
+
+/// A session this client has open.
+pub(crate) struct Attached {
+    pub(crate) session: Controller,
+    state: Mutex<State>,
+    stop: CancellationToken,
+    /// Its opening answer is queued.
+    opened: CancellationToken,
+    done: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    /// Prompts that wait for the end of their turn.
+    prompts: HashMap<TurnId, PendingPrompt>,
+    /// Answers that wait for the updates before them.
+    replies: Vec<(Seq, Box<dyn FnOnce() + Send>)>,
+    position: Seq,
+    ended: Option<SessionEnd>,
+    /// The attachment that took this one's place.
+    successor: Option<Arc<Attached>>,
+}
+
+struct PendingPrompt {
+    responder: Responder,
+    /// Ends the watch for `$/cancel_request`.
+    _watch: DropGuard,
+}
+
+impl Attached {
+    pub(crate) fn new(session: Controller) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            state: Mutex::default(),
+            stop: CancellationToken::new(),
+            opened: CancellationToken::new(),
+            done: CancellationToken::new(),
+        })
+    }
+
+    /// Stops following the session once its opening has been answered; resolves when it has stopped.
+    pub(crate) async fn stop(&self) {
+        tokio::select! {
+            () = self.opened.cancelled() => {}
+            () = self.done.cancelled() => {}
+        }
+        self.stop.cancel();
+        self.done.cancelled().await;
+    }
+
+    /// Resolves when everything the session published has been queued, or following has stopped.
+    pub(crate) async fn drained(&self) {
+        self.done.cancelled().await;
+    }
+
+    /// For who follows the session: resolved when it is to stop, dropped when it has.
+    pub(crate) fn following(&self) -> (CancellationToken, DropGuard) {
+        (self.stop.clone(), self.done.clone().drop_guard())
+    }
+
+    /// The opening answer is queued.
+    pub(crate) fn opened(&self) {
+        self.opened.cancel();
+    }
+
+    /// Keeps a prompt's responder until its turn ends. Called before the session hears of the turn.
+    pub(crate) fn expect_end(&self, turn: &TurnId, responder: Responder, watch: DropGuard) {
+        let mut state = self.lock();
+        if let Some(successor) = state.successor.clone() {
+            drop(state);
+            return successor.expect_end(turn, responder, watch);
+        }
+        if let Some(end) = state.ended.clone() {
+            drop(state);
+            answer::<()>(responder, Err(error::session_ended(&end)));
+            return;
+        }
+        let pending = PendingPrompt {
+            responder,
+            _watch: watch,
+        };
+        state.prompts.insert(turn.clone(), pending);
+    }
+
+    /// Calls `reply` once everything up to `seq` has been queued.
+    pub(crate) fn reply_after(&self, seq: Seq, reply: impl FnOnce() + Send + 'static) {
+        let mut state = self.lock();
+        if let Some(successor) = state.successor.clone() {
+            drop(state);
+            successor.reply_after(seq, reply);
+        } else if state.position >= seq || state.ended.is_some() {
+            drop(state);
+            reply();
+        } else {
+            state.replies.push((seq, Box::new(reply)));
+        }
+    }
+
+    /// Resolves when everything the session has written so far has been queued.
+    pub(crate) async fn caught_up(&self) {
+        let (reply, reached) = tokio::sync::oneshot::channel();
+        self.reply_after(self.session.last_seq(), move || {
+            // Nobody may be waiting any more.
+            let _ = reply.send(());
+        });
+        // An error means that following has stopped; there is nothing to wait for.
+        let _ = reached.await;
+    }
+
+    /// Takes over from an earlier attachment of the same session that has stopped: what waits there for
+    /// an answer moves over, also what comes to it from now on.
+    pub(crate) fn take_over(self: &Arc<Self>, earlier: &Self) {
+        let (prompts, replies) = {
+            let mut state = earlier.lock();
+            state.successor = Some(self.clone());
+            let prompts = std::mem::take(&mut state.prompts);
+            (prompts, std::mem::take(&mut state.replies))
+        };
+        let mut state = self.lock();
+        state.prompts.extend(prompts);
+        state.replies.extend(replies);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The responder of a prompt whose turn has ended, if the prompt was this client's.
+    pub(crate) fn ended(&self, turn: &TurnId) -> Option<Responder> {
+        let prompt = self.lock().prompts.remove(turn)?;
+        Some(prompt.responder)
+    }
+
+    /// Whether the turn is one of this client's prompts.
+    pub(crate) fn is_mine(&self, turn: Option<&TurnId>) -> bool {
+        turn.is_some_and(|turn| self.lock().prompts.contains_key(turn))
+    }
+
+    /// Everything up to `seq` is queued.
+    pub(crate) fn reached(&self, seq: Seq) {
+        let due = {
+            let mut state = self.lock();
+            state.position = seq;
+            let (due, later) = std::mem::take(&mut state.replies)
+                .into_iter()
+                .partition(|(at, _)| *at <= seq);
+            state.replies = later;
+            due
+        };
+        let due: Vec<(Seq, Box<dyn FnOnce() + Send>)> = due;
+        due.into_iter().for_each(|(_, reply)| reply());
+    }
+
+    /// Nothing more will come: who waits is told.
+    pub(crate) fn end(&self, end: &SessionEnd) {
+        let (prompts, replies) = {
+            let mut state = self.lock();
+            state.ended = Some(end.clone());
+            let prompts = std::mem::take(&mut state.prompts);
+            (prompts, std::mem::take(&mut state.replies))
+        };
+        replies.into_iter().for_each(|(_, reply)| reply());
+        for prompt in prompts.into_values() {
+            answer::<()>(prompt.responder, Err(error::session_ended(end)));
+        }
+    }
+}
