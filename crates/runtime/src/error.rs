@@ -22,6 +22,9 @@ pub enum SessionError {
     /// The directory cannot be a session's.
     #[error("the working directory must be an absolute path to an existing directory")]
     BadCwd,
+    /// The place in a listing is none that was handed out.
+    #[error("the cursor is not one of this listing; begin again without one")]
+    BadCursor,
     /// The runtime is going down.
     #[error("the agent is shutting down")]
     ShuttingDown,

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use harn_model::SessionId;
 use serde_json::Value;
 
-use crate::HostError;
+use crate::{HostError, turn::Pipe};
 
 /// What a host offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,6 +137,8 @@ pub struct Host {
     cwd: Arc<Path>,
     client: Arc<dyn HostPort>,
     local: Arc<dyn HostPort>,
+    /// What the agent said before it asks the client for something is written first.
+    pipe: Arc<Pipe>,
 }
 
 impl Host {
@@ -145,12 +147,14 @@ impl Host {
         cwd: Arc<Path>,
         client: Arc<dyn HostPort>,
         local: Arc<dyn HostPort>,
+        pipe: Arc<Pipe>,
     ) -> Self {
         Self {
             session,
             cwd,
             client,
             local,
+            pipe,
         }
     }
 
@@ -172,8 +176,11 @@ impl Host {
         path: P,
     ) -> impl Future<Output = Result<String, HostError>> + Send + 'static + use<P> {
         let path = self.absolute(path);
-        let (host, session) = (self.pick(|o| o.read_text), self.session.clone());
-        async move { host.read_text(&session, &path).await }
+        let this = self.clone();
+        async move {
+            let host = this.pick(|o| o.read_text).await?;
+            host.read_text(&this.session, &path).await
+        }
     }
 
     /// Writes a text file.
@@ -183,8 +190,11 @@ impl Host {
         text: T,
     ) -> impl Future<Output = Result<(), HostError>> + Send + 'static + use<P, T> {
         let (path, text) = (self.absolute(path), text.into());
-        let (host, session) = (self.pick(|o| o.write_text), self.session.clone());
-        async move { host.write_text(&session, &path, &text).await }
+        let this = self.clone();
+        async move {
+            let host = this.pick(|o| o.write_text).await?;
+            host.write_text(&this.session, &path, &text).await
+        }
     }
 
     /// Runs a command to its end; see [`HostPort::run`].
@@ -193,7 +203,7 @@ impl Host {
         spec: CommandSpec,
         sink: &mut dyn CommandSink,
     ) -> Result<CommandExit, HostError> {
-        let host = self.pick(|o| o.terminal);
+        let host = self.pick(|o| o.terminal).await?;
         host.run(&self.session, spec, sink).await
     }
 
@@ -203,15 +213,25 @@ impl Host {
         name: N,
         args: Value,
     ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static + use<N> {
-        let (host, session, name) = (self.client.clone(), self.session.clone(), name.into());
-        async move { host.call_tool(&session, &name, args).await }
+        let (this, name) = (self.clone(), name.into());
+        async move {
+            // Tools are the client's alone.
+            let host = this.pick(|_| true).await?;
+            host.call_tool(&this.session, &name, args).await
+        }
     }
 
-    fn pick(&self, offered: impl Fn(HostOffers) -> bool) -> Arc<dyn HostPort> {
-        if offered(self.client.offers()) {
-            self.client.clone()
-        } else {
-            self.local.clone()
+    /// Whom to ask. The client is asked once everything the agent said before is written, so that a
+    /// request cannot overtake the call it belongs to.
+    async fn pick(
+        &self,
+        offered: impl Fn(HostOffers) -> bool,
+    ) -> Result<&Arc<dyn HostPort>, HostError> {
+        if !offered(self.client.offers()) {
+            return Ok(&self.local);
         }
+        let written = self.pipe.flush().await;
+        written.map_err(|_| HostError::Failed("the turn is over".to_owned()))?;
+        Ok(&self.client)
     }
 }

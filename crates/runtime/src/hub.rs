@@ -175,18 +175,18 @@ impl Hub {
         cwd: Option<PathBuf>,
         after: Option<String>,
     ) -> Result<SessionPage, SessionError> {
+        let after = match &after {
+            Some(cursor) => Some(parse_cursor(cursor).ok_or(SessionError::BadCursor)?),
+            None => None,
+        };
         let store = self.inner.config.store.clone();
         let all = blocking(move || store.list()).await?;
         let all = all.into_iter().filter(|s| {
             cwd.as_deref()
                 .is_none_or(|cwd| same_dir(cwd, &s.meta.directory))
         });
-        let mut rest: Vec<_> = match after.as_deref().map(parse_cursor) {
-            None => all.collect(),
-            Some(after) => all
-                .filter(|s| after.is_none_or(|at| is_after(s, at)))
-                .collect(),
-        };
+        let all = all.filter(|s| after.is_none_or(|at| is_after(s, at)));
+        let mut rest: Vec<_> = all.collect();
         let more = rest.len() > PAGE;
         rest.truncate(PAGE);
         let next = rest.last().filter(|_| more).map(cursor);

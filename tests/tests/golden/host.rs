@@ -1,13 +1,10 @@
 //! What the agent asks of the client: files, a terminal, a tool of its own.
 
-use std::sync::Arc;
-
 use harn_model::{StopReason, ToolContent, ToolKind};
 use harn_runtime::{AgentError, CommandSink, CommandSpec, HostError, ToolOutput, TurnContext};
 use harn_testkit::{ScriptedAgent, TestHub};
 use harn_tests::check_transcript;
 use serde_json::json;
-use tokio::sync::Notify;
 
 use crate::{open, prompt};
 
@@ -23,18 +20,16 @@ impl CommandSink for Shown {
     fn output(&mut self, _: &str) {}
 }
 
-/// Goes on at a call only when the client has `seen` it: a request to the host does not wait for the
-/// updates before it, and a transcript needs one order.
-async fn use_the_host(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, AgentError> {
+/// Asks for everything in turn. Nothing here waits for the client to have seen what came before: the order
+/// of the transcript is the runtime's promise.
+async fn use_the_host(cx: TurnContext) -> Result<StopReason, AgentError> {
     let read = cx
         .tool("read_file")
         .kind(ToolKind::Read)
         .path("a.txt")
         .start()
         .await?;
-    seen.notified().await;
     let text = read.run(|host| host.read_text("a.txt")).await?;
-    seen.notified().await;
     cx.host().write_text("b.txt", text.to_uppercase()).await?;
     let missing = cx.host().read_text("c.txt").await;
     assert!(matches!(missing, Err(HostError::Host(_))), "{missing:?}");
@@ -45,7 +40,6 @@ async fn use_the_host(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, 
         .title("cargo check")
         .start()
         .await?;
-    seen.notified().await;
     let spec = CommandSpec {
         program: "cargo".to_owned(),
         args: vec!["check".to_owned()],
@@ -62,10 +56,8 @@ async fn use_the_host(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, 
     };
     run.complete(output).await?;
 
-    seen.notified().await;
     let number = cx.host().call_tool("dice", json!({"sides": 6})).await?;
     cx.say(format!("It is {number}.")).await?;
-    seen.notified().await;
     let denied = cx.host().call_tool("launch", json!({})).await;
     assert!(matches!(denied, Err(HostError::Denied(_))), "{denied:?}");
     Ok(StopReason::EndTurn)
@@ -73,10 +65,7 @@ async fn use_the_host(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, 
 
 #[tokio::test]
 async fn files_a_terminal_and_a_tool() {
-    let seen = Arc::new(Notify::new());
-    let signal = seen.clone();
-    let agent = ScriptedAgent::new(move |cx| use_the_host(cx, signal.clone()));
-    let test = TestHub::new(agent);
+    let test = TestHub::new(ScriptedAgent::new(use_the_host));
     let mut client = test.connect();
     let hello = json!({
         "protocolVersion": 1,
@@ -91,12 +80,10 @@ async fn files_a_terminal_and_a_tool() {
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "Go").await;
     client.expect_update_of("tool_call").await;
-    seen.notify_one();
     let (ask, params) = client.expect_request("fs/read_text_file").await;
     assert_eq!(params["path"], json!(test.workspace().join("a.txt")));
     client.respond(&ask, json!({"content": "alpha\n"})).await;
     client.expect_update_of("tool_call_update").await;
-    seen.notify_one();
     let (ask, params) = client.expect_request("fs/write_text_file").await;
     assert_eq!(params["content"], "ALPHA\n");
     client.respond(&ask, json!({})).await;
@@ -106,7 +93,6 @@ async fn files_a_terminal_and_a_tool() {
         .await;
 
     client.expect_update_of("tool_call").await;
-    seen.notify_one();
     let (ask, _) = client.expect_request("terminal/create").await;
     client.respond(&ask, json!({"terminalId": "term-1"})).await;
     let (ask, _) = client.expect_request("terminal/wait_for_exit").await;
@@ -119,13 +105,11 @@ async fn files_a_terminal_and_a_tool() {
     let (ask, _) = client.expect_request("terminal/release").await;
     client.respond(&ask, json!({})).await;
     client.expect_update_of("tool_call_update").await;
-    seen.notify_one();
 
     let (ask, params) = client.expect_request("builtin_call").await;
     assert_eq!(params, json!({"name": "dice", "args": [{"sides": 6}]}));
     client.respond(&ask, json!(4)).await;
     client.expect_update_of("agent_message_chunk").await;
-    seen.notify_one();
     let (ask, _) = client.expect_request("builtin_call").await;
     client.respond_error(&ask, -32001, "not on a weekday").await;
     let (_, result) = client.updates_until(&id).await;

@@ -53,6 +53,7 @@ impl RunningTurn {
             shared.cwd.clone(),
             lock(&shared.host).clone(),
             shared.config.local_host.clone(),
+            pipe.clone(),
         );
         let mut cx = TurnContext::new(TurnParts {
             session,

@@ -153,9 +153,7 @@ impl TurnContext {
 
     /// Waits until everything emitted so far is written.
     pub async fn flush(&self) -> Result<(), AgentError> {
-        let (reply, written) = oneshot::channel();
-        self.parts.pipe.push(TurnItem::Flush(reply)).await?;
-        written.await.map_err(|_| AgentError::Cancelled)
+        self.parts.pipe.flush().await
     }
 
     pub(super) fn mint(&self, kind: IdKind) -> String {

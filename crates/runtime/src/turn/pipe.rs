@@ -72,6 +72,14 @@ impl Pipe {
         }
     }
 
+    /// Waits until everything handed over so far is written.
+    pub(crate) async fn flush(&self) -> Result<(), AgentError> {
+        let (reply, written) = oneshot::channel();
+        self.push(TurnItem::Flush(reply)).await?;
+        // A dropped reply means that the turn was settled without us.
+        written.await.map_err(|_| AgentError::Cancelled)
+    }
+
     /// Waits for items and takes them all into `into`, which must be empty. Cancel safe.
     pub(crate) async fn take(&self, into: &mut Vec<TurnItem>) {
         loop {

@@ -71,15 +71,13 @@ impl ToolBuilder {
         self
     }
 
-    /// Announces the call as running. The announcement is written when this returns, so that nothing the
-    /// work asks of the host can overtake it.
+    /// Announces the call as running.
     pub async fn start(mut self) -> Result<ToolHandle, AgentError> {
         self.call.status = ToolCallStatus::InProgress;
         let handle = ToolHandle::new(&self.cx, &self.call);
         self.cx
             .emit(AgentEvent::ToolCall(Box::new(self.call)))
             .await?;
-        self.cx.flush().await?;
         Ok(handle)
     }
 
@@ -108,7 +106,6 @@ impl ToolBuilder {
         let reason = match decision {
             Decision::Allowed { .. } => {
                 handle.update(ToolCallStatus::InProgress, |_| ()).await?;
-                cx.flush().await?;
                 return Ok(handle);
             }
             Decision::Cancelled => return Err(AgentError::Cancelled),
