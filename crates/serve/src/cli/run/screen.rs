@@ -73,6 +73,13 @@ impl Screen {
             .text(Section::Thought, &text, Style::Dim, self.paint);
     }
 
+    /// The next thought is another one.
+    pub(super) fn next_thought(&mut self) {
+        if self.notes.section == Some(Section::Thought) {
+            self.notes.end_line();
+        }
+    }
+
     /// A line of its own.
     pub(super) fn line(&mut self, parts: &[(Style, &str)]) {
         self.pause_answer();

@@ -54,9 +54,7 @@ impl Show {
     pub(super) fn update(&mut self, update: SessionUpdate) {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => self.answer(&chunk),
-            SessionUpdate::AgentThoughtChunk(chunk) => {
-                self.screen.thought(block_text(&chunk.content))
-            }
+            SessionUpdate::AgentThoughtChunk(chunk) => self.thought(&chunk),
             SessionUpdate::ToolCall(call) => self.call(call),
             SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
             SessionUpdate::Plan(plan) => self.plan(plan),
@@ -71,6 +69,14 @@ impl Show {
             self.screen.pause_answer();
         }
         self.screen.answer(block_text(&chunk.content));
+    }
+
+    fn thought(&mut self, chunk: &ContentChunk) {
+        if self.message != chunk.message_id {
+            self.message.clone_from(&chunk.message_id);
+            self.screen.next_thought();
+        }
+        self.screen.thought(block_text(&chunk.content));
     }
 
     fn call(&mut self, call: ToolCall) {
@@ -356,6 +362,20 @@ mod tests {
             text,
             "✎ Write\n  --- /dev/null\n  +++ src/a.rs\n  @@ -0,0 +1 @@\n  +new\n✎ Write  ✓ 0 ms\n"
         );
+    }
+
+    #[test]
+    fn messages_do_not_run_together() {
+        let chunk = |text: &str, id: &str| ContentChunk::new(text.into()).message_id(id.to_owned());
+        let text = shown(vec![
+            SessionUpdate::AgentThoughtChunk(chunk("one ", "a")),
+            SessionUpdate::AgentThoughtChunk(chunk("thought", "a")),
+            SessionUpdate::AgentThoughtChunk(chunk("another", "b")),
+            SessionUpdate::AgentMessageChunk(chunk("An ", "c")),
+            SessionUpdate::AgentMessageChunk(chunk("answer.", "c")),
+            SessionUpdate::AgentMessageChunk(chunk("And more.", "d")),
+        ]);
+        assert_eq!(text, "one thought\nanother\n\nAn answer.\n\nAnd more.\n");
     }
 
     #[test]
