@@ -366,7 +366,8 @@ mod tests {
 
     #[test]
     fn messages_do_not_run_together() {
-        let chunk = |text: &str, id: &str| ContentChunk::new(text.into()).message_id(id.to_owned());
+        let chunk =
+            |text: &str, id: &str| ContentChunk::new(text.into()).message_id(MessageId::new(id));
         let text = shown(vec![
             SessionUpdate::AgentThoughtChunk(chunk("one ", "a")),
             SessionUpdate::AgentThoughtChunk(chunk("thought", "a")),
