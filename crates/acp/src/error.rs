@@ -53,6 +53,7 @@ pub(crate) fn session(e: &SessionError) -> Error {
         SessionError::NotFound(_) => (NOT_FOUND, "unknown_session"),
         SessionError::WrongCwd { .. } => (INVALID_PARAMS, "wrong_cwd"),
         SessionError::BadCwd => (INVALID_PARAMS, "bad_cwd"),
+        SessionError::BadCursor => (INVALID_PARAMS, "bad_cursor"),
         SessionError::ShuttingDown => (EXECUTION_FAILED, "shutting_down"),
         SessionError::Journal(journal) => match journal {
             JournalError::NotFound(_) | JournalError::InvalidId => (NOT_FOUND, "unknown_session"),
@@ -70,9 +71,10 @@ pub(crate) fn session(e: &SessionError) -> Error {
         SessionError::Journal(JournalError::Locked(id) | JournalError::Exists(id)) => {
             (Some(id.as_str()), None)
         }
-        SessionError::BadCwd | SessionError::ShuttingDown | SessionError::Journal(_) => {
-            (None, None)
-        }
+        SessionError::BadCwd
+        | SessionError::BadCursor
+        | SessionError::ShuttingDown
+        | SessionError::Journal(_) => (None, None),
     };
     let data = Data {
         reason,
@@ -180,6 +182,7 @@ mod tests {
                 "wrong_cwd",
             ),
             (session(&SessionError::BadCwd), -32602, "bad_cwd"),
+            (session(&SessionError::BadCursor), -32602, "bad_cursor"),
             (
                 session(&SessionError::Journal(JournalError::Locked(id))),
                 -32000,

@@ -115,11 +115,15 @@ async fn decode_async(
 }
 
 fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {
-    // Params may be left out where none are needed.
-    let params = if params.is_null() {
-        Value::Object(serde_json::Map::new())
-    } else {
-        params
+    let params = match params {
+        // They may be left out where none are needed.
+        Value::Null => Value::Object(serde_json::Map::new()),
+        Value::Object(_) => params,
+        // By position they would fit by luck.
+        _ => {
+            let message = format!("{method}: params must be an object");
+            return Err(error::bad_params(&message));
+        }
     };
     serde_json::from_value(params).map_err(|e| error::params(method, &e))
 }
