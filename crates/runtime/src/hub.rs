@@ -54,7 +54,7 @@ impl HubConfig {
             local_host,
             cancel_deadline: Duration::from_secs(5),
             max_waiting_prompts: 64,
-            ring_bytes: 512 * 1024,
+            ring_bytes: 1024 * 1024,
         }
     }
 }

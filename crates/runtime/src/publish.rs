@@ -1,17 +1,19 @@
 //! Publishing: a ring of recent batches, and cursors that pull from it.
 //!
 //! A slow reader costs a cursor, never memory: when the ring has moved on it reads the journal until it
-//! has caught up. Publishing costs the same for one reader and for a thousand.
+//! has caught up, and the session waits for no one longer than a moment. Publishing costs the same for one
+//! reader and for a thousand.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use harn_journal::{JournalError, LogReader, ReadCursor};
 use harn_model::{Envelope, Seq};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// Events that were written together, shared by everyone who reads them.
 pub struct Batch {
@@ -96,6 +98,7 @@ pub(crate) struct Feed {
     head: watch::Sender<Head>,
     reader: Arc<dyn LogReader>,
     ring_bytes: usize,
+    readers: Readers,
 }
 
 #[derive(Default)]
@@ -121,7 +124,35 @@ impl Feed {
             head: watch::Sender::new(Head { last, end: None }),
             reader,
             ring_bytes,
+            readers: Readers::default(),
         }
+    }
+
+    /// Gives readers that are about to lose their place in the ring a moment to move on: a reader that is
+    /// merely late is spared the journal. One that uses the moment up is not waited for again until it has
+    /// caught up, so that a client which does not read costs the session this once.
+    pub(crate) async fn pace(&self) {
+        let Some(oldest) = self.crowded() else {
+            return;
+        };
+        loop {
+            // Registered before the look, so that a move in between is not missed.
+            let moved = self.readers.moved.notified();
+            if !self.readers.any_before(oldest) {
+                return;
+            }
+            if tokio::time::timeout(MOMENT, moved).await.is_err() {
+                self.readers.give_up_before(oldest);
+                return;
+            }
+        }
+    }
+
+    /// The end of the oldest batch, if the ring will soon drop it.
+    fn crowded(&self) -> Option<Seq> {
+        let ring = self.ring();
+        let oldest = ring.batches.front()?;
+        (ring.weight > self.ring_bytes / 2).then(|| oldest.last())
     }
 
     /// Makes written events visible.
@@ -169,6 +200,8 @@ impl Feed {
 }
 
 const IDLE_RING_BYTES: usize = 4 * 1024;
+/// How long a late reader is waited for.
+const MOMENT: Duration = Duration::from_millis(5);
 /// How much of the journal is read at a time by someone who fell behind.
 const CATCH_UP_BYTES: usize = 256 * 1024;
 
@@ -177,9 +210,55 @@ enum Found {
     NotHere,
 }
 
+/// Where the readers of a session stand that follow it through the ring.
+#[derive(Default)]
+struct Readers {
+    places: Mutex<Places>,
+    moved: Notify,
+}
+
+#[derive(Default)]
+struct Places {
+    next: u64,
+    live: HashMap<u64, Seq>,
+}
+
+impl Readers {
+    fn enter(&self) -> u64 {
+        let mut places = self.lock();
+        places.next += 1;
+        places.next
+    }
+
+    /// A reader took everything up to `after` from the ring.
+    fn live(&self, reader: u64, after: Seq) {
+        self.lock().live.insert(reader, after);
+        self.moved.notify_one();
+    }
+
+    /// A reader has left the ring.
+    fn lost(&self, reader: u64) {
+        self.lock().live.remove(&reader);
+        self.moved.notify_one();
+    }
+
+    fn any_before(&self, seq: Seq) -> bool {
+        self.lock().live.values().any(|after| *after < seq)
+    }
+
+    fn give_up_before(&self, seq: Seq) {
+        self.lock().live.retain(|_, after| *after >= seq);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A reader's place in a session. Pulls; never blocks the session or another reader.
 pub struct Subscription {
     feed: Arc<Feed>,
+    reader: u64,
     head: watch::Receiver<Head>,
     after: Seq,
     cursor: ReadCursor,
@@ -189,6 +268,7 @@ impl Subscription {
     pub(crate) fn new(feed: Arc<Feed>, after: Seq) -> Self {
         Self {
             head: feed.head.subscribe(),
+            reader: feed.readers.enter(),
             feed,
             after,
             cursor: ReadCursor::default(),
@@ -225,12 +305,18 @@ impl Subscription {
 
     /// Events that were published after the position: from the ring, else from the journal.
     async fn pull(&mut self) -> Result<Delivery, SessionEnd> {
-        let delivery = match self.feed.find(self.after.next()) {
-            Found::Here(delivery) => delivery,
-            Found::NotHere => self.read_journal().await?,
+        let (delivery, live) = match self.feed.find(self.after.next()) {
+            Found::Here(delivery) => (delivery, true),
+            Found::NotHere => {
+                self.feed.readers.lost(self.reader);
+                (self.read_journal().await?, false)
+            }
         };
         if let Some(last) = delivery.events().last() {
             self.after = last.seq;
+        }
+        if live {
+            self.feed.readers.live(self.reader, self.after);
         }
         Ok(delivery)
     }
@@ -263,5 +349,11 @@ impl Subscription {
             Ok(Err(error)) => Err(failed(error.to_string())),
             Err(_) => Err(failed("reading the journal was interrupted".to_owned())),
         }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.feed.readers.lost(self.reader);
     }
 }

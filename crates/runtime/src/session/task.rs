@@ -144,7 +144,10 @@ impl SessionTask {
 
     async fn advance(&mut self, wake: TurnWake) -> Result<Next, JournalError> {
         match wake {
-            TurnWake::Items => self.take_items()?,
+            TurnWake::Items => {
+                self.take_items()?;
+                self.shared.feed.pace().await;
+            }
             TurnWake::Returned(result) => {
                 let outcome = self.turn.as_ref().map(|turn| turn.outcome(result));
                 self.finish(outcome).await?;
