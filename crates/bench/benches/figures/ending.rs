@@ -15,7 +15,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         ("end of input to exit, at rest", None),
         ("end of input to exit, in an unread turn", Some("numbered")),
     ] {
-        let ours = setup.ours()?;
+        let ours = setup.ours_flooding()?;
         let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
         if let Some(prompt) = prompt {
             agent.prompt(&session, prompt)?;

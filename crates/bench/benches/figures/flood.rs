@@ -67,11 +67,11 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         // These two take a hundredth of that time, and a short time needs more samples.
         for _ in 0..3 {
             floor.floor(&floor_program, count)?;
-            ours.agent(&setup.ours()?.program, &cwd, count)?;
+            ours.agent(&setup.ours_flooding()?.program, &cwd, count)?;
         }
     }
     let mut longer = Floods::default();
-    longer.agent(&setup.ours()?.program, &cwd, 4 * count)?;
+    longer.agent(&setup.ours_flooding()?.program, &cwd, 4 * count)?;
 
     let [floor_rate, sdk_rate, ours_rate] =
         [&floor, &sdk, &ours].map(|floods| median(&floods.rates));

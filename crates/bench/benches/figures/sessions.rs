@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
-    let ours = setup.ours()?;
+    let ours = setup.ours_flooding()?;
     let cwd = setup.cwd();
     // One session before counting, so that what a process needs once is not shared out.
     let (mut agent, _) = Running::ready(&ours.program, &cwd)?;

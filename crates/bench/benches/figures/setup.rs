@@ -82,15 +82,21 @@ impl Setup {
         Program::new(env!("CARGO_BIN_EXE_sdk-agent"), self.logs())
     }
 
+    /// As an editor starts it.
     pub(crate) fn ours(&self) -> Result<Ours> {
         let state = TempDir::with_prefix_in("state-", self.dir.path())?;
-        let engine = format!("script:{}", self.scenario().display());
         let program = Program::new(&self.harn_serve, self.logs())
             .arg("acp")
-            .arg("--engine")
-            .arg(engine)
             .arg("--state-dir")
             .arg(state.path());
+        Ok(Ours { program, state })
+    }
+
+    /// With the engine that floods on demand. Its scenario takes a few milliseconds to read.
+    pub(crate) fn ours_flooding(&self) -> Result<Ours> {
+        let Ours { program, state } = self.ours()?;
+        let engine = format!("script:{}", self.scenario().display());
+        let program = program.arg("--engine").arg(engine);
         Ok(Ours { program, state })
     }
 

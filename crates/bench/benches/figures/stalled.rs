@@ -66,7 +66,7 @@ struct Text<'a> {
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let sdk = unread_peer(setup)?;
-    let ours = setup.ours()?;
+    let ours = setup.ours_flooding()?;
     let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
     let idle = settled(&agent)?;
 
