@@ -256,6 +256,10 @@ impl Pump {
 
     /// Asks the client, off this task: a parked question must not hold up the session's updates.
     fn ask(&mut self, ask: PermissionAsked) {
+        // One that was open when this client came may also be on its way in the stream.
+        if self.asked.contains_key(&ask.ask_id) {
+            return;
+        }
         let session = self.attached.session.clone();
         let Some(wire) = self.peer.wire().cloned() else {
             return;

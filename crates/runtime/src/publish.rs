@@ -275,6 +275,12 @@ impl Subscription {
         }
     }
 
+    pub(crate) fn from_now(feed: Arc<Feed>) -> Self {
+        // What is written but not yet published is still to come.
+        let last = feed.head.borrow().last;
+        Self::new(feed, last)
+    }
+
     /// The last event that was handed out.
     #[must_use]
     pub fn position(&self) -> Seq {

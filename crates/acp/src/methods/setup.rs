@@ -1,6 +1,10 @@
 //! `session/new`, `load`, `resume` and `fork`: ways to come to an open session.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use agent_client_protocol::{
     Error, Responder,
@@ -10,7 +14,7 @@ use agent_client_protocol::{
     },
 };
 use harn_model::{Seq, SessionId};
-use harn_runtime::{Controller, NewSession};
+use harn_runtime::{Controller, Hub, NewSession, Observer};
 use serde::Serialize;
 
 use super::wire_id;
@@ -25,48 +29,34 @@ use crate::{
 };
 
 pub(crate) fn new(peer: &Arc<Peer>, request: Result<NewSessionRequest, Error>, to: Responder) {
-    let peer = peer.clone();
-    peer.clone().spawn(async move {
-        let created = async {
-            let request = request?;
-            note_servers(&request.mcp_servers);
-            let new = new_session(request.cwd, request.additional_directories);
-            peer.hub.create(new).await.map_err(|e| error::session(&e))
-        };
-        match created.await {
-            Ok(session) => {
-                let response = NewSessionResponse::new(wire_id(session.id()))
-                    .modes(mode_state(&session))
-                    .config_options(config_options(&session));
-                start(&peer, session, to, response);
-            }
-            Err(error) => answer::<()>(to, Err(error)),
-        }
+    let hub = peer.hub.clone();
+    let created = async move {
+        let request = request?;
+        note_servers(&request.mcp_servers);
+        let new = new_session(request.cwd, request.additional_directories);
+        hub.create(new).await.map_err(|e| error::session(&e))
+    };
+    begin(peer, to, created, |session| {
+        NewSessionResponse::new(wire_id(session.id()))
+            .modes(mode_state(session))
+            .config_options(config_options(session))
     });
 }
 
 pub(crate) fn fork(peer: &Arc<Peer>, request: Result<ForkSessionRequest, Error>, to: Responder) {
-    let peer = peer.clone();
-    peer.clone().spawn(async move {
-        let forked = async {
-            let request = request?;
-            note_servers(&request.mcp_servers);
-            let new = new_session(request.cwd, request.additional_directories);
-            let source = SessionId::new(request.session_id.0);
-            peer.hub
-                .fork(&source, new)
-                .await
-                .map_err(|e| error::session(&e))
-        };
-        match forked.await {
-            Ok(session) => {
-                let response = ForkSessionResponse::new(wire_id(session.id()))
-                    .modes(mode_state(&session))
-                    .config_options(config_options(&session));
-                start(&peer, session, to, response);
-            }
-            Err(error) => answer::<()>(to, Err(error)),
-        }
+    let hub = peer.hub.clone();
+    let forked = async move {
+        let request = request?;
+        note_servers(&request.mcp_servers);
+        let new = new_session(request.cwd, request.additional_directories);
+        let source = SessionId::new(request.session_id.0);
+        let forked = hub.fork(&source, new).await;
+        forked.map_err(|e| error::session_of(&source, &e))
+    };
+    begin(peer, to, forked, |session| {
+        ForkSessionResponse::new(wire_id(session.id()))
+            .modes(mode_state(session))
+            .config_options(config_options(session))
     });
 }
 
@@ -75,77 +65,87 @@ pub(crate) fn resume(
     request: Result<ResumeSessionRequest, Error>,
     to: Responder,
 ) {
-    let peer = peer.clone();
-    peer.clone().spawn(async move {
-        let opened = async {
-            let request = request?;
-            note_servers(&request.mcp_servers);
-            open(&peer, request.session_id, request.cwd).await
-        };
-        match opened.await {
-            Ok(session) => {
-                let response = ResumeSessionResponse::new()
-                    .modes(mode_state(&session))
-                    .config_options(config_options(&session));
-                start(&peer, session, to, response);
-            }
-            Err(error) => answer::<()>(to, Err(error)),
-        }
+    let hub = peer.hub.clone();
+    let opened = async move {
+        let request = request?;
+        note_servers(&request.mcp_servers);
+        open(&hub, request.session_id, &request.cwd).await
+    };
+    begin(peer, to, opened, |session| {
+        ResumeSessionResponse::new()
+            .modes(mode_state(session))
+            .config_options(config_options(session))
     });
 }
 
 pub(crate) fn load(peer: &Arc<Peer>, request: Result<LoadSessionRequest, Error>, to: Responder) {
-    let peer = peer.clone();
+    let (hub, peer) = (peer.hub.clone(), peer.clone());
+    let opened = async move {
+        let request = request?;
+        note_servers(&request.mcp_servers);
+        open(&hub, request.session_id, &request.cwd).await
+    };
     peer.clone().spawn(async move {
-        let opened = async {
-            let request = request?;
-            note_servers(&request.mcp_servers);
-            open(&peer, request.session_id, request.cwd).await
-        };
         match opened.await {
-            Ok(session) => {
-                let observer = session.observer();
-                let from = session.subscribe(Seq::ZERO);
-                let result = Box::new(move || {
-                    let response = LoadSessionResponse::new()
-                        .modes(mode_state(&observer))
-                        .config_options(config_options(&observer));
-                    Ok(serde_json::to_value(response)?)
-                });
-                let attached = lend(&peer, session);
-                if let Some(earlier) = peer.attach_instead(&attached) {
-                    // Two streams of one session would mix.
-                    earlier.stop().await;
-                    attached.take_over(&earlier);
-                }
-                let opening = Opening::Replay(Box::new(to), result);
-                follow(&peer, &attached, from, opening);
-            }
+            Ok(session) => replay(&peer, session, to).await,
             Err(error) => answer::<()>(to, Err(error)),
         }
     });
 }
 
-async fn open(peer: &Peer, id: schema::SessionId, cwd: PathBuf) -> Result<Controller, Error> {
-    let id = SessionId::new(id.0);
-    let opened = peer.hub.open(&id, Some(&cwd)).await;
-    opened.map_err(|e| error::session_of(&id, &e))
+/// Opens a session beside the dispatch loop, answers, and follows it from here on behind the answer. One
+/// that is followed already goes on as it is: nothing is missed and nothing comes twice.
+fn begin<R: Serialize>(
+    peer: &Arc<Peer>,
+    to: Responder,
+    opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
+    response: impl FnOnce(&Observer) -> R + Send + 'static,
+) {
+    let peer = peer.clone();
+    peer.clone().spawn(async move {
+        let session = match opened.await {
+            Ok(session) => session,
+            Err(error) => return answer::<()>(to, Err(error)),
+        };
+        let response = response(&session);
+        let from = session.subscribe_from_now();
+        // Questions belong to the session: those put before this client came are put to it too.
+        let open = session.view().open_turn.map(|turn| turn.asks);
+        let attached = lend(&peer, session);
+        if peer.attach(&attached) {
+            let gate = peer.gates.behind(to.raw_id());
+            let open = open.into_iter().flat_map(BTreeMap::into_values);
+            let open = open.map(|ask| *ask).collect();
+            follow(&peer, &attached, from, Opening::Fresh(gate, open));
+        }
+        answer(to, Ok(response));
+    });
 }
 
-/// Answers, and follows the session from here on behind the answer. One that is followed already goes on
-/// as it is: nothing is missed and nothing comes twice.
-fn start(peer: &Arc<Peer>, session: Controller, to: Responder, response: impl Serialize) {
-    let view = session.view();
-    let from = session.subscribe(view.last_seq);
+/// Shows a session from its beginning, answers, and follows it from there.
+async fn replay(peer: &Arc<Peer>, session: Controller, to: Responder) {
+    let observer = session.observer();
+    let from = session.subscribe(Seq::ZERO);
+    let result = Box::new(move || {
+        let response = LoadSessionResponse::new()
+            .modes(mode_state(&observer))
+            .config_options(config_options(&observer));
+        Ok(serde_json::to_value(response)?)
+    });
     let attached = lend(peer, session);
-    if peer.attach(&attached) {
-        let gate = peer.gates.behind(to.raw_id());
-        // Questions belong to the session: those put before this client came are put to it too.
-        let open = view.open_turn.map(|turn| turn.asks).unwrap_or_default();
-        let open = open.into_values().map(|ask| *ask).collect();
-        follow(peer, &attached, from, Opening::Fresh(gate, open));
+    if let Some(earlier) = peer.attach_instead(&attached) {
+        // Two streams of one session would mix.
+        earlier.stop().await;
+        attached.take_over(&earlier);
     }
-    answer(to, Ok(response));
+    let opening = Opening::Replay(Box::new(to), result);
+    follow(peer, &attached, from, opening);
+}
+
+async fn open(hub: &Hub, id: schema::SessionId, cwd: &Path) -> Result<Controller, Error> {
+    let id = SessionId::new(id.0);
+    let opened = hub.open(&id, Some(cwd)).await;
+    opened.map_err(|e| error::session_of(&id, &e))
 }
 
 /// The session with this client as its host.

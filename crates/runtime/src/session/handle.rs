@@ -123,6 +123,12 @@ impl Observer {
         own.unwrap_or_else(|| self.shared.profile.commands.clone())
     }
 
+    /// Follows the session from what is published next.
+    #[must_use]
+    pub fn subscribe_from_now(&self) -> Subscription {
+        Subscription::from_now(self.shared.feed.clone())
+    }
+
     /// Follows the session from just after `after`; [`Seq::ZERO`] is the beginning.
     #[must_use]
     pub fn subscribe(&self, after: Seq) -> Subscription {
