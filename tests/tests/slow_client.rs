@@ -170,6 +170,60 @@ async fn the_turn_ends_without_its_client_which_reads_everything_later() {
     client.leave().await;
 }
 
+#[tokio::test]
+async fn a_client_that_asks_and_never_reads_is_not_listened_to_for_ever() {
+    const PLENTY: u64 = 100_000;
+    let test = TestHub::new(ScriptedAgent::new(counter));
+    let (mut client, _) = Sluggish::meet(&test).await;
+    // Answers large enough that the queue is soon full.
+    let method = "x".repeat(2048);
+    let ask = |id: u64| {
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});
+        Incoming::Line(message.to_string())
+    };
+    let mut asked = 0;
+    while asked < PLENTY && takes(&client.to, ask(100 + asked)).await {
+        asked += 1;
+    }
+    assert!(asked > 500, "only {asked} were taken");
+    assert!(
+        asked < 10_000,
+        "{asked} were taken from a client that does not read"
+    );
+    // Once it reads, every one of them is answered, in order, and it is listened to again.
+    let mut answered = 0;
+    while answered < asked {
+        for line in client.lines().await {
+            let line: Value = serde_json::from_slice(&line).unwrap();
+            if line["method"] == "session/update" {
+                continue;
+            }
+            assert_eq!(line["id"], 100 + answered);
+            assert_eq!(line["error"]["code"], -32601);
+            answered += 1;
+        }
+    }
+    client.send(3, "session/list", json!({})).await;
+    assert_eq!(
+        serde_json::from_slice::<Value>(&client.line().await).unwrap()["id"],
+        3
+    );
+    client.leave().await;
+}
+
+/// Whether a line is taken, however often the other side is given a turn.
+async fn takes(to: &mpsc::Sender<Incoming>, mut line: Incoming) -> bool {
+    for _ in 0..1000 {
+        match to.try_send(line) {
+            Ok(()) => return true,
+            Err(mpsc::error::TrySendError::Full(back)) => line = back,
+            Err(mpsc::error::TrySendError::Closed(_)) => panic!("the connection ended"),
+        }
+        tokio::task::yield_now().await;
+    }
+    false
+}
+
 /// What a chunk says. Cut out rather than parsed: there are many.
 fn text_of<'a>(session: &SessionId, line: &'a [u8]) -> Option<&'a [u8]> {
     let head = concat!(

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Profile, ProfileChoice,
     attached::Attached,
+    backlog::Backlog,
     gate::Gates,
     router::Router,
     transport::{Disconnected, Incoming, Outgoing},
@@ -70,8 +71,9 @@ pub async fn serve_connection(
         .name("harn-serve")
         .with_handler(Router::new(peer.clone()))
         .connect_to(far);
-    let read = read(&peer, incoming, to_sdk);
-    let write = write(&peer, from_sdk);
+    let backlog = Backlog::default();
+    let read = read(&peer, &backlog, incoming, to_sdk);
+    let write = write(&peer, &backlog, from_sdk);
     let protocol = async {
         protocol
             .await
@@ -96,12 +98,13 @@ pub async fn serve_connection(
 /// Lines in. What is no JSON-RPC message is answered here, so that nothing of it is echoed.
 async fn read(
     peer: &Peer,
+    backlog: &Backlog,
     mut incoming: mpsc::Receiver<Incoming>,
     to_sdk: UnboundedSender<TransportFrame>,
 ) -> Result<(), ConnectionError> {
     while let Some(line) = incoming.recv().await {
         let problem = match line {
-            Incoming::Line(line) => match TransportFrame::parse_json(&line) {
+            Incoming::Line(line) => match parse(backlog, &line).await {
                 TransportFrame::Malformed { raw, .. } => malformed(&raw),
                 frame => {
                     if to_sdk.unbounded_send(frame).is_err() {
@@ -123,6 +126,11 @@ async fn read(
         }
     }
     Ok(())
+}
+
+async fn parse(backlog: &Backlog, line: &str) -> TransportFrame {
+    backlog.take(line.len()).await;
+    TransportFrame::parse_json(line)
 }
 
 /// What to answer to a line that is no message. Some clients send unsolicited errors without an id; those
@@ -156,13 +164,16 @@ fn malformed(raw: &str) -> Option<Error> {
 /// Everything the SDK says, in the one queue, in order; then the gates behind it open.
 async fn write(
     peer: &Peer,
+    backlog: &Backlog,
     mut from_sdk: impl futures::Stream<Item = TransportFrame> + Unpin,
 ) -> Result<(), ConnectionError> {
     while let Some(frame) = from_sdk.next().await {
         let TransportFrame::Single(message) = frame else {
             continue;
         };
-        peer.outgoing.send(line_of(&message)).await?;
+        backlog
+            .answer(peer.outgoing.send(line_of(&message)))
+            .await?;
         if let Some(id) = message.response_id() {
             peer.gates.open(id);
         }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod attached;
+mod backlog;
 mod capabilities;
 mod connection;
 mod error;
