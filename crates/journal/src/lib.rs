@@ -9,4 +9,6 @@ mod port;
 
 pub use error::JournalError;
 pub use jsonl::{FORMAT_VERSION, JsonlStore};
-pub use port::{Log, LogReader, Opened, ReadCursor, SessionMeta, SessionSummary, Store, Syncer};
+pub use port::{
+    Listing, Log, LogReader, Opened, ReadCursor, SessionMeta, SessionSummary, Store, Syncer,
+};

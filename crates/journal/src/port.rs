@@ -38,6 +38,15 @@ pub struct SessionSummary {
     pub updated: Timestamp,
 }
 
+/// What [`Store::list`] found.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The sessions, the most recently changed first.
+    pub sessions: Vec<SessionSummary>,
+    /// What kept a session from being listed, one for each, so that none vanishes unsaid.
+    pub problems: Vec<JournalError>,
+}
+
 /// A log that was opened: locked, checked line by line and folded.
 pub struct Opened {
     /// The log, ready to append.
@@ -61,8 +70,9 @@ pub trait Store: Send + Sync + 'static {
     /// Reads the events of a session without locking it; a torn last line is left alone and left out.
     fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError>;
 
-    /// All sessions, the most recently changed first. A folder that cannot be read is left out.
-    fn list(&self) -> Result<Vec<SessionSummary>, JournalError>;
+    /// All sessions, and those that are damaged as problems. What never became a session, and what is
+    /// none of ours, is in neither.
+    fn list(&self) -> Result<Listing, JournalError>;
 
     /// Removes a session for good. Fails with `Locked` while another process has it open.
     fn delete(&self, id: &SessionId) -> Result<(), JournalError>;

@@ -180,8 +180,14 @@ impl Hub {
             None => None,
         };
         let store = self.inner.config.store.clone();
-        let all = blocking(move || store.list()).await?;
-        let all = all.into_iter().filter(|s| {
+        let listing = blocking(move || store.list()).await?;
+        // With the first page only: the rest is the same listing.
+        if after.is_none() {
+            for problem in &listing.problems {
+                tracing::warn!(%problem, "a session cannot be listed");
+            }
+        }
+        let all = listing.sessions.into_iter().filter(|s| {
             cwd.as_deref()
                 .is_none_or(|cwd| same_dir(cwd, &s.meta.directory))
         });

@@ -167,6 +167,36 @@ fn sessions_are_listed_shown_and_deleted() {
 }
 
 #[test]
+fn a_damaged_session_is_told_beside_the_list() {
+    let state = state_with_a_session();
+    let dir = state.path().to_str().unwrap();
+    let damaged = state.path().join("threads/s2");
+    std::fs::create_dir(&damaged).unwrap();
+    std::fs::write(damaged.join("meta.json"), "{\n  nonsense").unwrap();
+    let told = format!(
+        "{}:2: the journal is damaged",
+        damaged.join("meta.json").display()
+    );
+
+    let list = harn_serve(&["sessions", "--state-dir", dir, "list"]);
+    assert_eq!(list.status.code(), Some(0));
+    assert_eq!(stdout(&list).lines().count(), 2, "{}", stdout(&list));
+    assert!(stdout(&list).contains("\ns1 "), "{}", stdout(&list));
+    assert_eq!(stderr(&list).lines().count(), 1, "{}", stderr(&list));
+    assert!(stderr(&list).contains(&told), "{}", stderr(&list));
+
+    let report = harn_serve(&["doctor", "--state-dir", dir]);
+    assert_eq!(report.status.code(), Some(1));
+    assert!(stdout(&report).contains(&told), "{}", stdout(&report));
+
+    std::fs::remove_dir_all(state.path().join("threads/s1")).unwrap();
+    let list = harn_serve(&["sessions", "--state-dir", dir, "list"]);
+    assert_eq!(list.status.code(), Some(0));
+    assert_eq!(stdout(&list), "");
+    assert!(stderr(&list).contains(&told), "{}", stderr(&list));
+}
+
+#[test]
 fn a_session_that_is_open_elsewhere_is_not_deleted() {
     let state = state_with_a_session();
     let _open = JsonlStore::new(state.path())

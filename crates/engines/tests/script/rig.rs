@@ -8,7 +8,7 @@ use std::{
 
 use harn_engines::ScriptAgent;
 use harn_journal::{
-    JournalError, Log, LogReader, Opened, ReadCursor, SessionMeta, SessionSummary, Store, Syncer,
+    JournalError, Listing, Log, LogReader, Opened, ReadCursor, SessionMeta, Store, Syncer,
 };
 use harn_model::{AgentEvent, ContentBlock, Envelope, Seq, SessionId, Timestamp, TurnId};
 use harn_runtime::{
@@ -135,8 +135,8 @@ impl Store for MemoryStore {
         Err(JournalError::NotFound(id.clone()))
     }
 
-    fn list(&self) -> Result<Vec<SessionSummary>, JournalError> {
-        Ok(Vec::new())
+    fn list(&self) -> Result<Listing, JournalError> {
+        Ok(Listing::default())
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), JournalError> {

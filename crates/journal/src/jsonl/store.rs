@@ -2,6 +2,7 @@
 //! they become part of a path.
 
 use std::{
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -19,7 +20,7 @@ use super::{
     meta,
     scan::{Scanned, scan},
 };
-use crate::{JournalError, Log, Opened, SessionMeta, SessionSummary, Store};
+use crate::{JournalError, Listing, Log, Opened, SessionMeta, SessionSummary, Store};
 
 pub(super) const META: &str = "meta.json";
 const EVENTS: &str = "events.jsonl";
@@ -74,16 +75,38 @@ impl JsonlStore {
         }
     }
 
-    fn summary(&self, id: &str) -> Option<SessionSummary> {
-        let id = SessionId::from(id);
-        let folder = self.folder(&id).ok()?;
-        let meta = meta::load(&folder.join(META), &id).ok()?;
-        let changed = fs::metadata(folder.join(EVENTS)).ok()?.modified().ok()?;
-        let updated = changed.duration_since(UNIX_EPOCH).ok()?.as_millis();
-        Some(SessionSummary {
+    /// The row of a session; nothing if the name is not that of one.
+    fn summary(&self, name: &OsStr) -> Result<Option<SessionSummary>, JournalError> {
+        let Some(name) = name.to_str().filter(|name| is_valid(name)) else {
+            return Ok(None);
+        };
+        let id = SessionId::from(name);
+        let folder = self.threads.join(name);
+        let meta_path = folder.join(META);
+        let meta = match meta::load(&meta_path, &id) {
+            // Its creation was cut short, or it was deleted while we looked.
+            Err(JournalError::NotFound(_)) => return Ok(None),
+            Err(JournalError::Io { source, .. })
+                if source.kind() == io::ErrorKind::NotADirectory =>
+            {
+                return Ok(None);
+            }
+            meta => meta?,
+        };
+        let log = folder.join(EVENTS);
+        let changed = match fs::metadata(&log).and_then(|log| log.modified()) {
+            // A deletion takes the whole folder away at once; a log that is gone alone was lost.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !meta_path.exists() => {
+                return Ok(None);
+            }
+            changed => changed.map_err(disk::at(&log))?,
+        };
+        // A clock that was set before 1970 is no reason to hide a session.
+        let updated = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Some(SessionSummary {
             meta,
-            updated: Timestamp::try_from(updated).ok()?,
-        })
+            updated: Timestamp::try_from(updated.as_millis()).unwrap_or(Timestamp::MAX),
+        }))
     }
 }
 
@@ -154,21 +177,32 @@ impl Store for JsonlStore {
         Ok((meta, events))
     }
 
-    fn list(&self) -> Result<Vec<SessionSummary>, JournalError> {
+    fn list(&self) -> Result<Listing, JournalError> {
         let folders = match fs::read_dir(&self.threads) {
             Ok(folders) => folders,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Listing::default());
+            }
             Err(error) => return Err(disk::at(&self.threads)(error)),
         };
-        let mut sessions: Vec<_> = folders
-            .filter_map(|folder| self.summary(folder.ok()?.file_name().to_str()?))
-            .collect();
-        sessions.sort_by(|a, b| {
+        let mut listing = Listing::default();
+        for folder in folders {
+            let found = folder
+                .map_err(disk::at(&self.threads))
+                .and_then(|folder| self.summary(&folder.file_name()));
+            match found {
+                Ok(session) => listing.sessions.extend(session),
+                Err(problem) => listing.problems.push(problem),
+            }
+        }
+        listing.sessions.sort_by(|a, b| {
             b.updated
                 .cmp(&a.updated)
                 .then_with(|| a.meta.thread_id.cmp(&b.meta.thread_id))
         });
-        Ok(sessions)
+        // Folders come in no order; a message begins with its path.
+        listing.problems.sort_by_cached_key(ToString::to_string);
+        Ok(listing)
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), JournalError> {

@@ -95,7 +95,7 @@ fn hundreds_of_sessions_are_open_at_once() {
     for log in &mut logs {
         log.append(&words(1, 1)).unwrap();
     }
-    assert_eq!(workspace.store.list().unwrap().len(), 500);
+    assert_eq!(workspace.store.list().unwrap().sessions.len(), 500);
 }
 
 fn assert_locked_out(store: &JsonlStore) {

@@ -12,7 +12,7 @@ fn nothing_is_touched_before_it_is_needed() {
     let state = tempfile::tempdir().unwrap();
     let under = state.path().join("not/yet");
     let store = JsonlStore::new(&under);
-    assert_eq!(store.list().unwrap(), []);
+    assert_eq!(store.list().unwrap().sessions, []);
     assert!(matches!(
         store.open(&"s1".into()),
         Err(JournalError::NotFound(_))
@@ -162,7 +162,7 @@ fn a_batch_out_of_order_is_refused_as_a_whole() {
 }
 
 #[test]
-fn sessions_are_listed_newest_first_and_foreign_folders_left_out() {
+fn sessions_are_listed_newest_first_damaged_ones_as_problems_and_foreign_folders_not() {
     let workspace = Workspace::new();
     let state = workspace.state.path();
     for (id, seconds) in [("old", 10), ("b", 20), ("a", 20), ("new", 30)] {
@@ -207,10 +207,9 @@ fn sessions_are_listed_newest_first_and_foreign_folders_left_out() {
     )
     .unwrap();
 
-    let listed: Vec<_> = workspace
-        .store
-        .list()
-        .unwrap()
+    let listing = workspace.store.list().unwrap();
+    let listed: Vec<_> = listing
+        .sessions
         .into_iter()
         .map(|row| (row.meta.thread_id.to_string(), row.updated))
         .collect();
@@ -223,6 +222,19 @@ fn sessions_are_listed_newest_first_and_foreign_folders_left_out() {
             ("old".to_owned(), 10_007),
         ]
     );
+    let problems: Vec<_> = listing.problems.iter().map(ToString::to_string).collect();
+    let expected = [
+        ("broken/meta.json:1: ", "it does not describe a session"),
+        ("logless/events.jsonl: ", ""),
+        ("newer/meta.json:1: ", "format version 2"),
+        ("renamed/meta.json:1: ", "it describes another session"),
+    ];
+    assert_eq!(problems.len(), expected.len(), "{problems:?}");
+    for (problem, (place, reason)) in problems.iter().zip(expected) {
+        let place = threads.join(place);
+        assert!(problem.starts_with(place.to_str().unwrap()), "{problem}");
+        assert!(problem.contains(reason), "{problem}");
+    }
 }
 
 #[test]
@@ -230,7 +242,7 @@ fn a_deleted_session_is_gone_and_its_id_free() {
     let workspace = Workspace::with(&words(1, 2));
     workspace.store.delete(&ID.into()).unwrap();
     assert_eq!(names_in(&workspace.state.path().join("threads")), [""; 0]);
-    assert_eq!(workspace.store.list().unwrap(), []);
+    assert_eq!(workspace.store.list().unwrap().sessions, []);
     assert!(matches!(
         workspace.store.delete(&ID.into()),
         Err(JournalError::NotFound(_))
@@ -246,7 +258,7 @@ fn a_deletion_or_creation_cut_short_can_be_finished() {
 
     // Cut after the rename: not listed, and the next deletion removes the rest.
     fs::rename(workspace.folder(), threads.join(".s1.deleted")).unwrap();
-    assert_eq!(workspace.store.list().unwrap(), []);
+    assert_nothing_listed(&workspace);
     workspace.store.delete(&ID.into()).unwrap();
     assert_eq!(names_in(&threads), [""; 0]);
 
@@ -259,7 +271,7 @@ fn a_deletion_or_creation_cut_short_can_be_finished() {
 
     // A creation cut before there was a log.
     fs::create_dir(workspace.folder()).unwrap();
-    assert_eq!(workspace.store.list().unwrap(), []);
+    assert_nothing_listed(&workspace);
     workspace.store.delete(&ID.into()).unwrap();
     assert_eq!(names_in(&threads), [""; 0]);
 }
@@ -279,6 +291,12 @@ fn a_failed_creation_leaves_nothing() {
         .unwrap();
     assert!(matches!(error, JournalError::Io { .. }), "{error}");
     assert!(!workspace.folder().exists());
+}
+
+fn assert_nothing_listed(workspace: &Workspace) {
+    let listing = workspace.store.list().unwrap();
+    assert_eq!(listing.sessions, []);
+    assert!(listing.problems.is_empty(), "{:?}", listing.problems);
 }
 
 fn names_in(folder: &Path) -> Vec<String> {

@@ -11,7 +11,7 @@ use std::{
 
 use expect_test::expect;
 use harn_journal::{
-    JournalError, JsonlStore, Log, LogReader, Opened, SessionMeta, SessionSummary, Store, Syncer,
+    JournalError, JsonlStore, Listing, Log, LogReader, Opened, SessionMeta, Store, Syncer,
 };
 use harn_model::{
     AgentEvent, Envelope, PermissionAsked, SessionId, StopReason, ToolCall, ToolCallStatus,
@@ -125,7 +125,7 @@ impl Store for Filling {
         self.inner.read(id)
     }
 
-    fn list(&self) -> Result<Vec<SessionSummary>, JournalError> {
+    fn list(&self) -> Result<Listing, JournalError> {
         self.inner.list()
     }
 

@@ -185,6 +185,19 @@ async fn listing_pages_without_gaps_or_repeats() {
         hub.delete(&gone).await,
         Err(SessionError::NotFound(_))
     ));
-    let left = JsonlStore::new(world.state()).list().unwrap().len();
-    assert_eq!(left, 119);
+    let left = JsonlStore::new(world.state()).list().unwrap();
+    assert_eq!(left.sessions.len(), 119);
+}
+
+#[tokio::test]
+async fn a_damaged_session_keeps_no_other_from_the_list() {
+    let world = World::new();
+    let hub = world.hub(echo());
+    let whole = world.session(&hub).await;
+    let damaged = world.session(&hub).await;
+    let folder = world.state().join("threads").join(damaged.id().as_str());
+    std::fs::write(folder.join("meta.json"), "nonsense").unwrap();
+    let page = hub.list(None, None).await.unwrap();
+    let listed: Vec<_> = page.sessions.iter().map(|s| &s.meta.thread_id).collect();
+    assert_eq!(listed, [whole.id()]);
 }

@@ -3,15 +3,13 @@
 use std::{
     env::{self, consts},
     ffi::OsStr,
-    fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use agent_client_protocol::schema::ProtocolVersion;
 use anyhow::Result;
-use harn_journal::{FORMAT_VERSION, JournalError, JsonlStore, Store};
-use harn_model::SessionId;
+use harn_journal::{FORMAT_VERSION, JournalError, JsonlStore, Listing, Store};
 
 use super::{print, text};
 
@@ -104,39 +102,29 @@ fn may_write(dir: &Path) -> bool {
 
 #[cfg(not(unix))]
 fn may_write(dir: &Path) -> bool {
-    fs::metadata(dir).is_ok_and(|meta| !meta.permissions().readonly())
+    std::fs::metadata(dir).is_ok_and(|meta| !meta.permissions().readonly())
 }
 
 /// How many there are, and each that cannot be read.
 fn sessions(state_dir: &Path) -> Vec<Finding> {
     const WHAT: &str = "sessions";
     let store = JsonlStore::new(state_dir);
-    let ids = match session_ids(state_dir) {
-        Ok(ids) => ids,
+    let Listing { sessions, problems } = match store.list() {
+        Ok(listing) => listing,
         Err(error) => return vec![finding(Grade::Wrong, WHAT, error.to_string())],
     };
-    let damage = |id: &SessionId| match store.read(id) {
-        // Deleted while we looked, or a folder of somebody else.
-        Ok(_) | Err(JournalError::NotFound(_) | JournalError::InvalidId) => None,
-        Err(error) => Some(finding(Grade::Wrong, WHAT, error.to_string())),
-    };
-    let count = finding(Grade::Ok, WHAT, ids.len().to_string());
-    std::iter::once(count)
-        .chain(ids.iter().filter_map(damage))
+    let count = sessions.len() + problems.len();
+    // A listing does not read the events.
+    let damaged = sessions.iter().filter_map(|session| {
+        let read = store.read(&session.meta.thread_id);
+        // One that is not found was deleted while we looked.
+        read.err()
+            .filter(|e| !matches!(e, JournalError::NotFound(_)))
+    });
+    let wrong = problems.into_iter().chain(damaged);
+    std::iter::once(finding(Grade::Ok, WHAT, count.to_string()))
+        .chain(wrong.map(|error| finding(Grade::Wrong, WHAT, error.to_string())))
         .collect()
-}
-
-/// Folders of sessions, damaged ones too: a listing leaves those out.
-fn session_ids(state_dir: &Path) -> io::Result<Vec<SessionId>> {
-    let folders = match fs::read_dir(state_dir.join("threads")) {
-        Ok(folders) => folders,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let names = folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok());
-    // What begins with a dot is being deleted.
-    let names = names.filter(|name| !name.starts_with('.'));
-    Ok(names.map(SessionId::from).collect())
 }
 
 fn shell(path: &OsStr) -> Finding {

@@ -5,18 +5,25 @@ mod transcript;
 use std::{borrow::Cow, path::Path, process::ExitCode};
 
 use anyhow::Result;
-use harn_journal::{JsonlStore, SessionSummary, Store};
+use harn_journal::{JsonlStore, Listing, SessionSummary, Store};
 use harn_model::{SessionId, Timestamp};
 use harn_runtime::Clock;
 
-use super::{args::SessionsCommand, paint, print, text};
+use super::{args::SessionsCommand, note, paint, print, text};
 use crate::SystemClock;
 
 pub(super) fn run(state_dir: &Path, command: SessionsCommand) -> Result<ExitCode> {
     let store = JsonlStore::new(state_dir);
     let now = SystemClock::new().now();
     match command {
-        SessionsCommand::List => print(&list(&store.list()?, now, state_dir))?,
+        SessionsCommand::List => {
+            let Listing { sessions, problems } = store.list()?;
+            // "No sessions" would be untrue where some cannot be read.
+            if !sessions.is_empty() || problems.is_empty() {
+                print(&list(&sessions, now, state_dir))?;
+            }
+            problems.iter().for_each(note);
+        }
         SessionsCommand::Show { id } => {
             let (meta, events) = store.read(&SessionId::from(id))?;
             print(&transcript::transcript(&meta, &events, now))?;
