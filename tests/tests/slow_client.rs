@@ -6,6 +6,7 @@ mod support_stress;
 
 use std::{
     pin::pin,
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
@@ -19,7 +20,10 @@ use harn_testkit::{ScriptedAgent, TestHub};
 use harn_tests::hello;
 use serde_json::{Map, Value, json};
 use support_stress::{existing, in_time, kind, meet, new_session, text_prompt};
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{
+    sync::{Notify, mpsc},
+    task::JoinHandle,
+};
 
 /// What may wait for a client that does not read.
 const QUEUE_BYTES: usize = 1024 * 1024;
@@ -101,6 +105,18 @@ impl Sluggish {
         let taken = std::mem::take(&mut self.taken);
         let whole = taken.strip_suffix(b"\n").unwrap();
         whole.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect()
+    }
+
+    /// The answer to a request; what comes before it is passed over.
+    async fn answer_to(&mut self, id: u64) -> Value {
+        loop {
+            for line in self.lines().await {
+                let message: Value = serde_json::from_slice(&line).unwrap();
+                if message["id"] == id {
+                    return message;
+                }
+            }
+        }
     }
 
     async fn leave(self) {
@@ -208,6 +224,52 @@ async fn a_client_that_asks_and_never_reads_is_not_listened_to_for_ever() {
         serde_json::from_slice::<Value>(&client.line().await).unwrap()["id"],
         3
     );
+    client.leave().await;
+}
+
+#[tokio::test]
+async fn a_cancel_means_the_prompt_its_client_still_waits_for() {
+    let release = Arc::new(Notify::new());
+    let released = release.clone();
+    let agent = ScriptedAgent::new(move |cx| {
+        let released = released.clone();
+        async move {
+            if cx.prompt_text() != "wait" {
+                return counter(cx).await;
+            }
+            cx.say("waiting").await?;
+            tokio::select! {
+                () = cx.cancelled() => {}
+                () = released.notified() => {}
+            }
+            Ok(StopReason::EndTurn)
+        }
+    });
+    let test = TestHub::new(agent);
+    let (mut client, session) = Sluggish::meet(&test).await;
+    for (id, text) in [(3, "60000"), (4, "wait")] {
+        let prompt = text_prompt(session.as_str(), text);
+        client.send(id, "session/prompt", prompt).await;
+    }
+    // The first turn ends and the second begins, and the client has read none of it.
+    let mut from = test.hub().live(&session).unwrap().subscribe(Seq::ZERO);
+    let waiting = |event: &AgentEvent| matches!(event, AgentEvent::AgentMessageChunk { content, .. } if content == "waiting");
+    loop {
+        let delivery = in_time("events", from.next()).await.unwrap().unwrap();
+        if delivery.events().iter().any(|e| waiting(&e.event)) {
+            break;
+        }
+    }
+    let params = json!({"sessionId": session.as_str()});
+    let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params});
+    let cancel = Incoming::Line(cancel.to_string());
+    client.to.send(cancel).await.unwrap();
+    // Answered after the cancel, which has then been read and passed on.
+    client.send(5, "session/list", json!({})).await;
+    client.answer_to(5).await;
+    release.notify_one();
+    let answer = client.answer_to(4).await;
+    assert_eq!(answer["result"]["stopReason"], "end_turn");
     client.leave().await;
 }
 

@@ -1,9 +1,6 @@
 //! A session a client has open: what waits there for an answer, and how far the client has been told.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::Responder;
 use harn_model::{Seq, TurnId};
@@ -24,8 +21,8 @@ pub(crate) struct Attached {
 
 #[derive(Default)]
 struct State {
-    /// Prompts that wait for the end of their turn.
-    prompts: HashMap<TurnId, PendingPrompt>,
+    /// Prompts that wait for their answer, oldest first; few, as only so many may wait.
+    prompts: Vec<PendingPrompt>,
     /// Answers that wait for the updates before them.
     replies: Vec<(Seq, Box<dyn FnOnce() + Send>)>,
     position: Seq,
@@ -35,6 +32,7 @@ struct State {
 }
 
 struct PendingPrompt {
+    turn: TurnId,
     responder: Responder,
     /// Ends the watch for `$/cancel_request`.
     _watch: DropGuard,
@@ -88,11 +86,11 @@ impl Attached {
             answer::<()>(responder, Err(error::session_ended(&end)));
             return;
         }
-        let pending = PendingPrompt {
+        state.prompts.push(PendingPrompt {
+            turn: turn.clone(),
             responder,
             _watch: watch,
-        };
-        state.prompts.insert(turn.clone(), pending);
+        });
     }
 
     /// Calls `reply` once everything up to `seq` has been queued.
@@ -140,13 +138,27 @@ impl Attached {
 
     /// The responder of a prompt whose turn has ended, if the prompt was this client's.
     pub(crate) fn ended(&self, turn: &TurnId) -> Option<Responder> {
-        let prompt = self.lock().prompts.remove(turn)?;
-        Some(prompt.responder)
+        let prompts = &mut self.lock().prompts;
+        let at = prompts.iter().position(|prompt| prompt.turn == *turn)?;
+        Some(prompts.remove(at).responder)
+    }
+
+    /// The turn a cancel of this client means: that of its oldest prompt without an answer, also when the
+    /// turn has ended and the client cannot know it yet; without a prompt of its own, the one that runs.
+    pub(crate) fn cancel_target(&self) -> Option<TurnId> {
+        let state = self.lock();
+        if let Some(successor) = state.successor.clone() {
+            drop(state);
+            return successor.cancel_target();
+        }
+        let own = state.prompts.first().map(|prompt| prompt.turn.clone());
+        own.or_else(|| self.session.cancel_target())
     }
 
     /// Whether the turn is one of this client's prompts.
     pub(crate) fn is_mine(&self, turn: Option<&TurnId>) -> bool {
-        turn.is_some_and(|turn| self.lock().prompts.contains_key(turn))
+        let prompts = &self.lock().prompts;
+        turn.is_some_and(|turn| prompts.iter().any(|prompt| prompt.turn == *turn))
     }
 
     /// Everything up to `seq` is queued.
@@ -173,7 +185,7 @@ impl Attached {
             (prompts, std::mem::take(&mut state.replies))
         };
         replies.into_iter().for_each(|(_, reply)| reply());
-        for prompt in prompts.into_values() {
+        for prompt in prompts {
             answer::<()>(prompt.responder, Err(error::session_ended(end)));
         }
     }

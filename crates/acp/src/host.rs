@@ -18,6 +18,7 @@ use harn_model::SessionId;
 use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort};
 use serde::Serialize;
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 use crate::{connection::Peer, methods::wire_id};
 
@@ -107,22 +108,16 @@ impl HostPort for ClientHost {
             .args(spec.args)
             .cwd(spec.cwd)
             .output_byte_limit(u64::try_from(spec.output_limit).unwrap_or(u64::MAX));
-        let sent = wire.send_request(request);
-        let created = in_time("terminal/create", sent.block_task()).await?;
-        let mut terminal = Terminal {
-            wire: wire.clone(),
-            session: session.clone(),
-            id: created.terminal_id.clone(),
-            exited: false,
-        };
-        sink.terminal(&created.terminal_id.0);
-        let id = || created.terminal_id.clone();
+        let terminal = Terminal::create(wire.clone(), session, request);
+        let mut terminal = in_time("terminal/create", terminal).await?;
+        sink.terminal(&terminal.id.0);
+        let id = terminal.id.clone();
         // As long as it takes: ending the turn drops this, and the terminal with it.
-        let wait = WaitForTerminalExitRequest::new(wire_id(session), id());
+        let wait = WaitForTerminalExitRequest::new(wire_id(session), id.clone());
         let exit = wire.send_request(wait).block_task().await;
         let exit = exit.map_err(|e| HostError::Host(e.message))?.exit_status;
         terminal.exited = true;
-        let output = wire.send_request(TerminalOutputRequest::new(wire_id(session), id()));
+        let output = wire.send_request(TerminalOutputRequest::new(wire_id(session), id));
         let output = in_time("terminal/output", output.block_task()).await?;
         Ok(CommandExit {
             code: exit.exit_code.and_then(|code| i32::try_from(code).ok()),
@@ -155,6 +150,33 @@ struct Terminal {
     session: SessionId,
     id: TerminalId,
     exited: bool,
+}
+
+impl Terminal {
+    /// Creates a terminal. Asked in a task of its own: when nobody waits for the answer any more, the
+    /// terminal that comes with it is ended all the same.
+    async fn create(
+        wire: ConnectionTo<Client>,
+        session: &SessionId,
+        request: CreateTerminalRequest,
+    ) -> Result<Self, Error> {
+        let (reply, created) = oneshot::channel();
+        let sent = wire.send_request(request);
+        let session = session.clone();
+        tokio::spawn(async move {
+            let answer = sent.block_task().await;
+            let created = answer.map(|answer| Self {
+                wire,
+                session,
+                id: answer.terminal_id,
+                exited: false,
+            });
+            // Sent back or not, it is dropped by whoever has it last.
+            let _ = reply.send(created);
+        });
+        let gone = |_| Error::internal_error().data("the client is gone");
+        created.await.map_err(gone)?
+    }
 }
 
 impl Drop for Terminal {

@@ -3,7 +3,7 @@
 //! What only one client may see (its own prompt's answer, questions, settings) is the pump's business and
 //! is marked so here.
 
-use harn_model::{AgentEvent, Envelope, MessageId, Plan, SessionId, ToolCallUpdate};
+use harn_model::{AgentEvent, Envelope, MessageId, Plan, Seq, SessionId, ToolCallUpdate};
 use serde::Serialize;
 
 use crate::{
@@ -70,16 +70,16 @@ impl Lines {
                 if !report.entries.is_empty() {
                     self.plan(&Plan::Entries(report.entries.clone()), out);
                 } else if let Some(message) = &report.message {
-                    self.extension(ProgressFields::narration(message), Some(message), out);
+                    self.extension_or_note(ProgressFields::narration(message), (envelope.seq, message), out);
                 }
             }
             AgentEvent::Progress(p) => {
-                self.extension(ProgressFields::from(&**p), Some(&p.message), out);
+                self.extension_or_note(ProgressFields::from(&**p), (envelope.seq, &p.message), out);
             }
             AgentEvent::WorkerUpdate(w) => {
                 let plain = format!("{} ({}): {}", w.worker_name, w.worker_task, w.status);
                 let fields = crate::ext::update::WorkerFields::from(&**w);
-                self.extension(fields, Some(&plain), out);
+                self.extension_or_note(fields, (envelope.seq, &plain), out);
             }
             AgentEvent::SkillActivated {
                 skill_name,
@@ -92,7 +92,7 @@ impl Lines {
                     iteration: *iteration,
                     reason,
                 };
-                self.extension(fields, Some(&plain), out);
+                self.extension_or_note(fields, (envelope.seq, &plain), out);
             }
             AgentEvent::SessionInfo(info) => {
                 let title = info.title.as_deref();
@@ -113,16 +113,18 @@ impl Lines {
             AgentEvent::Recovered(_) => {
                 // Only a turn that was cut short is worth a word to a person.
                 if envelope.turn.is_some() {
-                    self.update(&thought(INTERRUPTED, None), out);
+                    self.note(envelope.seq, INTERRUPTED, out);
                 }
             }
             AgentEvent::Log(log) => {
-                self.extension(crate::ext::update::LogFields::from(&**log), None, out);
+                self.extension(crate::ext::update::LogFields::from(&**log), out);
             }
             AgentEvent::Artifact(artifact) => {
-                let plain = (!artifact.fallback.is_empty()).then_some(artifact.fallback.as_str());
                 let fields = crate::ext::update::ArtifactFields::from(&**artifact);
-                self.extension(fields, plain, out);
+                match artifact.fallback.as_str() {
+                    "" => self.extension(fields, out),
+                    plain => self.extension_or_note(fields, (envelope.seq, plain), out),
+                }
             }
             AgentEvent::FsWatch {
                 subscription_id,
@@ -132,7 +134,7 @@ impl Lines {
                     subscription_id,
                     events,
                 };
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::Handoff {
                 artifact_id,
@@ -143,7 +145,7 @@ impl Lines {
                     artifact_id,
                     handoff,
                 };
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::SkillDeactivated {
                 skill_name,
@@ -154,7 +156,7 @@ impl Lines {
                     skill_name,
                     iteration,
                 };
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::SkillScopeTools {
                 skill_name,
@@ -164,31 +166,31 @@ impl Lines {
                     skill_name,
                     allowed_tools,
                 };
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::SkillNarrow(narrow) => {
                 let fields = crate::ext::update::SkillNarrowFields::from(&**narrow);
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::ToolSearchQuery(query) => {
                 let fields = crate::ext::update::ToolSearchQueryFields::from(&**query);
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::ToolSearchResult(result) => {
                 let fields = crate::ext::update::ToolSearchResultFields::from(&**result);
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::TranscriptCompacted(compacted) => {
                 let fields = crate::ext::update::CompactedFields::from(&**compacted);
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::TranscriptProjected(projected) => {
                 let fields = crate::ext::update::ProjectedFields::from(&**projected);
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::ReminderEmitted(reminder) => {
                 let fields = crate::ext::update::ReminderFields::from(&**reminder);
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::HitlRequested {
                 request_id,
@@ -200,7 +202,7 @@ impl Lines {
                     kind,
                     payload,
                 };
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::HitlResolved {
                 request_id,
@@ -213,11 +215,11 @@ impl Lines {
                     kind,
                     outcome,
                 };
-                self.extension(fields, None, out);
+                self.extension(fields, out);
             }
             AgentEvent::LiveSessionClient { action, state } => {
                 let action = *action;
-                self.extension(LiveClientFields { action, state }, None, out);
+                self.extension(LiveClientFields { action, state }, out);
             }
             AgentEvent::CompositionStart(run) => {
                 self.event(HarnEvent::CompositionStart((&**run).into()), out);
@@ -275,17 +277,31 @@ impl Lines {
         }
     }
 
-    fn extension<'a>(
+    /// An extension that a plain client does without.
+    fn extension<'a>(&self, fields: impl Into<ExtensionUpdate<'a>>, out: &mut Vec<u8>) {
+        match self.profile {
+            Profile::Harn => self.update(&fields.into(), out),
+            Profile::Acp => {}
+        }
+    }
+
+    /// An extension in whose place a plain client sees a thought.
+    fn extension_or_note<'a>(
         &self,
         fields: impl Into<ExtensionUpdate<'a>>,
-        plain: Option<&str>,
+        (seq, text): (Seq, &str),
         out: &mut Vec<u8>,
     ) {
-        match (self.profile, plain) {
-            (Profile::Harn, _) => self.update(&fields.into(), out),
-            (Profile::Acp, Some(text)) => self.update(&thought(text, None), out),
-            (Profile::Acp, None) => {}
+        match self.profile {
+            Profile::Harn => self.update(&fields.into(), out),
+            Profile::Acp => self.note(seq, text, out),
         }
+    }
+
+    /// A thought that is a message of its own, or clients would join it to its neighbours.
+    fn note(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
+        let id = MessageId::from(format!("note-{seq}"));
+        self.update(&thought(text, Some(&id)), out);
     }
 
     fn user_message(

@@ -1,10 +1,13 @@
 //! What the agent asks of the client: files, a terminal, a tool of its own.
 
+use std::sync::Arc;
+
 use harn_model::{StopReason, ToolContent, ToolKind};
 use harn_runtime::{AgentError, CommandSink, CommandSpec, HostError, ToolOutput, TurnContext};
-use harn_testkit::{ScriptedAgent, TestHub};
+use harn_testkit::{ScriptedAgent, StrictClient, TestHub};
 use harn_tests::check_transcript;
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::{open, prompt};
 
@@ -116,4 +119,77 @@ async fn files_a_terminal_and_a_tool() {
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;
     check_transcript("host", test.recorder());
+}
+
+/// Runs a command for ever. When it has been stopped, waits until the client has `seen` what that means
+/// for it: withdrawn requests and updates have no order among themselves, and a transcript needs one.
+async fn run_for_ever(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, AgentError> {
+    let run = cx.tool("run").kind(ToolKind::Execute).title("sleep 600");
+    let _run = run.start().await?;
+    let spec = CommandSpec {
+        program: "sleep".to_owned(),
+        args: vec!["600".to_owned()],
+        cwd: cx.cwd().to_owned(),
+        output_limit: 1000,
+    };
+    let mut shown = Shown::default();
+    tokio::select! {
+        exit = cx.host().run(spec, &mut shown) => panic!("{exit:?}"),
+        () = cx.cancelled() => {}
+    }
+    seen.notified().await;
+    Err(AgentError::Cancelled)
+}
+
+#[tokio::test]
+async fn a_terminal_ends_with_its_turn_even_if_it_comes_late() {
+    let seen = Arc::new(Notify::new());
+    let signal = seen.clone();
+    let agent = ScriptedAgent::new(move |cx| run_for_ever(cx, signal.clone()));
+    let test = TestHub::new(agent);
+    let mut client = test.connect();
+    let hello = json!({
+        "protocolVersion": 1,
+        "clientCapabilities": {"terminal": true},
+        "clientInfo": {"name": "strict", "version": "0.0.0"},
+    });
+    client.request("initialize", hello).await;
+    let session = open(&mut client, &test).await;
+    let cancel = json!({"sessionId": session});
+
+    // Cancelled while it runs.
+    let id = prompt(&mut client, &session, "Run").await;
+    client.expect_update_of("tool_call").await;
+    let (ask, _) = client.expect_request("terminal/create").await;
+    client.respond(&ask, json!({"terminalId": "term-1"})).await;
+    let (wait, _) = client.expect_request("terminal/wait_for_exit").await;
+    client.notify("session/cancel", cancel.clone()).await;
+    client.expect_notification("$/cancel_request").await;
+    client.respond_error(&wait, -32800, "cancelled").await;
+    end_terminal(&mut client, "term-1").await;
+    seen.notify_one();
+    let (_, result) = client.updates_until(&id).await;
+    assert_eq!(result["stopReason"], "cancelled");
+
+    // Cancelled before the client has made it.
+    let id = prompt(&mut client, &session, "Run again").await;
+    client.expect_update_of("tool_call").await;
+    let (ask, _) = client.expect_request("terminal/create").await;
+    client.notify("session/cancel", cancel).await;
+    seen.notify_one();
+    let (_, result) = client.updates_until(&id).await;
+    assert_eq!(result["stopReason"], "cancelled");
+    client.respond(&ask, json!({"terminalId": "term-2"})).await;
+    end_terminal(&mut client, "term-2").await;
+    client.close().await;
+    check_transcript("host-cancelled", test.recorder());
+}
+
+/// The client is told to end a terminal and to give it back.
+async fn end_terminal(client: &mut StrictClient, terminal: &str) {
+    for method in ["terminal/kill", "terminal/release"] {
+        let (ask, params) = client.expect_request(method).await;
+        assert_eq!(params["terminalId"], terminal);
+        client.respond(&ask, json!({})).await;
+    }
 }

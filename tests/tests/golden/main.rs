@@ -34,6 +34,7 @@ const TRANSCRIPTS: &[&str] = &[
     "handshake-other-version",
     "handshake-plain",
     "host",
+    "host-cancelled",
     "list",
     "list-pages",
     "load-after-restart",

@@ -63,6 +63,7 @@ macro_rules! edition {
                         "terminal/create" => through::<s::CreateTerminalRequest>,
                         "terminal/wait_for_exit" => through::<s::WaitForTerminalExitRequest>,
                         "terminal/output" => through::<s::TerminalOutputRequest>,
+                        "terminal/kill" => through::<s::KillTerminalRequest>,
                         "terminal/release" => through::<s::ReleaseTerminalRequest>,
                         // The host bridge's own; only hosts that asked for it are sent it.
                         "builtin_call" => return None,

@@ -55,13 +55,13 @@ async fn submit(
     Ok(())
 }
 
-/// Binds to the turn that is live now; a late cancel must not reach the next one.
+/// Binds to one turn as it is read; a late cancel must not reach the next one.
 pub(crate) async fn cancel(peer: &Peer, cancel: &CancelNotification) {
     let Ok(attached) = attached(peer, &cancel.session_id) else {
         tracing::debug!("ignored a cancel for a session that is not open");
         return;
     };
-    if let Some(turn) = attached.session.cancel_target() {
+    if let Some(turn) = attached.cancel_target() {
         cancel_turn(&attached, turn).await;
     }
 }

@@ -107,8 +107,9 @@ fn begin<R: Serialize>(
             Ok(session) => session,
             Err(error) => return answer::<()>(to, Err(error)),
         };
-        let response = response(&session);
+        // Before the answer is made: a change in between comes as an update.
         let from = session.subscribe_from_now();
+        let response = response(&session);
         // Questions belong to the session: those put before this client came are put to it too.
         let open = session.view().open_turn.map(|turn| turn.asks);
         let attached = lend(&peer, session);

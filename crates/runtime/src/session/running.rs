@@ -102,9 +102,10 @@ impl RunningTurn {
         };
         tokio::select! {
             biased;
+            // First, or an agent that never falls silent would never be given up.
+            () = overdue => TurnWake::Overdue,
             () = self.pipe.take(items) => TurnWake::Items,
             result = &mut self.agent => TurnWake::Returned(result),
-            () = overdue => TurnWake::Overdue,
         }
     }
 

@@ -152,3 +152,34 @@ async fn work_inside_a_tool_is_dropped_when_the_turn_is_cancelled() {
     whole_turn(&session, &turn).await;
     assert!(dropped.load(Ordering::SeqCst));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_talks_on_from_many_tasks_is_settled_at_the_deadline() {
+    let world = World::new();
+    let babbler = agent(async |cx| {
+        for _ in 0..8 {
+            let cx = cx.clone();
+            tokio::spawn(async move { while cx.say("on and on ").await.is_ok() {} });
+        }
+        std::future::pending::<()>().await;
+        Ok(StopReason::EndTurn)
+    });
+    let hub = world.hub_with(babbler, |config| {
+        config.cancel_deadline = Duration::from_millis(200);
+    });
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let mut from = session.subscribe(Seq::ZERO);
+    until(&mut from, |e| {
+        matches!(e.event, AgentEvent::AgentMessageChunk { .. })
+    })
+    .await;
+    session.cancel(turn.clone()).await;
+    // A bound that only a turn which is never settled exceeds.
+    until(&mut from, ends(&turn)).await;
+    let outcome = session.view().last_outcome;
+    assert_eq!(
+        outcome,
+        Some(harn_model::TurnOutcome::stopped(StopReason::Cancelled))
+    );
+}
