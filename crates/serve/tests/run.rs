@@ -106,6 +106,33 @@ fn the_exit_code_tells_how_it_went() {
 }
 
 #[test]
+fn an_empty_prompt_is_refused() {
+    for prompt in ["", " \n"] {
+        let ran = run(prompt);
+        assert_eq!(ran.code, Some(2));
+        assert_eq!(ran.answer, "");
+        assert_eq!(ran.notes, "error: the prompt is empty; say what to ask\n");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let state = TempDir::new().unwrap();
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = command(&state, "where is the door?")
+        .stdout(full)
+        .output()
+        .unwrap();
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{notes}");
+    assert!(notes.contains("\nerror: writing to stdout: "), "{notes}");
+}
+
+#[test]
 fn what_was_said_is_kept() {
     let ran = run("where is the door?");
     let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))

@@ -122,11 +122,13 @@ impl Conversation {
                 },
             )
             .await;
-        self.show.screen.finish();
-        Ok(match held.map_err(in_words)?? {
+        let written = self.show.screen.finish();
+        let code = match held.map_err(in_words)?? {
             Some(end) => exit_code(end),
             None => ExitCode::from(INTERRUPTED),
-        })
+        };
+        written.context("writing to stdout")?;
+        Ok(code)
     }
 
     /// How the agent stopped; none if we did not wait for it.

@@ -17,7 +17,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use harn_acp::ProfileChoice;
 
 use self::{conversation::Conversation, keyboard::Keyboard, screen::Screen, show::Show};
@@ -28,6 +28,9 @@ use crate::{
 };
 
 pub(super) fn run(serve: Serve, cwd: Option<PathBuf>, prompt: String) -> Result<ExitCode> {
+    if prompt.trim().is_empty() {
+        return Err(wrong_use(anyhow!("the prompt is empty; say what to ask")));
+    }
     let cwd = directory(cwd.as_deref().unwrap_or(Path::new("."))).map_err(wrong_use)?;
     let (agent, mut options) = load(serve)?;
     // This client shows what any client can; extensions would be sent for nothing.

@@ -1,7 +1,7 @@
 //! Where things are printed: streams that know whether they stand in the middle of a line and in which
 //! section, so that text, tool lines and questions never run into each other.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use crate::cli::paint::{Paint, Style, visible};
 
@@ -33,6 +33,8 @@ struct Stream {
     open: Option<String>,
     /// Whether somebody looks at it, rather than keeps it.
     terminal: bool,
+    /// What first went wrong with it.
+    failed: Option<io::Error>,
 }
 
 impl Screen {
@@ -126,11 +128,14 @@ impl Screen {
         stream.apart |= stream.section == Some(Section::Answer);
     }
 
-    /// Ends what is in the middle of a line.
-    pub(super) fn finish(&mut self) {
+    /// Ends what is in the middle of a line. An error when the answer could not be written; notes that
+    /// nobody can see are no loss.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         for stream in self.answer.iter_mut().chain([&mut self.notes]) {
             stream.end_line();
         }
+        let answer = self.answer.as_mut().unwrap_or(&mut self.notes);
+        answer.failed.take().map_or(Ok(()), Err)
     }
 
     fn painted(&self, parts: &[(Style, &str)]) -> String {
@@ -149,13 +154,19 @@ impl Stream {
             mid_line: false,
             open: None,
             terminal,
+            failed: None,
         }
     }
 
-    /// Whoever does not read us any more does not need to be told.
+    /// Whoever does not read us any more does not need to be told; other errors are kept for the end.
     fn put(&mut self, text: &str) {
-        let _ = self.to.write_all(text.as_bytes());
-        let _ = self.to.flush();
+        let written = self.to.write_all(text.as_bytes());
+        match written.and_then(|()| self.to.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                self.failed.get_or_insert(error);
+            }
+            _ => {}
+        }
         self.mid_line = !text.ends_with('\n');
         self.open = None;
     }
@@ -202,10 +213,7 @@ impl Stream {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::{
-        io,
-        sync::{Arc, Mutex},
-    };
+    use std::sync::{Arc, Mutex};
 
     use expect_test::expect;
 
@@ -232,6 +240,39 @@ pub(super) mod tests {
         }
     }
 
+    /// Paper that cannot be written on.
+    struct Refusing(io::ErrorKind);
+
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn only_a_lost_answer_is_an_error() {
+        use io::ErrorKind::{BrokenPipe, StorageFull};
+        let refusing = |kind| Box::new(Refusing(kind));
+        let ended = |mut screen: Screen| {
+            screen.answer("here");
+            screen.line(&[(Style::Plain, "done")]);
+            screen.finish().map_err(|error| error.kind())
+        };
+        let paper = || Box::new(Paper::default());
+        let full = Screen::split(refusing(StorageFull), paper(), false);
+        assert_eq!(ended(full), Err(StorageFull));
+        let shared = Screen::shared(refusing(StorageFull), false);
+        assert_eq!(ended(shared), Err(StorageFull));
+        let gone = Screen::split(refusing(BrokenPipe), paper(), false);
+        assert_eq!(ended(gone), Ok(()));
+        let no_notes = Screen::split(paper(), refusing(StorageFull), false);
+        assert_eq!(ended(no_notes), Ok(()));
+    }
+
     fn play(screen: &mut Screen) {
         screen.thought("hm\nwell");
         screen.begin_line("a", &[(Style::Plain, "read a.rs")]);
@@ -242,7 +283,7 @@ pub(super) mod tests {
         screen.line(&[(Style::Plain, "something else")]);
         assert!(!screen.end_line("b", &[(Style::Plain, " done")]));
         screen.answer("And there.\x1b[2J");
-        screen.finish();
+        screen.finish().unwrap();
     }
 
     #[test]
@@ -290,7 +331,7 @@ pub(super) mod tests {
         let paper = Paper::default();
         let mut screen = Screen::shared(Box::new(paper.clone()), true);
         screen.thought("a\nb");
-        screen.finish();
+        screen.finish().unwrap();
         assert_eq!(paper.text(), "\x1b[2ma\x1b[0m\n\x1b[2mb\x1b[0m\n");
     }
 }

@@ -195,15 +195,6 @@ impl Show {
                 .iter()
                 .zip(&self.plan)
                 .all(|(a, b)| a.content == b.content);
-        // That all is done shows by itself.
-        if same
-            && self
-                .plan
-                .iter()
-                .all(|entry| entry.status == PlanEntryStatus::Completed)
-        {
-            return;
-        }
         for (at, entry) in self.plan.iter().enumerate() {
             if same && before[at].status == entry.status {
                 continue;
@@ -293,7 +284,7 @@ mod tests {
         let screen = Screen::shared(Box::new(paper.clone()), false);
         let mut show = Show::new(screen, "/w".into(), Noon);
         updates.into_iter().for_each(|update| show.update(update));
-        show.screen.finish();
+        show.screen.finish().unwrap();
         paper.text()
     }
 
@@ -395,6 +386,9 @@ mod tests {
             plan(Completed, InProgress),
             plan(Completed, Completed),
         ]);
-        assert_eq!(text, "[>] look\n[ ] answer\n[x] look\n[>] answer\n");
+        assert_eq!(
+            text,
+            "[>] look\n[ ] answer\n[x] look\n[>] answer\n[x] answer\n"
+        );
     }
 }
