@@ -180,19 +180,25 @@ impl Hub {
             None => None,
         };
         let store = self.inner.config.store.clone();
-        let listing = blocking(move || store.list()).await?;
+        // Which directory a path leads to is asked of the disk: not here, where nothing may wait.
+        let listing = blocking(move || {
+            let mut listing = store.list()?;
+            if let Some(cwd) = cwd {
+                listing
+                    .sessions
+                    .retain(|s| same_dir(&cwd, &s.meta.directory));
+            }
+            Ok(listing)
+        })
+        .await?;
         // With the first page only: the rest is the same listing.
         if after.is_none() {
             for problem in &listing.problems {
                 tracing::warn!(%problem, "a session cannot be listed");
             }
         }
-        let all = listing.sessions.into_iter().filter(|s| {
-            cwd.as_deref()
-                .is_none_or(|cwd| same_dir(cwd, &s.meta.directory))
-        });
-        let all = all.filter(|s| after.is_none_or(|at| is_after(s, at)));
-        let mut rest: Vec<_> = all.collect();
+        let mut rest = listing.sessions;
+        rest.retain(|s| after.is_none_or(|at| is_after(s, at)));
         let more = rest.len() > PAGE;
         rest.truncate(PAGE);
         let next = rest.last().filter(|_| more).map(cursor);
@@ -337,7 +343,8 @@ fn forget(hub: &Weak<Inner>, id: &SessionId) {
     }
 }
 
-/// Copies a history under a new name, without a turn that has not ended, renumbered without gaps.
+/// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
+/// and options stay as they are.
 fn copy(
     store: &dyn Store,
     source: &SessionId,
@@ -353,7 +360,12 @@ fn copy(
     let mut seq = Seq::ZERO;
     for mut envelope in events {
         let running = open.is_some() && envelope.turn == open;
-        if running && !matches!(envelope.event, AgentEvent::ModeChanged { .. }) {
+        // What a person set while it ran is the session's, not the turn's.
+        let set = matches!(
+            envelope.event,
+            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. }
+        );
+        if running && !set {
             continue;
         }
         seq = seq.next();

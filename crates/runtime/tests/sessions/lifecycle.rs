@@ -144,6 +144,35 @@ async fn a_fork_begins_with_the_history_but_not_with_a_running_turn() {
 }
 
 #[tokio::test]
+async fn a_fork_keeps_what_was_set_during_a_running_turn() {
+    let world = World::new();
+    let hub = world.hub(echo());
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "hang").await;
+    let mut from = session.subscribe(Seq::ZERO);
+    until(&mut from, |e| {
+        matches!(e.event, AgentEvent::AgentMessageChunk { .. })
+    })
+    .await;
+    session.set_mode("read-only").await.unwrap();
+    session.set_option("pace", "fast").await.unwrap();
+    assert_eq!(session.view().open_turn.unwrap().id, turn);
+
+    let fork = hub.fork(session.id(), world.new_session()).await.unwrap();
+    let view = fork.view();
+    assert_eq!(view.mode.as_deref(), Some("read-only"));
+    assert_eq!(view.config.get("pace").map(String::as_str), Some("fast"));
+    assert!(view.open_turn.is_none());
+    // And they are written, not only remembered.
+    let (_, events) = JsonlStore::new(world.state()).read(fork.id()).unwrap();
+    let [mode, option] = &events[..] else {
+        panic!("{}", short(&events));
+    };
+    assert!(matches!(mode.event, AgentEvent::ModeChanged { .. }));
+    assert!(matches!(option.event, AgentEvent::ConfigChanged { .. }));
+}
+
+#[tokio::test]
 async fn listing_pages_without_gaps_or_repeats() {
     let world = World::new();
     let hub = world.hub(echo());

@@ -14,7 +14,10 @@ use std::{
 };
 
 use harn_journal::JsonlStore;
-use harn_model::{AgentEvent, ContentBlock, Envelope, PromptSupport, Seq, StopReason, TurnId};
+use harn_model::{
+    AgentEvent, ConfigChoice, ConfigOption, ContentBlock, Envelope, PromptSupport, Seq, StopReason,
+    TurnId,
+};
 use harn_runtime::{
     Agent, AgentError, AgentProfile, Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession,
     NoHost, Subscription, TurnContext, async_trait,
@@ -33,12 +36,26 @@ impl Agent for Closure {
                 embedded: true,
                 ..PromptSupport::default()
             },
+            options: vec![ConfigOption {
+                id: "pace".to_owned(),
+                name: "Pace".to_owned(),
+                description: "How fast it goes".to_owned(),
+                choices: ["slow", "fast"].map(choice).to_vec(),
+                default: "slow".to_owned(),
+            }],
             ..AgentProfile::default()
         }
     }
 
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         (self.0)(cx.clone()).await
+    }
+}
+
+fn choice(value: &str) -> ConfigChoice {
+    ConfigChoice {
+        value: value.to_owned(),
+        name: value.to_owned(),
     }
 }
 
