@@ -37,6 +37,8 @@ async fn a_killed_agent_leaves_a_gap_free_prefix_and_the_next_one_settles_the_tu
     // Else nothing was proven: turns were cut with calls open, and the client had seen part of them.
     assert!(tally.cut >= ROUNDS / 2, "{tally:?}");
     assert!(tally.open_calls > 0 && tally.seen > ROUNDS, "{tally:?}");
+    // An agent that had told all before it died would prove nothing about writing.
+    assert!(tally.midway >= 10, "{tally:?}");
     Ok(())
 }
 
@@ -44,6 +46,8 @@ async fn a_killed_agent_leaves_a_gap_free_prefix_and_the_next_one_settles_the_tu
 #[derive(Debug, Default)]
 struct Tally {
     cut: usize,
+    /// Killed with part of the story written, and part of it not.
+    midway: usize,
     open_calls: usize,
     seen: usize,
 }
@@ -93,6 +97,7 @@ impl Place {
         ensure!(told.len() >= seen.len(), "seen but not written");
         ensure!(seen == told[..seen.len()], "seen otherwise than written");
         tally.seen += seen.len();
+        tally.midway += usize::from(!told.is_empty() && told.len() < self.story.len());
 
         let open = fold(&left).open_turn;
         let open_calls: Vec<_> = open.iter().flat_map(|turn| turn.calls.keys()).collect();
