@@ -25,6 +25,14 @@ turns:
     steps: [{say: "waiting"}, {await_cancel: {}}, {say: " no more"}]
   - match: "^ignore"
     steps: [{say: "ignoring"}, {sleep_ms: 600000}]
+  - match: "^command"
+    steps:
+      - emit: {type: tool_call, tool_call_id: t1, tool_name: sh, title: "make", kind: execute}
+      - emit: {type: tool_call_update, tool_call_id: t1, tool_name: sh, status: in_progress, content: [{type: content, content: {type: text, text: "one\n"}}]}
+      - say: "Begun."
+      - await_cancel: {}
+      - emit: {type: tool_call_update, tool_call_id: t1, tool_name: sh, status: in_progress, content: [{type: content, content: {type: text, text: "one\ntwo\n"}}]}
+      - emit: {type: tool_call_update, tool_call_id: t1, tool_name: sh, status: completed, content: [{type: content, content: {type: text, text: "one\ntwo\nthree\n"}}]}
   - match: "^enough"
     steps: [{stop: max_tokens}]
   - steps:
@@ -173,6 +181,24 @@ mod interrupted {
     fn interrupt(child: &Child) {
         let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
         kill_process(pid, Signal::INT).unwrap();
+    }
+
+    #[test]
+    fn the_output_of_a_command_is_shown_while_it_runs_and_once() {
+        let state = TempDir::new().unwrap();
+        let (mut child, _stdout) = start(&state, "command", "Begun.");
+        // The command goes on only when it is interrupted.
+        let mut stderr = child.stderr.take().unwrap();
+        let mut notes = vec![0; "$ make\n  one\n".len()];
+        stderr.read_exact(&mut notes).unwrap();
+        assert_eq!(notes, b"$ make\n  one\n");
+        interrupt(&child);
+        let mut rest = String::new();
+        stderr.read_to_string(&mut rest).unwrap();
+        let (_, rest) = rest.split_once("at once\n").unwrap();
+        assert!(rest.starts_with("  two\n  three\n$ make  ✓ "), "{rest:?}");
+        assert_eq!(rest.lines().count(), 3, "{rest:?}");
+        child.wait().unwrap();
     }
 
     #[test]

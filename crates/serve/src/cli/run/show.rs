@@ -36,6 +36,8 @@ struct Call {
     content: Vec<ToolCallContent>,
     /// Diffs that were shown.
     shown: Vec<Diff>,
+    /// The output of a command when it was last shown.
+    printed: String,
 }
 
 impl Show {
@@ -93,6 +95,7 @@ impl Show {
             began: self.clock.elapsed(),
             content: call.content.clone(),
             shown: Vec::new(),
+            printed: String::new(),
         };
         self.calls.insert(id.clone(), open);
         self.diffs(&id, &call.content);
@@ -112,12 +115,26 @@ impl Show {
         if let Some(title) = &fields.title {
             call.title = one_line(title).into_owned();
         }
+        let news = fields.content.is_some();
         if let Some(content) = fields.content {
             call.content = content;
         }
         match fields.status {
             Some(status) if ended(status) => self.end(&id, status),
+            _ if news => self.progress(&id),
             _ => {}
+        }
+    }
+
+    /// What a running command printed since the last update, each of which says it all again.
+    fn progress(&mut self, id: &ToolCallId) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        if call.kind == ToolKind::Execute {
+            let now = lines(&call.content).join("\n");
+            let before = std::mem::replace(&mut call.printed, now.clone());
+            self.output(&unseen(&before, &now));
         }
     }
 
@@ -140,6 +157,11 @@ impl Show {
     }
 
     fn end(&mut self, id: &ToolCallId, status: ToolCallStatus) {
+        // What came last stands with the rest of the output, above the line that says how it ended.
+        let told = (self.calls.get(id)).is_some_and(|call| !call.printed.is_empty());
+        if told {
+            self.progress(id);
+        }
         let Some(call) = self.calls.remove(id) else {
             return;
         };
@@ -168,12 +190,12 @@ impl Show {
             ];
             self.screen.line(&[&head[..], &tail].concat());
         }
-        if prints {
+        if prints && !told {
             self.output(&output);
         }
     }
 
-    /// The end of what a command printed.
+    /// The end of what a command printed, or of a piece of it.
     fn output(&mut self, lines: &[&str]) {
         const LAST: usize = 20;
         let above = lines.len().saturating_sub(LAST);
@@ -258,6 +280,36 @@ fn lines(content: &[ToolCallContent]) -> Vec<&str> {
     lines.filter(|line| !line.starts_with("```")).collect()
 }
 
+/// The lines of `now` that were not in `before`. `now` goes on where `before` ended, but may have lost
+/// its beginning; when nothing tells where to go on, all of it follows a mark.
+fn unseen<'a>(before: &str, now: &'a str) -> Vec<&'a str> {
+    /// So many bytes are not likely to come twice.
+    const TELLING: usize = 256;
+    let seen = if now.starts_with(before) {
+        Some(before.len())
+    } else {
+        let mut from = before.len().saturating_sub(TELLING);
+        while !before.is_char_boundary(from) {
+            from += 1;
+        }
+        let end = &before[from..];
+        now.rfind(end).map(|at| at + end.len())
+    };
+    let Some(seen) = seen else {
+        return std::iter::once("…").chain(now.split('\n')).collect();
+    };
+    let (old, rest) = now.split_at(seen);
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    let new = match rest.strip_prefix('\n') {
+        Some(next) if seen > 0 => next,
+        // A line that has grown is shown again, whole.
+        _ => &now[old.rfind('\n').map_or(0, |at| at + 1)..],
+    };
+    new.split('\n').collect()
+}
+
 #[cfg(test)]
 mod tests {
     use agent_client_protocol::v1::schema::{
@@ -313,7 +365,37 @@ mod tests {
             update("a", done),
         ]);
         let last: String = (3..=22).map(|n| format!("  {n}\n")).collect();
-        assert_eq!(text, format!("$ seq 22  ✓ 0 ms\n  … 2 lines above\n{last}"));
+        let expected = format!("$ seq 22\n  … 2 lines above\n{last}$ seq 22  ✓ 0 ms\n");
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_command_that_shows_nothing_until_it_ends_is_one_line_above_its_output() {
+        let call = ToolCall::new("a", "date").kind(ToolKind::Execute);
+        let done = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::Completed)
+            .content(shows("```\nMonday\n```"));
+        let text = shown(vec![SessionUpdate::ToolCall(call), update("a", done)]);
+        assert_eq!(text, "$ date  ✓ 0 ms\n  Monday\n");
+    }
+
+    #[test]
+    fn only_what_is_new_is_shown() {
+        let none: [&str; 0] = [];
+        assert_eq!(unseen("", "a\nb"), ["a", "b"]);
+        assert_eq!(unseen("", "\nb"), ["", "b"]);
+        assert_eq!(unseen("a\nb", "a\nb"), none);
+        assert_eq!(unseen("a\nb", "a\nb\n\nc"), ["", "c"]);
+        assert_eq!(unseen("a\nb", "a\nbcd\ne"), ["bcd", "e"]);
+        // The beginning is gone.
+        let long = |range: std::ops::Range<u32>| {
+            let lines: Vec<_> = range.map(|n| format!("line {n} →")).collect();
+            lines.join("\n")
+        };
+        let cut = format!("The end:\n\n{}", long(50..101));
+        assert_eq!(unseen(&long(1..100), &cut), ["line 100 →"]);
+        // So is everything that was shown.
+        assert_eq!(unseen("a\nb", "x\ny"), ["…", "x", "y"]);
     }
 
     #[test]
