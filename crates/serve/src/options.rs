@@ -28,8 +28,7 @@ impl Options {
 }
 
 /// Where sessions are kept unless somebody says otherwise: `$XDG_STATE_HOME/harn`, else
-/// `~/.local/state/harn`; on macOS `~/Library/Application Support/harn`, on Windows
-/// `%LOCALAPPDATA%\harn`.
+/// `~/.local/state/harn`, on macOS `~/Library/Application Support/harn`.
 pub fn default_state_dir() -> Result<PathBuf> {
     #[allow(
         clippy::disallowed_methods,
@@ -45,8 +44,6 @@ fn state_dir_from(env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let home = || dir("HOME");
     let base = if let Some(chosen) = dir("XDG_STATE_HOME") {
         chosen
-    } else if cfg!(windows) {
-        dir("LOCALAPPDATA")?
     } else if cfg!(target_os = "macos") {
         home()?.join("Library/Application Support")
     } else {
