@@ -9,7 +9,7 @@ use std::{
 };
 
 use agent_client_protocol::{
-    Agent, Channel, Client, ConnectionTo, Error, RawJsonRpcId, RawJsonRpcMessage, TransportFrame,
+    Agent, Channel, Client, ConnectionTo, Error, RawJsonRpcMessage, TransportFrame,
 };
 use bytes::Bytes;
 use futures::{StreamExt, channel::mpsc::UnboundedSender};
@@ -72,7 +72,7 @@ pub async fn serve_connection(
         .with_handler(Router::new(peer.clone()))
         .connect_to(far);
     let backlog = Backlog::default();
-    let read = read(&peer, &backlog, incoming, to_sdk);
+    let read = read(&backlog, incoming, to_sdk);
     let write = write(&peer, &backlog, from_sdk);
     let protocol = async {
         protocol
@@ -95,42 +95,47 @@ pub async fn serve_connection(
     }
 }
 
-/// Lines in. What is no JSON-RPC message is answered here, so that nothing of it is echoed.
+/// Lines in. What is no JSON-RPC message goes on as a refusal in words of our own: the SDK answers it in its
+/// place, and nothing of the line is echoed.
 async fn read(
-    peer: &Peer,
     backlog: &Backlog,
     mut incoming: mpsc::Receiver<Incoming>,
     to_sdk: UnboundedSender<TransportFrame>,
 ) -> Result<(), ConnectionError> {
     while let Some(line) = incoming.recv().await {
-        let problem = match line {
-            Incoming::Line(line) => match parse(backlog, &line).await {
-                TransportFrame::Malformed { raw, .. } => malformed(&raw),
-                frame => {
-                    if to_sdk.unbounded_send(frame).is_err() {
-                        return Ok(());
-                    }
-                    None
+        let frame = match line {
+            Incoming::Line(line) => {
+                backlog.take(line.len()).await;
+                match TransportFrame::parse_json(&line) {
+                    TransportFrame::Malformed { raw, .. } => malformed(&raw).map(refusal),
+                    frame => Some(frame),
                 }
-            },
+            }
             Incoming::TooLong { limit } => {
+                backlog.take(0).await;
                 let message =
                     format!("the line is longer than {limit} bytes, the most this agent reads");
-                Some(Error::new(-32600, message))
+                Some(refusal(Error::new(-32600, message)))
             }
-            Incoming::NotUtf8 => Some(Error::new(-32700, "the line is not UTF-8")),
+            Incoming::NotUtf8 => {
+                backlog.take(0).await;
+                Some(refusal(Error::new(-32700, "the line is not UTF-8")))
+            }
         };
-        if let Some(problem) = problem {
-            let answer = RawJsonRpcMessage::response(RawJsonRpcId::Null, Err(problem));
-            peer.outgoing.send(line_of(&answer)).await?;
+        if let Some(frame) = frame
+            && to_sdk.unbounded_send(frame).is_err()
+        {
+            break;
         }
     }
     Ok(())
 }
 
-async fn parse(backlog: &Backlog, line: &str) -> TransportFrame {
-    backlog.take(line.len()).await;
-    TransportFrame::parse_json(line)
+fn refusal(error: Error) -> TransportFrame {
+    TransportFrame::Malformed {
+        raw: String::new(),
+        error,
+    }
 }
 
 /// What to answer to a line that is no message. Some clients send unsolicited errors without an id; those
