@@ -1,4 +1,9 @@
-//! Shared pieces of the tests over the whole stack: where transcripts are kept and how they are compared.
+//! Shared pieces of the tests over the whole stack: the binary they start, where transcripts are kept and
+//! how they are compared.
+
+mod binary;
+
+pub use binary::binary;
 
 use std::path::{Path, PathBuf};
 

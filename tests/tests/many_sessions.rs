@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Result;
 use harn_testkit::{Message, StrictClient};
+use harn_tests::binary;
 use serde_json::{Map, Value, json};
-use support_stress::{PATIENCE, binary, kind, text_prompt};
+use support_stress::{PATIENCE, kind, text_prompt};
 use tempfile::TempDir;
 use tokio::process::Command;
 

@@ -5,8 +5,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -24,7 +23,8 @@ use agent_client_protocol::{
         },
     },
 };
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
+use harn_tests::binary;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -429,44 +429,4 @@ fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn to_value(message: &impl serde::Serialize) -> Result<Value, Error> {
     serde_json::to_value(message).map_err(Error::into_internal_error)
-}
-
-/// The binary under test: `HARN_SERVE` where it is set, else the one built beside this test.
-fn binary() -> Result<PathBuf> {
-    static BINARY: LazyLock<Result<PathBuf>> = LazyLock::new(build);
-    match &*BINARY {
-        Ok(path) => Ok(path.clone()),
-        Err(error) => Err(anyhow!("{error:#}")),
-    }
-}
-
-fn build() -> Result<PathBuf> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a test has no composition root that could hand it in"
-    )]
-    if let Some(given) = std::env::var_os("HARN_SERVE") {
-        return Ok(given.into());
-    }
-    // This test is <target>/<profile>/deps/<name>. Another package's binary is not built for us, and
-    // the workspace's features are those the tests were built with, so little is left to do.
-    let this = std::env::current_exe()?;
-    let profile = this.ancestors().nth(2).context("no profile folder")?;
-    let target = profile.parent().context("no target folder")?;
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo
-        .args(["build", "--workspace", "--bin", "harn-serve"])
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"));
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
-    let built = cargo.output().context("cargo could not be started")?;
-    ensure!(
-        built.status.success(),
-        "harn-serve did not build:\n{}",
-        String::from_utf8_lossy(&built.stderr)
-    );
-    Ok(profile.join(format!("harn-serve{}", std::env::consts::EXE_SUFFIX)))
 }

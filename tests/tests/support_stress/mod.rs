@@ -5,15 +5,14 @@
 use std::{
     future::Future,
     hash::{BuildHasher, RandomState},
-    path::{Path, PathBuf},
+    path::Path,
     process::Stdio,
-    sync::OnceLock,
     time::Duration,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 use harn_testkit::{StrictClient, TestHub};
-use harn_tests::hello;
+use harn_tests::{binary, hello};
 use serde_json::{Map, Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -191,47 +190,6 @@ impl Process {
         ensure!(status.success(), "{status}");
         Ok(())
     }
-}
-
-/// The binary under test: `HARN_SERVE` where it is set, else the one built beside this test.
-pub(crate) fn binary() -> Result<&'static Path> {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    if let Some(path) = BINARY.get() {
-        return Ok(path);
-    }
-    let built = build()?;
-    Ok(BINARY.get_or_init(|| built))
-}
-
-fn build() -> Result<PathBuf> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a test has no composition root that could hand it in"
-    )]
-    if let Some(given) = std::env::var_os("HARN_SERVE") {
-        return Ok(given.into());
-    }
-    // This test is <target>/<profile>/deps/<name>. Another package's binary is not built for us, and
-    // the workspace's features are those the tests were built with, so little is left to do.
-    let this = std::env::current_exe()?;
-    let profile = this.ancestors().nth(2).context("no profile folder")?;
-    let target = profile.parent().context("no target folder")?;
-    let mut cargo = std::process::Command::new(env!("CARGO"));
-    cargo
-        .args(["build", "--workspace", "--bin", "harn-serve"])
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"));
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
-    let built = cargo.output().context("cargo could not be started")?;
-    ensure!(
-        built.status.success(),
-        "harn-serve did not build:\n{}",
-        String::from_utf8_lossy(&built.stderr)
-    );
-    Ok(profile.join(format!("harn-serve{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// A client of the hub that has said hello.
