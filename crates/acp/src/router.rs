@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agent_client_protocol::{
     Client, ConnectionTo, Dispatch, Error, HandleDispatchFrom, Handled, Responder, UntypedMessage,
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
@@ -32,11 +32,11 @@ impl Router {
         let peer = &self.peer;
         match method {
             // In the loop: at once, and in order.
-            "initialize"                => reply(to, decode(method, params).map(|p| initialize::handle(peer, &p))),
-            "authenticate"              => reply(to, decode(method, params).and_then(auth::authenticate)),
-            "logout"                    => reply(to, decode(method, params).map(auth::logout)),
+            "initialize"                => answer(to, decode(method, params).map(|p| initialize::handle(peer, &p))),
+            "authenticate"              => answer(to, decode(method, params).and_then(auth::authenticate)),
+            "logout"                    => answer(to, decode(method, params).map(auth::logout)),
             "session/prompt"            => prompt::handle(peer, decode(method, params), to).await,
-            "session/cancel"            => reply(to, decode_async(peer, method, params).await),
+            "session/cancel"            => prompt::cancel_request(peer, decode(method, params), to).await,
             "session/set_mode"          => config::set_mode(peer, decode(method, params), to).await,
             "session/set_config_option" => config::set_option(peer, decode(method, params), to).await,
             // Beside the loop: they open, copy or remove files.
@@ -98,20 +98,6 @@ impl HandleDispatchFrom<Client> for Router {
     fn describe_chain(&self) -> impl std::fmt::Debug {
         "harn-serve"
     }
-}
-
-fn reply<T: Serialize>(to: Responder, result: Result<T, Error>) {
-    answer(to, result);
-}
-
-/// A cancel sent as a request: the same, with an empty answer.
-async fn decode_async(
-    peer: &Arc<Peer>,
-    method: &str,
-    params: Value,
-) -> Result<serde_json::Map<String, Value>, Error> {
-    prompt::cancel(peer, &decode(method, params)?).await;
-    Ok(serde_json::Map::new())
 }
 
 fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {

@@ -126,8 +126,6 @@ mod tests {
 
     #[test]
     fn the_clock_counts_milliseconds_of_this_century() {
-        let clock = SystemClock::new();
-        assert!(clock.now() > 1_700_000_000_000);
-        assert!(clock.elapsed() <= clock.elapsed());
+        assert!(SystemClock::new().now() > 1_700_000_000_000);
     }
 }

@@ -6,11 +6,10 @@ use agent_client_protocol::{
     Error, Responder,
     v1::schema::{CancelNotification, PromptRequest},
 };
-use harn_model::TurnId;
 use tokio_util::sync::CancellationToken;
 
 use super::attached;
-use crate::{answer::answer, attached::Attached, connection::Peer, error, from_wire};
+use crate::{answer::answer, connection::Peer, error, from_wire};
 
 pub(crate) async fn handle(
     peer: &Arc<Peer>,
@@ -48,7 +47,7 @@ async fn submit(
         peer.spawn(async move {
             tokio::select! {
                 () = watch.cancelled() => {}
-                () = cancelled.cancelled() => cancel_turn(&attached, turn).await,
+                () = cancelled.cancelled() => attached.session.cancel(turn).await,
             }
         });
     }
@@ -62,10 +61,18 @@ pub(crate) async fn cancel(peer: &Peer, cancel: &CancelNotification) {
         return;
     };
     if let Some(turn) = attached.cancel_target() {
-        cancel_turn(&attached, turn).await;
+        attached.session.cancel(turn).await;
     }
 }
 
-async fn cancel_turn(attached: &Attached, turn: TurnId) {
-    attached.session.cancel(turn).await;
+/// A cancel sent as a request: the same, with an empty answer.
+pub(crate) async fn cancel_request(
+    peer: &Peer,
+    request: Result<CancelNotification, Error>,
+    to: Responder,
+) {
+    if let Ok(request) = &request {
+        cancel(peer, request).await;
+    }
+    answer(to, request.map(|_| serde_json::Map::new()));
 }

@@ -88,7 +88,10 @@ impl SessionTask {
                 tokio::select! {
                     biased;
                     msg = self.inbox.recv() => self.handle(msg).await?,
-                    wake = turn.wake(&mut self.items) => self.advance(wake).await?,
+                    wake = turn.wake(&mut self.items) => {
+                        self.advance(wake).await?;
+                        Next::Continue
+                    }
                 }
             } else if let Some(prompt) = self.waiting.pop_front() {
                 self.start(prompt).await?;
@@ -142,25 +145,25 @@ impl SessionTask {
         Ok(())
     }
 
-    async fn advance(&mut self, wake: TurnWake) -> Result<Next, JournalError> {
+    async fn advance(&mut self, wake: TurnWake) -> Result<(), JournalError> {
         match wake {
             TurnWake::Items => {
                 self.take_items()?;
                 self.shared.feed.pace().await;
+                Ok(())
             }
             TurnWake::Returned(result) => {
                 let outcome = self.turn.as_ref().map(|turn| turn.outcome(result));
-                self.finish(outcome).await?;
+                self.finish(outcome).await
             }
             TurnWake::Overdue => {
                 tracing::warn!(
                     session = %self.shared.meta.thread_id,
                     "the agent did not stop in time; the turn is settled without it"
                 );
-                self.finish(None).await?;
+                self.finish(None).await
             }
         }
-        Ok(Next::Continue)
     }
 
     /// Writes what the agent handed over, in one batch as far as its order allows.
@@ -271,19 +274,23 @@ impl SessionTask {
         mut closing: Vec<AgentEvent>,
         outcome: TurnOutcome,
     ) -> Result<(), JournalError> {
-        let retitled = closing.iter().find_map(|event| match event {
-            AgentEvent::SessionInfo(info) => info.title.clone(),
-            _ => None,
-        });
         closing.push(AgentEvent::TurnEnded(Box::new(TurnEnded { outcome })));
         let batch = self.append(Some(id), closing)?;
-        if let Some(title) = retitled {
-            self.log.set_title(&title)?;
-        }
+        self.list_title();
         self.sync().await;
         lock(&self.shared.unfinished).retain(|turn| turn != id);
         self.shared.feed.publish(batch);
         Ok(())
+    }
+
+    /// Puts the title where listings find it. The log has it in any case, so a failure is only told.
+    fn list_title(&mut self) {
+        let Some(title) = self.shared.view().title.clone() else {
+            return;
+        };
+        if let Err(error) = self.log.set_title(&title) {
+            tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not list the title");
+        }
     }
 
     /// Cancels everything and waits a little for the running turn to stop. Whoever asks for something
@@ -298,7 +305,7 @@ impl SessionTask {
         let mut patience = std::pin::pin!(tokio::time::sleep(CLOSE_PATIENCE));
         while let Some(turn) = &mut self.turn {
             tokio::select! {
-                wake = turn.wake(&mut self.items) => { self.advance(wake).await?; }
+                wake = turn.wake(&mut self.items) => self.advance(wake).await?,
                 Some(msg) = self.inbox.recv() => {
                     if let Msg::Close(reply) = msg {
                         closed.push(reply);

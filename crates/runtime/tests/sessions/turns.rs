@@ -167,3 +167,21 @@ async fn failures_panics_and_leftovers_are_settled() {
         Some(ErrorCategory::AbandonedAtLoopExit)
     );
 }
+
+#[tokio::test]
+async fn a_title_the_agent_chose_is_listed() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        let title = Some(cx.prompt_text().to_uppercase());
+        let info = harn_model::SessionInfo { title };
+        cx.emit(harn_model::AgentEvent::SessionInfo(info)).await?;
+        Ok(harn_model::StopReason::EndTurn)
+    }));
+    let session = world.session(&hub).await;
+    for text in ["first", "second"] {
+        let turn = prompt(&session, text).await;
+        whole_turn(&session, &turn).await;
+        let listed = hub.list(None, None).await.unwrap();
+        assert_eq!(listed.sessions[0].meta.title, text.to_uppercase());
+    }
+}
