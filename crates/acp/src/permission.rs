@@ -113,6 +113,7 @@ mod tests {
         PermissionAsked {
             ask_id: "a".into(),
             tool_call: harn_model::ToolCall::new("t", "write_file"),
+            lineage: Vec::new(),
             options: vec![
                 option("yes", PermissionOptionKind::AllowOnce),
                 option("no", PermissionOptionKind::RejectOnce),

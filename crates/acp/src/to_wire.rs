@@ -77,7 +77,7 @@ impl Lines {
                 self.extension_or_note(ProgressFields::from(&**p), (envelope.seq, &p.message), out);
             }
             AgentEvent::WorkerUpdate(w) => {
-                let plain = format!("{} ({}): {}", w.worker_name, w.worker_task, w.status);
+                let plain = format!("{} ({}): {}", w.worker_name, w.worker_task, w.event.status().as_str());
                 let fields = crate::ext::update::WorkerFields::from(&**w);
                 self.extension_or_note(fields, (envelope.seq, &plain), out);
             }
@@ -141,7 +141,7 @@ impl Lines {
                 handoff,
             } => {
                 let fields = HandoffFields {
-                    handoff_id: handoff.get("id").and_then(serde_json::Value::as_str),
+                    handoff_id: &handoff.id,
                     artifact_id,
                     handoff,
                 };
@@ -244,6 +244,8 @@ impl Lines {
             | AgentEvent::PermissionAsked(_)
             | AgentEvent::PermissionResolved(_)
             // Settings need the whole list beside the change; a replay has them in its answer.
+            | AgentEvent::LoopCheckpoint(_)
+            | AgentEvent::SessionClosed { .. }
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. } => {}
         }

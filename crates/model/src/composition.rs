@@ -2,14 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use crate::{ErrorCategory, ToolCallStatus, ToolExecutor, ToolKind};
 
 /// How far a tool may reach, from nothing to the network.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum SideEffectLevel {
@@ -27,7 +40,7 @@ pub enum SideEffectLevel {
 }
 
 /// What is known about a tool before it runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolAnnotations {
     /// What sort of tool.
     #[serde(default)]
@@ -44,18 +57,29 @@ pub struct ToolAnnotations {
 }
 
 /// The parent of a composition: the same envelope at start, finish and error; at the start the result
-/// parts are empty.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// parts are empty. An agent gives the snippet and the manifest at the start; the runtime hashes them,
+/// and repeats language, hashes and ceiling at the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompositionRun {
     /// Groups parent and children.
     pub run_id: String,
     /// The snippet's language.
+    #[serde(default)]
     pub language: String,
-    /// `sha256:` over the snippet.
+    /// The snippet; stays in the journal.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub snippet: String,
+    /// What the snippet may call; stays in the journal.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub binding_manifest: Value,
+    /// See [`snippet_hash`]; filled by the runtime.
+    #[serde(default)]
     pub snippet_hash: String,
-    /// `sha256:` over the binding manifest.
+    /// See [`binding_manifest_hash`]; filled by the runtime.
+    #[serde(default)]
     pub binding_manifest_hash: String,
     /// How far children may reach.
+    #[serde(default = "read_only")]
     pub requested_side_effect_ceiling: SideEffectLevel,
     /// What it printed.
     #[serde(default)]
@@ -84,7 +108,7 @@ pub struct CompositionRun {
 }
 
 /// Why a composition failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCategory {
     /// No such language.
@@ -163,4 +187,76 @@ pub struct ChildResult {
     /// While it ran.
     #[serde(default)]
     pub execution_duration_ms: Option<u64>,
+}
+
+fn read_only() -> SideEffectLevel {
+    SideEffectLevel::ReadOnly
+}
+
+/// `sha256:` and the digest, in hex, of the domain, the language and the snippet, NUL between them.
+#[must_use]
+pub fn snippet_hash(language: &str, snippet: &str) -> String {
+    sha256(&[
+        b"harn.composition.snippet.v1",
+        language.as_bytes(),
+        snippet.as_bytes(),
+    ])
+}
+
+/// `sha256:` and the digest, in hex, of the domain and the manifest as compact JSON with sorted keys,
+/// NUL between them.
+#[must_use]
+pub fn binding_manifest_hash(manifest: &Value) -> String {
+    let canonical = sorted(manifest).to_string();
+    sha256(&[
+        b"harn.composition.binding_manifest.v1",
+        canonical.as_bytes(),
+    ])
+}
+
+fn sha256(parts: &[&[u8]]) -> String {
+    use std::fmt::Write;
+    let digest = Sha256::digest(parts.join(&0));
+    let mut hash = String::from("sha256:");
+    for byte in digest {
+        // Writing to a string cannot fail.
+        let _ = write!(hash, "{byte:02x}");
+    }
+    hash
+}
+
+/// The same value whatever order its members were given in.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members: BTreeMap<_, _> = members.iter().map(|(k, v)| (k, sorted(v))).collect();
+            members.into_iter().map(|(k, v)| (k.clone(), v)).collect()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The digests are those of `printf 'harn.composition.snippet.v1\0lua\0return 1' | sha256sum` and its like.
+    #[test]
+    fn hashes_cover_the_domain_and_every_part() {
+        assert_eq!(
+            snippet_hash("lua", "return 1"),
+            "sha256:7c90cf9699a51c98a42ebfdfca722c6cd1f3eaaab076f654a2c674a95fe67e66"
+        );
+        assert_eq!(
+            binding_manifest_hash(&json!({"b": 1, "a": [{"d": 2, "c": 3}]})),
+            "sha256:647c3d74998ad421bc0be1e8563ca62909ec947c961bcd2148fc991f0578712d"
+        );
+        assert_eq!(
+            binding_manifest_hash(&json!({"a": [{"c": 3, "d": 2}], "b": 1})),
+            binding_manifest_hash(&json!({"b": 1, "a": [{"d": 2, "c": 3}]}))
+        );
+        assert_ne!(snippet_hash("lua", "x"), snippet_hash("luax", ""));
+    }
 }

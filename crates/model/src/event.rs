@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use crate::{
     Artifact, ChildCall, ChildResult, Command, CompositionRun, ContentBlock, FsWatchEvent,
-    HitlOutcome, LiveClientAction, LogRecord, MessageId, PermissionAsked, PermissionResolved, Plan,
-    Progress, ProgressReport, Recovered, Reminder, SessionInfo, SkillMatch, SkillNarrow, ToolCall,
-    ToolCallUpdate, ToolSearchQuery, ToolSearchResult, TranscriptCompacted, TranscriptProjected,
-    TurnEnded, TurnId, TurnStarted, Usage, WorkerUpdate,
+    HandoffArtifact, HitlOutcome, LiveClientAction, LiveClientChange, LogRecord, LoopCheckpoint,
+    MessageId, PermissionAsked, PermissionResolved, Plan, Progress, ProgressReport, Recovered,
+    Reminder, SessionInfo, SkillMatch, SkillNarrow, ToolCall, ToolCallUpdate, ToolSearchQuery,
+    ToolSearchResult, TranscriptCompacted, TranscriptProjected, TurnEnded, TurnId, TurnStarted,
+    Usage, WorkerUpdate,
 };
 
 /// The place of an event in its session's log, from 1 and without gaps.
@@ -112,7 +113,7 @@ pub enum AgentEvent {
         /// The artifact that carries it.
         artifact_id: String,
         /// The handoff itself.
-        handoff: Value,
+        handoff: Box<HandoffArtifact>,
     },
     /// A worker changed state.
     WorkerUpdate(Box<WorkerUpdate>),
@@ -181,7 +182,7 @@ pub enum AgentEvent {
         /// Which of these.
         action: LiveClientAction,
         /// The registry after it.
-        state: Value,
+        state: Box<LiveClientChange>,
     },
     /// A composition run began.
     CompositionStart(Box<CompositionRun>),
@@ -193,6 +194,8 @@ pub enum AgentEvent {
     CompositionFinish(Box<CompositionRun>),
     /// It ended badly.
     CompositionError(Box<CompositionRun>),
+    /// The agent passed a seam.
+    LoopCheckpoint(LoopCheckpoint),
     /// A prompt was accepted and its turn began.
     TurnStarted(Box<TurnStarted>),
     /// The turn ended.
@@ -219,6 +222,13 @@ pub enum AgentEvent {
     SessionInfo(SessionInfo),
     /// A turn cut short by a crash was closed.
     Recovered(Box<Recovered>),
+    /// The session was closed on request; it can be opened again.
+    SessionClosed {
+        /// Who wanted it.
+        reason: String,
+        /// What it is now.
+        status: String,
+    },
 }
 
 impl AgentEvent {
@@ -279,10 +289,13 @@ impl AgentEvent {
                         .sum::<usize>()
             }
             Self::Artifact(artifact) => value_weight(&artifact.spec) + artifact.fallback.len(),
-            Self::Handoff { handoff, .. } => value_weight(handoff),
             Self::HitlRequested { payload, .. } => value_weight(payload),
-            Self::CompositionFinish(run) | Self::CompositionError(run) => {
-                run.stdout.as_ref().map_or(0, String::len)
+            Self::CompositionStart(run)
+            | Self::CompositionFinish(run)
+            | Self::CompositionError(run) => {
+                run.snippet.len()
+                    + value_weight(&run.binding_manifest)
+                    + run.stdout.as_ref().map_or(0, String::len)
                     + run.stderr.as_ref().map_or(0, String::len)
                     + run.result.as_ref().map_or(0, value_weight)
             }
@@ -294,6 +307,7 @@ impl AgentEvent {
             | Self::Progress(_)
             | Self::Log(_)
             | Self::FsWatch { .. }
+            | Self::Handoff { .. }
             | Self::WorkerUpdate(_)
             | Self::SkillActivated { .. }
             | Self::SkillDeactivated { .. }
@@ -308,7 +322,6 @@ impl AgentEvent {
             | Self::HitlResolved { .. }
             | Self::AvailableCommands { .. }
             | Self::LiveSessionClient { .. }
-            | Self::CompositionStart(_)
             | Self::CompositionChildCall(_)
             | Self::TurnEnded(_)
             | Self::PermissionResolved(_)
@@ -316,7 +329,9 @@ impl AgentEvent {
             | Self::ModeChanged { .. }
             | Self::ConfigChanged { .. }
             | Self::SessionInfo(_)
-            | Self::Recovered(_) => STRUCTURED,
+            | Self::Recovered(_)
+            | Self::LoopCheckpoint(_)
+            | Self::SessionClosed { .. } => STRUCTURED,
         }
     }
 }

@@ -1,10 +1,8 @@
-//! Activity beyond messages and tools: skills, workers, reminders, artifacts, transcripts, search.
-//!
-//! Records that hosts receive as they are (`handoff`, worker metadata, live-client state) stay
-//! `Value`: their insides are the contract's, not ours to interpret here.
+//! Activity beyond messages and tools: skills, reminders, artifacts, transcripts, search.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Something the agent made that a host can show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +31,31 @@ pub struct Artifact {
     /// Anything else.
     #[serde(default)]
     pub metadata: Value,
+}
+
+impl Artifact {
+    /// Whether hosts may be sent it: a file is referred to, never carried along.
+    pub fn check(&self) -> Result<(), String> {
+        const SCHEMES: [&str; 4] = ["file://", "artifact://", "harn-artifact://", "urn:"];
+        const INLINE: [&str; 4] = ["base64", "bytes", "content", "data"];
+        if !matches!(self.kind.as_str(), "file" | "artifact_manifest") {
+            return Ok(());
+        }
+        let kind = &self.kind;
+        if let Some(member) = INLINE.iter().find(|member| self.spec.get(member).is_some()) {
+            return Err(format!(
+                "an artifact of the kind {kind} carries its bytes in `spec.{member}`; give a `uri` instead"
+            ));
+        }
+        let uri = self.spec.get("uri").and_then(Value::as_str);
+        if uri.is_some_and(|uri| SCHEMES.iter().any(|scheme| uri.starts_with(scheme))) {
+            return Ok(());
+        }
+        Err(format!(
+            "an artifact of the kind {kind} needs a `spec.uri` that begins with one of {}",
+            SCHEMES.join(", ")
+        ))
+    }
 }
 
 /// How far something is.
@@ -83,7 +106,7 @@ pub struct LogRecord {
 }
 
 /// One change in a watched folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FsWatchEvent {
     /// `create`, `modify`, `remove`, `rename`, `other`.
     pub kind: String,
@@ -99,62 +122,6 @@ pub struct FsWatchEvent {
     /// What went wrong, if anything did.
     #[serde(default)]
     pub error: Option<String>,
-}
-
-/// A step in a delegated worker's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum WorkerEvent {
-    /// A new cycle begins.
-    WorkerSpawned,
-    /// It resumes after a trigger.
-    WorkerProgressed,
-    /// It finished a cycle and waits for the next trigger.
-    WorkerWaitingForInput,
-    /// It ended well.
-    WorkerCompleted,
-    /// It ended badly.
-    WorkerFailed,
-    /// It stopped after handing over.
-    WorkerStopped,
-    /// It was cancelled.
-    WorkerCancelled,
-}
-
-impl WorkerEvent {
-    /// Whether the worker's life is over.
-    #[must_use]
-    pub fn is_terminal(self) -> bool {
-        match self {
-            Self::WorkerSpawned | Self::WorkerProgressed | Self::WorkerWaitingForInput => false,
-            Self::WorkerCompleted
-            | Self::WorkerFailed
-            | Self::WorkerStopped
-            | Self::WorkerCancelled => true,
-        }
-    }
-}
-
-/// A delegated worker changed state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorkerUpdate {
-    /// The worker.
-    pub worker_id: String,
-    /// Its name.
-    pub worker_name: String,
-    /// What it does.
-    pub worker_task: String,
-    /// How it runs.
-    pub worker_mode: String,
-    /// What happened.
-    pub event: WorkerEvent,
-    /// The word for it.
-    pub status: String,
-    /// Times, run and snapshot paths.
-    #[serde(default)]
-    pub metadata: Map<String, Value>,
-    /// The mutation session it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub audit: Option<Value>,
 }
 
 /// A ranking pass over skills; stays in the transcript.
@@ -319,7 +286,7 @@ pub struct Reminder {
 }
 
 /// How a question to a person ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HitlOutcome {
     /// With an answer.
@@ -328,18 +295,4 @@ pub enum HitlOutcome {
     Timeout,
     /// Withdrawn.
     Cancelled,
-}
-
-/// What a live client did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LiveClientAction {
-    /// It came.
-    Attached,
-    /// It took control.
-    Takeover,
-    /// It left.
-    Detached,
-    /// It is still there.
-    Heartbeat,
 }

@@ -3,13 +3,17 @@
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(
+            Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+        )]
         #[serde(transparent)]
+        #[schemars(inline)]
         pub struct $name(Arc<str>);
 
         impl $name {
@@ -76,4 +80,8 @@ id!(
 id!(
     /// One question put to whoever controls the session.
     AskId
+);
+id!(
+    /// One delegated worker, from its first cycle to its end.
+    WorkerId
 );

@@ -5,38 +5,57 @@
 
 mod composition;
 mod content;
+mod durability;
 mod event;
+mod handoff;
 mod harn;
 mod id;
+mod live;
+mod mutation;
 mod permission;
 mod plan;
 mod session;
+mod shell;
 mod tool;
 mod turn;
+mod used;
 mod view;
+mod worker;
 
 pub use composition::{
     ChildCall, ChildResult, CompositionRun, FailureCategory, SideEffectLevel, ToolAnnotations,
+    binding_manifest_hash, snippet_hash,
 };
 pub use content::{ContentBlock, Resource, ResourceLink, plain_text};
+pub use durability::Durability;
 pub use event::{AgentEvent, Envelope, Seq, Timestamp};
-pub use harn::{
-    Artifact, FsWatchEvent, HitlOutcome, LiveClientAction, LogRecord, Progress, ProgressReport,
-    Reminder, SkillCandidate, SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult,
-    TranscriptCompacted, TranscriptProjected, WorkerEvent, WorkerUpdate,
+pub use handoff::{
+    EvidenceRef, HandoffArtifact, HandoffBudget, HandoffDeadline, HandoffTarget, ReceiptLink,
 };
-pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId};
+pub use harn::{
+    Artifact, FsWatchEvent, HitlOutcome, LogRecord, Progress, ProgressReport, Reminder,
+    SkillCandidate, SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult,
+    TranscriptCompacted, TranscriptProjected,
+};
+pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId, WorkerId};
+pub use live::{LiveClient, LiveClientAction, LiveClientChange, LiveClientMode};
+pub use mutation::{ExecutionKind, MutationScope, MutationSession};
 pub use permission::{
-    Decision, PermissionAsked, PermissionOption, PermissionOptionKind, PermissionResolved,
+    Decision, Lineage, PermissionAsked, PermissionOption, PermissionOptionKind, PermissionResolved,
 };
 pub use plan::{Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep};
 pub use session::{
     Command, CommandInput, ConfigChoice, ConfigOption, Cost, Mode, PromptSupport, SessionInfo,
     Usage,
 };
+pub use shell::{
+    SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList, ShellPlatform, ShellSource,
+};
 pub use tool::{
     ErrorCategory, Location, McpServerTag, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
     ToolExecutor, ToolKind,
 };
-pub use turn::{Recovered, Seam, StopReason, TurnEnded, TurnOutcome, TurnStarted};
-pub use view::{OpenCall, OpenTurn, SessionView};
+pub use turn::{LoopCheckpoint, Recovered, Seam, StopReason, TurnEnded, TurnOutcome, TurnStarted};
+pub use used::{Named, UsedIds};
+pub use view::{OpenCall, OpenChild, OpenRun, OpenTurn, SessionView};
+pub use worker::{WorkerEvent, WorkerMetadata, WorkerStatus, WorkerUpdate};

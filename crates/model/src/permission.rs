@@ -1,8 +1,9 @@
 //! Questions about a tool call, and what became of them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AskId, ToolCall};
+use crate::{AskId, SessionId, ToolCall, WorkerId};
 
 /// A tool call waits for a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,6 +14,21 @@ pub struct PermissionAsked {
     pub tool_call: ToolCall,
     /// What they may answer.
     pub options: Vec<PermissionOption>,
+    /// The workers it came through, from the one next to the session down to the one that asks; empty
+    /// for a call of the session's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lineage: Vec<Lineage>,
+}
+
+/// A worker on the way from a session to who asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lineage {
+    /// The worker.
+    pub worker_id: WorkerId,
+    /// Its name.
+    pub worker_name: String,
+    /// The session it works in.
+    pub session_id: SessionId,
 }
 
 /// One possible answer.
@@ -27,7 +43,7 @@ pub struct PermissionOption {
 }
 
 /// What choosing an option means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionOptionKind {
     /// Yes, this time.

@@ -1,5 +1,6 @@
 //! Plans: a bare list of entries, or a document with its reasons around it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ impl Plan {
 }
 
 /// One thing to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanEntry {
     /// What.
     pub content: String,
@@ -39,7 +40,7 @@ pub struct PlanEntry {
 }
 
 /// How far an entry is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanEntryStatus {
     /// Not begun.
@@ -52,7 +53,7 @@ pub enum PlanEntryStatus {
 }
 
 /// How important an entry is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanPriority {
     /// First.
@@ -65,7 +66,7 @@ pub enum PlanPriority {
 }
 
 /// A structured plan, `harn.plan.v1`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanDocument {
     /// `plan_artifact`.
     #[serde(rename = "_type", default = "plan_artifact")]
@@ -129,7 +130,7 @@ impl PlanDocument {
 }
 
 /// One step of a [`PlanDocument`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanStep {
     /// `step-N`.
     #[serde(default)]

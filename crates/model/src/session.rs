@@ -1,5 +1,6 @@
 //! What describes a session as a whole: title, usage, modes, options, commands.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A title or other facts about the session changed. Absent means unchanged.
@@ -23,7 +24,7 @@ pub struct Usage {
 }
 
 /// An amount of money.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// How much.
     pub amount: f64,
@@ -67,7 +68,7 @@ pub struct ConfigChoice {
 }
 
 /// A slash command a person can type.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Command {
     /// Its name, without the slash.
     pub name: String,
@@ -79,7 +80,7 @@ pub struct Command {
 }
 
 /// What follows a command's name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandInput {
     /// Shown while nothing is typed.
     pub hint: String,

@@ -1,12 +1,15 @@
 //! Tool calls and their updates, as an agent reports them.
 
+use std::sync::Arc;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ContentBlock, ToolCallId};
+use crate::{ContentBlock, MutationSession, ToolCallId};
 
 /// What sort of thing a tool does; decides how a host shows it and whether it may write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// Reads files or data.
@@ -42,7 +45,7 @@ impl ToolKind {
 }
 
 /// Where a tool call stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCallStatus {
     /// Announced, not started.
@@ -65,7 +68,7 @@ impl ToolCallStatus {
 }
 
 /// Why a tool call failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCategory {
     /// The arguments did not fit the tool's schema.
@@ -126,7 +129,7 @@ pub enum McpServerTag {
 }
 
 /// A place in a file that a tool call touches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
     /// Absolute path.
     pub path: String,
@@ -212,9 +215,9 @@ pub struct ToolCall {
     /// Whether its arguments are still streaming in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsing: Option<bool>,
-    /// The mutation session it belongs to.
+    /// The mutation session it belongs to; filled by the runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub audit: Option<Value>,
+    pub audit: Option<Arc<MutationSession>>,
 }
 
 impl ToolCall {
@@ -280,9 +283,9 @@ pub struct ToolCallUpdate {
     /// Whether its arguments are still streaming in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsing: Option<bool>,
-    /// The mutation session it belongs to.
+    /// The mutation session it belongs to; filled by the runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub audit: Option<Value>,
+    pub audit: Option<Arc<MutationSession>>,
 }
 
 impl ToolCallUpdate {

@@ -1,5 +1,6 @@
 //! The beginning and end of a turn.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AskId, ContentBlock, MessageId, ToolCallId};
@@ -85,7 +86,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// A safe place in an agent's loop, where steering is delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Seam {
     /// Before the first step of an iteration.
@@ -106,4 +107,16 @@ pub enum Seam {
     DaemonIdlePost,
     /// On the way out.
     LoopExit,
+}
+
+/// An agent passed a seam.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopCheckpoint {
+    /// How often the turn has started an iteration.
+    pub iteration: u64,
+    /// Which seam.
+    pub seam: Seam,
+    /// How many messages were delivered there.
+    #[serde(default)]
+    pub delivered: u64,
 }

@@ -1,11 +1,13 @@
 //! `SessionView`, the one fold over events. Live sessions and reopened ones get the same view from
 //! the same function; nothing else keeps truth about a session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    AgentEvent, AskId, Command, Envelope, PermissionAsked, Plan, Seq, Timestamp, ToolCallId,
-    TurnId, TurnOutcome, Usage,
+    AgentEvent, AskId, Command, CompositionRun, Envelope, PermissionAsked, Plan, Seq,
+    SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, TurnId, TurnOutcome, Usage, WorkerId,
+    WorkerUpdate,
+    used::{Named, UsedIds},
 };
 
 /// What a session looks like after the events folded so far. Holds no transcript, so that an idle
@@ -28,6 +30,12 @@ pub struct SessionView {
     pub usage: Option<Usage>,
     /// The current plan.
     pub plan: Option<Plan>,
+    /// The last word on every worker.
+    pub workers: BTreeMap<WorkerId, Box<WorkerUpdate>>,
+    /// Skills that are active.
+    pub skills: BTreeSet<String>,
+    /// Ids that are taken.
+    pub used: UsedIds,
     /// The turn that is running.
     pub open_turn: Option<OpenTurn>,
     /// How many turns have ended.
@@ -45,6 +53,22 @@ pub struct OpenTurn {
     pub calls: BTreeMap<ToolCallId, OpenCall>,
     /// Asks that were put and not settled.
     pub asks: BTreeMap<AskId, Box<PermissionAsked>>,
+    /// Composition runs that have not ended.
+    pub runs: BTreeMap<String, OpenRun>,
+    /// Questions to a person that have no answer, with their kind.
+    pub questions: BTreeMap<String, String>,
+}
+
+impl OpenTurn {
+    fn new(id: TurnId) -> Self {
+        Self {
+            id,
+            calls: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            questions: BTreeMap::new(),
+        }
+    }
 }
 
 /// A tool call that has not been settled.
@@ -52,10 +76,55 @@ pub struct OpenTurn {
 pub struct OpenCall {
     /// The tool.
     pub tool_name: String,
+    /// What a person is shown, where it is not the tool's name.
+    pub title: Option<String>,
+    /// Whether its arguments are still streaming in.
+    pub parsing: bool,
     /// When it was announced.
     pub announced_at: Timestamp,
     /// When it started to run.
     pub started_at: Option<Timestamp>,
+}
+
+/// A composition run that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenRun {
+    /// The snippet's language.
+    pub language: String,
+    /// The snippet's hash.
+    pub snippet_hash: String,
+    /// The manifest's hash.
+    pub binding_manifest_hash: String,
+    /// How far children may reach.
+    pub ceiling: SideEffectLevel,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// Children that have not ended.
+    pub children: BTreeMap<String, OpenChild>,
+}
+
+impl OpenRun {
+    fn new(run: &CompositionRun, at: Timestamp) -> Self {
+        Self {
+            language: run.language.clone(),
+            snippet_hash: run.snippet_hash.clone(),
+            binding_manifest_hash: run.binding_manifest_hash.clone(),
+            ceiling: run.requested_side_effect_ceiling,
+            started_at: at,
+            children: BTreeMap::new(),
+        }
+    }
+}
+
+/// A child of a composition run that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenChild {
+    /// The tool.
+    pub tool_name: String,
+    /// Its place.
+    pub operation_index: u64,
+    /// When it began.
+    pub started_at: Timestamp,
 }
 
 impl SessionView {
@@ -66,11 +135,7 @@ impl SessionView {
         let at = envelope.at;
         match &envelope.event {
             AgentEvent::TurnStarted(_) => {
-                self.open_turn = envelope.turn.clone().map(|id| OpenTurn {
-                    id,
-                    calls: BTreeMap::new(),
-                    asks: BTreeMap::new(),
-                });
+                self.open_turn = envelope.turn.clone().map(OpenTurn::new);
             }
             AgentEvent::TurnEnded(ended) => self.close_turn(Some(ended.outcome.clone())),
             AgentEvent::Recovered(_) => {
@@ -79,30 +144,84 @@ impl SessionView {
                 }
             }
             AgentEvent::ToolCall(call) => {
+                self.used.add(Named::Call, call.tool_call_id.as_str());
                 if let Some(turn) = &mut self.open_turn
                     && !call.status.is_terminal()
                 {
-                    let running = call.status == crate::ToolCallStatus::InProgress;
-                    turn.calls.insert(
-                        call.tool_call_id.clone(),
-                        OpenCall {
-                            tool_name: call.tool_name.clone(),
-                            announced_at: at,
-                            started_at: running.then_some(at),
-                        },
-                    );
+                    let running = call.status == ToolCallStatus::InProgress;
+                    let open = OpenCall {
+                        tool_name: call.tool_name.clone(),
+                        title: call.title.clone(),
+                        parsing: call.parsing == Some(true),
+                        announced_at: at,
+                        started_at: running.then_some(at),
+                    };
+                    turn.calls.insert(call.tool_call_id.clone(), open);
                 }
             }
             AgentEvent::ToolCallUpdate(update) => {
-                if let Some(turn) = &mut self.open_turn {
-                    if update.status.is_terminal() {
-                        turn.calls.remove(&update.tool_call_id);
-                    } else if update.status == crate::ToolCallStatus::InProgress
-                        && let Some(call) = turn.calls.get_mut(&update.tool_call_id)
-                    {
+                let Some(turn) = &mut self.open_turn else {
+                    return;
+                };
+                if update.status.is_terminal() {
+                    turn.calls.remove(&update.tool_call_id);
+                } else if let Some(call) = turn.calls.get_mut(&update.tool_call_id) {
+                    if update.status == ToolCallStatus::InProgress {
                         call.started_at.get_or_insert(at);
                     }
+                    if update.title.is_some() && update.title != call.title {
+                        call.title.clone_from(&update.title);
+                    }
+                    call.parsing = update.parsing.unwrap_or(call.parsing);
                 }
+            }
+            AgentEvent::CompositionStart(run) => {
+                self.used.add(Named::Run, &run.run_id);
+                if let Some(turn) = &mut self.open_turn {
+                    turn.runs.insert(run.run_id.clone(), OpenRun::new(run, at));
+                }
+            }
+            AgentEvent::CompositionChildCall(call) => {
+                if let Some(run) = self.open_run(&call.run_id) {
+                    let child = OpenChild {
+                        tool_name: call.tool_name.clone(),
+                        operation_index: call.operation_index,
+                        started_at: at,
+                    };
+                    run.children.insert(call.tool_call_id.clone(), child);
+                }
+            }
+            AgentEvent::CompositionChildResult(result) => {
+                if let Some(run) = self.open_run(&result.run_id) {
+                    run.children.remove(&result.tool_call_id);
+                }
+            }
+            AgentEvent::CompositionFinish(run) | AgentEvent::CompositionError(run) => {
+                if let Some(turn) = &mut self.open_turn {
+                    turn.runs.remove(&run.run_id);
+                }
+            }
+            AgentEvent::HitlRequested {
+                request_id, kind, ..
+            } => {
+                if let Some(turn) = &mut self.open_turn {
+                    turn.questions.insert(request_id.clone(), kind.clone());
+                }
+            }
+            AgentEvent::HitlResolved { request_id, .. } => {
+                if let Some(turn) = &mut self.open_turn {
+                    turn.questions.remove(request_id);
+                }
+            }
+            AgentEvent::WorkerUpdate(update) => {
+                let id = update.worker_id.clone();
+                self.workers.insert(id, update.clone());
+            }
+            AgentEvent::SkillActivated { skill_name, .. } => {
+                self.skills.insert(skill_name.clone());
+            }
+            AgentEvent::SkillDeactivated { skill_name, .. } => {
+                self.skills.remove(skill_name);
             }
             AgentEvent::PermissionAsked(ask) => {
                 if let Some(turn) = &mut self.open_turn {
@@ -136,9 +255,6 @@ impl SessionView {
             | AgentEvent::Artifact(_)
             | AgentEvent::FsWatch { .. }
             | AgentEvent::Handoff { .. }
-            | AgentEvent::WorkerUpdate(_)
-            | AgentEvent::SkillActivated { .. }
-            | AgentEvent::SkillDeactivated { .. }
             | AgentEvent::SkillScopeTools { .. }
             | AgentEvent::SkillNarrow(_)
             | AgentEvent::SkillMatched(_)
@@ -147,15 +263,14 @@ impl SessionView {
             | AgentEvent::TranscriptCompacted(_)
             | AgentEvent::TranscriptProjected(_)
             | AgentEvent::ReminderEmitted(_)
-            | AgentEvent::HitlRequested { .. }
-            | AgentEvent::HitlResolved { .. }
             | AgentEvent::LiveSessionClient { .. }
-            | AgentEvent::CompositionStart(_)
-            | AgentEvent::CompositionChildCall(_)
-            | AgentEvent::CompositionChildResult(_)
-            | AgentEvent::CompositionFinish(_)
-            | AgentEvent::CompositionError(_) => {}
+            | AgentEvent::LoopCheckpoint(_)
+            | AgentEvent::SessionClosed { .. } => {}
         }
+    }
+
+    fn open_run(&mut self, id: &str) -> Option<&mut OpenRun> {
+        self.open_turn.as_mut()?.runs.get_mut(id)
     }
 
     fn close_turn(&mut self, outcome: Option<TurnOutcome>) {

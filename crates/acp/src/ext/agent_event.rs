@@ -39,13 +39,11 @@ pub(crate) struct RunFields<'a> {
     language: &'a str,
     snippet_hash: &'a str,
     binding_manifest_hash: &'a str,
-    #[schemars(with = "String")]
     requested_side_effect_ceiling: harn_model::SideEffectLevel,
     stdout: Option<&'a str>,
     stderr: Option<&'a str>,
     artifacts: &'a [Value],
     result: Option<&'a Value>,
-    #[schemars(with = "Option<String>")]
     failure_category: Option<harn_model::FailureCategory>,
     error: Option<&'a str>,
     duration_ms: Option<u64>,
@@ -80,9 +78,7 @@ pub(crate) struct ChildCallFields<'a> {
     tool_call_id: &'a str,
     tool_name: &'a str,
     operation_index: u64,
-    #[schemars(with = "Option<Map<String, Value>>")]
     annotations: Option<&'a harn_model::ToolAnnotations>,
-    #[schemars(with = "String")]
     requested_side_effect_level: harn_model::SideEffectLevel,
     policy_context: &'a Map<String, Value>,
     raw_input: &'a Value,
@@ -111,11 +107,9 @@ pub(crate) struct ChildResultFields<'a> {
     tool_call_id: &'a str,
     tool_name: &'a str,
     operation_index: u64,
-    #[schemars(with = "String")]
     status: harn_model::ToolCallStatus,
     raw_output: Option<&'a Value>,
     error: Option<&'a str>,
-    #[schemars(with = "Option<String>")]
     error_category: Option<harn_model::ErrorCategory>,
     executor: Option<Executor<'a>>,
     duration_ms: Option<u64>,

@@ -1,9 +1,8 @@
 //! What Harn adds to `tool_call` and `tool_call_update`: timing, failure, executor, audit.
 
-use harn_model::{ErrorCategory, ToolCallUpdate, ToolExecutor};
+use harn_model::{ErrorCategory, MutationSession, ToolCallUpdate, ToolExecutor};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 /// `_meta.harn` of a tool call or its update. Nothing is written empty.
 #[derive(Default, Serialize, JsonSchema)]
@@ -12,7 +11,7 @@ use serde_json::Value;
 pub(crate) struct ToolMeta<'a> {
     /// The mutation session the call belongs to, snake_case inside.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) audit: Option<&'a Value>,
+    pub(crate) audit: Option<&'a MutationSession>,
     /// From announcement to end; on the terminal update only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_ms: Option<u64>,
@@ -21,7 +20,6 @@ pub(crate) struct ToolMeta<'a> {
     pub(crate) error: Option<&'a str>,
     /// Which sort of wrong; only with `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub(crate) error_category: Option<ErrorCategory>,
     /// From start to end; on the terminal update only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +76,7 @@ impl<'a> From<&'a ToolExecutor> for Executor<'a> {
 impl<'a> ToolMeta<'a> {
     pub(crate) fn of_call(call: &'a harn_model::ToolCall) -> Option<Self> {
         let meta = Self {
-            audit: call.audit.as_ref(),
+            audit: call.audit.as_deref(),
             parsing: call.parsing,
             ..Self::default()
         };
@@ -88,7 +86,7 @@ impl<'a> ToolMeta<'a> {
     pub(crate) fn of_update(update: &'a ToolCallUpdate) -> Option<Self> {
         let failed = update.status == harn_model::ToolCallStatus::Failed;
         let meta = Self {
-            audit: update.audit.as_ref(),
+            audit: update.audit.as_deref(),
             duration_ms: update.duration_ms,
             error: update.error.as_deref(),
             error_category: update.error_category.filter(|_| failed),

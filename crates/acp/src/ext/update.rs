@@ -1,13 +1,14 @@
 //! The extension updates: their own discriminators, every vendor field under `_meta.harn`.
 
 use harn_model::{
-    Artifact, FsWatchEvent, HitlOutcome, LiveClientAction, LogRecord, Progress, Reminder,
-    SkillNarrow, ToolSearchQuery, ToolSearchResult, TranscriptCompacted, TranscriptProjected,
-    WorkerEvent, WorkerUpdate,
+    Artifact, FsWatchEvent, HandoffArtifact, HitlOutcome, LiveClientAction, LiveClientChange,
+    LogRecord, MutationSession, Progress, Reminder, SkillNarrow, ToolSearchQuery, ToolSearchResult,
+    TranscriptCompacted, TranscriptProjected, WorkerEvent, WorkerMetadata, WorkerStatus,
+    WorkerUpdate,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::HarnMeta;
 
@@ -131,7 +132,6 @@ fields!(
     /// A watch and what changed; the events keep snake_case.
     FsWatchFields {
         subscription_id: &'a str,
-        #[schemars(with = "Vec<Value>")]
         events: &'a [FsWatchEvent],
     }
 );
@@ -139,10 +139,9 @@ fields!(
 fields!(
     /// A handoff; the record keeps snake_case.
     HandoffFields {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        handoff_id: Option<&'a str>,
+        handoff_id: &'a str,
         artifact_id: &'a str,
-        handoff: &'a Value,
+        handoff: &'a HandoffArtifact,
     }
 );
 
@@ -160,7 +159,6 @@ fields!(
     HitlResolvedFields {
         request_id: &'a str,
         kind: &'a str,
-        #[schemars(with = "String")]
         outcome: HitlOutcome,
     }
 );
@@ -168,9 +166,8 @@ fields!(
 fields!(
     /// A client's action and the registry after it; the registry keeps snake_case.
     LiveClientFields {
-        #[schemars(with = "String")]
         action: LiveClientAction,
-        state: &'a Value,
+        state: &'a LiveClientChange,
     }
 );
 
@@ -440,28 +437,27 @@ fields!(
         worker_name: &'a str,
         worker_task: &'a str,
         worker_mode: &'a str,
-        #[schemars(with = "String")]
         event: WorkerEvent,
-        status: &'a str,
+        status: WorkerStatus,
         terminal: bool,
-        metadata: &'a Map<String, Value>,
+        metadata: &'a WorkerMetadata,
         #[serde(skip_serializing_if = "Option::is_none")]
-        audit: Option<&'a Value>,
+        audit: Option<&'a MutationSession>,
     }
 );
 
 impl<'a> From<&'a WorkerUpdate> for WorkerFields<'a> {
     fn from(w: &'a WorkerUpdate) -> Self {
         Self {
-            worker_id: &w.worker_id,
+            worker_id: w.worker_id.as_str(),
             worker_name: &w.worker_name,
             worker_task: &w.worker_task,
             worker_mode: &w.worker_mode,
             event: w.event,
-            status: &w.status,
+            status: w.event.status(),
             terminal: w.event.is_terminal(),
             metadata: &w.metadata,
-            audit: w.audit.as_ref(),
+            audit: w.audit.as_deref(),
         }
     }
 }

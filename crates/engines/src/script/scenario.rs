@@ -108,6 +108,10 @@ impl Role<'_> {
                 Role::Reserved("use an ask step")
             }
             AgentEvent::Recovered(_) => Role::Reserved("opening a session after a crash writes it"),
+            AgentEvent::LoopCheckpoint(_) => Role::Reserved("use a seam step"),
+            AgentEvent::SessionClosed { .. } => {
+                Role::Reserved("whoever closes the session writes it")
+            }
             AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. } => {
                 Role::Reserved("whoever controls the session changes it")
             }

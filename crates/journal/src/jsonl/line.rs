@@ -160,6 +160,11 @@ fn is_finite(event: &AgentEvent) -> bool {
     match event {
         AgentEvent::Usage(usage) => usage.cost.as_ref().is_none_or(|c| c.amount.is_finite()),
         AgentEvent::SkillMatched(matched) => matched.candidates.iter().all(|c| c.score.is_finite()),
+        AgentEvent::Handoff { handoff, .. } => {
+            let dollars = handoff.budget_remaining.as_ref().and_then(|b| b.dollars);
+            let numbers = [handoff.confidence, dollars];
+            numbers.into_iter().flatten().all(f64::is_finite)
+        }
         // No floating-point field.
         AgentEvent::AgentMessageChunk { .. }
         | AgentEvent::AgentThoughtChunk { .. }
@@ -172,7 +177,6 @@ fn is_finite(event: &AgentEvent) -> bool {
         | AgentEvent::Log(_)
         | AgentEvent::Artifact(_)
         | AgentEvent::FsWatch { .. }
-        | AgentEvent::Handoff { .. }
         | AgentEvent::WorkerUpdate(_)
         | AgentEvent::SkillActivated { .. }
         | AgentEvent::SkillDeactivated { .. }
@@ -192,6 +196,7 @@ fn is_finite(event: &AgentEvent) -> bool {
         | AgentEvent::CompositionChildResult(_)
         | AgentEvent::CompositionFinish(_)
         | AgentEvent::CompositionError(_)
+        | AgentEvent::LoopCheckpoint(_)
         | AgentEvent::TurnStarted(_)
         | AgentEvent::TurnEnded(_)
         | AgentEvent::PermissionAsked(_)
@@ -199,7 +204,8 @@ fn is_finite(event: &AgentEvent) -> bool {
         | AgentEvent::ModeChanged { .. }
         | AgentEvent::ConfigChanged { .. }
         | AgentEvent::SessionInfo(_)
-        | AgentEvent::Recovered(_) => true,
+        | AgentEvent::Recovered(_)
+        | AgentEvent::SessionClosed { .. } => true,
     }
 }
 
@@ -253,13 +259,14 @@ mod tests {
     #[test]
     fn whatever_depth_is_written_is_read_and_one_more_is_refused() {
         fn nested(levels: u32) -> Envelope {
-            let mut handoff = json!(1);
+            let mut payload = json!(1);
             for _ in 0..levels {
-                handoff = Value::Array(vec![handoff]);
+                payload = Value::Array(vec![payload]);
             }
-            envelope(AgentEvent::Handoff {
-                artifact_id: "a".to_owned(),
-                handoff,
+            envelope(AgentEvent::HitlRequested {
+                request_id: "a".to_owned(),
+                kind: "question".to_owned(),
+                payload,
             })
         }
         // The line and the event are a level each.

@@ -1,17 +1,20 @@
 //! A made-up session in which everything happens: the content of `fixtures/journal/every-event.jsonl`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use harn_model::{
     AgentEvent, Artifact, ChildCall, ChildResult, Command, CommandInput, CompositionRun,
-    ContentBlock, Cost, Decision, Envelope, ErrorCategory, FailureCategory, FsWatchEvent,
-    HitlOutcome, LiveClientAction, Location, LogRecord, McpServerTag, PermissionAsked,
+    ContentBlock, Cost, Decision, Envelope, ErrorCategory, EvidenceRef, ExecutionKind,
+    FailureCategory, FsWatchEvent, HandoffArtifact, HandoffBudget, HandoffDeadline, HandoffTarget,
+    HitlOutcome, Lineage, LiveClient, LiveClientAction, LiveClientChange, LiveClientMode, Location,
+    LogRecord, LoopCheckpoint, McpServerTag, MutationScope, MutationSession, PermissionAsked,
     PermissionOption, PermissionOptionKind, PermissionResolved, Plan, PlanDocument, PlanEntry,
-    PlanEntryStatus, PlanPriority, PlanStep, Progress, ProgressReport, Recovered, Reminder,
-    Resource, ResourceLink, Seq, SessionInfo, SideEffectLevel, SkillCandidate, SkillMatch,
-    SkillNarrow, StopReason, ToolAnnotations, ToolCall, ToolCallStatus, ToolCallUpdate,
+    PlanEntryStatus, PlanPriority, PlanStep, Progress, ProgressReport, ReceiptLink, Recovered,
+    Reminder, Resource, ResourceLink, Seam, Seq, SessionInfo, SideEffectLevel, SkillCandidate,
+    SkillMatch, SkillNarrow, StopReason, ToolAnnotations, ToolCall, ToolCallStatus, ToolCallUpdate,
     ToolContent, ToolExecutor, ToolKind, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
-    TranscriptProjected, TurnEnded, TurnOutcome, TurnStarted, Usage, WorkerEvent, WorkerUpdate,
+    TranscriptProjected, TurnEnded, TurnOutcome, TurnStarted, Usage, WorkerEvent, WorkerMetadata,
+    WorkerUpdate,
 };
 use serde_json::{Map, Value, json};
 
@@ -43,6 +46,42 @@ pub(crate) fn every_event() -> Vec<Envelope> {
         .collect()
 }
 
+fn audit() -> Arc<MutationSession> {
+    Arc::new(MutationSession {
+        session_id: "session-1".into(),
+        parent_session_id: None,
+        run_id: Some("turn-1".into()),
+        worker_id: None,
+        execution_kind: Some(ExecutionKind::Run),
+        mutation_scope: MutationScope::ApplyWorkspace,
+        approval_policy: None,
+    })
+}
+
+fn worker_audit() -> Arc<MutationSession> {
+    Arc::new(MutationSession {
+        session_id: "session-2".into(),
+        parent_session_id: Some("session-1".into()),
+        run_id: None,
+        worker_id: Some("worker-1".into()),
+        execution_kind: Some(ExecutionKind::Worker),
+        mutation_scope: MutationScope::ReadOnly,
+        approval_policy: Some(json!({"require_approval": ["edit_*"]})),
+    })
+}
+
+fn live_client() -> LiveClient {
+    LiveClient {
+        client_id: "desk".to_owned(),
+        mode: LiveClientMode::Controller,
+        attached_at: "1764576000".to_owned(),
+        last_seen_at: "1764576000".to_owned(),
+        prompt_injection: true,
+        permission_routing: true,
+        metadata: json!({"surface": "editor"}),
+    }
+}
+
 fn setup() -> Vec<AgentEvent> {
     vec![
         AgentEvent::AvailableCommands {
@@ -70,7 +109,12 @@ fn setup() -> Vec<AgentEvent> {
         },
         AgentEvent::LiveSessionClient {
             action: LiveClientAction::Attached,
-            state: json!({"clients": [{"id": "c1", "role": "controller"}], "controller": "c1"}),
+            state: Box::new(LiveClientChange {
+                client: Some(live_client()),
+                previous_controller_id: None,
+                active_controller_id: Some("desk".to_owned()),
+                clients: vec![live_client()],
+            }),
         },
     ]
 }
@@ -181,7 +225,7 @@ fn tools() -> Vec<AgentEvent> {
             },
         ],
         parsing: Some(false),
-        audit: Some(json!({"session": "mutation-1"})),
+        audit: Some(audit()),
         ..ToolCall::new("call-1", "edit_file")
     };
     vec![
@@ -203,6 +247,11 @@ fn tools() -> Vec<AgentEvent> {
                     PermissionOptionKind::RejectAlways,
                 ),
             ],
+            lineage: vec![Lineage {
+                worker_id: "worker-1".into(),
+                worker_name: "tester".to_owned(),
+                session_id: "session-2".into(),
+            }],
         })),
         resolved(
             "ask-1",
@@ -238,7 +287,7 @@ fn tools() -> Vec<AgentEvent> {
             execution_duration_ms: Some(17),
             executor: Some(ToolExecutor::HostBridge),
             parsing: Some(false),
-            audit: Some(json!({"session": "mutation-1"})),
+            audit: Some(audit()),
             ..ToolCallUpdate::new("call-1", "edit_file", ToolCallStatus::Completed)
         })),
         AgentEvent::ToolCallUpdate(Box::new(ToolCallUpdate {
@@ -353,17 +402,53 @@ fn activity() -> Vec<AgentEvent> {
         },
         AgentEvent::Handoff {
             artifact_id: "artifact-2".to_owned(),
-            handoff: json!({"summary": "Ready for a look", "to": "reviewer"}),
+            handoff: Box::new(HandoffArtifact {
+                id: "handoff-1".to_owned(),
+                source_persona: "engineer".to_owned(),
+                target_persona_or_human: HandoffTarget {
+                    kind: "human".to_owned(),
+                    id: None,
+                    label: Some("Reviewer".to_owned()),
+                },
+                task: "Review the limiter".to_owned(),
+                reason: "Ready for a look".to_owned(),
+                evidence_refs: vec![EvidenceRef {
+                    path: Some("src/limit.rs".to_owned()),
+                    ..EvidenceRef::default()
+                }],
+                budget_remaining: Some(HandoffBudget {
+                    dollars: Some(1.5),
+                    ..HandoffBudget::default()
+                }),
+                deadline_checkback: Some(HandoffDeadline::default()),
+                confidence: Some(0.75),
+                receipt_links: vec![ReceiptLink {
+                    run_id: Some("turn-1".to_owned()),
+                    ..ReceiptLink::default()
+                }],
+                created_at: "2025-12-01T08:00:00Z".to_owned(),
+                ..HandoffArtifact::default()
+            }),
         },
         AgentEvent::WorkerUpdate(Box::new(WorkerUpdate {
-            worker_id: "worker-1".to_owned(),
+            worker_id: "worker-1".into(),
             worker_name: "tester".to_owned(),
             worker_task: "Run the tests".to_owned(),
             worker_mode: "background".to_owned(),
             event: WorkerEvent::WorkerWaitingForInput,
-            status: "waiting".to_owned(),
-            metadata: object(&json!({"cycle": 2})),
-            audit: Some(json!({"session": "mutation-2"})),
+            cycle: 2,
+            retriggerable: true,
+            metadata: WorkerMetadata {
+                task: "Run the tests".to_owned(),
+                mode: "background".to_owned(),
+                started_at: Some("2025-12-01T08:00:00Z".to_owned()),
+                awaiting_started_at: Some("2025-12-01T08:00:02Z".to_owned()),
+                child_run_id: Some("session-2".into()),
+                child_run_path: Some("threads/session-2".to_owned()),
+                snapshot_path: Some("threads/session-1/events.jsonl".to_owned()),
+                ..WorkerMetadata::default()
+            },
+            audit: Some(worker_audit()),
         })),
         AgentEvent::TranscriptCompacted(Box::new(TranscriptCompacted {
             mode: "auto".to_owned(),
@@ -415,17 +500,12 @@ fn composition() -> Vec<AgentEvent> {
     let start = CompositionRun {
         run_id: "run-1".to_owned(),
         language: "typescript".to_owned(),
+        snippet: "await list_files({root: 'src'})".to_owned(),
+        binding_manifest: json!({"list_files": {"root": "string"}}),
         snippet_hash: "sha256:11aa".to_owned(),
         binding_manifest_hash: "sha256:22bb".to_owned(),
         requested_side_effect_ceiling: SideEffectLevel::ReadOnly,
-        stdout: None,
-        stderr: None,
-        artifacts: Vec::new(),
-        result: None,
-        failure_category: None,
-        error: None,
-        duration_ms: None,
-        metadata: Map::new(),
+        ..CompositionRun::default()
     };
     let finish = CompositionRun {
         stdout: Some("2 files\n".to_owned()),
@@ -434,6 +514,8 @@ fn composition() -> Vec<AgentEvent> {
         result: Some(json!({"files": 2})),
         duration_ms: Some(33),
         metadata: object(&json!({"cached": false})),
+        snippet: String::new(),
+        binding_manifest: Value::Null,
         ..start.clone()
     };
     let error = CompositionRun {
@@ -479,6 +561,11 @@ fn composition() -> Vec<AgentEvent> {
 
 fn ending() -> Vec<AgentEvent> {
     vec![
+        AgentEvent::LoopCheckpoint(LoopCheckpoint {
+            iteration: 1,
+            seam: Seam::PostToolDispatch,
+            delivered: 0,
+        }),
         AgentEvent::Usage(Usage {
             used: 12_000,
             size: 200_000,
@@ -508,6 +595,10 @@ fn other_endings() -> Vec<AgentEvent> {
             withdrawn_asks: vec!["ask-9".into()],
             torn_bytes: 57,
         })),
+        AgentEvent::SessionClosed {
+            reason: "client_request".to_owned(),
+            status: "closed".to_owned(),
+        },
     ]
 }
 

@@ -62,6 +62,7 @@ names! {
     AgentEvent::CompositionChildResult(_) => "composition_child_result",
     AgentEvent::CompositionFinish(_) => "composition_finish",
     AgentEvent::CompositionError(_) => "composition_error",
+    AgentEvent::LoopCheckpoint(_) => "loop_checkpoint",
     AgentEvent::TurnStarted(_) => "turn_started",
     AgentEvent::TurnEnded(_) => "turn_ended",
     AgentEvent::PermissionAsked(_) => "permission_asked",
@@ -71,6 +72,7 @@ names! {
     AgentEvent::ConfigChanged { .. } => "config_changed",
     AgentEvent::SessionInfo(_) => "session_info",
     AgentEvent::Recovered(_) => "recovered",
+    AgentEvent::SessionClosed { .. } => "session_closed",
 }
 
 #[test]

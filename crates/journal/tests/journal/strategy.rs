@@ -2,11 +2,12 @@
 
 use harn_model::{
     AgentEvent, Artifact, Command, CommandInput, ContentBlock, Cost, Decision, Envelope,
-    ErrorCategory, HitlOutcome, Location, McpServerTag, PermissionAsked, PermissionOption,
-    PermissionOptionKind, PermissionResolved, Plan, PlanDocument, PlanEntry, PlanEntryStatus,
-    PlanPriority, PlanStep, Recovered, Resource, ResourceLink, Seq, SessionInfo, SkillCandidate,
-    SkillMatch, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor,
-    ToolKind, TurnEnded, TurnOutcome, TurnStarted, Usage, WorkerEvent, WorkerUpdate,
+    ErrorCategory, HandoffArtifact, HitlOutcome, Location, McpServerTag, PermissionAsked,
+    PermissionOption, PermissionOptionKind, PermissionResolved, Plan, PlanDocument, PlanEntry,
+    PlanEntryStatus, PlanPriority, PlanStep, Recovered, Resource, ResourceLink, Seq, SessionInfo,
+    SkillCandidate, SkillMatch, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
+    ToolExecutor, ToolKind, TurnEnded, TurnOutcome, TurnStarted, Usage, WorkerEvent,
+    WorkerMetadata, WorkerUpdate,
 };
 use proptest::{
     collection::{btree_map, vec},
@@ -102,6 +103,7 @@ fn tools() -> impl Strategy<Value = AgentEvent> {
                 name: "Allow".to_owned(),
                 kind: PermissionOptionKind::AllowOnce,
             }],
+            lineage: Vec::new(),
         }))
     });
     let decision = prop_oneof![
@@ -182,15 +184,19 @@ fn facts() -> impl Strategy<Value = AgentEvent> {
 }
 
 fn activity() -> impl Strategy<Value = AgentEvent> {
-    let worker = (id(), object()).prop_map(|(worker_id, metadata)| {
+    let worker = (id(), option::of(text())).prop_map(|(worker_id, error)| {
         AgentEvent::WorkerUpdate(Box::new(WorkerUpdate {
-            worker_id,
+            worker_id: worker_id.into(),
             worker_name: "indexer".to_owned(),
             worker_task: "index".to_owned(),
             worker_mode: "background".to_owned(),
             event: WorkerEvent::WorkerProgressed,
-            status: "running".to_owned(),
-            metadata,
+            cycle: 1,
+            retriggerable: true,
+            metadata: WorkerMetadata {
+                error,
+                ..WorkerMetadata::default()
+            },
             audit: None,
         }))
     });
@@ -227,9 +233,16 @@ fn activity() -> impl Strategy<Value = AgentEvent> {
         worker,
         matched,
         artifact,
-        (id(), json()).prop_map(|(artifact_id, handoff)| AgentEvent::Handoff {
-            artifact_id,
-            handoff
+        (id(), text(), option::of(finite())).prop_map(|(artifact_id, task, confidence)| {
+            let handoff = Box::new(HandoffArtifact {
+                task,
+                confidence,
+                ..HandoffArtifact::default()
+            });
+            AgentEvent::Handoff {
+                artifact_id,
+                handoff,
+            }
         }),
         (id(), json()).prop_map(|(request_id, payload)| AgentEvent::HitlRequested {
             request_id,

@@ -75,6 +75,8 @@ impl Stamper {
             | AgentEvent::Usage(_)
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. }
+            | AgentEvent::LoopCheckpoint(_)
+            | AgentEvent::SessionClosed { .. }
             | AgentEvent::SessionInfo(_) => {}
         }
     }

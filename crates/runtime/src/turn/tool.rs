@@ -99,6 +99,7 @@ impl ToolBuilder {
                     ask_id: AskId::new(cx.mint(IdKind::Ask)),
                     tool_call: call,
                     options: once_options(),
+                    lineage: Vec::new(),
                 };
                 cx.ask(ask).await?
             }

@@ -39,6 +39,7 @@ fn killed(world: &World) -> SessionId {
         ask_id: "q1".into(),
         tool_call: ToolCall::new("t2", "write_file"),
         options: Vec::new(),
+        lineage: Vec::new(),
     };
     let started = TurnStarted {
         message_id: "m1".into(),

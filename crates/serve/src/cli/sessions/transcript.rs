@@ -165,8 +165,10 @@ impl Page {
             | AgentEvent::CompositionChildResult(_)
             | AgentEvent::CompositionFinish(_)
             | AgentEvent::CompositionError(_)
+            | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::Usage(_)
-            | AgentEvent::SessionInfo(_) => {}
+            | AgentEvent::SessionInfo(_)
+            | AgentEvent::SessionClosed { .. } => {}
         }
     }
 

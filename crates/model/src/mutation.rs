@@ -1,0 +1,67 @@
+//! The mutation session: under whose name, and how far, tools may change things. Filled by the runtime.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{SessionId, TurnId, WorkerId};
+
+/// Groups everything done under one right to write. The same record travels with tool calls, worker
+/// updates and permission requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MutationSession {
+    /// The session that acts.
+    pub session_id: SessionId,
+    /// The session it works for, where it is a worker's.
+    #[serde(default)]
+    pub parent_session_id: Option<SessionId>,
+    /// The turn.
+    #[serde(default)]
+    pub run_id: Option<TurnId>,
+    /// The worker, where it is one's.
+    #[serde(default)]
+    pub worker_id: Option<WorkerId>,
+    /// What sort of run it is.
+    #[serde(default)]
+    pub execution_kind: Option<ExecutionKind>,
+    /// How far it may reach.
+    #[serde(default)]
+    pub mutation_scope: MutationScope,
+    /// The rules in force, where there are any.
+    #[serde(default)]
+    pub approval_policy: Option<Value>,
+}
+
+/// What sort of run a mutation session belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutionKind {
+    /// A person's prompt.
+    Run,
+    /// A task an agent delegated.
+    Worker,
+}
+
+/// How far a mutation session may reach, the least first.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum MutationScope {
+    /// Nothing may change.
+    #[default]
+    ReadOnly,
+    /// The workspace may change.
+    ApplyWorkspace,
+}

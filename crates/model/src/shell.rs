@@ -1,0 +1,108 @@
+//! Shells a host or this machine has, and how to run a command in one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A shell that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Shell {
+    /// Its file name in lower case, without `.exe`.
+    pub id: String,
+    /// Its name, for people.
+    pub label: String,
+    /// Where it is.
+    pub path: String,
+    /// Which system it is for.
+    pub platform: ShellPlatform,
+    /// Whether it is there.
+    pub available: bool,
+    /// Whether it can be a login shell.
+    pub supports_login: bool,
+    /// Whether it can be interactive.
+    pub supports_interactive: bool,
+    /// What comes before a command.
+    pub default_args: Vec<String>,
+    /// The same for a login shell.
+    pub login_args: Vec<String>,
+    /// How it was found.
+    pub source: ShellSource,
+}
+
+/// Which system a shell is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellPlatform {
+    /// macOS.
+    Darwin,
+    /// Linux.
+    Linux,
+    /// Windows.
+    Windows,
+}
+
+/// How a shell was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellSource {
+    /// It was configured.
+    Configured,
+    /// The environment names it.
+    Env,
+    /// It is the user's login shell.
+    Login,
+    /// `/etc/shells` lists it.
+    EtcShells,
+    /// It is where shells usually are.
+    Fallback,
+    /// The host offers it.
+    Host,
+}
+
+/// The answer to `process.list_shells`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ShellList {
+    /// What was found.
+    pub shells: Vec<Shell>,
+    /// Which one to use.
+    pub default_shell_id: Option<String>,
+}
+
+/// The params of `process.set_default_shell`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SetDefaultShell {
+    /// The shell to use from now on.
+    pub shell_id: String,
+}
+
+/// The params of `process.shell_invocation`: a shell by id, or as an object, and a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ShellCommand {
+    /// A shell that was listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell_id: Option<String>,
+    /// Or the shell itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<Shell>,
+    /// What to run.
+    pub command: String,
+    /// In a login shell.
+    #[serde(default)]
+    pub login: bool,
+    /// In an interactive one.
+    #[serde(default)]
+    pub interactive: bool,
+}
+
+/// The answer to `process.shell_invocation`: what to execute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ShellInvocation {
+    /// The program.
+    pub program: String,
+    /// Its arguments, the command among them.
+    pub args: Vec<String>,
+    /// Which of them is the command.
+    pub command_arg_index: u64,
+    /// The shell it was made for.
+    pub shell: Shell,
+}

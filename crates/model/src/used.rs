@@ -1,0 +1,65 @@
+//! Which ids a session has used, in eight bytes each: kept for as long as the session is open.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+/// Ids of tool calls and composition runs that were announced in a session. Two ids that differ are taken
+/// for one with a chance of one in 2⁶⁴; the later is renamed then, which harms nobody.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UsedIds(HashSet<u64>);
+
+/// What an id names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Named {
+    /// A tool call.
+    Call,
+    /// A composition run.
+    Run,
+}
+
+impl UsedIds {
+    /// Remembers an id.
+    pub(crate) fn add(&mut self, what: Named, id: &str) {
+        self.0.insert(key(what, id));
+    }
+
+    /// Whether the id was used.
+    #[must_use]
+    pub fn contains(&self, what: Named, id: &str) -> bool {
+        self.0.contains(&key(what, id))
+    }
+
+    /// An id that was not used yet: the given one, or that one with a count behind it.
+    #[must_use]
+    pub fn fresh(&self, what: Named, id: &str) -> String {
+        let counted = (2..).map(|n: u64| format!("{id}~{n}"));
+        let mut candidates = std::iter::once(id.to_owned()).chain(counted);
+        let free = candidates.find(|candidate| !self.contains(what, candidate));
+        free.unwrap_or_default()
+    }
+}
+
+fn key(what: Named, id: &str) -> u64 {
+    // Fixed keys: a forked session and a reopened one agree.
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_used_id_gets_a_count() {
+        let mut used = UsedIds::default();
+        assert_eq!(used.fresh(Named::Call, "c"), "c");
+        used.add(Named::Call, "c");
+        used.add(Named::Call, "c~2");
+        assert_eq!(used.fresh(Named::Call, "c"), "c~3");
+        assert_eq!(used.fresh(Named::Run, "c"), "c");
+    }
+}
