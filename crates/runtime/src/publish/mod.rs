@@ -1,0 +1,17 @@
+//! Publishing: a ring of recent batches, and cursors that pull from it.
+//!
+//! A slow reader costs a cursor, never memory: when the ring has moved on it reads the journal until it
+//! has caught up, and the session waits for no one longer than a moment. Publishing costs the session the
+//! same for one reader and for a thousand: nothing on its way counts or visits them.
+
+mod batch;
+mod bell;
+mod feed;
+mod places;
+mod ring;
+mod subscription;
+
+pub use batch::{Batch, Delivery, EncodingSlot};
+pub(crate) use feed::Feed;
+pub use feed::SessionEnd;
+pub use subscription::Subscription;
