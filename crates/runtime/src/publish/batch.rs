@@ -1,0 +1,87 @@
+//! What readers are handed: events that were written together, and the encodings they share.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use harn_model::{Envelope, Seq};
+
+/// Events that were written together, shared by everyone who reads them.
+pub struct Batch {
+    events: Vec<Envelope>,
+    weight: usize,
+    encoded: [OnceLock<Bytes>; EncodingSlot::COUNT],
+}
+
+/// Where a front-end keeps its own encoding of a batch, so that it is made once and shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncodingSlot(usize);
+
+impl EncodingSlot {
+    const COUNT: usize = 4;
+    /// All slots; a front-end uses one for each way it encodes.
+    pub const ALL: [Self; Self::COUNT] = [Self(0), Self(1), Self(2), Self(3)];
+}
+
+impl Batch {
+    pub(crate) fn new(events: Vec<Envelope>) -> Self {
+        let weight = events.iter().map(|e| e.event.weight()).sum();
+        Self {
+            events,
+            weight,
+            encoded: Default::default(),
+        }
+    }
+
+    pub(super) fn first(&self) -> Seq {
+        self.events.first().map_or(Seq::ZERO, |e| e.seq)
+    }
+
+    pub(super) fn last(&self) -> Seq {
+        self.events.last().map_or(Seq::ZERO, |e| e.seq)
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        self.weight
+    }
+}
+
+/// What a subscription hands out: a batch, or the rest of one.
+pub struct Delivery {
+    batch: Arc<Batch>,
+    skip: usize,
+}
+
+impl Delivery {
+    /// All of a batch.
+    pub(super) fn whole(batch: Arc<Batch>) -> Self {
+        Self { batch, skip: 0 }
+    }
+
+    /// A batch from `next` on, which it must hold.
+    pub(super) fn rest(batch: Arc<Batch>, next: Seq) -> Self {
+        let skip = usize::try_from(next.0 - batch.first().0).unwrap_or(0);
+        Self { batch, skip }
+    }
+
+    /// The events, in order, never empty.
+    #[must_use]
+    pub fn events(&self) -> &[Envelope] {
+        &self.batch.events[self.skip..]
+    }
+
+    /// The encoding of these events, made by the first reader that needs it. `encode` must depend on
+    /// the events and the slot alone.
+    pub fn encoded(&self, slot: EncodingSlot, encode: impl FnOnce(&[Envelope]) -> Bytes) -> Bytes {
+        if self.skip == 0 {
+            self.batch.encoded[slot.0]
+                .get_or_init(|| encode(&self.batch.events))
+                .clone()
+        } else {
+            encode(self.events())
+        }
+    }
+
+    pub(super) fn last(&self) -> Seq {
+        self.batch.last()
+    }
+}

@@ -1,0 +1,167 @@
+//! Wakes the readers of a session at the same cost to its task, however many they are.
+//!
+//! A few are woken where the bell is rung, which is the fastest for them. Of many, a passing task does it,
+//! so that the session goes on; between two rings there is no such task.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::{runtime::Handle, sync::watch};
+
+pub(super) struct Bell {
+    wake: watch::Sender<()>,
+    /// A task that will wake everyone has been sent and has not begun.
+    due: AtomicBool,
+}
+
+/// One who waits for the bell.
+pub(super) struct Ear(watch::Receiver<()>);
+
+/// As many are woken by the session's own task.
+const FEW: usize = 8;
+
+impl Bell {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            wake: watch::Sender::new(()),
+            due: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn ear(&self) -> Ear {
+        Ear(self.wake.subscribe())
+    }
+
+    /// Wakes everyone who waits, now or very soon.
+    pub(super) fn ring(self: &Arc<Self>) {
+        if self.wake.receiver_count() <= FEW {
+            return self.wake_all();
+        }
+        let Ok(runtime) = Handle::try_current() else {
+            return self.wake_all();
+        };
+        // A task that has not begun will wake them for this ring as well.
+        if !self.due.swap(true, Ordering::AcqRel) {
+            let bell = self.clone();
+            runtime.spawn(async move {
+                bell.due.swap(false, Ordering::AcqRel);
+                bell.wake_all();
+            });
+        }
+    }
+
+    fn wake_all(&self) {
+        self.wake.send_modify(|()| ());
+    }
+}
+
+impl Ear {
+    /// Forgets the rings so far. What they were about must be looked at after this, not before.
+    pub(super) fn listen(&mut self) {
+        self.0.mark_unchanged();
+    }
+
+    /// Waits for a ring since [`Self::listen`]; false when there will be none. Cancel safe.
+    pub(super) async fn rung(&mut self) -> bool {
+        self.0.changed().await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::Future,
+        pin::{Pin, pin},
+        sync::atomic::AtomicUsize,
+        task::{Context, Poll, Wake, Waker},
+    };
+
+    use super::*;
+
+    /// Counts how often it was woken.
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl Count {
+        fn get(&self) -> usize {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    type Waiting = Pin<Box<dyn Future<Output = bool>>>;
+
+    fn crowd(bell: &Arc<Bell>, size: usize, count: &Arc<Count>) -> Vec<Waiting> {
+        let waker = Waker::from(count.clone());
+        let wait = |_| {
+            let mut ear = bell.ear();
+            let mut waiting: Waiting = Box::pin(async move { ear.rung().await });
+            assert!(poll(waiting.as_mut(), &waker).is_pending());
+            waiting
+        };
+        (0..size).map(wait).collect()
+    }
+
+    fn poll(waiting: Pin<&mut dyn Future<Output = bool>>, waker: &Waker) -> Poll<bool> {
+        waiting.poll(&mut Context::from_waker(waker))
+    }
+
+    fn sent() -> usize {
+        Handle::current().metrics().num_alive_tasks()
+    }
+
+    #[tokio::test]
+    async fn a_few_are_woken_on_the_spot() {
+        let (bell, count) = (Bell::new(), Arc::new(Count::default()));
+        let _crowd = crowd(&bell, FEW, &count);
+        bell.ring();
+        assert_eq!(count.get(), FEW);
+        assert_eq!(sent(), 0);
+    }
+
+    #[tokio::test]
+    async fn many_are_woken_by_one_task_and_not_by_who_rings() {
+        let (bell, count) = (Bell::new(), Arc::new(Count::default()));
+        let crowd = crowd(&bell, 1000, &count);
+        bell.ring();
+        bell.ring();
+        assert_eq!(count.get(), 0);
+        assert_eq!(sent(), 1);
+        tokio::task::yield_now().await;
+        assert_eq!(count.get(), 1000);
+        assert_eq!(sent(), 0, "nothing stays between two rings");
+        for waiting in crowd {
+            assert!(waiting.await);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_ring_while_others_are_being_woken_is_heard() {
+        let (bell, count) = (Bell::new(), Arc::new(Count::default()));
+        let _others = crowd(&bell, 1000, &count);
+        let mut ear = bell.ear();
+        bell.ring();
+        tokio::task::yield_now().await;
+        ear.listen();
+        bell.ring();
+        let mut rung = pin!(ear.rung());
+        assert!(poll(rung.as_mut(), Waker::noop()).is_pending());
+        tokio::task::yield_now().await;
+        assert_eq!(poll(rung, Waker::noop()), Poll::Ready(true));
+    }
+
+    #[test]
+    fn without_a_runtime_many_are_woken_on_the_spot() {
+        let (bell, count) = (Bell::new(), Arc::new(Count::default()));
+        let _crowd = crowd(&bell, 1000, &count);
+        bell.ring();
+        assert_eq!(count.get(), 1000);
+    }
+}

@@ -1,0 +1,172 @@
+//! The publishing side of a session: what was published last, the ring, and the moment for late readers.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use harn_journal::LogReader;
+use harn_model::{Envelope, Seq};
+use tokio::sync::Notify;
+
+use super::{
+    Batch, Delivery,
+    bell::{Bell, Ear},
+    places::{Place, Places},
+    ring::Ring,
+};
+
+/// Why a session will publish nothing more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// It was closed.
+    Closed,
+    /// Its journal could not be written or read; what was published is safe.
+    Failed(Arc<str>),
+}
+
+/// Owned by the session's task and shared with its readers.
+pub(crate) struct Feed {
+    state: Mutex<State>,
+    bell: Arc<Bell>,
+    /// The readers that were waited for have moved on.
+    moved: Notify,
+    reader: Arc<dyn LogReader>,
+    ring_bytes: usize,
+}
+
+struct State {
+    last: Seq,
+    end: Option<SessionEnd>,
+    ring: Ring,
+    places: Places,
+}
+
+/// What there is for a reader.
+pub(super) enum Look {
+    Here(Delivery),
+    /// Published, and no longer in memory.
+    InJournal,
+    NothingYet,
+    Ended(SessionEnd),
+}
+
+const IDLE_RING_BYTES: usize = 4 * 1024;
+/// How long late readers are waited for, all together.
+const MOMENT: Duration = Duration::from_millis(5);
+
+impl Feed {
+    pub(crate) fn new(last: Seq, reader: Arc<dyn LogReader>, ring_bytes: usize) -> Self {
+        let state = State {
+            last,
+            end: None,
+            ring: Ring::default(),
+            places: Places::default(),
+        };
+        Self {
+            state: Mutex::new(state),
+            bell: Bell::new(),
+            moved: Notify::new(),
+            reader,
+            ring_bytes,
+        }
+    }
+
+    /// Gives readers that are about to lose their place in the ring a moment to move on: a reader that is
+    /// merely late is spared the journal. One that uses the moment up is not waited for again until it has
+    /// caught up, so that a client which does not read costs the session this once.
+    pub(crate) async fn pace(&self) {
+        let Some(oldest) = self.about_to_be_lost() else {
+            return;
+        };
+        let all_moved = tokio::time::timeout(MOMENT, self.beyond(oldest)).await;
+        if all_moved.is_err() {
+            self.state().places.give_up_before(oldest);
+        }
+    }
+
+    /// The end of the oldest batch, if the ring will soon drop it and a reader has yet to take it.
+    fn about_to_be_lost(&self) -> Option<Seq> {
+        let mut state = self.state();
+        let oldest = state.ring.crowded(self.ring_bytes / 2)?;
+        state.places.await_beyond(oldest).then_some(oldest)
+    }
+
+    /// Waits until nobody stands before `seq`.
+    async fn beyond(&self, seq: Seq) {
+        // A step between the look and the wait leaves a permit, so that it is not missed.
+        while self.state().places.await_beyond(seq) {
+            self.moved.notified().await;
+        }
+    }
+
+    /// Makes written events visible.
+    pub(crate) fn publish(&self, events: Vec<Envelope>) {
+        let batch = Arc::new(Batch::new(events));
+        {
+            let mut state = self.state();
+            state.last = batch.last();
+            state.ring.push(batch, self.ring_bytes);
+        }
+        self.bell.ring();
+    }
+
+    /// Gives memory back while nothing happens; readers that are behind use the journal.
+    pub(crate) fn rest(&self) {
+        self.state().ring.shrink(IDLE_RING_BYTES);
+    }
+
+    /// Tells readers that nothing more will come.
+    pub(crate) fn end(&self, end: SessionEnd) {
+        self.state().end.get_or_insert(end);
+        self.bell.ring();
+    }
+
+    /// The last event that was published.
+    pub(super) fn last(&self) -> Seq {
+        self.state().last
+    }
+
+    pub(super) fn ear(&self) -> Ear {
+        self.bell.ear()
+    }
+
+    pub(super) fn reader(&self) -> Arc<dyn LogReader> {
+        self.reader.clone()
+    }
+
+    /// What a reader that has everything up to `after` can have next, and notes where it then stands.
+    pub(super) fn look(&self, after: Seq, place: &mut Place) -> Look {
+        let mut state = self.state();
+        if state.last <= after {
+            return state.end.clone().map_or(Look::NothingYet, Look::Ended);
+        }
+        let (look, freed) = match state.ring.find(after.next()) {
+            Some(delivery) => {
+                let freed = state.places.step(place, delivery.last());
+                (Look::Here(delivery), freed)
+            }
+            None => (Look::InJournal, state.places.leave(place)),
+        };
+        drop(state);
+        if freed {
+            self.moved.notify_one();
+        }
+        look
+    }
+
+    /// A reader is gone.
+    pub(super) fn leave(&self, place: &mut Place) {
+        let freed = self.state().places.leave(place);
+        if freed {
+            self.moved.notify_one();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! Where the readers of a session stand that follow it through the ring, counted by place.
+//!
+//! The session asks only whether anyone stands before some event. Counting answers that from the first
+//! entry, whether one reader stands there or a thousand.
+
+use std::collections::BTreeMap;
+
+use harn_model::Seq;
+
+#[derive(Default)]
+pub(super) struct Places {
+    /// How many readers have taken everything up to an event; never zero.
+    standing: BTreeMap<Seq, usize>,
+    /// Readers that stood before this were given up and are not counted.
+    given_up: Seq,
+    /// The session waits until nobody stands before this.
+    awaited: Option<Seq>,
+}
+
+/// A reader's own note of where it is counted, if it is.
+#[derive(Default)]
+pub(super) struct Place(Option<Seq>);
+
+impl Places {
+    /// A reader took everything up to `to` from the ring. True when the session waited for just that.
+    pub(super) fn step(&mut self, place: &mut Place, to: Seq) -> bool {
+        self.remove(place);
+        // Below that line nobody is counted, or an entry could stay behind for good.
+        if to >= self.given_up {
+            *self.standing.entry(to).or_default() += 1;
+            place.0 = Some(to);
+        }
+        self.freed()
+    }
+
+    /// A reader has left the ring. True when the session waited for just that.
+    pub(super) fn leave(&mut self, place: &mut Place) -> bool {
+        self.remove(place);
+        self.freed()
+    }
+
+    /// Whether anyone stands before `seq`. If so, the step that changes it will tell.
+    pub(super) fn await_beyond(&mut self, seq: Seq) -> bool {
+        let waiting = self.any_before(seq);
+        self.awaited = waiting.then_some(seq);
+        waiting
+    }
+
+    /// Counts those who stand before `seq` no more, until their next step in the ring.
+    pub(super) fn give_up_before(&mut self, seq: Seq) {
+        self.standing = self.standing.split_off(&seq);
+        self.given_up = self.given_up.max(seq);
+        self.awaited = None;
+    }
+
+    fn remove(&mut self, place: &mut Place) {
+        let Some(at) = place.0.take().filter(|at| *at >= self.given_up) else {
+            return;
+        };
+        if let Some(count) = self.standing.get_mut(&at) {
+            *count -= 1;
+            if *count == 0 {
+                self.standing.remove(&at);
+            }
+        }
+    }
+
+    /// Tells once that the wait is over.
+    fn freed(&mut self) -> bool {
+        let Some(seq) = self.awaited else {
+            return false;
+        };
+        let freed = !self.any_before(seq);
+        if freed {
+            self.awaited = None;
+        }
+        freed
+    }
+
+    fn any_before(&self, seq: Seq) -> bool {
+        let first = self.standing.first_key_value();
+        first.is_some_and(|(at, _)| *at < seq)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readers<const N: usize>() -> [Place; N] {
+        std::array::from_fn(|_| Place::default())
+    }
+
+    #[test]
+    fn the_last_step_of_several_frees_the_session_once() {
+        let mut places = Places::default();
+        let [mut a, mut b, mut c] = readers();
+        for place in [&mut a, &mut b, &mut c] {
+            assert!(!places.step(place, Seq(1)));
+        }
+        assert!(places.await_beyond(Seq(5)));
+        assert!(!places.step(&mut a, Seq(5)));
+        assert!(!places.step(&mut b, Seq(3)), "not far enough");
+        assert!(!places.leave(&mut c));
+        assert!(places.step(&mut b, Seq(6)));
+        assert!(!places.step(&mut b, Seq(7)), "nobody waits any more");
+        assert!(!places.await_beyond(Seq(5)));
+    }
+
+    #[test]
+    fn leaving_frees_the_session_too() {
+        let mut places = Places::default();
+        let [mut a] = readers();
+        places.step(&mut a, Seq(1));
+        assert!(places.await_beyond(Seq(2)));
+        assert!(places.leave(&mut a));
+        assert!(!places.leave(&mut a), "it was gone");
+        assert!(!places.await_beyond(Seq(2)));
+    }
+
+    #[test]
+    fn who_was_given_up_counts_again_with_its_next_step() {
+        let mut places = Places::default();
+        let [mut late, mut timely] = readers();
+        places.step(&mut late, Seq(1));
+        places.step(&mut timely, Seq(4));
+        assert!(places.await_beyond(Seq(4)));
+        places.give_up_before(Seq(4));
+        assert!(!places.await_beyond(Seq(4)));
+        places.step(&mut late, Seq(4));
+        assert!(places.await_beyond(Seq(5)), "both stand before it");
+        places.step(&mut timely, Seq(5));
+        assert!(places.await_beyond(Seq(5)), "the late one still does");
+        assert!(places.step(&mut late, Seq(5)));
+    }
+
+    #[test]
+    fn a_step_that_comes_after_it_was_given_up_leaves_nothing_behind() {
+        let mut places = Places::default();
+        let [mut late] = readers();
+        places.step(&mut late, Seq(1));
+        places.give_up_before(Seq(9));
+        // It had taken its batch before the line was drawn.
+        places.step(&mut late, Seq(5));
+        assert!(!places.await_beyond(Seq(100)));
+        places.leave(&mut late);
+        assert!(places.standing.is_empty());
+    }
+}

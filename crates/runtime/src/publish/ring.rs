@@ -1,0 +1,49 @@
+//! The recent past of a session in memory: batches, oldest first, up to a weight.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use harn_model::Seq;
+
+use super::{Batch, Delivery};
+
+#[derive(Default)]
+pub(super) struct Ring {
+    batches: VecDeque<Arc<Batch>>,
+    weight: usize,
+}
+
+impl Ring {
+    /// Takes a batch in, and lets go of the oldest until the rest weighs no more than `most`.
+    pub(super) fn push(&mut self, batch: Arc<Batch>, most: usize) {
+        self.weight += batch.weight();
+        self.batches.push_back(batch);
+        self.trim(most, 1);
+    }
+
+    /// Gives memory back, down to a weight of `most`.
+    pub(super) fn shrink(&mut self, most: usize) {
+        self.trim(most, 0);
+        self.batches.shrink_to_fit();
+    }
+
+    fn trim(&mut self, most: usize, keep: usize) {
+        while self.weight > most && self.batches.len() > keep {
+            if let Some(oldest) = self.batches.pop_front() {
+                self.weight -= oldest.weight();
+            }
+        }
+    }
+
+    /// The end of the oldest batch, when there is more than `most` in memory.
+    pub(super) fn crowded(&self, most: usize) -> Option<Seq> {
+        let oldest = self.batches.front()?;
+        (self.weight > most).then(|| oldest.last())
+    }
+
+    /// Events from `next` on, as far as their batch goes; `None` when the ring has moved on.
+    pub(super) fn find(&self, next: Seq) -> Option<Delivery> {
+        let at = self.batches.partition_point(|batch| batch.last() < next);
+        let batch = self.batches.get(at)?;
+        (batch.first() <= next).then(|| Delivery::rest(batch.clone(), next))
+    }
+}
