@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, sync::Arc};
 
-use harn_model::{Envelope, Seq, SessionId, SessionView, Timestamp};
+use harn_model::{Envelope, Seq, SessionId, SessionView, Timestamp, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::JournalError;
@@ -24,9 +24,12 @@ pub struct SessionMeta {
     pub additional_directories: Vec<PathBuf>,
     /// When it was created.
     pub created: Timestamp,
-    /// The session it was forked from.
+    /// The session it was forked from, or whose worker it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
+    /// The worker of `parent` that works in it, where it is one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<WorkerId>,
 }
 
 /// A row of a listing.
@@ -70,11 +73,11 @@ pub trait Store: Send + Sync + 'static {
     /// Reads the events of a session without locking it; a torn last line is left alone and left out.
     fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError>;
 
-    /// All sessions, and those that are damaged as problems. What never became a session, and what is
-    /// none of ours, is in neither.
+    /// All sessions but those of workers, which are their session's business, and those that are damaged
+    /// as problems. What never became a session, and what is none of ours, is in neither.
     fn list(&self) -> Result<Listing, JournalError>;
 
-    /// Removes a session for good. Fails with `Locked` while another process has it open.
+    /// Removes a session for good, with the sessions of its workers. Fails with `Locked` while another process has it open.
     fn delete(&self, id: &SessionId) -> Result<(), JournalError>;
 }
 

@@ -32,6 +32,23 @@ pub struct MutationSession {
     pub approval_policy: Option<Value>,
 }
 
+impl MutationSession {
+    /// The record of a worker that acts for this one, in a session of its own where it has one. It may
+    /// do no more, under the same rules, as part of the same run.
+    #[must_use]
+    pub fn delegated(&self, session: Option<&SessionId>, worker: &WorkerId) -> Self {
+        Self {
+            session_id: session.unwrap_or(&self.session_id).clone(),
+            parent_session_id: Some(self.session_id.clone()),
+            run_id: self.run_id.clone(),
+            worker_id: Some(worker.clone()),
+            execution_kind: Some(ExecutionKind::Worker),
+            mutation_scope: self.mutation_scope,
+            approval_policy: self.approval_policy.clone(),
+        }
+    }
+}
+
 /// What sort of run a mutation session belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -8,13 +8,13 @@ use std::{
 };
 
 use harn_journal::{JournalError, Log, Opened, SessionMeta, SessionSummary, Store};
-use harn_model::{AgentEvent, Envelope, Seq, SessionId, SessionView};
+use harn_model::{AgentEvent, Seq, SessionId, SessionView};
 use tokio::sync::{OnceCell, mpsc};
 
 use crate::{
     Agent, AgentProfile, Clock, Controller, HostPort, IdKind, Ids, NoHost, SessionError,
     publish::Feed,
-    session::{Msg, SessionTask, Shared, recovery_events},
+    session::{Msg, Scribe, SessionTask, Shared, recovery_events},
 };
 
 /// What a hub is made of. The world comes in here.
@@ -211,13 +211,15 @@ impl Hub {
     /// Closes a session: cancels its turn, settles it and gives its lock back. Not being open is fine.
     pub async fn close(&self, id: &SessionId) {
         if let Some(session) = self.live(id) {
-            session.close().await;
+            session.close(true).await;
         }
     }
 
     /// Removes a session for good.
     pub async fn delete(&self, id: &SessionId) -> Result<(), SessionError> {
-        self.close(id).await;
+        if let Some(session) = self.live(id) {
+            session.close(false).await;
+        }
         let (store, id) = (self.inner.config.store.clone(), id.clone());
         Ok(blocking(move || store.delete(&id)).await?)
     }
@@ -227,7 +229,7 @@ impl Hub {
         let live = self.inner.lock().take().unwrap_or_default();
         let mut closing = tokio::task::JoinSet::new();
         for session in live.into_values().filter_map(|cell| cell.get().cloned()) {
-            closing.spawn(async move { session.close().await });
+            closing.spawn(async move { session.close(false).await });
         }
         while closing.join_next().await.is_some() {}
     }
@@ -241,6 +243,7 @@ impl Hub {
             additional_directories: new.additional_directories,
             created: self.inner.config.clock.now(),
             parent,
+            worker: None,
         }
     }
 
@@ -274,18 +277,16 @@ impl Hub {
             torn_bytes,
         } = opened;
         let turn = view.open_turn.as_ref().map(|turn| turn.id.clone());
-        let at = self.inner.config.clock.now();
-        let mut batch = Vec::new();
-        for event in recovery_events(view.open_turn.as_ref(), torn_bytes) {
-            let envelope = Envelope {
-                seq: view.last_seq.next(),
-                at,
-                turn: turn.clone(),
-                event,
-            };
-            view.apply(&envelope);
-            batch.push(envelope);
-        }
+        let config = &self.inner.config;
+        let events = recovery_events(&view, torn_bytes);
+        let mut scribe = Scribe::new(meta.thread_id.clone());
+        let batch = scribe.enter(
+            &mut view,
+            turn.as_ref(),
+            events,
+            config.clock.now(),
+            &*config.ids,
+        );
         if !batch.is_empty() {
             log.append(&batch)?;
         }
@@ -304,10 +305,11 @@ impl Hub {
             feed: Arc::new(Feed::new(last, log.reader(), config.ring_bytes)),
             unfinished: Mutex::new(VecDeque::new()),
             host: Mutex::new(Arc::new(NoHost)),
+            audit: Mutex::new(None),
             config,
             profile: self.inner.profile.clone(),
         });
-        let task = SessionTask::new(shared.clone(), log, inbox, last);
+        let task = SessionTask::new(shared.clone(), log, inbox);
         let hub = Arc::downgrade(&self.inner);
         tokio::spawn(task.run(move || forget(&hub, &id)));
         Controller::new(shared, sender)

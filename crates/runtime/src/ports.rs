@@ -26,6 +26,10 @@ pub enum IdKind {
     ToolCall,
     /// A question.
     Ask,
+    /// A delegated worker.
+    Worker,
+    /// A handoff.
+    Handoff,
 }
 
 /// Mints ids that nothing else has.

@@ -68,6 +68,8 @@ impl Ids for RandomIds {
             IdKind::Message => "msg",
             IdKind::ToolCall => "call",
             IdKind::Ask => "ask",
+            IdKind::Worker => "worker",
+            IdKind::Handoff => "handoff",
         };
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         format!("{prefix}_{}{}", base36(self.clock.now()), base36(count))

@@ -11,7 +11,7 @@ use harn_runtime::{IdKind, Ids};
 /// second runtime on the same state mints no id twice.
 #[derive(Clone, Debug, Default)]
 pub struct CountedIds {
-    counters: Arc<[AtomicU64; 5]>,
+    counters: Arc<[AtomicU64; 7]>,
 }
 
 impl Ids for CountedIds {
@@ -22,6 +22,8 @@ impl Ids for CountedIds {
             IdKind::Message => (2, "msg"),
             IdKind::ToolCall => (3, "call"),
             IdKind::Ask => (4, "ask"),
+            IdKind::Worker => (5, "worker"),
+            IdKind::Handoff => (6, "handoff"),
         };
         let number = self.counters[at].fetch_add(1, Ordering::SeqCst) + 1;
         format!("{word}-{number}")

@@ -68,6 +68,7 @@ async fn listed_a_page_at_a_time() {
             additional_directories: Vec::new(),
             created: FakeClock::START,
             parent: None,
+            worker: None,
         };
         drop(store.create(meta).unwrap());
         // Pairs share a time, so that the cursor has to tell them apart.

@@ -102,6 +102,7 @@ pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
         additional_directories: Vec::new(),
         created: FakeClock::START,
         parent: None,
+        worker: None,
     };
     drop(JsonlStore::new(test.state_dir()).create(meta).unwrap());
     let events = repository("fixtures/journal/every-event.jsonl");

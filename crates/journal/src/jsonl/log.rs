@@ -154,6 +154,7 @@ mod tests {
             additional_directories: Vec::new(),
             created: 0,
             parent: None,
+            worker: None,
         };
         let mut log = JsonlLog::new(Arc::new(LogFile::new(file, path, empty)), meta);
         let event = Envelope {

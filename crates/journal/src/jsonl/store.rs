@@ -44,6 +44,7 @@ const EVENTS: &str = "events.jsonl";
 ///     additional_directories: Vec::new(),
 ///     created: 1_700_000_000_000,
 ///     parent: None,
+///     worker: None,
 /// })?;
 /// let said = Envelope { seq: Seq(1), at: 1_700_000_000_001, turn: None, event: AgentEvent::message("Hello") };
 /// log.append(std::slice::from_ref(&said))?;
@@ -178,6 +179,26 @@ impl Store for JsonlStore {
     }
 
     fn list(&self) -> Result<Listing, JournalError> {
+        let mut listing = self.everything()?;
+        listing.sessions.retain(|s| s.meta.worker.is_none());
+        Ok(listing)
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
+        for worker in self.workers_below(id)? {
+            match self.delete_one(&worker) {
+                // Somebody else was faster.
+                Err(JournalError::NotFound(_)) => {}
+                deleted => deleted?,
+            }
+        }
+        self.delete_one(id)
+    }
+}
+
+impl JsonlStore {
+    /// Every session, those of workers too.
+    fn everything(&self) -> Result<Listing, JournalError> {
         let folders = match fs::read_dir(&self.threads) {
             Ok(folders) => folders,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -205,7 +226,25 @@ impl Store for JsonlStore {
         Ok(listing)
     }
 
-    fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
+    /// The sessions of a session's workers, and of theirs, each before the one it works for: a deletion
+    /// that is cut short leaves none that its session does not lead to.
+    fn workers_below(&self, id: &SessionId) -> Result<Vec<SessionId>, JournalError> {
+        let mut workers: Vec<_> = self.everything()?.sessions;
+        workers.retain(|s| s.meta.worker.is_some());
+        let mut below = vec![id.clone()];
+        let mut at = 0;
+        while let Some(parent) = below.get(at).cloned() {
+            // Taken out, so that files which name each other cannot keep us here.
+            let of_parent = |s: &mut SessionSummary| s.meta.parent.as_ref() == Some(&parent);
+            below.extend(workers.extract_if(.., of_parent).map(|s| s.meta.thread_id));
+            at += 1;
+        }
+        below.remove(0);
+        below.reverse();
+        Ok(below)
+    }
+
+    fn delete_one(&self, id: &SessionId) -> Result<(), JournalError> {
         let folder = self.folder(id)?;
         // No id begins with a dot, so this is never listed or opened.
         let doomed = self.threads.join(format!(".{id}.deleted"));

@@ -307,3 +307,41 @@ fn names_in(folder: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+#[test]
+fn the_sessions_of_workers_are_not_listed_and_go_with_their_session() {
+    let workspace = Workspace::new();
+    let create = |id: &str, parent: Option<&str>, worker: Option<&str>| {
+        let meta = SessionMeta {
+            parent: parent.map(Into::into),
+            worker: worker.map(Into::into),
+            ..meta(id)
+        };
+        drop(workspace.store.create(meta).unwrap());
+    };
+    create("top", None, None);
+    create("below", Some("top"), Some("w1"));
+    create("deep", Some("below"), Some("w1"));
+    create("fork", Some("top"), None);
+    create("other", Some("fork"), Some("w1"));
+    let listed = || -> Vec<_> {
+        let sessions = workspace.store.list().unwrap().sessions;
+        let mut ids: Vec<_> = sessions.into_iter().map(|s| s.meta.thread_id).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(listed(), ["fork".into(), "top".into()]);
+    assert!(workspace.store.read(&"deep".into()).is_ok());
+
+    let held = workspace.store.open(&"deep".into()).unwrap();
+    let refused = workspace.store.delete(&"top".into());
+    assert!(matches!(refused, Err(JournalError::Locked(id)) if id.as_str() == "deep"));
+    assert_eq!(listed(), ["fork".into(), "top".into()]);
+    drop(held);
+    workspace.store.delete(&"top".into()).unwrap();
+    assert_eq!(listed(), ["fork".into()]);
+    assert_eq!(
+        names_in(&workspace.state.path().join("threads")),
+        ["fork", "other"]
+    );
+}

@@ -68,6 +68,7 @@ pub(crate) fn meta(id: &str) -> SessionMeta {
         additional_directories: Vec::new(),
         created: 1_700_000_000_000,
         parent: None,
+        worker: None,
     }
 }
 

@@ -9,8 +9,8 @@ use std::{
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    AskId, Command, ConfigOption, ContentBlock, Decision, MessageId, Seq, SessionId, SessionView,
-    TurnId,
+    AskId, Command, ConfigOption, ContentBlock, Decision, ExecutionKind, MessageId, MutationScope,
+    MutationSession, Seq, SessionId, SessionView, TurnId,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -26,7 +26,11 @@ pub(crate) enum Msg {
     Answer(AskId, Decision),
     SetMode(String, oneshot::Sender<Seq>),
     SetOption(String, String, oneshot::Sender<Seq>),
-    Close(oneshot::Sender<()>),
+    Close {
+        reply: oneshot::Sender<()>,
+        /// Whether the journal tells of it: somebody asked for it, the process is not just ending.
+        told: bool,
+    },
 }
 
 /// A prompt that waits for its turn.
@@ -47,6 +51,8 @@ pub(crate) struct Shared {
     /// moment it is read, so that a late one cannot reach a later turn.
     pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
     pub(crate) host: Mutex<Arc<dyn HostPort>>,
+    /// The right the running turn acts under.
+    pub(crate) audit: Mutex<Option<Arc<MutationSession>>>,
     pub(crate) config: Arc<HubConfig>,
     pub(crate) profile: Arc<AgentProfile>,
 }
@@ -54,6 +60,23 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn view(&self) -> MutexGuard<'_, SessionView> {
         lock(&self.view)
+    }
+
+    /// The right a turn acts under; none where nothing may change.
+    pub(crate) fn mutation(&self, turn: &TurnId) -> Option<Arc<MutationSession>> {
+        let mode = self.view().mode.clone();
+        if mode.as_deref() == Some(mode::READ_ONLY_MODE) {
+            return None;
+        }
+        Some(Arc::new(MutationSession {
+            session_id: self.meta.thread_id.clone(),
+            parent_session_id: None,
+            run_id: Some(turn.clone()),
+            worker_id: None,
+            execution_kind: Some(ExecutionKind::Run),
+            mutation_scope: MutationScope::ApplyWorkspace,
+            approval_policy: None,
+        }))
     }
 }
 
@@ -274,9 +297,9 @@ impl Controller {
     }
 
     /// Cancels what runs, settles it, and gives the session's lock back.
-    pub(crate) async fn close(&self) {
+    pub(crate) async fn close(&self, told: bool) {
         let (reply, done) = oneshot::channel();
-        if self.inbox.send(Msg::Close(reply)).await.is_ok() {
+        if self.inbox.send(Msg::Close { reply, told }).await.is_ok() {
             // An error means that the task ended on its own, which is as closed.
             let _ = done.await;
         }

@@ -1,7 +1,9 @@
 //! One session: the handles others hold, and the task that owns it.
 
 mod handle;
+mod order;
 mod running;
+mod scribe;
 mod settle;
 mod stamp;
 mod task;
@@ -9,5 +11,6 @@ mod task;
 pub use handle::{Controller, Observer};
 
 pub(crate) use handle::{Msg, Shared};
+pub(crate) use scribe::Scribe;
 pub(crate) use settle::recovery_events;
 pub(crate) use task::SessionTask;

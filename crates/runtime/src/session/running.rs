@@ -1,6 +1,11 @@
 //! A turn while its agent works on it, as the session's task holds it.
 
-use std::{collections::HashMap, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use harn_model::{AskId, ContentBlock, Decision, PermissionAsked, StopReason, TurnId, TurnOutcome};
 use tokio::{
@@ -67,6 +72,7 @@ impl RunningTurn {
             pipe: pipe.clone(),
             cancel: cancel.clone(),
             ids: shared.config.ids.clone(),
+            iteration: AtomicU64::new(0),
         });
         let agent = shared.config.agent.clone();
         Self {

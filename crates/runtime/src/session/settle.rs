@@ -1,8 +1,9 @@
 //! Settling: what a turn leaves open is closed, so that no host waits for something that never comes.
 
 use harn_model::{
-    AgentEvent, Decision, ErrorCategory, OpenTurn, PermissionResolved, Recovered, SessionInfo,
-    ToolCallUpdate, plain_text,
+    AgentEvent, CompositionRun, Decision, ErrorCategory, FailureCategory, HitlOutcome,
+    PermissionResolved, Recovered, SessionInfo, SessionView, ToolCallUpdate, WorkerEvent,
+    plain_text,
 };
 
 /// How a turn came to leave things open.
@@ -16,38 +17,87 @@ pub(crate) enum Leftover {
     Crashed,
 }
 
-/// Events that close every ask and every call of `turn` that is still open.
-pub(crate) fn settle(turn: &OpenTurn, how: Leftover) -> Vec<AgentEvent> {
+/// Events that close everything that the turn under way leaves open: asks, calls, compositions,
+/// questions and workers that run.
+pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
+    let Some(turn) = &view.open_turn else {
+        return Vec::new();
+    };
     let asks = turn.asks.keys().map(|ask_id| {
         AgentEvent::PermissionResolved(Box::new(PermissionResolved {
             ask_id: ask_id.clone(),
             decision: Decision::Cancelled,
         }))
     });
-    let (error, category) = match how {
-        Leftover::Cancelled => ("the turn was cancelled", ErrorCategory::Cancelled),
-        Leftover::Abandoned => (
-            "the turn ended before this tool did",
-            ErrorCategory::AbandonedAtLoopExit,
-        ),
-        Leftover::Crashed => (
-            "interrupted: the agent stopped before this tool ended; it may have had effects",
-            ErrorCategory::Cancelled,
-        ),
-    };
+    let questions = turn.questions.iter().map(|(request_id, kind)| {
+        let (request_id, kind) = (request_id.clone(), kind.clone());
+        let outcome = HitlOutcome::Cancelled;
+        AgentEvent::HitlResolved {
+            request_id,
+            kind,
+            outcome,
+        }
+    });
     let calls = turn.calls.iter().map(|(id, call)| {
+        let (error, category) = match how {
+            _ if call.parsing => ("its arguments never came", ErrorCategory::ParseAborted),
+            Leftover::Cancelled => ("the turn was cancelled", ErrorCategory::Cancelled),
+            Leftover::Abandoned => (
+                "the turn ended before this tool did",
+                ErrorCategory::AbandonedAtLoopExit,
+            ),
+            Leftover::Crashed => (
+                "interrupted: the agent stopped before this tool ended; it may have had effects",
+                ErrorCategory::Cancelled,
+            ),
+        };
         let update = ToolCallUpdate::failed(id.clone(), call.tool_name.clone(), error, category);
         AgentEvent::ToolCallUpdate(Box::new(update))
     });
-    asks.chain(calls).collect()
+    let runs = turn.runs.keys().map(|run_id| {
+        let (error, category) = match how {
+            Leftover::Cancelled => ("the turn was cancelled", FailureCategory::Cancelled),
+            Leftover::Abandoned => ("the turn ended before it did", FailureCategory::Unknown),
+            Leftover::Crashed => ("interrupted: the agent stopped", FailureCategory::Cancelled),
+        };
+        AgentEvent::CompositionError(Box::new(CompositionRun {
+            run_id: run_id.clone(),
+            failure_category: Some(category),
+            error: Some(error.to_owned()),
+            ..CompositionRun::default()
+        }))
+    });
+    let running = view
+        .workers
+        .values()
+        .filter(|worker| worker.event.is_running());
+    let workers = running.map(|worker| {
+        let (event, error) = match how {
+            Leftover::Cancelled => (WorkerEvent::WorkerCancelled, "the turn was cancelled"),
+            Leftover::Abandoned => (
+                WorkerEvent::WorkerCancelled,
+                "the turn ended before this worker did",
+            ),
+            Leftover::Crashed => (
+                WorkerEvent::WorkerFailed,
+                "interrupted: the agent stopped before this worker ended; it may have had effects",
+            ),
+        };
+        let mut update = worker.then(event);
+        update.metadata.error = Some(error.to_owned());
+        AgentEvent::WorkerUpdate(Box::new(update))
+    });
+    let before = asks.chain(questions).chain(calls);
+    before.chain(runs).chain(workers).collect()
 }
 
 /// Events that close a turn which a crash cut short. `torn_bytes` were lost from the end of the log.
-pub(crate) fn recovery_events(open: Option<&OpenTurn>, torn_bytes: u64) -> Vec<AgentEvent> {
+pub(crate) fn recovery_events(view: &SessionView, torn_bytes: u64) -> Vec<AgentEvent> {
+    let open = view.open_turn.as_ref();
     if open.is_none() && torn_bytes == 0 {
         return Vec::new();
     }
-    let mut events = open.map_or_else(Vec::new, |turn| settle(turn, Leftover::Crashed));
+    let mut events = settle(view, Leftover::Crashed);
     events.push(AgentEvent::Recovered(Box::new(Recovered {
         interrupted_calls: open.map_or_else(Vec::new, |t| t.calls.keys().cloned().collect()),
         withdrawn_asks: open.map_or_else(Vec::new, |t| t.asks.keys().cloned().collect()),

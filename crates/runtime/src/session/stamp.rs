@@ -1,13 +1,26 @@
-//! What the runtime fills in so that no agent has to: message ids and the durations of tool calls.
+//! What the runtime fills in so that no agent has to, and none can get wrong: message ids, the titles,
+//! durations and audits of tool calls, the times of workers, the hashes of compositions.
 
-use harn_model::{AgentEvent, MessageId, SessionView, Timestamp, ToolCallUpdate};
+use std::{
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use harn_model::{
+    AgentEvent, ChildResult, CompositionRun, ErrorCategory, HandoffArtifact, MessageId,
+    MutationSession, SessionView, Timestamp, ToolCallStatus, ToolCallUpdate, WorkerEvent,
+    WorkerUpdate, binding_manifest_hash, snippet_hash,
+};
 
 use crate::{IdKind, Ids};
 
-/// Which message the next chunk belongs to.
+/// Completes events just before they are written.
 #[derive(Default)]
 pub(crate) struct Stamper {
+    /// Which message the next chunk belongs to.
     open: Option<(Channel, MessageId)>,
+    /// The right the session acts under.
+    pub(super) audit: Option<Arc<MutationSession>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,13 +45,41 @@ impl Stamper {
             AgentEvent::AgentThoughtChunk { message_id, .. } => {
                 self.message(Channel::Thought, message_id, ids);
             }
+            AgentEvent::ToolCall(call) => {
+                self.open = None;
+                call.audit.clone_from(&self.audit);
+            }
             AgentEvent::ToolCallUpdate(update) => {
                 self.open = None;
-                durations(update, view, at);
+                update.audit.clone_from(&self.audit);
+                tool_call_update(update, view, at);
             }
-            // A tool call or a turn ends the message before it, so that one message is one step.
-            AgentEvent::ToolCall(_)
-            | AgentEvent::UserMessage { .. }
+            AgentEvent::PermissionAsked(ask) => {
+                if ask.lineage.is_empty() {
+                    ask.tool_call.audit.clone_from(&self.audit);
+                }
+            }
+            AgentEvent::WorkerUpdate(update) => {
+                let last = view.workers.get(&update.worker_id);
+                worker(update, last.map(|last| &**last), at);
+                let audit = self.audit.as_deref().map(|audit| {
+                    let session = update.metadata.child_run_id.as_ref();
+                    Arc::new(audit.delegated(session, &update.worker_id))
+                });
+                update.metadata.audit.clone_from(&audit);
+                update.audit = audit;
+            }
+            AgentEvent::Handoff { handoff, .. } => complete_handoff(handoff, at, ids),
+            AgentEvent::CompositionStart(run) => {
+                run.snippet_hash = snippet_hash(&run.language, &run.snippet);
+                run.binding_manifest_hash = binding_manifest_hash(&run.binding_manifest);
+            }
+            AgentEvent::CompositionChildResult(result) => child_result(result, view, at),
+            AgentEvent::CompositionFinish(run) | AgentEvent::CompositionError(run) => {
+                composition_end(run, view, at);
+            }
+            // A turn ends the message before it, so that one message is one step.
+            AgentEvent::UserMessage { .. }
             | AgentEvent::TurnStarted(_)
             | AgentEvent::TurnEnded(_)
             | AgentEvent::Recovered(_) => self.open = None,
@@ -49,8 +90,6 @@ impl Stamper {
             | AgentEvent::Log(_)
             | AgentEvent::Artifact(_)
             | AgentEvent::FsWatch { .. }
-            | AgentEvent::Handoff { .. }
-            | AgentEvent::WorkerUpdate(_)
             | AgentEvent::SkillActivated { .. }
             | AgentEvent::SkillDeactivated { .. }
             | AgentEvent::SkillScopeTools { .. }
@@ -65,19 +104,14 @@ impl Stamper {
             | AgentEvent::HitlResolved { .. }
             | AgentEvent::AvailableCommands { .. }
             | AgentEvent::LiveSessionClient { .. }
-            | AgentEvent::CompositionStart(_)
             | AgentEvent::CompositionChildCall(_)
-            | AgentEvent::CompositionChildResult(_)
-            | AgentEvent::CompositionFinish(_)
-            | AgentEvent::CompositionError(_)
-            | AgentEvent::PermissionAsked(_)
+            | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::PermissionResolved(_)
             | AgentEvent::Usage(_)
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. }
-            | AgentEvent::LoopCheckpoint(_)
-            | AgentEvent::SessionClosed { .. }
-            | AgentEvent::SessionInfo(_) => {}
+            | AgentEvent::SessionInfo(_)
+            | AgentEvent::SessionClosed { .. } => {}
         }
     }
 
@@ -95,19 +129,119 @@ impl Stamper {
     }
 }
 
-/// Durations belong to the terminal update alone.
-fn durations(update: &mut ToolCallUpdate, view: &SessionView, at: Timestamp) {
-    if !update.status.is_terminal() {
+/// Every update says which call it is about; the rest belongs to some of them only.
+fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timestamp) {
+    let failed = update.status == ToolCallStatus::Failed;
+    if failed {
+        update
+            .error
+            .get_or_insert_with(|| "the tool failed".to_owned());
+        update.error_category.get_or_insert(ErrorCategory::Unknown);
+    } else {
+        update.error = None;
+        update.error_category = None;
+    }
+    if update.raw_input.is_some() {
+        update.raw_input_partial = None;
+    }
+    let ended = update.status.is_terminal();
+    if !ended {
         update.duration_ms = None;
         update.execution_duration_ms = None;
-        return;
     }
     let turn = view.open_turn.as_ref();
-    if let Some(call) = turn.and_then(|turn| turn.calls.get(&update.tool_call_id)) {
+    let Some(call) = turn.and_then(|turn| turn.calls.get(&update.tool_call_id)) else {
+        return;
+    };
+    update
+        .title
+        .get_or_insert_with(|| call.title.clone().unwrap_or_else(|| call.tool_name.clone()));
+    if call.parsing && update.parsing.is_none() {
+        let parsed =
+            ended || update.raw_input.is_some() || update.status == ToolCallStatus::InProgress;
+        update.parsing = parsed.then_some(false);
+    }
+    if ended {
         let since = |then: Timestamp| at.saturating_sub(then);
         update.duration_ms.get_or_insert(since(call.announced_at));
         if update.execution_duration_ms.is_none() {
             update.execution_duration_ms = call.started_at.map(since);
         }
     }
+}
+
+/// Cycles and times follow from the worker's life so far.
+fn worker(update: &mut WorkerUpdate, last: Option<&WorkerUpdate>, at: Timestamp) {
+    let cycle = last.map_or(0, |last| last.cycle);
+    let metadata = &mut update.metadata;
+    if metadata.task.is_empty() {
+        metadata.task.clone_from(&update.worker_task);
+    }
+    if metadata.mode.is_empty() {
+        metadata.mode.clone_from(&update.worker_mode);
+    }
+    let started = last.and_then(|last| last.metadata.started_at.clone());
+    metadata.started_at = Some(started.unwrap_or_else(|| rfc3339(at)));
+    let waiting_since = last
+        .filter(|last| last.event == WorkerEvent::WorkerWaitingForInput)
+        .and_then(|last| last.metadata.awaiting_started_at.clone());
+    metadata.awaiting_started_at = match update.event {
+        WorkerEvent::WorkerSpawned | WorkerEvent::WorkerProgressed => None,
+        WorkerEvent::WorkerWaitingForInput => Some(rfc3339(at)),
+        WorkerEvent::WorkerCompleted
+        | WorkerEvent::WorkerFailed
+        | WorkerEvent::WorkerStopped
+        | WorkerEvent::WorkerCancelled => waiting_since,
+    };
+    metadata.finished_at = update.event.is_terminal().then(|| rfc3339(at));
+    update.cycle = match update.event {
+        WorkerEvent::WorkerSpawned => cycle + 1,
+        _ => cycle,
+    };
+}
+
+fn complete_handoff(handoff: &mut HandoffArtifact, at: Timestamp, ids: &dyn Ids) {
+    if handoff.id.is_empty() {
+        handoff.id = ids.mint(IdKind::Handoff);
+    }
+    if handoff.artifact.is_empty() {
+        handoff.artifact = HandoffArtifact::default().artifact;
+    }
+    if handoff.created_at.is_empty() {
+        handoff.created_at = rfc3339(at);
+    }
+}
+
+fn child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
+    let run = view
+        .open_turn
+        .as_ref()
+        .and_then(|turn| turn.runs.get(&result.run_id));
+    if let Some(child) = run.and_then(|run| run.children.get(&result.tool_call_id)) {
+        result.tool_name.clone_from(&child.tool_name);
+        result.operation_index = child.operation_index;
+        result
+            .duration_ms
+            .get_or_insert(at.saturating_sub(child.started_at));
+    }
+}
+
+/// The end repeats what the start said; nobody may change it in between.
+fn composition_end(run: &mut CompositionRun, view: &SessionView, at: Timestamp) {
+    run.snippet = String::new();
+    run.binding_manifest = serde_json::Value::Null;
+    let turn = view.open_turn.as_ref();
+    if let Some(open) = turn.and_then(|turn| turn.runs.get(&run.run_id)) {
+        run.language.clone_from(&open.language);
+        run.snippet_hash.clone_from(&open.snippet_hash);
+        run.binding_manifest_hash
+            .clone_from(&open.binding_manifest_hash);
+        run.requested_side_effect_ceiling = open.ceiling;
+        run.duration_ms
+            .get_or_insert(at.saturating_sub(open.started_at));
+    }
+}
+
+fn rfc3339(at: Timestamp) -> String {
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at)).to_string()
 }

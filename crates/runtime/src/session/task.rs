@@ -7,8 +7,8 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use harn_journal::{JournalError, Log};
 use harn_model::{
-    AgentEvent, AskId, Decision, Envelope, PermissionResolved, Seq, StopReason, TurnEnded, TurnId,
-    TurnOutcome, TurnStarted,
+    AgentEvent, AskId, Decision, Durability, Envelope, PermissionResolved, Seq, StopReason,
+    TurnEnded, TurnId, TurnOutcome, TurnStarted,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -16,8 +16,8 @@ use super::{
     Msg, Shared,
     handle::{QueuedPrompt, lock},
     running::{PendingAsk, RunningTurn, TurnWake},
+    scribe::Scribe,
     settle::{Leftover, settle, title},
-    stamp::Stamper,
 };
 use crate::{SessionEnd, turn::TurnItem};
 
@@ -27,8 +27,7 @@ pub(crate) struct SessionTask {
     inbox: mpsc::Receiver<Msg>,
     waiting: VecDeque<QueuedPrompt>,
     turn: Option<RunningTurn>,
-    last: Seq,
-    stamper: Stamper,
+    scribe: Scribe,
     /// Reused between batches.
     items: Vec<TurnItem>,
 }
@@ -41,20 +40,14 @@ enum Next {
 }
 
 impl SessionTask {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        log: Box<dyn Log>,
-        inbox: mpsc::Receiver<Msg>,
-        last: Seq,
-    ) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, log: Box<dyn Log>, inbox: mpsc::Receiver<Msg>) -> Self {
         Self {
+            scribe: Scribe::new(shared.meta.thread_id.clone()),
             shared,
             log,
             inbox,
             waiting: VecDeque::new(),
             turn: None,
-            last,
-            stamper: Stamper::default(),
             items: Vec::new(),
         }
     }
@@ -110,21 +103,25 @@ impl SessionTask {
     async fn handle(&mut self, msg: Option<Msg>) -> Result<Next, JournalError> {
         match msg {
             Some(Msg::Prompt(prompt)) => self.waiting.push_back(prompt),
-            Some(Msg::Cancel(turn)) => self.cancel(&turn)?,
+            Some(Msg::Cancel(turn)) => self.cancel(&turn).await?,
             Some(Msg::Answer(ask, decision)) => self.answer(&ask, decision).await?,
             Some(Msg::SetMode(mode_id, reply)) => {
-                self.write(vec![AgentEvent::ModeChanged { mode_id }])?;
+                let seq = self
+                    .write(vec![AgentEvent::ModeChanged { mode_id }])
+                    .await?;
+                self.act_under_mode();
                 // The caller may have gone; the change stands.
-                let _ = reply.send(self.last);
+                let _ = reply.send(seq);
             }
             Some(Msg::SetOption(config_id, value, reply)) => {
-                self.write(vec![AgentEvent::ConfigChanged { config_id, value }])?;
+                let changed = AgentEvent::ConfigChanged { config_id, value };
+                let seq = self.write(vec![changed]).await?;
                 // The caller may have gone; the change stands.
-                let _ = reply.send(self.last);
+                let _ = reply.send(seq);
             }
-            Some(Msg::Close(reply)) => return self.wind_up(vec![reply]).await,
+            Some(Msg::Close { reply, told }) => return self.wind_up(vec![reply], told).await,
             // Every handle is gone.
-            None => return self.wind_up(Vec::new()).await,
+            None => return self.wind_up(Vec::new(), false).await,
         }
         Ok(Next::Continue)
     }
@@ -134,7 +131,7 @@ impl SessionTask {
             message_id: prompt.message.clone(),
             prompt: prompt.blocks.to_vec(),
         }));
-        self.write_in(Some(&prompt.turn), vec![started])?;
+        self.write_in(Some(&prompt.turn), vec![started]).await?;
         if prompt.cancelled {
             let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
             return self
@@ -142,13 +139,14 @@ impl SessionTask {
                 .await;
         }
         self.turn = Some(RunningTurn::start(&self.shared, prompt));
+        self.act_under_mode();
         Ok(())
     }
 
     async fn advance(&mut self, wake: TurnWake) -> Result<(), JournalError> {
         match wake {
             TurnWake::Items => {
-                self.take_items()?;
+                self.take_items().await?;
                 self.shared.feed.pace().await;
                 Ok(())
             }
@@ -167,7 +165,7 @@ impl SessionTask {
     }
 
     /// Writes what the agent handed over, in one batch as far as its order allows.
-    fn take_items(&mut self) -> Result<(), JournalError> {
+    async fn take_items(&mut self) -> Result<(), JournalError> {
         let mut items = std::mem::take(&mut self.items);
         let mut events = Vec::with_capacity(items.len());
         let mut flushes = Vec::new();
@@ -188,7 +186,7 @@ impl SessionTask {
             }
         }
         self.items = items;
-        self.write(events)?;
+        self.write(events).await?;
         for reply in flushes {
             // The agent may have stopped waiting.
             let _ = reply.send(());
@@ -196,7 +194,7 @@ impl SessionTask {
         Ok(())
     }
 
-    fn cancel(&mut self, id: &TurnId) -> Result<(), JournalError> {
+    async fn cancel(&mut self, id: &TurnId) -> Result<(), JournalError> {
         if let Some(turn) = &mut self.turn
             && turn.id == *id
         {
@@ -206,7 +204,7 @@ impl SessionTask {
                 .iter()
                 .map(|(id, _)| resolved(id.clone(), Decision::Cancelled));
             let events = events.collect();
-            self.write(events)?;
+            self.write(events).await?;
             for (_, pending) in asks {
                 // The agent may have stopped waiting.
                 let _ = pending.reply.send(Decision::Cancelled);
@@ -227,8 +225,8 @@ impl SessionTask {
             return Ok(());
         };
         let decision = check(&pending, decision);
-        self.write(vec![resolved(id.clone(), decision.clone())])?;
-        self.sync().await;
+        let event = resolved(id.clone(), decision.clone());
+        self.write(vec![event]).await?;
         // The agent may have stopped waiting.
         let _ = pending.reply.send(decision);
         Ok(())
@@ -244,7 +242,7 @@ impl SessionTask {
         let cancelled = turn.is_cancelled();
         // What it handed over before it stopped still counts.
         if pipe.try_take(&mut self.items) {
-            self.take_items()?;
+            self.take_items().await?;
         }
         self.turn = None;
         // An idle session holds no buffers.
@@ -256,15 +254,15 @@ impl SessionTask {
         };
         let (mut closing, untitled) = {
             let view = self.shared.view();
-            let open = view.open_turn.as_ref();
-            let closing = open.map_or_else(Vec::new, |turn| settle(turn, how));
-            (closing, view.title.is_none())
+            (settle(&view, how), view.title.is_none())
         };
         if untitled {
             closing.extend(title(&prompt));
         }
         let outcome = outcome.unwrap_or(TurnOutcome::stopped(StopReason::Cancelled));
-        self.end_turn(&id, closing, outcome).await
+        self.end_turn(&id, closing, outcome).await?;
+        self.act_under_mode();
+        Ok(())
     }
 
     /// Writes the last events of a turn, makes them durable, and only then lets anyone hear of the end.
@@ -277,7 +275,7 @@ impl SessionTask {
         closing.push(AgentEvent::TurnEnded(Box::new(TurnEnded { outcome })));
         let batch = self.append(Some(id), closing)?;
         self.list_title();
-        self.sync().await;
+        self.secure(&batch).await;
         lock(&self.shared.unfinished).retain(|turn| turn != id);
         self.shared.feed.publish(batch);
         Ok(())
@@ -298,17 +296,19 @@ impl SessionTask {
     async fn wind_up(
         &mut self,
         mut closed: Vec<oneshot::Sender<()>>,
+        mut told: bool,
     ) -> Result<Next, JournalError> {
         if let Some(id) = self.turn.as_ref().map(|turn| turn.id.clone()) {
-            self.cancel(&id)?;
+            self.cancel(&id).await?;
         }
         let mut patience = std::pin::pin!(tokio::time::sleep(CLOSE_PATIENCE));
         while let Some(turn) = &mut self.turn {
             tokio::select! {
                 wake = turn.wake(&mut self.items) => self.advance(wake).await?,
                 Some(msg) = self.inbox.recv() => {
-                    if let Msg::Close(reply) = msg {
+                    if let Msg::Close { reply, told: tell } = msg {
                         closed.push(reply);
+                        told |= tell;
                     }
                 }
                 () = &mut patience => self.finish(None).await?,
@@ -320,52 +320,65 @@ impl SessionTask {
         while let Some(prompt) = self.waiting.pop_front() {
             self.start(prompt).await?;
         }
+        if told {
+            let (reason, status) = ("client_request".to_owned(), "closed".to_owned());
+            let closed = AgentEvent::SessionClosed { reason, status };
+            self.write(vec![closed]).await?;
+        }
         Ok(Next::Close(closed))
     }
 
-    fn write(&mut self, events: Vec<AgentEvent>) -> Result<(), JournalError> {
-        let turn = self.turn.as_ref().map(|turn| turn.id.clone());
-        self.write_in(turn.as_ref(), events)
+    /// Which right the turn acts under, for those who account for it.
+    fn act_under_mode(&mut self) {
+        let turn = self.turn.as_ref().map(|turn| &turn.id);
+        let audit = turn.and_then(|turn| self.shared.mutation(turn));
+        lock(&self.shared.audit).clone_from(&audit);
+        self.scribe.acts_under(audit);
     }
 
-    fn write_in(
+    async fn write(&mut self, events: Vec<AgentEvent>) -> Result<Seq, JournalError> {
+        let turn = self.turn.as_ref().map(|turn| turn.id.clone());
+        self.write_in(turn.as_ref(), events).await
+    }
+
+    /// Writes events and lets everyone hear of them; returns the place of the last.
+    async fn write_in(
         &mut self,
         turn: Option<&TurnId>,
         events: Vec<AgentEvent>,
-    ) -> Result<(), JournalError> {
-        if events.is_empty() {
-            return Ok(());
-        }
+    ) -> Result<Seq, JournalError> {
         let batch = self.append(turn, events)?;
-        self.shared.feed.publish(batch);
-        Ok(())
+        let last = self.shared.view().last_seq;
+        if !batch.is_empty() {
+            self.secure(&batch).await;
+            self.shared.feed.publish(batch);
+        }
+        Ok(last)
     }
 
-    /// Stamps, folds and appends; publishing is the caller's next step.
+    /// Enters and appends; publishing is the caller's next step.
     fn append(
         &mut self,
         turn: Option<&TurnId>,
         events: Vec<AgentEvent>,
     ) -> Result<Vec<Envelope>, JournalError> {
-        let at = self.shared.config.clock.now();
-        let ids = &*self.shared.config.ids;
-        let mut view = self.shared.view();
-        let mut batch = Vec::with_capacity(events.len());
-        for mut event in events {
-            self.stamper.stamp(&mut event, &view, at, ids);
-            self.last = self.last.next();
-            let envelope = Envelope {
-                seq: self.last,
-                at,
-                turn: turn.cloned(),
-                event,
-            };
-            view.apply(&envelope);
-            batch.push(envelope);
+        let (clock, ids) = (&self.shared.config.clock, &*self.shared.config.ids);
+        let batch = {
+            let mut view = self.shared.view();
+            self.scribe.enter(&mut view, turn, events, clock.now(), ids)
+        };
+        if !batch.is_empty() {
+            self.log.append(&batch)?;
         }
-        drop(view);
-        self.log.append(&batch)?;
         Ok(batch)
+    }
+
+    /// Makes a batch as safe as its events ask for.
+    async fn secure(&mut self, batch: &[Envelope]) {
+        let durability = batch.iter().map(|envelope| envelope.event.durability());
+        if durability.into_iter().any(|it| it == Durability::Synced) {
+            self.sync().await;
+        }
     }
 
     /// Makes what is written survive a power loss. A failure is logged: the data is in the system's

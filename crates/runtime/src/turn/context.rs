@@ -1,10 +1,16 @@
 //! `TurnContext`: everything an agent may do during a turn.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use harn_model::{
-    AgentEvent, ContentBlock, Decision, PermissionAsked, Plan, PlanEntry, Seam, SessionId, TurnId,
-    plain_text,
+    AgentEvent, ContentBlock, Decision, LoopCheckpoint, PermissionAsked, Plan, PlanEntry, Seam,
+    SessionId, TurnId, plain_text,
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +36,8 @@ pub(crate) struct TurnParts {
     pub(crate) pipe: Arc<Pipe>,
     pub(crate) cancel: CancellationToken,
     pub(crate) ids: Arc<dyn Ids>,
+    /// How often the agent passed the start of an iteration.
+    pub(crate) iteration: AtomicU64,
 }
 
 /// Something delivered to the agent at a seam.
@@ -107,7 +115,11 @@ impl TurnContext {
 
     /// Reports an event. It is in the journal before anyone sees it; this waits only while the
     /// session's task is behind.
+    /// An event that hosts must not be sent is refused.
     pub async fn emit(&self, event: AgentEvent) -> Result<(), AgentError> {
+        if let AgentEvent::Artifact(artifact) = &event {
+            artifact.check().map_err(AgentError::Failed)?;
+        }
         self.parts.pipe.push(TurnItem::Event(event)).await
     }
 
@@ -134,7 +146,16 @@ impl TurnContext {
 
     /// A safe place to stop and look: returns what was delivered since the last one, and fails if the
     /// turn was cancelled. Everything emitted before is written when this returns.
-    pub async fn seam(&self, _seam: Seam) -> Result<Vec<Steering>, AgentError> {
+    pub async fn seam(&self, seam: Seam) -> Result<Vec<Steering>, AgentError> {
+        if seam == Seam::TurnStart {
+            self.parts.iteration.fetch_add(1, Ordering::Relaxed);
+        }
+        self.emit(AgentEvent::LoopCheckpoint(LoopCheckpoint {
+            iteration: self.parts.iteration.load(Ordering::Relaxed),
+            seam,
+            delivered: 0,
+        }))
+        .await?;
         self.flush().await?;
         if self.is_cancelled() {
             return Err(AgentError::Cancelled);

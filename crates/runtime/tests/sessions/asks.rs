@@ -61,9 +61,9 @@ async fn allowed_once_runs() {
         2 tool_call call-1 pending
         3 permission_asked
         4 permission_resolved allowed
-        5 tool_call_update call-1 in_progress
+        5 tool_call_update call-1 in_progress write_file
         6 agent_message_chunk writing msg-2
-        7 tool_call_update call-1 completed
+        7 tool_call_update call-1 completed write_file
         8 session_info write
         9 turn_ended stopped end_turn
     "#]]
@@ -82,7 +82,7 @@ async fn the_first_answer_wins() {
         2 tool_call call-1 pending
         3 permission_asked
         4 permission_resolved rejected
-        5 tool_call_update call-1 failed permission was not granted
+        5 tool_call_update call-1 failed permission was not granted write_file
         6 agent_message_chunk not done: permission was not granted msg-2
         7 session_info write
         8 turn_ended stopped end_turn

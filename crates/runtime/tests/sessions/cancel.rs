@@ -38,7 +38,7 @@ async fn an_agent_that_never_listens_is_settled_at_the_deadline() {
     expect![[r#"
         1 turn_started msg-1
         2 tool_call call-1 in_progress
-        3 tool_call_update call-1 failed the turn was cancelled
+        3 tool_call_update call-1 failed the turn was cancelled t
         4 session_info stuck
         5 turn_ended stopped cancelled
         6 turn_started msg-2
@@ -69,7 +69,7 @@ async fn a_cancel_withdraws_the_question_and_whatever_the_agent_returns_is_cance
         2 tool_call call-1 pending
         3 permission_asked
         4 permission_resolved cancelled
-        5 tool_call_update call-1 failed the turn was cancelled
+        5 tool_call_update call-1 failed the turn was cancelled write_file
         6 session_info write
         7 turn_ended stopped cancelled
     "#]]

@@ -31,6 +31,7 @@ fn killed(world: &World) -> SessionId {
         additional_directories: Vec::new(),
         created: 1,
         parent: None,
+        worker: None,
     };
     let mut log = JsonlStore::new(world.state()).create(meta).unwrap();
     let mut call = ToolCall::new("t1", "run_tests");
@@ -88,8 +89,8 @@ async fn a_turn_cut_short_is_closed_once_and_nothing_is_run_again() {
             4 tool_call t2 pending
             5 permission_asked
             6 permission_resolved cancelled
-            7 tool_call_update t1 failed interrupted: the agent stopped before this tool ended; it may have had effects
-            8 tool_call_update t2 failed interrupted: the agent stopped before this tool ended; it may have had effects
+            7 tool_call_update t1 failed interrupted: the agent stopped before this tool ended; it may have had effects run_tests
+            8 tool_call_update t2 failed interrupted: the agent stopped before this tool ended; it may have had effects write_file
             9 recovered
         "#]]
         .assert_eq(&short(&seen));

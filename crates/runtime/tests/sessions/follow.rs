@@ -1,6 +1,6 @@
 //! Subscriptions: nothing lost, nothing twice, from wherever one starts and however slow one is.
 
-use harn_model::{Envelope, Seq, SessionView, StopReason, TurnId};
+use harn_model::{AgentEvent, Envelope, Seq, SessionView, StopReason, TurnId};
 use harn_runtime::{Controller, EncodingSlot, SessionEnd};
 use proptest::prelude::*;
 
@@ -84,6 +84,12 @@ async fn the_end_of_a_session_is_told() {
     let mut from = session.subscribe(Seq::ZERO);
     until(&mut from, ends(&turn)).await;
     hub.close(session.id()).await;
+    let told = from.next().await.unwrap();
+    let told: Vec<_> = told.events().iter().map(|e| &e.event).collect();
+    assert!(
+        matches!(told[..], [AgentEvent::SessionClosed { .. }]),
+        "{told:?}"
+    );
     assert!(matches!(from.next().await, Err(SessionEnd::Closed)));
     assert!(hub.live(session.id()).is_none());
 }

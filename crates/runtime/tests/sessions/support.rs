@@ -93,6 +93,8 @@ impl Ids for CountedIds {
             IdKind::Message => "msg",
             IdKind::ToolCall => "call",
             IdKind::Ask => "ask",
+            IdKind::Worker => "worker",
+            IdKind::Handoff => "handoff",
         };
         let mut counts = self.0.lock().unwrap();
         let count = counts.entry(word).or_default();

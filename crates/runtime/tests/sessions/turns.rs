@@ -36,10 +36,11 @@ async fn a_turn_is_written_in_order_with_ids_durations_and_a_title() {
         3 agent_message_chunk one  msg-3
         4 agent_message_chunk two msg-3
         5 tool_call call-1 in_progress
-        6 tool_call_update call-1 completed
-        7 agent_message_chunk three text msg-4
-        8 session_info What is in a.rs?
-        9 turn_ended stopped end_turn
+        6 tool_call_update call-1 completed look
+        7 loop_checkpoint
+        8 agent_message_chunk three text msg-4
+        9 session_info What is in a.rs?
+        10 turn_ended stopped end_turn
     "#]]
     .assert_eq(&short(&events));
     let terminal = serde_json::to_value(&events[5].event).unwrap();
@@ -151,11 +152,11 @@ async fn failures_panics_and_leftovers_are_settled() {
         5 turn_ended failed the agent stopped unexpectedly; its log has the reason
         6 turn_started msg-3
         7 tool_call call-1 in_progress
-        8 tool_call_update call-1 failed broken
+        8 tool_call_update call-1 failed broken t
         9 turn_ended failed broken
         10 turn_started msg-4
         11 tool_call call-2 in_progress
-        12 tool_call_update call-2 failed the turn ended before this tool did
+        12 tool_call_update call-2 failed the turn ended before this tool did t
         13 turn_ended stopped end_turn
     "#]]
     .assert_eq(&short(&events));

@@ -1,0 +1,278 @@
+//! What may follow what. Agents get it wrong, and no host should have to cope: an event that comes too
+//! early gets its beginning put before it, an id that was used gets a count, and what comes after the end
+//! is left out. Everything written is legal, so everything shown is, live and replayed, on every wire.
+
+use std::collections::HashMap;
+
+use harn_model::{
+    AgentEvent, ChildResult, ErrorCategory, Named, OpenChild, OpenTurn, SessionView, ToolCall,
+    ToolCallId, ToolCallStatus, ToolCallUpdate, WorkerEvent, WorkerMetadata, WorkerUpdate,
+};
+
+/// What becomes of an event.
+pub(crate) enum Verdict {
+    /// It is written, after these.
+    Write(Vec<AgentEvent>),
+    /// It is left out, because of this.
+    LeaveOut(&'static str),
+}
+
+impl Verdict {
+    fn as_is() -> Self {
+        Self::Write(Vec::new())
+    }
+}
+
+/// Names that were given anew in the turn that runs.
+#[derive(Default)]
+pub(crate) struct Order {
+    calls: HashMap<ToolCallId, ToolCallId>,
+    runs: HashMap<String, String>,
+}
+
+impl Order {
+    /// Judges an event, and mends what can be mended. `view` is the fold of everything before it.
+    pub(crate) fn judge(&mut self, event: &mut AgentEvent, view: &SessionView) -> Verdict {
+        let turn = view.open_turn.as_ref();
+        match event {
+            AgentEvent::TurnStarted(_) => {
+                self.calls.clear();
+                self.runs.clear();
+                Verdict::as_is()
+            }
+            AgentEvent::ToolCall(call) => {
+                if is_open(turn, self.call(&call.tool_call_id)) {
+                    let mut update = update_of(call);
+                    update.tool_call_id = self.call(&update.tool_call_id).clone();
+                    *event = AgentEvent::ToolCallUpdate(Box::new(update));
+                } else {
+                    self.announce(call, view);
+                }
+                Verdict::as_is()
+            }
+            AgentEvent::ToolCallUpdate(update) => {
+                let id = self.call(&update.tool_call_id).clone();
+                let verdict = if is_open(turn, &id) {
+                    Verdict::as_is()
+                } else if view.used.contains(Named::Call, id.as_str()) {
+                    Verdict::LeaveOut("the tool call has ended")
+                } else {
+                    Verdict::Write(vec![AgentEvent::ToolCall(Box::new(call_of(update)))])
+                };
+                update.tool_call_id = id;
+                verdict
+            }
+            AgentEvent::PermissionAsked(ask) => {
+                if ask.lineage.is_empty() {
+                    ask.tool_call.tool_call_id = self.call(&ask.tool_call.tool_call_id).clone();
+                }
+                Verdict::as_is()
+            }
+            AgentEvent::WorkerUpdate(update) => worker(
+                update,
+                view.workers.get(&update.worker_id).map(|last| &**last),
+            ),
+            AgentEvent::CompositionStart(run) => {
+                if turn.is_some_and(|turn| turn.runs.contains_key(self.run(&run.run_id))) {
+                    return Verdict::LeaveOut("the composition has begun already");
+                }
+                let fresh = view.used.fresh(Named::Run, &run.run_id);
+                let given = std::mem::replace(&mut run.run_id, fresh.clone());
+                self.runs.insert(given, fresh);
+                Verdict::as_is()
+            }
+            AgentEvent::CompositionChildCall(call) => {
+                call.run_id = self.run(&call.run_id).to_owned();
+                match turn.and_then(|turn| turn.runs.get(&call.run_id)) {
+                    None => Verdict::LeaveOut("the composition has not begun, or has ended"),
+                    Some(run) if run.children.contains_key(&call.tool_call_id) => {
+                        Verdict::LeaveOut("the composition's child has begun already")
+                    }
+                    Some(_) => Verdict::as_is(),
+                }
+            }
+            AgentEvent::CompositionChildResult(result) => {
+                result.run_id = self.run(&result.run_id).to_owned();
+                let run = turn.and_then(|turn| turn.runs.get(&result.run_id));
+                if run.is_some_and(|run| run.children.contains_key(&result.tool_call_id)) {
+                    Verdict::as_is()
+                } else {
+                    Verdict::LeaveOut("the composition's child has not begun, or has ended")
+                }
+            }
+            AgentEvent::CompositionFinish(run) | AgentEvent::CompositionError(run) => {
+                run.run_id = self.run(&run.run_id).to_owned();
+                match turn.and_then(|turn| turn.runs.get(&run.run_id)) {
+                    None => Verdict::LeaveOut("the composition has not begun, or has ended"),
+                    Some(open) => Verdict::Write(abandoned(&run.run_id, &open.children).collect()),
+                }
+            }
+            AgentEvent::HitlRequested { request_id, .. } => {
+                if turn.is_some_and(|turn| turn.questions.contains_key(request_id)) {
+                    Verdict::LeaveOut("the question is open already")
+                } else {
+                    Verdict::as_is()
+                }
+            }
+            AgentEvent::HitlResolved { request_id, .. } => {
+                if turn.is_some_and(|turn| turn.questions.contains_key(request_id)) {
+                    Verdict::as_is()
+                } else {
+                    Verdict::LeaveOut("the question was not put, or is settled")
+                }
+            }
+            AgentEvent::SkillDeactivated { skill_name, .. } => {
+                if view.skills.contains(skill_name) {
+                    Verdict::as_is()
+                } else {
+                    Verdict::LeaveOut("the skill is not active")
+                }
+            }
+            // Stands by itself: nothing has to come before it, and anything may follow.
+            AgentEvent::AgentMessageChunk { .. }
+            | AgentEvent::AgentThoughtChunk { .. }
+            | AgentEvent::UserMessage { .. }
+            | AgentEvent::Plan { .. }
+            | AgentEvent::ProgressReported(_)
+            | AgentEvent::Progress(_)
+            | AgentEvent::Log(_)
+            | AgentEvent::Artifact(_)
+            | AgentEvent::FsWatch { .. }
+            | AgentEvent::Handoff { .. }
+            | AgentEvent::SkillActivated { .. }
+            | AgentEvent::SkillScopeTools { .. }
+            | AgentEvent::SkillNarrow(_)
+            | AgentEvent::SkillMatched(_)
+            | AgentEvent::ToolSearchQuery(_)
+            | AgentEvent::ToolSearchResult(_)
+            | AgentEvent::TranscriptCompacted(_)
+            | AgentEvent::TranscriptProjected(_)
+            | AgentEvent::ReminderEmitted(_)
+            | AgentEvent::AvailableCommands { .. }
+            | AgentEvent::LiveSessionClient { .. }
+            | AgentEvent::LoopCheckpoint(_)
+            | AgentEvent::TurnEnded(_)
+            | AgentEvent::PermissionResolved(_)
+            | AgentEvent::Usage(_)
+            | AgentEvent::ModeChanged { .. }
+            | AgentEvent::ConfigChanged { .. }
+            | AgentEvent::SessionInfo(_)
+            | AgentEvent::Recovered(_)
+            | AgentEvent::SessionClosed { .. } => Verdict::as_is(),
+        }
+    }
+
+    /// Makes sure that the id of a new call was never used in the session. Many agents count their calls
+    /// from one in every turn.
+    fn announce(&mut self, call: &mut ToolCall, view: &SessionView) {
+        let given = &call.tool_call_id;
+        if !view.used.contains(Named::Call, given.as_str()) {
+            self.calls.remove(given);
+            return;
+        }
+        let fresh = ToolCallId::from(view.used.fresh(Named::Call, given.as_str()));
+        let given = std::mem::replace(&mut call.tool_call_id, fresh.clone());
+        self.calls.insert(given, fresh);
+    }
+
+    fn call<'a>(&'a self, given: &'a ToolCallId) -> &'a ToolCallId {
+        self.calls.get(given).unwrap_or(given)
+    }
+
+    fn run<'a>(&'a self, given: &'a str) -> &'a str {
+        self.runs.get(given).map_or(given, String::as_str)
+    }
+}
+
+fn is_open(turn: Option<&OpenTurn>, id: &ToolCallId) -> bool {
+    turn.is_some_and(|turn| turn.calls.contains_key(id))
+}
+
+/// A call announced twice changes what was announced.
+fn update_of(call: &mut ToolCall) -> ToolCallUpdate {
+    let call = std::mem::replace(call, ToolCall::new("", ""));
+    let mut update = ToolCallUpdate::new(call.tool_call_id, call.tool_name, call.status);
+    update.title = call.title;
+    update.raw_input = (!call.raw_input.is_null()).then_some(call.raw_input);
+    update.content = (!call.content.is_empty()).then_some(call.content);
+    update.locations = (!call.locations.is_empty()).then_some(call.locations);
+    update.parsing = call.parsing;
+    update
+}
+
+/// The announcement that was missing before an update.
+fn call_of(update: &ToolCallUpdate) -> ToolCall {
+    let mut call = ToolCall::new(update.tool_call_id.clone(), update.tool_name.clone());
+    call.title.clone_from(&update.title);
+    if update.status == ToolCallStatus::InProgress {
+        call.status = ToolCallStatus::InProgress;
+    }
+    call
+}
+
+/// A worker's life: cycles that begin with a spawn, and one end.
+fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> Verdict {
+    use WorkerEvent::{
+        WorkerCancelled, WorkerCompleted, WorkerFailed, WorkerProgressed, WorkerSpawned,
+        WorkerStopped, WorkerWaitingForInput,
+    };
+    let spawned = |known: &WorkerUpdate| {
+        let mut spawned = known.then(WorkerSpawned);
+        spawned.metadata.error = None;
+        Verdict::Write(vec![AgentEvent::WorkerUpdate(Box::new(spawned))])
+    };
+    match (last.map(|last| last.event), update.event) {
+        (Some(last), _) if last.is_terminal() => Verdict::LeaveOut("the worker has ended"),
+        (Some(WorkerSpawned), WorkerSpawned) => Verdict::LeaveOut("the worker is running already"),
+        (Some(WorkerWaitingForInput), WorkerWaitingForInput) => {
+            Verdict::LeaveOut("the worker is waiting already")
+        }
+        (last, WorkerProgressed) => match last {
+            Some(WorkerWaitingForInput) => Verdict::as_is(),
+            _ => Verdict::LeaveOut("the worker is not waiting for a trigger"),
+        },
+        (None | Some(WorkerProgressed | WorkerWaitingForInput), WorkerSpawned) => Verdict::as_is(),
+        // Nobody heard of its beginning, or of the cycle after its trigger.
+        (None | Some(WorkerProgressed), _) => spawned(&WorkerUpdate {
+            metadata: WorkerMetadata {
+                finished_at: None,
+                awaiting_started_at: None,
+                ..update.metadata.clone()
+            },
+            ..update.clone()
+        }),
+        (
+            Some(WorkerSpawned | WorkerWaitingForInput),
+            WorkerWaitingForInput
+            | WorkerCompleted
+            | WorkerFailed
+            | WorkerStopped
+            | WorkerCancelled,
+        ) => Verdict::as_is(),
+        (Some(WorkerCompleted | WorkerFailed | WorkerStopped | WorkerCancelled), _) => {
+            Verdict::LeaveOut("the worker has ended")
+        }
+    }
+}
+
+/// The ends of children that a composition leaves behind.
+pub(crate) fn abandoned<'a>(
+    run_id: &'a str,
+    children: &'a std::collections::BTreeMap<String, OpenChild>,
+) -> impl Iterator<Item = AgentEvent> + 'a {
+    children.iter().map(move |(id, child)| {
+        AgentEvent::CompositionChildResult(Box::new(ChildResult {
+            run_id: run_id.to_owned(),
+            tool_call_id: id.clone(),
+            tool_name: child.tool_name.clone(),
+            operation_index: child.operation_index,
+            status: ToolCallStatus::Failed,
+            raw_output: None,
+            error: Some("the composition ended before this tool did".to_owned()),
+            error_category: Some(ErrorCategory::AbandonedAtLoopExit),
+            executor: None,
+            duration_ms: None,
+            execution_duration_ms: None,
+        }))
+    })
+}

@@ -1,0 +1,85 @@
+//! Turns what happened into what is written: legal, complete, and each in its place.
+
+use std::sync::Arc;
+
+use harn_model::{
+    AgentEvent, Envelope, MutationSession, SessionId, SessionView, Timestamp, TurnId,
+};
+
+use super::{
+    order::{Order, Verdict},
+    stamp::Stamper,
+};
+use crate::Ids;
+
+/// See the module. One a session; folds what it enters into the session's view.
+pub(crate) struct Scribe {
+    session: SessionId,
+    order: Order,
+    stamper: Stamper,
+    /// Whether somebody was told that this session's agent breaks the order.
+    told: bool,
+}
+
+impl Scribe {
+    pub(crate) fn new(session: SessionId) -> Self {
+        Self {
+            session,
+            order: Order::default(),
+            stamper: Stamper::default(),
+            told: false,
+        }
+    }
+
+    /// Under which right the session acts from now on; none where it may change nothing.
+    pub(crate) fn acts_under(&mut self, audit: Option<Arc<MutationSession>>) {
+        self.stamper.audit = audit;
+    }
+
+    /// Numbers the events after those in `view`, and folds them in. There may be fewer or more than were
+    /// given.
+    pub(crate) fn enter(
+        &mut self,
+        view: &mut SessionView,
+        turn: Option<&TurnId>,
+        events: Vec<AgentEvent>,
+        at: Timestamp,
+        ids: &dyn Ids,
+    ) -> Vec<Envelope> {
+        let mut batch = Vec::with_capacity(events.len());
+        for mut event in events {
+            let before = match self.order.judge(&mut event, view) {
+                Verdict::Write(before) => before,
+                Verdict::LeaveOut(why) => {
+                    self.left_out(why);
+                    continue;
+                }
+            };
+            for mut event in before.into_iter().chain([event]) {
+                self.stamper.stamp(&mut event, view, at, ids);
+                let envelope = Envelope {
+                    seq: view.last_seq.next(),
+                    at,
+                    turn: turn.cloned(),
+                    event,
+                };
+                view.apply(&envelope);
+                batch.push(envelope);
+            }
+        }
+        batch
+    }
+
+    /// Told once: an agent that does this does it often.
+    fn left_out(&mut self, why: &str) {
+        if self.told {
+            tracing::debug!(session = %self.session, why, "left out an event of the agent");
+        } else {
+            tracing::warn!(session = %self.session, why, "left out an event of the agent");
+        }
+        self.told = true;
+    }
+}
+
+#[cfg(test)]
+mod tests;
