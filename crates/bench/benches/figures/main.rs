@@ -1,7 +1,8 @@
 //! `cargo bench -p harn-bench`: measures what we promise, each figure with its floor or peer in the same run.
 //!
 //! A missed bar is said plainly and fails the run only with `HARN_BENCH_STRICT=1`, because machines are
-//! noisy. `-- --quick` takes fewer rounds; `HARN_SERVE_BIN` names another binary to measure.
+//! noisy. `-- --quick` takes fewer rounds, `-- observers` measures that alone; `HARN_SERVE_BIN` names
+//! another binary to measure.
 #![allow(
     clippy::disallowed_methods,
     reason = "a benchmark reads the real clock and its own settings"
@@ -12,6 +13,7 @@ mod ending;
 mod flood;
 mod lines;
 mod machine;
+mod observers;
 mod program;
 mod sessions;
 mod setup;
@@ -27,11 +29,12 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 5] = [
+const MEASURES: [(&str, Measure); 6] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
     ("sessions", sessions::measure),
+    ("observers", observers::measure),
     ("ending", ending::measure),
 ];
 
@@ -47,7 +50,11 @@ fn main() -> Result<ExitCode> {
     let setup = Setup::new(has("--quick"))?;
     println!("{}\n", machine::describe());
     let mut table = Table::begin();
+    let named: Vec<_> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
     for (name, measure) in MEASURES {
+        if !named.is_empty() && !named.iter().any(|arg| *arg == name) {
+            continue;
+        }
         if let Err(error) = measure(&setup, &mut table) {
             table.failed(name, &error);
         }

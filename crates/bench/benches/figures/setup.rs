@@ -30,6 +30,8 @@ pub(crate) struct Setup {
     pub(crate) unread: u64,
     /// Sessions in one process.
     pub(crate) sessions: u32,
+    /// Batches to time, for each number of observers.
+    pub(crate) batches: usize,
     harn_serve: PathBuf,
     dir: TempDir,
 }
@@ -48,6 +50,7 @@ impl Setup {
             updates: 100_000,
             unread: if quick { 100_000 } else { 1_000_000 },
             sessions: if quick { 1_000 } else { 10_000 },
+            batches: if quick { 200 } else { 800 },
             harn_serve: match std::env::var_os("HARN_SERVE_BIN") {
                 Some(path) => PathBuf::from(path),
                 None => build_harn_serve()?,

@@ -10,6 +10,7 @@ use std::fmt;
 pub(crate) enum Unit {
     Millis,
     Micros,
+    Nanos,
     PerSecond,
     Megabytes,
     Mebibytes,
@@ -24,6 +25,7 @@ impl Unit {
             Self::Millis if number >= 0.1 => format!("{} ms", grouped(number * 1e3)),
             Self::Millis => format!("{:.2} ms", number * 1e3),
             Self::Micros => format!("{} µs", grouped(number * 1e6)),
+            Self::Nanos => format!("{} ns", grouped(number * 1e9)),
             Self::PerSecond => format!("{}/s", grouped(number)),
             Self::Megabytes => format!("{:.1} MB", number / 1e6),
             Self::Mebibytes => format!("{:.1} MiB", number / 1_048_576.0),

@@ -1,0 +1,61 @@
+//! A journal that keeps nothing, so that the disk is not what is measured.
+//!
+//! Whoever falls behind finds nothing in it and fails, which proves that those who do not fail kept up.
+
+use std::{io, path::PathBuf, sync::Arc};
+
+use harn_journal::{
+    JournalError, Listing, Log, LogReader, Opened, ReadCursor, SessionMeta, Store, Syncer,
+};
+use harn_model::{Envelope, SessionId};
+
+pub(crate) struct Forgetful;
+
+impl Store for Forgetful {
+    fn create(&self, _: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+        Ok(Box::new(Self))
+    }
+
+    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+        Err(JournalError::NotFound(id.clone()))
+    }
+
+    fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError> {
+        Err(JournalError::NotFound(id.clone()))
+    }
+
+    fn list(&self) -> Result<Listing, JournalError> {
+        Ok(Listing::default())
+    }
+
+    fn delete(&self, _: &SessionId) -> Result<(), JournalError> {
+        Ok(())
+    }
+}
+
+impl Log for Forgetful {
+    fn append(&mut self, _: &[Envelope]) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn syncer(&self) -> Syncer {
+        Box::new(|| Ok(()))
+    }
+
+    fn reader(&self) -> Arc<dyn LogReader> {
+        Arc::new(Self)
+    }
+
+    fn set_title(&mut self, _: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+}
+
+impl LogReader for Forgetful {
+    fn read(&self, _: &mut ReadCursor, _: usize) -> Result<Vec<Envelope>, JournalError> {
+        Err(JournalError::Io {
+            path: PathBuf::from("nothing"),
+            source: io::Error::other("an observer fell behind"),
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! A stopwatch around what a session's task does for one batch, from when it begins to append until it
+//! tells the agent that all is written.
+//!
+//! Both ends lie on the session's own thread with no wait between them: the task asks the clock for the
+//! time of a batch, and it wakes who waits for the flush. How soon anyone else runs is no part of it.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Wake, Waker},
+    time::{Duration, Instant},
+};
+
+use harn_runtime::Clock;
+
+/// Counts from its making, in nanoseconds. Shared by the hub, whose clock it is, and the agent.
+pub(crate) struct Gauge {
+    zero: Instant,
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Gauge {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            zero: Instant::now(),
+            begun: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+        })
+    }
+
+    /// Waits for a flush. The seconds its batch took, unless the task began before the flush was there to
+    /// be answered: then the time would be partly the agent's.
+    pub(crate) async fn time<T>(
+        self: &Arc<Self>,
+        flush: impl Future<Output = T>,
+    ) -> (T, Option<f64>) {
+        let mut flush = pin!(flush);
+        let mut asked = None;
+        let out = poll_fn(|context| {
+            let tap = Waker::from(Arc::new(Tap {
+                gauge: self.clone(),
+                waker: context.waker().clone(),
+            }));
+            let poll = flush.as_mut().poll(&mut Context::from_waker(&tap));
+            asked.get_or_insert_with(|| self.since_zero());
+            poll
+        })
+        .await;
+        let begun = self.begun.load(Ordering::Acquire);
+        let done = self.done.load(Ordering::Acquire);
+        let whole = asked.is_some_and(|asked| asked <= begun) && begun < done;
+        (out, whole.then(|| (done - begun) as f64 / 1e9))
+    }
+
+    fn since_zero(&self) -> u64 {
+        u64::try_from(self.zero.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Clock for Gauge {
+    fn now(&self) -> u64 {
+        self.begun.store(self.since_zero(), Ordering::Release);
+        0
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.zero.elapsed()
+    }
+}
+
+/// Sees the moment at which the session's task wakes the agent.
+struct Tap {
+    gauge: Arc<Gauge>,
+    waker: Waker,
+}
+
+impl Wake for Tap {
+    fn wake(self: Arc<Self>) {
+        self.gauge
+            .done
+            .store(self.gauge.since_zero(), Ordering::Release);
+        self.waker.wake_by_ref();
+    }
+}
