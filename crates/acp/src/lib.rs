@@ -8,6 +8,7 @@ mod answer;
 mod attached;
 mod backlog;
 mod capabilities;
+pub mod conformance;
 mod connection;
 mod error;
 pub mod ext;

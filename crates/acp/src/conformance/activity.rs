@@ -1,0 +1,103 @@
+//! Workers, questions to people and skills: what comes after what.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::{Found, Rule, extensions::Update, shown};
+
+/// What a session has under way beside its tool calls.
+#[derive(Default)]
+pub(super) struct Activity {
+    /// Workers, and whether they have ended.
+    workers: HashMap<String, bool>,
+    questions: HashSet<String>,
+    skills: HashSet<String>,
+}
+
+impl Activity {
+    /// Takes an extension update. With `past`, things may have begun before anybody looked.
+    pub(super) fn take(&mut self, update: &Update<'_>, past: bool) -> Found {
+        match update.name {
+            "worker_update" => self.worker(update, past),
+            "hitl_request" => {
+                let id = update.word("requestId").map(str::to_owned);
+                self.questions.extend(id);
+                Found::new()
+            }
+            "hitl_resolved" => match update.word("requestId") {
+                Some(id) if !self.questions.remove(id) && !past => {
+                    let what = format!("the question {} is not open", shown(id));
+                    vec![(Rule::HitlNotAsked, what)]
+                }
+                _ => Found::new(),
+            },
+            "skill_activated" => {
+                let name = update.word("skillName").map(str::to_owned);
+                self.skills.extend(name);
+                Found::new()
+            }
+            "skill_deactivated" => match update.word("skillName") {
+                Some(name) if !self.skills.remove(name) && !past => {
+                    let what = format!("the skill {} is not active", shown(name));
+                    vec![(Rule::SkillNotActive, what)]
+                }
+                _ => Found::new(),
+            },
+            _ => Found::new(),
+        }
+    }
+
+    fn worker(&mut self, update: &Update<'_>, past: bool) -> Found {
+        let mut found = Found::new();
+        let (Some(id), Some(event)) = (update.word("workerId"), update.word("event")) else {
+            return found;
+        };
+        let mut broken =
+            |rule, what: String| found.push((rule, format!("worker {} {what}", shown(id))));
+        match self.workers.get(id) {
+            None if event != "WorkerSpawned" && !past => {
+                broken(
+                    Rule::WorkerNotSpawned,
+                    "did not begin with `WorkerSpawned`".to_owned(),
+                );
+            }
+            Some(true) => broken(Rule::WorkerAfterEnd, "has ended".to_owned()),
+            None | Some(false) => {}
+        }
+        let ended = self.workers.entry(id.to_owned()).or_default();
+        // Receivers let events pass that they do not know.
+        let Some((status, terminal)) = expected(event) else {
+            return found;
+        };
+        *ended |= terminal;
+        if update
+            .field("terminal")
+            .and_then(Value::as_bool)
+            .is_some_and(|said| said != terminal)
+        {
+            let what = format!("says `terminal: {}` with {event}", !terminal);
+            broken(Rule::WorkerTerminalWrong, what);
+        }
+        if update.word("status").is_some_and(|said| said != status) {
+            let what = format!("has another status than `{status}` with {event}");
+            broken(Rule::WorkerStatusWrong, what);
+        }
+        found
+    }
+}
+
+/// The status that belongs to a worker's event, and whether the event is its last.
+fn expected(event: &str) -> Option<(&'static str, bool)> {
+    Some(match event {
+        "WorkerSpawned" | "WorkerResumed" => ("running", false),
+        "WorkerProgressed" => ("progressed", false),
+        "WorkerWaitingForInput" => ("awaiting_input", false),
+        "WorkerSuspended" => ("suspended", false),
+        "WorkerCompleted" => ("completed", true),
+        "WorkerFailed" => ("failed", true),
+        "WorkerStopped" => ("stopped", true),
+        "WorkerCancelled" => ("cancelled", true),
+        _ => return None,
+    })
+}

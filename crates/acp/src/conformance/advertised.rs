@@ -1,0 +1,90 @@
+//! What the answer to `initialize` said would be sent, and whether a message keeps to it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::{Found, Rule, extensions::Update, shown};
+use crate::ext::VENDOR;
+
+/// The names that were advertised. A client that was told of nothing is sent plain ACP.
+#[derive(Default)]
+pub(super) struct Advertised {
+    updates: BTreeSet<String>,
+    kinds: BTreeSet<String>,
+    tool_fields: BTreeSet<String>,
+    content_fields: BTreeSet<String>,
+    /// The client asked for a profile in which extensions keep to `_meta`.
+    only_meta: bool,
+}
+
+impl Advertised {
+    /// Reads the result of `initialize`, after `wish`, the profile the client asked for.
+    pub(super) fn read(result: &Value, wish: Option<&str>) -> Self {
+        let harn = &result["agentCapabilities"]["_meta"][VENDOR];
+        let words = |list: &Value| {
+            let words = list.as_array().into_iter().flatten();
+            words.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        Self {
+            updates: words(&harn["sessionUpdateExtensions"]),
+            kinds: words(&harn["extensionMethods"][crate::ext::agent_event::METHOD]["kinds"]),
+            tool_fields: words(&harn["toolLifecycleExtensionFields"]),
+            content_fields: words(&harn["contentExtensionFields"]),
+            only_meta: wish == Some("meta"),
+        }
+    }
+
+    pub(super) fn update(&self, update: &Update<'_>) -> Found {
+        let name = update.name;
+        let mut found = Found::new();
+        let mut not = |what: String| found.push((Rule::NotAdvertised, what));
+        if update.is_extension() {
+            if !self.updates.contains(name) {
+                not(format!("the update {} was not advertised", shown(name)));
+            } else if self.only_meta && !update.carried {
+                not(format!(
+                    "the update {} has a discriminator of its own, and the client asked for the profile `meta`",
+                    shown(name)
+                ));
+            }
+        }
+        // Whole user messages are the contract's, and come only to a client that is sent extensions.
+        if name == "user_message" && (self.only_meta || self.updates.is_empty()) {
+            not("`user_message` is unknown to ACP, and no extensions were advertised".to_owned());
+        }
+        if let (true, Some(Value::Object(harn))) = (update.is_tool(), update.harn.as_deref()) {
+            for field in unlisted(harn, &self.tool_fields) {
+                not(format!(
+                    "the tool lifecycle field {} was not advertised",
+                    shown(field)
+                ));
+            }
+        }
+        if let Some(Value::Object(harn)) = update.root["content"]["_meta"].get(VENDOR) {
+            for field in unlisted(harn, &self.content_fields) {
+                not(format!(
+                    "the content field {} was not advertised",
+                    shown(field)
+                ));
+            }
+        }
+        found
+    }
+
+    pub(super) fn event(&self, kind: &str) -> Found {
+        if self.kinds.contains(kind) {
+            return Found::new();
+        }
+        let what = format!("the agent event {} was not advertised", shown(kind));
+        vec![(Rule::NotAdvertised, what)]
+    }
+}
+
+fn unlisted<'a>(
+    fields: &'a Map<String, Value>,
+    listed: &'a BTreeSet<String>,
+) -> impl Iterator<Item = &'a str> {
+    let names = fields.keys().map(String::as_str);
+    names.filter(|name| *name != super::extensions::REPLAYED && !listed.contains(*name))
+}

@@ -1,0 +1,82 @@
+//! Composition runs: started once, with children, ended once.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{Found, Rule, shown};
+
+/// The runs of a session.
+#[derive(Default)]
+pub(super) struct Runs {
+    runs: HashMap<String, Run>,
+}
+
+#[derive(Default)]
+struct Run {
+    ended: bool,
+    /// Children, and whether they have a result.
+    children: HashMap<String, bool>,
+}
+
+impl Runs {
+    /// Takes the params of an agent event; those that are no composition pass.
+    pub(super) fn take(&mut self, params: &Value, past: bool) -> Found {
+        let word = |name: &str| params.get(name).and_then(Value::as_str);
+        let (Some(id), Some(kind)) = (word("runId"), word("kind")) else {
+            return Found::new();
+        };
+        let mut found = Found::new();
+        for name in ["snippetHash", "bindingManifestHash"] {
+            if word(name).is_some_and(|hash| !is_hash(hash)) {
+                let what = format!("`{name}` is not `sha256:` and 64 hexadecimal digits");
+                found.push((Rule::CompositionHash, what));
+            }
+        }
+        let mut broken =
+            |rule, what: String| found.push((rule, format!("run {} {what}", shown(id))));
+        match (self.runs.get(id), kind) {
+            (Some(run), _) if run.ended => {
+                broken(Rule::CompositionAfterEnd, "has ended".to_owned())
+            }
+            (Some(_), "composition_start") => {
+                broken(
+                    Rule::CompositionStartedTwice,
+                    "was started before".to_owned(),
+                );
+            }
+            (None, other) if other != "composition_start" && !past => {
+                broken(Rule::CompositionNotOpen, "was not started".to_owned());
+            }
+            _ => {}
+        }
+        let run = self.runs.entry(id.to_owned()).or_default();
+        match (kind, word("toolCallId")) {
+            ("composition_finish" | "composition_error", _) => run.ended = true,
+            ("composition_child_call", Some(child)) => {
+                run.children.insert(child.to_owned(), false);
+            }
+            ("composition_child_result", Some(child)) => {
+                match run.children.insert(child.to_owned(), true) {
+                    Some(false) => {}
+                    None if past => {}
+                    None => {
+                        let what = format!("has no open child {}", shown(child));
+                        broken(Rule::CompositionResultWithoutCall, what);
+                    }
+                    Some(true) => {
+                        let what = format!("has a result for its child {} already", shown(child));
+                        broken(Rule::CompositionResultWithoutCall, what);
+                    }
+                }
+            }
+            _ => {}
+        }
+        found
+    }
+}
+
+fn is_hash(text: &str) -> bool {
+    let digits = text.strip_prefix("sha256:");
+    digits.is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}

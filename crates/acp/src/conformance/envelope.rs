@@ -1,0 +1,87 @@
+//! JSON-RPC 2.0: which of its messages a value is.
+
+use serde_json::{Map, Value};
+
+/// A message, borrowed from its line.
+pub(super) enum Envelope<'a> {
+    Request {
+        id: String,
+        method: &'a str,
+        params: Option<&'a Value>,
+    },
+    Notification {
+        method: &'a str,
+        params: Option<&'a Value>,
+    },
+    Answer {
+        /// None for null, which answers what could not be read.
+        id: Option<String>,
+        outcome: Outcome<'a>,
+    },
+}
+
+/// How a request went.
+#[derive(Clone, Copy)]
+pub(super) enum Outcome<'a> {
+    Result(&'a Value),
+    Error(&'a Value),
+}
+
+/// The message a value is, or why it is none. Members that JSON-RPC does not know are let pass: some
+/// clients add them to every line.
+pub(super) fn read(value: &Value) -> Result<Envelope<'_>, &'static str> {
+    let members = match value {
+        Value::Object(members) => members,
+        Value::Array(_) => return Err("batches are not used; send one message a line"),
+        _ => return Err("the line is not an object"),
+    };
+    if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err("`jsonrpc` is not \"2.0\"");
+    }
+    match (
+        members.get("method"),
+        members.get("result"),
+        members.get("error"),
+    ) {
+        (Some(Value::String(method)), None, None) => asked(members, method),
+        (Some(_), None, None) => Err("`method` is not a string"),
+        (Some(_), ..) => Err("`method` beside `result` or `error`"),
+        (None, Some(_), Some(_)) => Err("`result` beside `error`"),
+        (None, None, None) => Err("neither `method`, `result` nor `error`"),
+        (None, Some(result), None) => match members.get("id") {
+            Some(id @ (Value::String(_) | Value::Number(_))) => Ok(Envelope::Answer {
+                id: Some(id.to_string()),
+                outcome: Outcome::Result(result),
+            }),
+            _ => Err("a `result` without the `id` of its request"),
+        },
+        (None, None, Some(error)) => {
+            let id = match members.get("id") {
+                Some(Value::Null) => None,
+                Some(id @ (Value::String(_) | Value::Number(_))) => Some(id.to_string()),
+                _ => return Err("an `error` without `id`"),
+            };
+            let outcome = Outcome::Error(error);
+            Ok(Envelope::Answer { id, outcome })
+        }
+    }
+}
+
+fn asked<'a>(
+    members: &'a Map<String, Value>,
+    method: &'a str,
+) -> Result<Envelope<'a>, &'static str> {
+    let params = members.get("params");
+    if !matches!(params, None | Some(Value::Object(_) | Value::Array(_))) {
+        return Err("`params` is neither an object nor an array");
+    }
+    match members.get("id") {
+        None => Ok(Envelope::Notification { method, params }),
+        Some(id @ (Value::String(_) | Value::Number(_))) => Ok(Envelope::Request {
+            id: id.to_string(),
+            method,
+            params,
+        }),
+        Some(_) => Err("`id` is neither a string nor a number"),
+    }
+}

@@ -1,0 +1,150 @@
+//! From the errors of a validator to words that name a member and never its value.
+
+use jsonschema::{
+    ErrorIterator, ValidationError,
+    error::{TypeKind, ValidationErrorKind},
+};
+
+use super::{Found, Rule, listed, shown};
+
+/// Something about the value at a path.
+struct Leaf {
+    path: String,
+    problem: Problem,
+}
+
+#[derive(PartialEq, Eq)]
+enum Problem {
+    /// It has a member nobody knows.
+    Unknown(String),
+    /// It has not a member it should have.
+    Lacks(String),
+    Other(String),
+}
+
+/// What is wrong, the innermost values only; what is alike is said together.
+pub(super) fn errors(errors: ErrorIterator<'_>, place: &str, rule: Rule) -> Found {
+    let mut leaves = Vec::new();
+    for error in errors {
+        descend(&error, &mut leaves);
+    }
+    let mut found = Found::new();
+    for leaf in &leaves {
+        let path = leaf.path.as_str();
+        let here = || leaves.iter().filter(|other| other.path == path);
+        let at = shown(&format!("{place}{path}"));
+        let finding = match &leaf.problem {
+            // Where a part does not fit, all its members are unknown one level up; that says nothing.
+            Problem::Unknown(_) if leaves.iter().any(|other| explains(other, path)) => continue,
+            Problem::Unknown(_) => {
+                let names = here().filter_map(|other| match &other.problem {
+                    Problem::Unknown(name) => Some(name.as_str()),
+                    Problem::Lacks(_) | Problem::Other(_) => None,
+                });
+                (
+                    Rule::UnknownMember,
+                    format!("{at} has no member {}", listed(names)),
+                )
+            }
+            Problem::Lacks(_) => {
+                let names = here().filter_map(|other| match &other.problem {
+                    Problem::Lacks(name) => Some(name.as_str()),
+                    Problem::Unknown(_) | Problem::Other(_) => None,
+                });
+                (rule, format!("{at} lacks {}", listed(names)))
+            }
+            Problem::Other(what) => (rule, format!("{at} {what}")),
+        };
+        if !found.contains(&finding) {
+            found.push(finding);
+        }
+    }
+    found
+}
+
+/// Whether a leaf is the reason for unknown members at `path`: it is something else there, or deeper.
+fn explains(leaf: &Leaf, path: &str) -> bool {
+    match (leaf.path.strip_prefix(path), &leaf.problem) {
+        (Some(beneath), Problem::Unknown(_)) => beneath.starts_with('/'),
+        (Some(beneath), Problem::Lacks(_) | Problem::Other(_)) => {
+            beneath.is_empty() || beneath.starts_with('/')
+        }
+        (None, _) => false,
+    }
+}
+
+fn descend(error: &ValidationError<'_>, leaves: &mut Vec<Leaf>) {
+    let path = error.instance_path().as_str();
+    let mut push = |problem| {
+        leaves.push(Leaf {
+            path: path.to_owned(),
+            problem,
+        });
+    };
+    match error.kind() {
+        ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context } => {
+            match likeliest(context, path) {
+                Some(branch) => branch.iter().for_each(|error| descend(error, leaves)),
+                None => push(Problem::Other(
+                    "is none of the words or variants it may be".to_owned(),
+                )),
+            }
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            unexpected
+                .iter()
+                .cloned()
+                .map(Problem::Unknown)
+                .for_each(push);
+        }
+        ValidationErrorKind::Required { property } => {
+            push(Problem::Lacks(
+                property.as_str().unwrap_or_default().to_owned(),
+            ));
+        }
+        ValidationErrorKind::Type { kind } => {
+            push(Problem::Other(format!("should be {}", types(kind))));
+        }
+        ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
+            push(Problem::Other("is none of the words it may be".to_owned()));
+        }
+        other => push(Problem::Other(format!(
+            "does not fit the schema's `{}`",
+            other.keyword()
+        ))),
+    }
+}
+
+/// The variant that was meant: the one whose tag fits. None if no tag does.
+fn likeliest<'a>(
+    branches: &'a [Vec<ValidationError<'static>>],
+    path: &str,
+) -> Option<&'a Vec<ValidationError<'static>>> {
+    let meant = |errors: &&Vec<ValidationError<'static>>| {
+        errors.iter().all(|error| {
+            let here = error.instance_path().as_str();
+            let beneath = here.strip_prefix(path).unwrap_or(here);
+            match error.kind() {
+                // A tag is a member of the value itself, or the value is a plain word.
+                ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
+                    beneath.matches('/').count() > 1
+                }
+                ValidationErrorKind::Type { .. } => !beneath.is_empty(),
+                _ => true,
+            }
+        })
+    };
+    branches
+        .iter()
+        .filter(meant)
+        .min_by_key(|errors| errors.len())
+}
+
+fn types(kind: &TypeKind) -> String {
+    let words: Vec<_> = match kind {
+        TypeKind::Single(one) => vec![one.to_string()],
+        TypeKind::Multiple(several) => several.iter().map(|one| one.to_string()).collect(),
+    };
+    words.join(" or ")
+}

@@ -1,0 +1,203 @@
+//! Session updates and agent events: which one it is, and whether it fits its schema, ACP's or ours.
+//!
+//! Our schemas are looked up by name among those we publish, so that what is added there is known here.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use agent_client_protocol::v1::schema as acp;
+use schemars::JsonSchema;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Found, Rule,
+    methods::Method,
+    shape::{Shape, document, variants},
+    shown,
+};
+use crate::ext::{VENDOR, schema::schemas};
+
+static UPDATES: Shape = Shape::new(|| ours("session-update-extensions"), Rule::WrongExtension);
+static TOOL_META: Shape = Shape::new(|| ours("tool-lifecycle-meta"), Rule::WrongExtension);
+static EVENTS: Shape = Shape::new(|| ours("agent-event"), Rule::WrongExtension);
+static USER_MESSAGE: Shape = Shape::acp::<UserMessage>();
+
+/// Says of a replayed message that it is one; the contract lets any have it.
+pub(super) const REPLAYED: &str = "replayed";
+
+/// A published schema; anything fits one that is not there.
+fn ours(name: &str) -> Value {
+    let file = format!("{name}.schema.json");
+    let mut all = schemas().into_iter();
+    all.find(|(name, _)| *name == file)
+        .map_or(Value::Bool(true), |(_, schema)| schema)
+}
+
+/// The words that tell messages apart.
+struct Names {
+    standard: Vec<String>,
+    extensions: Vec<String>,
+    kinds: Vec<String>,
+}
+
+static NAMES: LazyLock<Names> = LazyLock::new(|| Names {
+    standard: variants(&document::<acp::SessionUpdate>(), "sessionUpdate"),
+    extensions: variants(&ours("session-update-extensions"), "sessionUpdate"),
+    kinds: variants(&ours("agent-event"), "kind"),
+});
+
+/// The contract's whole message of a user, which ACP has from its second version on.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+struct UserMessage {
+    session_update: String,
+    message_id: String,
+    content: Vec<acp::ContentBlock>,
+    #[serde(rename = "_meta")]
+    meta: Option<Map<String, Value>>,
+}
+
+/// A session update, whichever way it came.
+pub(super) struct Update<'a> {
+    /// Its discriminator, the inner one where an extension is carried by a standard update.
+    pub(super) name: &'a str,
+    /// Whether it is carried.
+    pub(super) carried: bool,
+    /// All of `params.update`.
+    pub(super) root: &'a Value,
+    /// `_meta.harn`, or what of it are the carried extension's fields.
+    pub(super) harn: Option<Cow<'a, Value>>,
+}
+
+impl<'a> Update<'a> {
+    /// None if it has no discriminator.
+    pub(super) fn read(params: &'a Value) -> Option<Self> {
+        let root = params.get("update")?;
+        let outer = root.get("sessionUpdate")?.as_str()?;
+        let harn = root.get("_meta").and_then(|meta| meta.get(VENDOR));
+        let inner = harn.and_then(|harn| harn.get("sessionUpdate")?.as_str());
+        Some(match inner {
+            Some(name) if outer == "session_info_update" => Self {
+                name,
+                carried: true,
+                root,
+                harn: harn.map(|harn| Cow::Owned(without(harn, &["sessionUpdate"]))),
+            },
+            _ => Self {
+                name: outer,
+                carried: false,
+                root,
+                harn: harn.map(Cow::Borrowed),
+            },
+        })
+    }
+
+    pub(super) fn is_tool(&self) -> bool {
+        !self.carried && matches!(self.name, "tool_call" | "tool_call_update")
+    }
+
+    pub(super) fn is_extension(&self) -> bool {
+        self.carried
+            || (!self.is_standard() && NAMES.extensions.iter().any(|known| known == self.name))
+    }
+
+    fn is_standard(&self) -> bool {
+        !self.carried && NAMES.standard.iter().any(|known| known == self.name)
+    }
+
+    /// A field of the extension.
+    pub(super) fn field(&self, name: &str) -> Option<&Value> {
+        self.harn.as_deref()?.get(name)
+    }
+
+    /// A field of the extension that is a string.
+    pub(super) fn word(&self, name: &str) -> Option<&str> {
+        self.field(name)?.as_str()
+    }
+
+    /// Whether it fits; `method` has ACP's schema of the params.
+    pub(super) fn check(&self, params: &Value, method: &Method) -> Found {
+        let mut found = Found::new();
+        if self.is_standard() || self.carried {
+            found.extend(method.params.check(params, "params"));
+        }
+        if self.is_extension() {
+            // The published schema is of the whole update.
+            let update = match (&self.harn, self.carried) {
+                (Some(harn), true) => Cow::Owned(json!({
+                    "sessionUpdate": self.name,
+                    "_meta": { VENDOR: without(harn, &[REPLAYED]) },
+                })),
+                (Some(harn), false) if harn.get(REPLAYED).is_some() => {
+                    let mut update = self.root.clone();
+                    update["_meta"][VENDOR] = without(harn, &[REPLAYED]);
+                    Cow::Owned(update)
+                }
+                _ => Cow::Borrowed(self.root),
+            };
+            if NAMES.extensions.iter().any(|known| known == self.name) {
+                found.extend(UPDATES.check(&update, "params/update"));
+            } else {
+                found.push(unknown(self.name));
+            }
+            if !self.carried {
+                found.extend(params_around(params));
+            }
+        } else if self.is_tool() {
+            if let Some(harn) = &self.harn {
+                let harn = without(harn, &[REPLAYED]);
+                found.extend(TOOL_META.check(&harn, "params/update/_meta/harn"));
+            }
+        } else if self.name == "user_message" {
+            found.extend(USER_MESSAGE.check(self.root, "params/update"));
+            found.extend(params_around(params));
+        } else if !self.is_standard() {
+            found.push(unknown(self.name));
+        }
+        found
+    }
+}
+
+fn unknown(name: &str) -> (Rule, String) {
+    let message = format!("nobody knows an update {}", shown(name));
+    (Rule::UnknownUpdate, message)
+}
+
+/// What stands beside an update that ACP's own schema cannot be asked about.
+fn params_around(params: &Value) -> Found {
+    let mut found = Found::new();
+    if !params.get("sessionId").is_some_and(Value::is_string) {
+        found.push((Rule::WrongShape, "`params` lacks `sessionId`".to_owned()));
+    }
+    for name in params
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name)
+    {
+        if !matches!(name.as_str(), "sessionId" | "update" | "_meta") {
+            let message = format!("`params` has no member {}", shown(name));
+            found.push((Rule::UnknownMember, message));
+        }
+    }
+    found
+}
+
+/// Whether the params of an agent event fit.
+pub(super) fn check_event(params: &Value) -> Found {
+    match params.get("kind").and_then(Value::as_str) {
+        Some(kind) if !NAMES.kinds.iter().any(|known| known == kind) => {
+            let message = format!("nobody knows an agent event {}", shown(kind));
+            vec![(Rule::UnknownUpdate, message)]
+        }
+        _ => EVENTS.check(&without(params, &[REPLAYED]), "params"),
+    }
+}
+
+fn without(value: &Value, names: &[&str]) -> Value {
+    let mut value = value.clone();
+    if let Value::Object(members) = &mut value {
+        members.retain(|name, _| !names.contains(&name.as_str()));
+    }
+    value
+}

@@ -1,0 +1,105 @@
+//! What holds for every conversation over ACP with the extensions, checked on a recording of one.
+//!
+//! A [`Checker`] is handed the lines of a recording in their order and says which breaks which [`Rule`].
+//! It looks and never serves: nothing of it runs, or is even built, while an agent is served.
+//!
+//! ```
+//! use harn_acp::conformance::{Checker, Rule};
+//!
+//! let mut checker = Checker::new();
+//! let findings = checker.line(r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",
+//!     "update":{"sessionUpdate":"tool_call_update","toolCallId":"never-announced"}}}"#);
+//! assert_eq!(findings[0].rule, Rule::UpdateBeforeCall);
+//! ```
+
+mod activity;
+mod advertised;
+mod checker;
+mod composition;
+mod envelope;
+mod explain;
+mod extensions;
+mod methods;
+mod recording;
+mod requests;
+mod rule;
+mod session;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use std::fmt;
+
+pub use checker::Checker;
+pub use rule::Rule;
+
+/// Which way a line went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the client to the agent.
+    ToAgent,
+    /// From the agent to the client.
+    ToClient,
+}
+
+impl Direction {
+    pub(crate) fn back(self) -> Self {
+        match self {
+            Self::ToAgent => Self::ToClient,
+            Self::ToClient => Self::ToAgent,
+        }
+    }
+}
+
+/// A line that breaks a rule.
+///
+/// The message names members, ids and methods and never repeats a text, which may be somebody's secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The line, counted from one.
+    pub line: usize,
+    /// Which way it went, if that is known: a line to the agent is the client's mistake.
+    pub direction: Option<Direction>,
+    /// The rule.
+    pub rule: Rule,
+    /// What about the line breaks it.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, message, .. } = self;
+        write!(f, "{rule}: {message}")?;
+        match self.direction {
+            Some(Direction::ToAgent) => f.write_str(" (sent by the client)"),
+            Some(Direction::ToClient) | None => Ok(()),
+        }
+    }
+}
+
+/// What a check of a single message finds; the line and its direction are added where they are known.
+type Found = Vec<(Rule, String)>;
+
+/// A name from the wire, short and plain enough to be shown.
+fn shown(name: &str) -> String {
+    const LIMIT: usize = 64;
+    let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut text: String = name.chars().take(LIMIT).map(plain).collect();
+    if name.chars().nth(LIMIT).is_some() {
+        text.push('…');
+    }
+    format!("`{text}`")
+}
+
+/// Some names, and whether there are more.
+fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const LIMIT: usize = 4;
+    let mut names = names.into_iter();
+    let mut text: Vec<_> = names.by_ref().take(LIMIT).map(shown).collect();
+    match names.count() {
+        0 => {}
+        more => text.push(format!("{more} more")),
+    }
+    text.join(", ")
+}

@@ -1,0 +1,97 @@
+//! A line of a recording: a message as it was, or one of our transcripts' entries around it.
+
+use serde_json::Value;
+
+use super::{Direction, Rule};
+use crate::transport::STDIO_LINE_LIMIT;
+
+/// What a line holds.
+pub(super) enum Entry {
+    Message {
+        direction: Option<Direction>,
+        message: Value,
+    },
+    /// Bytes that went over the wire and are no message.
+    Broken {
+        direction: Option<Direction>,
+        rule: Rule,
+        what: &'static str,
+    },
+    /// A remark, or a blank line.
+    Nothing,
+}
+
+pub(super) fn entry(line: &str) -> Entry {
+    if line.len() > STDIO_LINE_LIMIT {
+        return Entry::Broken {
+            direction: None,
+            rule: Rule::LineTooLong,
+            what: "the line is longer than 64 MiB",
+        };
+    }
+    if line.trim().is_empty() {
+        return Entry::Nothing;
+    }
+    match serde_json::from_str(line) {
+        Ok(value) => of_value(value),
+        Err(error) => Entry::Broken {
+            direction: None,
+            rule: Rule::NotJson,
+            what: match error.classify() {
+                serde_json::error::Category::Eof => "the line ends in the middle of a JSON text",
+                _ => "the line is not JSON, or is nested too deeply",
+            },
+        },
+    }
+}
+
+/// An entry of a transcript names who a line went to; a message never has that member beside these.
+pub(super) fn of_value(mut value: Value) -> Entry {
+    let Some(members) = value.as_object_mut() else {
+        return Entry::Message {
+            direction: None,
+            message: value,
+        };
+    };
+    let direction = match members.get("to").and_then(Value::as_str) {
+        Some("agent") => Some(Direction::ToAgent),
+        Some("client") => Some(Direction::ToClient),
+        _ => None,
+    };
+    if direction.is_some() && !members.contains_key("jsonrpc") {
+        if let Some(message) = members.remove("message") {
+            return Entry::Message { direction, message };
+        }
+        // The agent answers these itself; blank ones it skips.
+        if let Some(raw) = members.get("raw").and_then(Value::as_str) {
+            return match raw.trim() {
+                "" => Entry::Nothing,
+                _ => broken(direction, "the line is not JSON"),
+            };
+        }
+        if members.contains_key("rawBytes") {
+            return broken(direction, "the line is not UTF-8");
+        }
+        if members.contains_key("rawLength") {
+            return broken(
+                direction,
+                "the line is not JSON, or was too long to be read",
+            );
+        }
+    }
+    match members.get("note") {
+        Some(Value::String(_)) if members.len() == 1 => Entry::Nothing,
+        _ => Entry::Message {
+            direction: None,
+            message: value,
+        },
+    }
+}
+
+fn broken(direction: Option<Direction>, what: &'static str) -> Entry {
+    Entry::Broken {
+        direction,
+        rule: Rule::NotJson,
+        what,
+    }
+}

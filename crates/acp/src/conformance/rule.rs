@@ -1,0 +1,74 @@
+//! The rules by name. What each asks for is the sentence it carries; how it is looked at stands in the
+//! file of its subject.
+
+use std::fmt;
+
+macro_rules! rules {
+    ($($variant:ident $name:literal $sentence:literal)*) => {
+        /// Something that holds for every recording of a conversation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Rule {
+            $(#[doc = $sentence] $variant,)*
+        }
+
+        impl Rule {
+            /// All of them, in the order a reader meets them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The name it is reported under; it does not change.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What it asks for, in a sentence.
+            #[must_use]
+            pub fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    NotJson "not-json" "A line is one JSON text in UTF-8."
+    LineTooLong "line-too-long" "A line is no longer than 64 MiB."
+    NotAMessage "not-a-message" "A line is one JSON-RPC 2.0 request, notification or answer, not a batch."
+    IdInUse "id-in-use" "A request has an id that no open request of its side has."
+    AnswerWithoutRequest "answer-without-request" "An answer has the id of a request that was made."
+    AnsweredTwice "answered-twice" "A request is answered once."
+    UnknownMethod "unknown-method" "A method is ACP's or the contract's and comes from the side that may use it; others begin with `_`."
+    WrongShape "wrong-shape" "Params and results fit the ACP schema."
+    UnknownMember "unknown-member" "Members are known to the schema; what is added stands under `_meta`."
+    UnknownUpdate "unknown-update" "A `sessionUpdate` is ACP's or one of the extensions, a `kind` of `_harn/agentEvent` one of its kinds."
+    WrongExtension "wrong-extension" "What is said under `_meta.harn` and in `_harn/agentEvent` fits the schemas of the extensions."
+    NotAdvertised "not-advertised" "Extensions, kinds and fields are sent only if the answer to `initialize` named them."
+    SessionNotOpen "session-not-open" "Updates come for open sessions: after the answer to `session/new`, `resume` or `fork`, from `session/load` on, until `session/close`."
+    UpdateBeforeCall "update-before-call" "A `tool_call_update` comes after the `tool_call` it updates."
+    CallAnnouncedTwice "call-announced-twice" "A tool call is announced once."
+    UpdateAfterEnd "update-after-end" "Nothing is said of a tool call after `completed` or `failed`."
+    CallLeftOpen "call-left-open" "Every tool call of a turn has ended when its `session/prompt` is answered."
+    CallOutsideTurn "call-outside-turn" "Tool calls are announced and updated while a turn runs."
+    DurationBeforeEnd "duration-before-end" "`durationMs` and `executionDurationMs` stand on the update that ends the call."
+    CategoryWithoutFailure "category-without-failure" "`errorCategory` stands beside `error` on an update with status `failed`."
+    TwoRawInputs "two-raw-inputs" "`rawInput` and `rawInputPartial` are not said together."
+    ParsingOutOfOrder "parsing-out-of-order" "`parsing: true` comes with the `tool_call`, `parsing: false` once after it and before or with the end of the call."
+    WorkerNotSpawned "worker-not-spawned" "The first event of a worker is `WorkerSpawned`."
+    WorkerAfterEnd "worker-after-end" "Nothing is said of a worker after its terminal event."
+    WorkerTerminalWrong "worker-terminal-wrong" "`terminal` is true for `WorkerCompleted`, `WorkerFailed`, `WorkerStopped` and `WorkerCancelled`, else false."
+    WorkerStatusWrong "worker-status-wrong" "A worker's `status` is the word that belongs to its `event`."
+    CompositionNotOpen "composition-not-open" "A composition run begins with `composition_start`, and its other events follow that."
+    CompositionStartedTwice "composition-started-twice" "A composition run is started once."
+    CompositionAfterEnd "composition-after-end" "Nothing is said of a composition run after its finish or error."
+    CompositionResultWithoutCall "composition-result-without-call" "A child's result comes once, after its call in the same run."
+    CompositionHash "composition-hash" "`snippetHash` and `bindingManifestHash` are `sha256:` and 64 hexadecimal digits."
+    HitlNotAsked "hitl-not-asked" "A `hitl_resolved` comes once, after its `hitl_request`."
+    SkillNotActive "skill-not-active" "A skill is deactivated after it was activated."
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,213 @@
+//! Sessions as a client sees them: opened, prompted, answered, closed.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde_json::Value;
+
+use super::{
+    Found, Rule, activity::Activity, composition::Runs, envelope::Outcome, extensions::Update,
+    listed, requests::Asked, shown, tools::Tools,
+};
+
+/// The sessions of a connection that are open.
+#[derive(Default)]
+pub(super) struct Sessions {
+    open: HashMap<String, Session>,
+}
+
+#[derive(Default)]
+struct Session {
+    /// It has a history nobody has shown: resumed, forked, or loaded while it was open.
+    past: bool,
+    /// Requests to load it that have no answer yet; its replay comes before that.
+    loading: usize,
+    /// Whether it was open before it was loaded.
+    was_open: bool,
+    /// The ids of its open prompts, the oldest first.
+    prompts: VecDeque<String>,
+    /// Somebody on this connection has prompted it.
+    prompted: bool,
+    /// A turn runs that somebody else has asked for.
+    others_turn: bool,
+    tools: Tools,
+    activity: Activity,
+    runs: Runs,
+}
+
+impl Session {
+    fn with_past() -> Self {
+        Self {
+            past: true,
+            was_open: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether updates of tool calls may come now, as far as one can know.
+    fn in_turn(&self) -> bool {
+        !self.prompts.is_empty() || self.loading > 0 || self.others_turn || !self.prompted
+    }
+
+    fn ended(&mut self) -> Found {
+        let open = self.tools.open();
+        let found = match open.as_slice() {
+            [] => Found::new(),
+            some => {
+                let names = listed(some.iter().copied());
+                let what = format!("tool calls still open: {names}");
+                vec![(Rule::CallLeftOpen, what)]
+            }
+        };
+        self.tools.settle();
+        found
+    }
+}
+
+impl Sessions {
+    /// Takes a request of the client.
+    pub(super) fn requested(&mut self, id: &str, asked: &Asked) {
+        let Some(name) = &asked.session else { return };
+        match asked.method.as_str() {
+            "session/load" => {
+                let session = self.open.entry(name.clone()).or_default();
+                session.loading += 1;
+                // Its replay takes the place of the stream, some of which may still be on its way.
+                session.past = session.was_open;
+                session.activity = Activity::default();
+                session.runs = Runs::default();
+            }
+            "session/prompt" => {
+                if let Some(session) = self.open.get_mut(name) {
+                    session.prompts.push_back(id.to_owned());
+                    session.prompted = true;
+                    session.others_turn = false;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the answer to a request of the client.
+    pub(super) fn answered(&mut self, id: &str, asked: &Asked, outcome: Outcome<'_>) -> Found {
+        let name = asked.session.as_deref();
+        match (asked.method.as_str(), outcome, name) {
+            ("session/new" | "session/fork", Outcome::Result(result), _) => {
+                if let Some(id) = result.get("sessionId").and_then(Value::as_str) {
+                    let session = match asked.method.as_str() {
+                        "session/new" => Session {
+                            was_open: true,
+                            ..Session::default()
+                        },
+                        _ => Session::with_past(),
+                    };
+                    self.open.entry(id.to_owned()).or_insert(session);
+                }
+            }
+            ("session/resume", Outcome::Result(_), Some(name)) => {
+                self.open
+                    .entry(name.to_owned())
+                    .or_insert_with(Session::with_past);
+            }
+            ("session/load", outcome, Some(name)) => {
+                if let Some(session) = self.open.get_mut(name) {
+                    session.loading = session.loading.saturating_sub(1);
+                    session.was_open |= matches!(outcome, Outcome::Result(_));
+                    if !session.was_open && session.loading == 0 {
+                        self.open.remove(name);
+                    }
+                }
+            }
+            (
+                "session/close" | "session/delete" | "session/stop",
+                Outcome::Result(_),
+                Some(name),
+            ) => {
+                self.open.remove(name);
+            }
+            ("session/prompt", outcome, Some(name)) => return self.turn_ended(name, id, outcome),
+            _ => {}
+        }
+        Found::new()
+    }
+
+    fn turn_ended(&mut self, name: &str, id: &str, outcome: Outcome<'_>) -> Found {
+        let Some(session) = self.open.get_mut(name) else {
+            return Found::new();
+        };
+        let Some(place) = session.prompts.iter().position(|open| open == id) else {
+            return Found::new();
+        };
+        session.prompts.remove(place);
+        // A prompt that was refused had no turn, and one that waited has no calls.
+        let had_turn = match outcome {
+            Outcome::Result(_) => true,
+            Outcome::Error(error) => {
+                let refused = [-32600, -32601, -32602, -32002];
+                !error["code"]
+                    .as_i64()
+                    .is_some_and(|code| refused.contains(&code))
+            }
+        };
+        if place == 0 && had_turn {
+            session.ended()
+        } else {
+            Found::new()
+        }
+    }
+
+    /// Takes the answer to a prompt nobody saw: it ends the turn of the only session there is.
+    pub(super) fn some_turn_ended(&mut self) -> Found {
+        let mut sessions = self.open.values_mut();
+        match (sessions.next(), sessions.next()) {
+            (Some(only), None) => only.ended(),
+            _ => Found::new(),
+        }
+    }
+
+    /// Takes an update. With `strict`, the requests that open sessions were seen too.
+    pub(super) fn update(&mut self, name: &str, update: &Update<'_>, strict: bool) -> Found {
+        let (session, mut found) = self.find(name, strict);
+        if session.prompts.is_empty()
+            && matches!(update.name, "user_message" | "user_message_chunk")
+        {
+            session.others_turn = true;
+        }
+        if update.is_tool() {
+            if !session.in_turn() {
+                let what = "a tool call is spoken of after its turn was answered".to_owned();
+                found.push((Rule::CallOutsideTurn, what));
+            }
+            if let (true, "tool_call", Some(id)) = (
+                session.loading > 0,
+                update.name,
+                update.root["toolCallId"].as_str(),
+            ) && session.past
+            {
+                session.tools.forget(id);
+            }
+            let past = session.past && (session.loading > 0 || !session.prompted);
+            found.extend(session.tools.take(update, past));
+        }
+        if update.is_extension() {
+            found.extend(session.activity.take(update, session.past));
+        }
+        found
+    }
+
+    /// Takes the params of an agent event.
+    pub(super) fn event(&mut self, name: &str, params: &Value, strict: bool) -> Found {
+        let (session, mut found) = self.find(name, strict);
+        found.extend(session.runs.take(params, session.past));
+        found
+    }
+
+    fn find(&mut self, name: &str, strict: bool) -> (&mut Session, Found) {
+        let mut found = Found::new();
+        if strict && !self.open.contains_key(name) {
+            let what = format!("the session {} is not open", shown(name));
+            found.push((Rule::SessionNotOpen, what));
+        }
+        // From here on it is taken for open, so that one cause makes one finding.
+        (self.open.entry(name.to_owned()).or_default(), found)
+    }
+}

@@ -1,0 +1,174 @@
+//! Schemas, made strict and compiled when they are first needed.
+//!
+//! ACP lets receivers ignore members they do not know, so its schemas let them pass. Who checks a
+//! recording wants to hear of them: a misspelt member is one nobody reads.
+
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value};
+
+use super::{Found, Rule, explain};
+
+/// A schema that costs nothing until something is held against it.
+pub(super) struct Shape {
+    document: fn() -> Value,
+    /// The rule that a value breaks which does not fit.
+    rule: Rule,
+    compiled: OnceLock<Option<Validator>>,
+}
+
+impl Shape {
+    pub(super) const fn new(document: fn() -> Value, rule: Rule) -> Self {
+        Self {
+            document,
+            rule,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// The schema of one of the SDK's types.
+    pub(super) const fn acp<T: JsonSchema>() -> Self {
+        Self::new(document::<T>, Rule::WrongShape)
+    }
+
+    /// Where `value` does not fit; `place` says what it is in the message.
+    pub(super) fn check(&self, value: &Value, place: &str) -> Found {
+        // A schema that does not compile would fail the test that compiles all of them.
+        let Some(validator) = self.validator() else {
+            return Found::new();
+        };
+        if validator.is_valid(value) {
+            return Found::new();
+        }
+        explain::errors(validator.iter_errors(value), place, self.rule)
+    }
+
+    /// Whether `value` fits.
+    pub(super) fn fits(&self, value: &Value) -> bool {
+        self.validator().is_some_and(|it| it.is_valid(value))
+    }
+
+    fn validator(&self) -> Option<&Validator> {
+        let compiled = self.compiled.get_or_init(|| {
+            let mut document = (self.document)();
+            tighten(&mut document);
+            jsonschema::validator_for(&document).ok()
+        });
+        compiled.as_ref()
+    }
+
+    #[cfg(test)]
+    pub(super) fn compiles(&self) -> bool {
+        self.validator().is_some()
+    }
+}
+
+/// What a receiver has to accept.
+pub(super) fn document<T: JsonSchema>() -> Value {
+    let generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
+    Value::from(generator.into_root_schema_for::<T>())
+}
+
+/// The words of a tag, of a schema that tells its variants apart by one.
+pub(super) fn variants(schema: &Value, tag: &str) -> Vec<String> {
+    let variants = schema.get("oneOf").and_then(Value::as_array);
+    let words = variants.into_iter().flatten().filter_map(|variant| {
+        let word = variant.get("properties")?.get(tag)?.get("const")?;
+        word.as_str().map(str::to_owned)
+    });
+    words.collect()
+}
+
+/// Forbids members that no part of the schema describes, wherever a value begins. A schema that is only a
+/// part of another's (`$ref`, `oneOf`, …) is left alone: it does not see the members beside its own.
+fn tighten(document: &mut Value) {
+    let definitions = document.get("$defs").cloned().unwrap_or_default();
+    whole(document, &definitions);
+}
+
+const PARTS: [&str; 3] = ["oneOf", "anyOf", "allOf"];
+
+fn whole(schema: &mut Value, definitions: &Value) {
+    part(schema, definitions);
+    if members(schema, definitions, 0) == Members::Described
+        && let Value::Object(schema) = schema
+    {
+        schema.insert("unevaluatedProperties".to_owned(), Value::Bool(false));
+    }
+}
+
+fn part(schema: &mut Value, definitions: &Value) {
+    let Value::Object(schema) = schema else {
+        return;
+    };
+    for (keyword, inner) in schema.iter_mut() {
+        match (keyword.as_str(), inner) {
+            ("properties", Value::Object(all)) => {
+                all.values_mut().for_each(|one| whole(one, definitions));
+            }
+            ("items" | "additionalProperties", one) => whole(one, definitions),
+            ("prefixItems", Value::Array(all)) => {
+                all.iter_mut().for_each(|one| whole(one, definitions));
+            }
+            ("$defs", Value::Object(all)) => {
+                all.values_mut().for_each(|one| part(one, definitions));
+            }
+            (word, Value::Array(all)) if PARTS.contains(&word) => {
+                all.iter_mut().for_each(|one| part(one, definitions));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a schema says of an object's members.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Members {
+    /// It is for strings, numbers and so on.
+    None,
+    Described,
+    /// Whatever somebody likes.
+    Free,
+}
+
+fn members(schema: &Value, definitions: &Value, depth: usize) -> Members {
+    // Deeper than any chain of references there is: a circle.
+    let (Value::Object(schema), true) = (schema, depth < 16) else {
+        return Members::Free;
+    };
+    let own = match (schema.contains_key("properties"), allows_objects(schema)) {
+        (true, _) => Some(Members::Described),
+        (false, Some(true)) => Some(Members::Free),
+        (false, Some(false)) => Some(Members::None),
+        (false, None) => None,
+    };
+    let referred = schema.get("$ref").and_then(Value::as_str).map(|name| {
+        let definition = name
+            .strip_prefix("#/$defs/")
+            .and_then(|name| definitions.get(name));
+        definition.map_or(Members::Free, |it| members(it, definitions, depth + 1))
+    });
+    let parts = PARTS
+        .iter()
+        .filter_map(|word| schema.get(*word)?.as_array());
+    let parts = parts
+        .flatten()
+        .map(|it| members(it, definitions, depth + 1));
+    let all = parts.chain(referred).chain(own);
+    // A bare `type: object` beside a reference describes no member and frees none.
+    let has_more = referred.is_some() || PARTS.iter().any(|word| schema.contains_key(*word));
+    let all = all.filter(|it| !(has_more && own == Some(Members::Free) && Some(*it) == own));
+    all.max().unwrap_or(Members::Free)
+}
+
+/// Whether its `type` or its words let an object through; none if it does not say.
+fn allows_objects(schema: &Map<String, Value>) -> Option<bool> {
+    match schema.get("type") {
+        Some(Value::String(one)) => Some(one == "object"),
+        Some(Value::Array(several)) => Some(several.iter().any(|one| one == "object")),
+        _ if schema.contains_key("const") || schema.contains_key("enum") => Some(false),
+        _ => None,
+    }
+}

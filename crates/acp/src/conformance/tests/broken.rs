@@ -1,0 +1,502 @@
+//! For every rule, the shortest recordings that break it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::transport::STDIO_LINE_LIMIT;
+
+/// The rule, the line that breaks it, and the recording.
+type Case = (Rule, usize, Vec<String>);
+
+#[test]
+fn every_rule_is_broken_by_its_case_alone() {
+    let mut shown = BTreeSet::new();
+    let groups = [
+        messages(),
+        shapes(),
+        sessions(),
+        tools(),
+        activity(),
+        compositions(),
+    ];
+    for (rule, line, recording) in groups.into_iter().flatten() {
+        let found = findings(recording.iter().map(String::as_str));
+        let tail: Vec<String> = recording
+            .iter()
+            .map(|line| line.chars().take(300).collect())
+            .collect();
+        assert_eq!(found, [(line, rule)], "{rule}: {tail:#?}");
+        shown.insert(rule);
+    }
+    let missing: Vec<_> = Rule::ALL
+        .iter()
+        .filter(|rule| !shown.contains(rule))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "no recording breaks {missing:?}; add one above"
+    );
+}
+
+/// A session that was opened by lines 1 and 2, then these.
+fn opened(lines: impl IntoIterator<Item = String>) -> Vec<String> {
+    let open = [
+        request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
+        answer(1, json!({"sessionId": "s"})),
+    ];
+    open.into_iter().chain(lines).collect()
+}
+
+fn messages() -> Vec<Case> {
+    let logout = || request(7, "logout", json!({}));
+    vec![
+        (Rule::NotJson, 1, vec![r#"{"jsonrpc":"2.0","#.into()]),
+        (Rule::NotJson, 1, vec!["[".repeat(100_000)]),
+        (
+            Rule::NotJson,
+            2,
+            vec![
+                String::new(),
+                r#"{"to":"client","rawBytes":"\\xff"}"#.into(),
+            ],
+        ),
+        (Rule::LineTooLong, 1, vec!["x".repeat(STDIO_LINE_LIMIT + 1)]),
+        (Rule::NotAMessage, 1, vec!["[]".into()]),
+        (Rule::NotAMessage, 1, vec!["7".into()]),
+        (
+            Rule::NotAMessage,
+            1,
+            vec![r#"{"method":"logout","id":1}"#.into()],
+        ),
+        (
+            Rule::NotAMessage,
+            1,
+            vec![r#"{"jsonrpc":"2.0","method":"logout","id":{}}"#.into()],
+        ),
+        (
+            Rule::NotAMessage,
+            1,
+            vec![r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#.into()],
+        ),
+        (
+            Rule::NotAMessage,
+            1,
+            vec![r#"{"jsonrpc":"2.0","result":{}}"#.into()],
+        ),
+        (Rule::IdInUse, 2, vec![logout(), logout()]),
+        (
+            Rule::AnswerWithoutRequest,
+            2,
+            vec![
+                logout(),
+                format!(r#"{{"to":"client","message":{}}}"#, answer(8, json!({}))),
+            ],
+        ),
+        (
+            Rule::AnsweredTwice,
+            3,
+            vec![logout(), answer(7, json!({})), answer(7, json!({}))],
+        ),
+        (
+            Rule::UnknownMethod,
+            1,
+            vec![request(1, "session/teleport", json!({}))],
+        ),
+        (
+            Rule::UnknownMethod,
+            1,
+            vec![format!(r#"{{"to":"client","message":{}}}"#, logout())],
+        ),
+    ]
+}
+
+fn shapes() -> Vec<Case> {
+    let initialized = |harn: Value| {
+        let mut capabilities = json!({});
+        if !harn.is_null() {
+            capabilities["_meta"]["harn"] = harn;
+        }
+        let result = json!({"protocolVersion": 1, "agentCapabilities": capabilities});
+        vec![
+            request(0, "initialize", json!({"protocolVersion": 1})),
+            answer(0, result),
+        ]
+    };
+    let after = |mut hello: Vec<String>, lines: Vec<String>| {
+        hello.extend(opened(lines));
+        hello
+    };
+    let text = |harn: Value| {
+        let content = json!({"type": "text", "text": "hi", "_meta": {"harn": harn}});
+        update(json!({"sessionUpdate": "agent_message_chunk", "content": content}))
+    };
+    let progress = || extension("progress", json!({"phase": "p", "message": "m"}));
+    let mut meta_only = vec![request(
+        0,
+        "initialize",
+        json!({"protocolVersion": 1, "clientCapabilities": {"_meta": {"harn": {"profile": "meta"}}}}),
+    )];
+    meta_only.push(initialized(json!({"schemaCompatibility": "x", "toolLifecycleExtensionFields": [], "sessionUpdateExtensions": ["progress"]})).remove(1));
+    vec![
+        (
+            Rule::WrongShape,
+            1,
+            vec![request(
+                1,
+                "session/prompt",
+                json!({"sessionId": "s", "prompt": "hi"}),
+            )],
+        ),
+        (
+            Rule::WrongShape,
+            2,
+            vec![prompt(1), answer(1, json!({"stopReason": "bored"}))],
+        ),
+        (
+            Rule::WrongShape,
+            1,
+            vec![update(
+                json!({"sessionUpdate": "plan", "entries": [{"content": "c", "priority": "urgent", "status": "pending"}]}),
+            )],
+        ),
+        (
+            Rule::WrongShape,
+            1,
+            vec![update(
+                json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "smell"}}),
+            )],
+        ),
+        (
+            Rule::WrongShape,
+            1,
+            vec![r#"{"jsonrpc":"2.0","id":null,"error":{"code":"E1","message":"no"}}"#.into()],
+        ),
+        (
+            Rule::UnknownMember,
+            1,
+            vec![update(
+                json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask", "modeId": "ask"}),
+            )],
+        ),
+        (
+            Rule::UnknownMember,
+            1,
+            vec![update(
+                json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x", "txet": "x"}}),
+            )],
+        ),
+        (
+            Rule::UnknownMember,
+            1,
+            vec![extension(
+                "progress",
+                json!({"phase": "p", "message": "m", "mesage": "m"}),
+            )],
+        ),
+        (
+            Rule::UnknownUpdate,
+            1,
+            vec![update(json!({"sessionUpdate": "mind_reading"}))],
+        ),
+        (
+            Rule::UnknownUpdate,
+            1,
+            vec![event(json!({"sessionId": "s", "kind": "mind_reading"}))],
+        ),
+        (
+            Rule::UnknownUpdate,
+            1,
+            vec![extension(
+                "session_info_update",
+                json!({"sessionUpdate": "mind_reading"}),
+            )],
+        ),
+        (
+            Rule::WrongExtension,
+            1,
+            vec![extension("progress", json!({"phase": "p"}))],
+        ),
+        (
+            Rule::WrongExtension,
+            1,
+            vec![extension(
+                "session_info_update",
+                json!({"sessionUpdate": "progress", "phase": "p"}),
+            )],
+        ),
+        (
+            Rule::WrongExtension,
+            1,
+            vec![call("c", json!({"parsing": "yes"}))],
+        ),
+        (
+            Rule::WrongExtension,
+            1,
+            vec![event(
+                json!({"sessionId": "s", "kind": "composition_start", "runId": "r"}),
+            )],
+        ),
+        (
+            Rule::NotAdvertised,
+            5,
+            after(initialized(Value::Null), vec![progress()]),
+        ),
+        (
+            Rule::NotAdvertised,
+            5,
+            after(
+                initialized(Value::Null),
+                vec![run("composition_start", HASH)],
+            ),
+        ),
+        (
+            Rule::NotAdvertised,
+            5,
+            after(
+                initialized(Value::Null),
+                vec![call("c", json!({"parsing": true}))],
+            ),
+        ),
+        (
+            Rule::NotAdvertised,
+            5,
+            after(
+                initialized(Value::Null),
+                vec![text(json!({"visible_text": "hi"}))],
+            ),
+        ),
+        (Rule::NotAdvertised, 5, after(meta_only, vec![progress()])),
+    ]
+}
+
+fn sessions() -> Vec<Case> {
+    let mode = || update(json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}));
+    let resume = json!({"sessionId": "s", "cwd": "/w"});
+    let close = || {
+        let params = json!({"sessionId": "s"});
+        [request(2, "session/close", params), answer(2, json!({}))]
+    };
+    let early = |method: &str, params: Value| {
+        vec![
+            request(1, method, params),
+            mode(),
+            answer(1, json!({"sessionId": "s"})),
+        ]
+    };
+    let new = json!({"cwd": "/w", "mcpServers": []});
+    let mut early_resume = early("session/resume", resume);
+    early_resume[2] = answer(1, json!({}));
+    vec![
+        (Rule::SessionNotOpen, 2, early("session/new", new)),
+        (
+            Rule::SessionNotOpen,
+            2,
+            early("session/fork", json!({"sessionId": "t", "cwd": "/w"})),
+        ),
+        (Rule::SessionNotOpen, 2, early_resume),
+        (
+            Rule::SessionNotOpen,
+            5,
+            opened(close().into_iter().chain([mode()])),
+        ),
+    ]
+}
+
+fn tools() -> Vec<Case> {
+    let none = Value::Null;
+    let in_turn = |lines: Vec<String>| {
+        let all = [prompt(5)].into_iter().chain(lines).chain([end_turn(5)]);
+        opened(all)
+    };
+    let done = |harn| call_update("c", "completed", harn);
+    let mut raw: Value = serde_json::from_str(&call("c", json!({"rawInputPartial": "{"}))).unwrap();
+    raw["params"]["update"]["rawInput"] = json!({});
+    vec![
+        (Rule::UpdateBeforeCall, 4, in_turn(vec![done(none.clone())])),
+        (
+            Rule::CallAnnouncedTwice,
+            5,
+            in_turn(vec![
+                call("c", none.clone()),
+                call("c", none.clone()),
+                done(none.clone()),
+            ]),
+        ),
+        (
+            Rule::UpdateAfterEnd,
+            6,
+            in_turn(vec![
+                call("c", none.clone()),
+                done(none.clone()),
+                done(none.clone()),
+            ]),
+        ),
+        (
+            Rule::CallLeftOpen,
+            5,
+            in_turn(vec![call("c", none.clone())]),
+        ),
+        (
+            Rule::CallLeftOpen,
+            2,
+            vec![call("c", none.clone()), end_turn(9)],
+        ),
+        (
+            Rule::CallOutsideTurn,
+            5,
+            opened([prompt(5), end_turn(5), call("c", none.clone())]),
+        ),
+        (
+            Rule::DurationBeforeEnd,
+            5,
+            in_turn(vec![
+                call("c", none.clone()),
+                call_update("c", "in_progress", json!({"durationMs": 1})),
+                done(none.clone()),
+            ]),
+        ),
+        (
+            Rule::DurationBeforeEnd,
+            4,
+            in_turn(vec![
+                call("c", json!({"executionDurationMs": 1})),
+                done(none.clone()),
+            ]),
+        ),
+        (
+            Rule::CategoryWithoutFailure,
+            5,
+            in_turn(vec![
+                call("c", none.clone()),
+                done(json!({"error": "e", "errorCategory": "timeout"})),
+            ]),
+        ),
+        (
+            Rule::CategoryWithoutFailure,
+            5,
+            in_turn(vec![
+                call("c", none.clone()),
+                call_update("c", "failed", json!({"errorCategory": "timeout"})),
+            ]),
+        ),
+        (Rule::TwoRawInputs, 1, vec![raw.to_string()]),
+        (
+            Rule::ParsingOutOfOrder,
+            5,
+            in_turn(vec![
+                call("c", json!({"parsing": true})),
+                done(none.clone()),
+            ]),
+        ),
+        (
+            Rule::ParsingOutOfOrder,
+            5,
+            in_turn(vec![
+                call("c", none.clone()),
+                done(json!({"parsing": false})),
+            ]),
+        ),
+        (
+            Rule::ParsingOutOfOrder,
+            5,
+            in_turn(vec![
+                call("c", none.clone()),
+                call_update("c", "pending", json!({"parsing": true})),
+                done(none),
+            ]),
+        ),
+    ]
+}
+
+fn activity() -> Vec<Case> {
+    let spawned = || worker("WorkerSpawned", "running", false);
+    let skill = json!({"skillName": "k", "iteration": 1});
+    let activated = json!({"skillName": "k", "iteration": 1, "reason": "r"});
+    let asked = json!({"requestId": "q", "kind": "question", "payload": {}});
+    let resolved = json!({"requestId": "q", "kind": "question", "outcome": "answered"});
+    let resolved = || extension("hitl_resolved", resolved.clone());
+    vec![
+        (
+            Rule::WorkerNotSpawned,
+            3,
+            opened([worker("WorkerProgressed", "progressed", false)]),
+        ),
+        (
+            Rule::WorkerAfterEnd,
+            5,
+            opened([
+                spawned(),
+                worker("WorkerStopped", "stopped", true),
+                spawned(),
+            ]),
+        ),
+        (
+            Rule::WorkerTerminalWrong,
+            4,
+            opened([spawned(), worker("WorkerCompleted", "completed", false)]),
+        ),
+        (
+            Rule::WorkerStatusWrong,
+            4,
+            opened([spawned(), worker("WorkerWaitingForInput", "running", false)]),
+        ),
+        (Rule::HitlNotAsked, 3, opened([resolved()])),
+        (
+            Rule::HitlNotAsked,
+            5,
+            opened([extension("hitl_request", asked), resolved(), resolved()]),
+        ),
+        (
+            Rule::SkillNotActive,
+            3,
+            opened([extension("skill_deactivated", skill.clone())]),
+        ),
+        (
+            Rule::SkillNotActive,
+            5,
+            opened([
+                extension("skill_activated", activated),
+                extension("skill_deactivated", skill.clone()),
+                extension("skill_deactivated", skill),
+            ]),
+        ),
+    ]
+}
+
+fn compositions() -> Vec<Case> {
+    let start = || run("composition_start", HASH);
+    let finish = || run("composition_finish", HASH);
+    let asked = || child("composition_child_call");
+    let result = || child("composition_child_result");
+    vec![
+        (
+            Rule::CompositionNotOpen,
+            3,
+            opened([run("composition_error", HASH)]),
+        ),
+        (Rule::CompositionNotOpen, 3, opened([asked(), result()])),
+        (Rule::CompositionStartedTwice, 4, opened([start(), start()])),
+        (
+            Rule::CompositionAfterEnd,
+            5,
+            opened([start(), finish(), asked()]),
+        ),
+        (
+            Rule::CompositionResultWithoutCall,
+            4,
+            opened([start(), result()]),
+        ),
+        (
+            Rule::CompositionResultWithoutCall,
+            6,
+            opened([start(), asked(), result(), result(), finish()]),
+        ),
+        (
+            Rule::CompositionHash,
+            3,
+            opened([run("composition_start", "sha256:12ab")]),
+        ),
+    ]
+}

@@ -1,0 +1,153 @@
+//! Recordings without directions, and things that are odd and allowed.
+
+use serde_json::json;
+
+use super::*;
+use crate::conformance::Direction;
+
+fn lines(lines: &[String]) -> Vec<(usize, Rule)> {
+    findings(lines.iter().map(String::as_str))
+}
+
+#[test]
+fn the_agents_side_alone_is_checked_as_far_as_it_goes() {
+    let hello = json!({"protocolVersion": 1, "agentCapabilities": {}});
+    let found = lines(&[
+        answer(1, hello),
+        answer(2, json!({"sessionId": "s"})),
+        extension("progress", json!({"phase": "p", "message": "m"})),
+        call("c", serde_json::Value::Null),
+        answer(3, json!({"stopReason": "end_turn"})),
+    ]);
+    assert_eq!(found, [(3, Rule::NotAdvertised), (5, Rule::CallLeftOpen)]);
+}
+
+#[test]
+fn ids_of_both_sides_may_be_the_same() {
+    let ask = json!({"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": []});
+    let outcome = json!({"outcome": {"outcome": "cancelled"}});
+    let found = lines(&[
+        request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
+        answer(1, json!({"sessionId": "s"})),
+        prompt(1),
+        request(1, "session/request_permission", ask),
+        answer(1, outcome),
+        end_turn(1),
+    ]);
+    assert_eq!(found, []);
+}
+
+#[test]
+fn a_direction_that_is_told_counts() {
+    let mut checker = Checker::new();
+    let logout = json!({"jsonrpc": "2.0", "id": 1, "method": "logout"});
+    assert_eq!(checker.message(Some(Direction::ToAgent), &logout), []);
+    let odd = checker.message(Some(Direction::ToClient), &logout);
+    assert_eq!(odd[0].rule, Rule::UnknownMethod);
+    assert_eq!(odd[0].direction, Some(Direction::ToClient));
+    assert_eq!(odd[0].line, 2);
+}
+
+#[test]
+fn own_methods_and_members_of_the_envelope_are_let_pass() {
+    let found = lines(&[
+        request(1, "_other/thing", json!({"a": 1})),
+        answer(1, json!({"b": 2})),
+        r#"{"jsonrpc":"2.0","type":"notification","method":"session/cancel","params":{"sessionId":"s"}}"#.into(),
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}"#.into(),
+    ]);
+    assert_eq!(found, []);
+}
+
+#[test]
+fn a_carried_extension_counts_like_one_with_its_own_discriminator() {
+    let carried = |harn| extension("session_info_update", harn);
+    let skill = json!({"sessionUpdate": "skill_deactivated", "skillName": "k", "iteration": 1});
+    let on = json!({"sessionUpdate": "skill_activated", "skillName": "k", "iteration": 1, "reason": "r"});
+    let found = lines(&[carried(on), carried(skill.clone()), carried(skill)]);
+    assert_eq!(found, [(3, Rule::SkillNotActive)]);
+}
+
+#[test]
+fn turns_of_others_and_pasts_nobody_saw_are_let_pass() {
+    let text = json!({"type": "text", "text": "theirs"});
+    let theirs = update(json!({"sessionUpdate": "user_message_chunk", "content": text}));
+    let none = serde_json::Value::Null;
+    let found = lines(&[
+        request(1, "session/resume", json!({"sessionId": "s", "cwd": "/w"})),
+        answer(1, json!({})),
+        call_update("before", "completed", none.clone()),
+        worker("WorkerCompleted", "completed", true),
+        extension(
+            "skill_deactivated",
+            json!({"skillName": "k", "iteration": 1}),
+        ),
+        prompt(2),
+        end_turn(2),
+        theirs,
+        call("c", none.clone()),
+        call_update("c", "completed", none.clone()),
+        prompt(3),
+        call_update("unheard", "completed", none),
+        end_turn(3),
+    ]);
+    assert_eq!(found, [(12, Rule::UpdateBeforeCall)]);
+}
+
+#[test]
+fn a_session_is_loaded_again_while_its_turn_runs() {
+    let none = serde_json::Value::Null;
+    let load = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
+    let found = lines(&[
+        request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
+        answer(1, json!({"sessionId": "s"})),
+        prompt(2),
+        call("c", none.clone()),
+        request(3, "session/load", load),
+        call_update("c", "in_progress", none.clone()),
+        call("c", none.clone()),
+        call_update("c", "in_progress", none.clone()),
+        answer(3, json!({})),
+        call_update("c", "completed", none),
+        end_turn(2),
+    ]);
+    assert_eq!(found, []);
+}
+
+#[test]
+fn lone_messages_are_held_against_schemas_only() {
+    let mut checker = Checker::lone();
+    let none = serde_json::Value::Null;
+    assert_eq!(checker.line(&call_update("c", "completed", none)), []);
+    assert_eq!(checker.line(&end_turn(4)), []);
+    let odd = checker.line(&extension("progress", json!({"phase": "p"})));
+    assert_eq!(odd[0].rule, Rule::WrongExtension);
+    assert_eq!(checker.messages(), 3);
+}
+
+#[test]
+fn no_text_of_a_message_is_repeated() {
+    let mut checker = Checker::new();
+    let secret = "hunter2";
+    let odd = [
+        update(
+            json!({"sessionUpdate": "agent_message_chunk", "content": {"type": secret, "text": secret}}),
+        ),
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": 7, "status": secret}),
+        ),
+        request(
+            1,
+            "session/prompt",
+            json!({"sessionId": "s", "prompt": secret}),
+        ),
+        answer(1, json!({"stopReason": secret})),
+        worker("WorkerSpawned", secret, false),
+        run("composition_start", secret),
+    ];
+    let findings: Vec<_> = odd.iter().flat_map(|line| checker.line(line)).collect();
+    assert!(findings.len() >= odd.len(), "{findings:#?}");
+    for finding in findings {
+        assert!(!finding.to_string().contains(secret), "{finding}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Transcripts of `fixtures/acp` with a line lost, doubled or moved: the checker must object where the
+//! line mattered.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+
+use super::*;
+
+fn transcript(name: &str) -> Vec<String> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let path = root
+        .join("../../fixtures/acp")
+        .join(format!("{name}.jsonl"));
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn check(lines: &[String]) -> Vec<(usize, Rule)> {
+    findings(lines.iter().map(String::as_str))
+}
+
+/// What a line is: the name of the update, the method, or `answer`.
+fn what(line: &str) -> String {
+    let entry: Value = serde_json::from_str(line).unwrap();
+    let message = &entry["message"];
+    let update = message["params"]["update"]["sessionUpdate"].as_str();
+    let name = update.or(message["method"].as_str());
+    name.unwrap_or("answer").to_owned()
+}
+
+/// Nothing but these is missed when it is lost: the conversation makes sense without them.
+const FREE: [&str; 10] = [
+    "agent_message_chunk",
+    "agent_thought_chunk",
+    "available_commands_update",
+    "config_option_update",
+    "current_mode_update",
+    "plan",
+    "session/cancel",
+    "session_info_update",
+    "usage_update",
+    "user_message_chunk",
+];
+
+const GOOD: [&str; 4] = ["turn", "permission-allowed", "load-after-restart", "resume"];
+
+#[test]
+fn good_transcripts_break_nothing() {
+    // A session that is loaded while it is open shows its calls twice, so `fork` stands here only.
+    for name in GOOD.into_iter().chain(["fork"]) {
+        assert_eq!(check(&transcript(name)), [], "{name}");
+    }
+}
+
+#[test]
+fn a_lost_line_is_missed() {
+    for name in GOOD {
+        let lines = transcript(name);
+        for at in 0..lines.len() {
+            let mut spoiled = lines.clone();
+            let lost = what(&spoiled.remove(at));
+            let found = check(&spoiled);
+            match lost.as_str() {
+                free if FREE.contains(&free) => {
+                    assert_eq!(found, [], "{name} without line {}", at + 1)
+                }
+                "tool_call" => {
+                    let unheard = |(_, rule): &(usize, Rule)| *rule == Rule::UpdateBeforeCall;
+                    assert!(found.iter().any(unheard), "{name} {at}: {found:?}");
+                }
+                // The one that ended the call.
+                "tool_call_update" => {
+                    let rules: Vec<_> = found.iter().map(|(_, rule)| *rule).collect();
+                    assert!(
+                        rules.is_empty() || rules.contains(&Rule::CallLeftOpen),
+                        "{name} {at}: {found:?}"
+                    );
+                }
+                "session/prompt"
+                | "session/new"
+                | "session/load"
+                | "session/resume"
+                | "session/fork"
+                | "session/request_permission" => {
+                    let lost_request =
+                        |(_, rule): &(usize, Rule)| *rule == Rule::AnswerWithoutRequest;
+                    assert!(found.iter().any(lost_request), "{name} {at}: {found:?}");
+                }
+                // An answer that is never given breaks nothing by itself; a recording may be cut anywhere.
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_doubled_line_is_noticed() {
+    for name in GOOD {
+        let lines = transcript(name);
+        for at in 0..lines.len() {
+            let mut spoiled = lines.clone();
+            spoiled.insert(at, lines[at].clone());
+            let found = check(&spoiled);
+            let line = at + 2;
+            let expected = match what(&lines[at]).as_str() {
+                "tool_call" => Some(Rule::CallAnnouncedTwice),
+                "session/prompt" | "session/new" | "session/request_permission" => {
+                    Some(Rule::IdInUse)
+                }
+                "answer" if lines[at].contains("\"message\"") => Some(Rule::AnsweredTwice),
+                _ => None,
+            };
+            if let Some(rule) = expected {
+                assert!(found.contains(&(line, rule)), "{name} {line}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_comes_after_the_answer_of_its_turn_is_noticed() {
+    let lines = transcript("turn");
+    let last = lines.len() - 1;
+    for at in 0..last {
+        if what(&lines[at]) != "tool_call_update" {
+            continue;
+        }
+        let mut spoiled = lines.clone();
+        let late = spoiled.remove(at);
+        spoiled.push(late);
+        let rules: Vec<_> = check(&spoiled).into_iter().map(|(_, rule)| rule).collect();
+        assert!(
+            rules.contains(&Rule::CallOutsideTurn),
+            "line {}: {rules:?}",
+            at + 1
+        );
+    }
+}
+
+/// Any cut of a good transcript is a good transcript, and no noise makes the checker stumble.
+#[test]
+fn cuts_are_fine_and_noise_is_survived() {
+    let lines = transcript("turn");
+    for end in 0..lines.len() {
+        assert_eq!(check(&lines[..end]), []);
+    }
+    let mut checker = Checker::new();
+    for line in &lines {
+        for end in (0..line.len())
+            .step_by(7)
+            .filter(|end| line.is_char_boundary(*end))
+        {
+            checker.line(&line[..end]);
+            checker.line(&line[end..]);
+        }
+    }
+    assert!(checker.messages() > lines.len());
+}

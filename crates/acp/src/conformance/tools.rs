@@ -1,0 +1,142 @@
+//! The life of tool calls: announced once, updated, ended once.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{Found, Rule, extensions::Update, shown};
+
+/// The tool calls of a session.
+#[derive(Default)]
+pub(super) struct Tools {
+    calls: HashMap<String, Call>,
+}
+
+#[derive(Default)]
+struct Call {
+    ended: bool,
+    parsing: Parsing,
+}
+
+/// Whether the arguments of a call are streamed.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Parsing {
+    #[default]
+    Never,
+    Open,
+    Closed,
+}
+
+impl Tools {
+    /// Takes a `tool_call` or `tool_call_update`. With `past` there may be calls nobody saw announced.
+    pub(super) fn take(&mut self, update: &Update<'_>, past: bool) -> Found {
+        let mut found = fields(update);
+        let Some(id) = update.root.get("toolCallId").and_then(Value::as_str) else {
+            return found;
+        };
+        let mut broken =
+            |rule, what: &str| found.push((rule, format!("tool call {} {what}", shown(id))));
+        let parsing = update.field("parsing").and_then(Value::as_bool);
+        let call = if update.name == "tool_call" {
+            let fresh = Call {
+                ended: false,
+                parsing: if parsing == Some(true) {
+                    Parsing::Open
+                } else {
+                    Parsing::Never
+                },
+            };
+            if self.calls.insert(id.to_owned(), fresh).is_some() {
+                broken(Rule::CallAnnouncedTwice, "was announced before");
+            }
+            self.calls.entry(id.to_owned()).or_default()
+        } else {
+            let known = self.calls.contains_key(id);
+            let call = self.calls.entry(id.to_owned()).or_default();
+            match (known, past) {
+                (false, false) => broken(Rule::UpdateBeforeCall, "was not announced"),
+                (false, true) => call.parsing = Parsing::Open,
+                (true, _) if call.ended => broken(Rule::UpdateAfterEnd, "has ended"),
+                (true, _) => {}
+            }
+            let next = match (parsing, call.parsing) {
+                (None, as_before) => as_before,
+                (Some(true), Parsing::Open) => Parsing::Open,
+                (Some(false), Parsing::Open) => Parsing::Closed,
+                (Some(true), Parsing::Never | Parsing::Closed) => {
+                    broken(
+                        Rule::ParsingOutOfOrder,
+                        "says `parsing: true`, not having begun with it",
+                    );
+                    Parsing::Closed
+                }
+                (Some(false), Parsing::Never | Parsing::Closed) => {
+                    broken(
+                        Rule::ParsingOutOfOrder,
+                        "says `parsing: false`, and was not parsing",
+                    );
+                    Parsing::Closed
+                }
+            };
+            call.parsing = if !known && past { Parsing::Never } else { next };
+            call
+        };
+        if is_terminal(update) {
+            if call.parsing == Parsing::Open && !call.ended {
+                broken(
+                    Rule::ParsingOutOfOrder,
+                    "ends and never said `parsing: false`",
+                );
+            }
+            call.ended = true;
+        }
+        found
+    }
+
+    /// The calls that have not ended, sorted.
+    pub(super) fn open(&self) -> Vec<&str> {
+        let open = self.calls.iter().filter(|(_, call)| !call.ended);
+        let mut open: Vec<_> = open.map(|(id, _)| id.as_str()).collect();
+        open.sort_unstable();
+        open
+    }
+
+    /// Counts every open call as ended, so that it is complained about once.
+    pub(super) fn settle(&mut self) {
+        self.calls.values_mut().for_each(|call| call.ended = true);
+    }
+
+    /// Forgets a call that is about to be announced again.
+    pub(super) fn forget(&mut self, id: &str) {
+        self.calls.remove(id);
+    }
+}
+
+fn is_terminal(update: &Update<'_>) -> bool {
+    matches!(update.root["status"].as_str(), Some("completed" | "failed"))
+}
+
+/// What the fields of one message say of each other.
+fn fields(update: &Update<'_>) -> Found {
+    let mut found = Found::new();
+    if !is_terminal(update) {
+        let durations = ["durationMs", "executionDurationMs"];
+        for name in durations.iter().filter(|name| update.field(name).is_some()) {
+            let what = format!("`{name}` on an update that does not end the call");
+            found.push((Rule::DurationBeforeEnd, what));
+        }
+    }
+    if update.field("errorCategory").is_some() {
+        let what = match (update.root["status"].as_str(), update.field("error")) {
+            (Some("failed"), Some(_)) => None,
+            (Some("failed"), None) => Some("`errorCategory` without `error`"),
+            _ => Some("`errorCategory` without status `failed`"),
+        };
+        found.extend(what.map(|what| (Rule::CategoryWithoutFailure, what.to_owned())));
+    }
+    if update.root.get("rawInput").is_some() && update.field("rawInputPartial").is_some() {
+        let what = "`rawInputPartial` beside `rawInput`".to_owned();
+        found.push((Rule::TwoRawInputs, what));
+    }
+    found
+}
