@@ -10,9 +10,9 @@ use agent_client_protocol::{
 };
 use harn_runtime::AgentProfile;
 
-use crate::{Profile, ext};
+use crate::{connection::Facts, ext};
 
-pub(crate) fn initialize(agent: &AgentProfile, profile: Profile) -> InitializeResponse {
+pub(crate) fn initialize(agent: &AgentProfile, client: Facts) -> InitializeResponse {
     let prompt = PromptCapabilities::new()
         .image(agent.prompt.image)
         .audio(agent.prompt.audio)
@@ -27,7 +27,10 @@ pub(crate) fn initialize(agent: &AgentProfile, profile: Profile) -> InitializeRe
         .load_session(true)
         .prompt_capabilities(prompt)
         .session_capabilities(sessions)
-        .meta(ext::capabilities::advertised(profile));
+        .meta(ext::capabilities::advertised(
+            client.dialect,
+            client.offers.tools,
+        ));
     let info = Implementation::new(agent.name.clone(), agent.version.clone());
     InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)

@@ -9,7 +9,7 @@ use std::{
 };
 
 use agent_client_protocol::{
-    Agent, Channel, Client, ConnectionTo, Error, RawJsonRpcMessage, TransportFrame,
+    Agent, Channel, Client, ConnectionTo, Error, RawJsonRpcId, RawJsonRpcMessage, TransportFrame,
 };
 use bytes::Bytes;
 use futures::{StreamExt, channel::mpsc::UnboundedSender};
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Profile, ProfileChoice,
+    Dialect, Profile, ProfileChoice,
     attached::Attached,
     backlog::Backlog,
     gate::Gates,
@@ -102,12 +102,21 @@ async fn read(
     mut incoming: mpsc::Receiver<Incoming>,
     to_sdk: UnboundedSender<TransportFrame>,
 ) -> Result<(), ConnectionError> {
+    let mut unsolicited = Unsolicited::default();
     while let Some(line) = incoming.recv().await {
         let frame = match line {
             Incoming::Line(line) => {
                 backlog.take(line.len()).await;
                 match TransportFrame::parse_json(&line) {
-                    TransportFrame::Malformed { raw, .. } => malformed(&raw).map(refusal),
+                    TransportFrame::Malformed { raw, .. } if is_answer(&raw) => {
+                        unsolicited.ignore()
+                    }
+                    TransportFrame::Malformed { raw, .. } => Some(refusal(malformed(&raw))),
+                    TransportFrame::Single(message)
+                        if message.response_id() == Some(&RawJsonRpcId::Null) =>
+                    {
+                        unsolicited.ignore()
+                    }
                     frame => Some(frame),
                 }
             }
@@ -138,32 +147,48 @@ fn refusal(error: Error) -> TransportFrame {
     }
 }
 
-/// What to answer to a line that is no message. Some clients send unsolicited errors without an id; those
-/// are not answered, or the two sides would complain at each other for ever.
-fn malformed(raw: &str) -> Option<Error> {
-    let value: Option<serde_json::Value> = serde_json::from_str(raw).ok();
-    let answer_shaped = value
-        .as_ref()
-        .and_then(|v| v.as_object())
-        .is_some_and(|object| {
-            !object.contains_key("method")
-                && (object.contains_key("error") || object.contains_key("result"))
-        });
-    if answer_shaped {
-        tracing::debug!("ignored an answer to nothing");
-        return None;
-    }
-    let (code, message) = match value {
-        None => (
+/// What to answer to a line that is no message.
+fn malformed(raw: &str) -> Error {
+    let (code, message) = match serde_json::from_str(raw) {
+        Err(_) => (
             -32700,
             "the line is not JSON; send one JSON-RPC 2.0 message a line",
         ),
-        Some(serde_json::Value::Array(_)) => {
+        Ok(serde_json::Value::Array(_)) => {
             (-32600, "batches are not supported; send one message a line")
         }
-        Some(_) => (-32600, "the line is not a JSON-RPC 2.0 message"),
+        Ok(_) => (-32600, "the line is not a JSON-RPC 2.0 message"),
     };
-    Some(Error::new(code, message))
+    Error::new(code, message)
+}
+
+/// Whether a line that is no message would be an answer if it had an id.
+fn is_answer(raw: &str) -> bool {
+    let line: Option<serde_json::Map<_, serde_json::Value>> = serde_json::from_str(raw).ok();
+    line.is_some_and(|line| {
+        !line.contains_key("method") && (line.contains_key("error") || line.contains_key("result"))
+    })
+}
+
+/// Answers to nothing: some clients send an error without an id, or with null, for each update they do
+/// not know. They are not answered, or the two sides would complain at each other for ever.
+#[derive(Default)]
+struct Unsolicited {
+    told: bool,
+}
+
+impl Unsolicited {
+    /// Said once for a connection, and without what it said, which may hold anything.
+    fn ignore(&mut self) -> Option<TransportFrame> {
+        if !self.told {
+            self.told = true;
+            tracing::warn!(
+                "the client sends errors that answer no request; they are ignored, and this is not \
+                 said again"
+            );
+        }
+        None
+    }
 }
 
 /// Everything the SDK says, in the one queue, in order; then the gates behind it open.
@@ -209,7 +234,7 @@ pub(crate) struct Peer {
 /// What the client said of itself at `initialize`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
-    pub(crate) profile: Profile,
+    pub(crate) dialect: Dialect,
     pub(crate) offers: HostOffers,
 }
 
@@ -222,7 +247,7 @@ impl Peer {
     /// What is known; a client that never said gets plain ACP and is asked for nothing.
     pub(crate) fn facts(&self) -> Facts {
         self.facts.get().copied().unwrap_or(Facts {
-            profile: Profile::Acp,
+            dialect: Profile::Acp.into(),
             offers: HostOffers::default(),
         })
     }

@@ -20,7 +20,11 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::{connection::Peer, methods::wire_id};
+use crate::{
+    connection::Peer,
+    ext::host::{self, HostCall, Operation},
+    methods::wire_id,
+};
 
 /// How long a client may take to answer. Some never answer what they do not know.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -141,6 +145,36 @@ impl HostPort for ClientHost {
         let message = message.map_err(|e| HostError::Failed(e.message))?;
         let sent = self.wire(session).await?.send_request(message);
         in_time("builtin_call", sent.block_task()).await
+    }
+
+    async fn host_call(
+        &self,
+        session: &SessionId,
+        operation: &str,
+        args: Value,
+    ) -> Result<Value, HostError> {
+        if !self.offers.tools {
+            return Err(HostError::Unsupported("operations"));
+        }
+        // Only what was advertised is asked for.
+        let Some(known) = Operation::named(operation) else {
+            return Err(HostError::Unsupported("that operation"));
+        };
+        let misfit = |what: &str, e: String| format!("the {what} of {operation}: {e}");
+        let fits = known.check_args(&args);
+        fits.map_err(|e| HostError::Failed(misfit("arguments", e)))?;
+        let call = HostCall {
+            session_id: session.as_str(),
+            name: operation,
+            args,
+        };
+        let message = UntypedMessage::new(host::METHOD, call);
+        let message = message.map_err(|e| HostError::Failed(e.message))?;
+        let sent = self.wire(session).await?.send_request(message);
+        let result = in_time(host::METHOD, sent.block_task()).await?;
+        let fits = known.check_result(&result);
+        fits.map_err(|e| HostError::Host(misfit("result", e)))?;
+        Ok(result)
     }
 }
 

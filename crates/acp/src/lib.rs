@@ -26,4 +26,5 @@ pub mod transport;
 mod wire;
 
 pub use connection::{AcpConfig, ConnectionError, serve_connection};
-pub use profile::{Profile, ProfileChoice};
+pub use profile::{Dialect, Profile, ProfileChoice};
+pub use to_wire::Projector;

@@ -2,27 +2,35 @@
 
 use agent_client_protocol::Error;
 use harn_model::{Decision, PermissionAsked, PermissionOption, SessionId, ToolCallStatus};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    ext::{HarnMeta, tool::ToolMeta},
+    ext::{HarnMeta, permission::PermissionMeta, tool::ToolMeta},
     wire::{ToolCall, ToolContents},
 };
 
 pub(crate) const METHOD: &str = "session/request_permission";
 
 /// The whole call is repeated: a bare id would leave the client nothing to show.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PermissionRequest", deny_unknown_fields)]
 pub(crate) struct Request<'a> {
+    /// The session that is asked about; for a call of a worker, the one that the person talks to.
     session_id: &'a str,
+    /// What waits for the decision.
     tool_call: ToolCall<'a>,
+    /// What may be answered.
     options: Vec<OptionWire<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<HarnMeta<PermissionMeta<'a>>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PermissionOption", deny_unknown_fields)]
 struct OptionWire<'a> {
     option_id: &'a str,
     name: &'a str,
@@ -48,6 +56,7 @@ pub(crate) fn request<'a>(session: &'a SessionId, ask: &'a PermissionAsked) -> R
             meta: ToolMeta::of_call(call).map(HarnMeta::new),
         },
         options: ask.options.iter().map(option).collect(),
+        meta: PermissionMeta::of(&ask.lineage).map(HarnMeta::new),
     }
 }
 
@@ -119,6 +128,25 @@ mod tests {
                 option("no", PermissionOptionKind::RejectOnce),
             ],
         }
+    }
+
+    #[test]
+    fn the_workers_a_question_came_through_are_told() {
+        let id = SessionId::from("root");
+        let mut ask = ask();
+        let plain = serde_json::to_value(request(&id, &ask)).unwrap();
+        assert_eq!(plain.get("_meta"), None);
+        ask.lineage = vec![harn_model::Lineage {
+            worker_id: "w-1".into(),
+            worker_name: "reviewer".to_owned(),
+            session_id: "child".into(),
+        }];
+        let lineage =
+            &serde_json::to_value(request(&id, &ask)).unwrap()["_meta"]["harn"]["lineage"];
+        assert_eq!(
+            *lineage,
+            json!([{"workerId": "w-1", "workerName": "reviewer", "sessionId": "child"}])
+        );
     }
 
     #[test]

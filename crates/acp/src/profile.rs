@@ -1,27 +1,53 @@
-//! Which dialect a client gets: everything, or plain ACP.
+//! Which dialect a client gets: everything, everything on a standard carrier, or plain ACP.
 
 use std::str::FromStr;
 
 use agent_client_protocol::v1::schema::InitializeRequest;
 use harn_runtime::EncodingSlot;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use crate::ext;
+use crate::ext::{client::Wish, update::ExtensionSet};
 
 /// What leaves on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Profile {
     /// ACP and the Harn extensions under their own discriminators.
     Harn,
+    /// The same, each extension on a `session_info_update` that typed clients deliver.
+    Meta,
     /// ACP only; Harn activity degrades to what any client can show.
     Acp,
 }
 
-impl Profile {
-    pub(crate) fn slot(self) -> EncodingSlot {
-        let [harn, acp, ..] = EncodingSlot::ALL;
-        match self {
-            Self::Harn => harn,
-            Self::Acp => acp,
+/// A profile, and which extensions of it are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dialect {
+    /// What leaves on the wire.
+    pub profile: Profile,
+    /// The extension updates that are sent; means nothing in the profile `acp`.
+    pub extensions: ExtensionSet,
+}
+
+impl From<Profile> for Dialect {
+    fn from(profile: Profile) -> Self {
+        Self {
+            profile,
+            extensions: ExtensionSet::ALL,
+        }
+    }
+}
+
+impl Dialect {
+    /// Where its encoding is shared; none for a client with a choice of its own.
+    pub(crate) fn slot(self) -> Option<EncodingSlot> {
+        let [harn, meta, acp, ..] = EncodingSlot::ALL;
+        let everything = self.extensions == ExtensionSet::ALL;
+        match self.profile {
+            Profile::Harn => everything.then_some(harn),
+            Profile::Meta => everything.then_some(meta),
+            Profile::Acp => Some(acp),
         }
     }
 }
@@ -34,6 +60,8 @@ pub enum ProfileChoice {
     Auto,
     /// The command line: everything.
     Harn,
+    /// The command line: everything, on a standard carrier.
+    Meta,
     /// The command line: plain ACP.
     Acp,
 }
@@ -45,8 +73,9 @@ impl FromStr for ProfileChoice {
         match word {
             "auto" => Ok(Self::Auto),
             "harn" => Ok(Self::Harn),
+            "meta" => Ok(Self::Meta),
             "acp" => Ok(Self::Acp),
-            _ => Err("the profiles are auto, harn and acp".to_owned()),
+            _ => Err("the profiles are auto, harn, meta and acp".to_owned()),
         }
     }
 }
@@ -55,11 +84,11 @@ impl FromStr for ProfileChoice {
 const PLAIN_CLIENTS: [&str; 3] = ["yopo", "acpx", "toad"];
 
 /// The client's own word first, then the command line's, then what is known of the client.
-pub(crate) fn choose(choice: ProfileChoice, request: &InitializeRequest) -> Profile {
-    let wish = ext::client::wish(request.client_capabilities.meta.as_ref());
-    match (wish.profile(), choice) {
+pub(crate) fn choose(choice: ProfileChoice, wish: &Wish, request: &InitializeRequest) -> Dialect {
+    let profile = match (wish.profile(), choice) {
         (Some(profile), _) => profile,
         (None, ProfileChoice::Harn) => Profile::Harn,
+        (None, ProfileChoice::Meta) => Profile::Meta,
         (None, ProfileChoice::Acp) => Profile::Acp,
         (None, ProfileChoice::Auto) => {
             let name = request.client_info.as_ref().map(|info| info.name.as_str());
@@ -70,39 +99,77 @@ pub(crate) fn choose(choice: ProfileChoice, request: &InitializeRequest) -> Prof
             });
             if plain { Profile::Acp } else { Profile::Harn }
         }
+    };
+    Dialect {
+        profile,
+        extensions: wish.extensions(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    fn chosen(choice: ProfileChoice, params: serde_json::Value) -> Profile {
-        choose(choice, &serde_json::from_value(params).unwrap())
+    fn dialect(choice: ProfileChoice, params: Value) -> Dialect {
+        let request: InitializeRequest = serde_json::from_value(params).unwrap();
+        let wish = crate::ext::client::wish(request.client_capabilities.meta.as_ref());
+        choose(choice, &wish, &request)
+    }
+
+    fn chosen(choice: ProfileChoice, params: Value) -> Profile {
+        dialect(choice, params).profile
+    }
+
+    fn wish(harn: Value) -> Value {
+        json!({"protocolVersion": 1, "clientCapabilities": {"_meta": {"harn": harn}}})
     }
 
     #[test]
     fn the_client_decides_then_the_flag_then_the_table() {
+        use ProfileChoice as Flag;
         let by_name =
             |name| json!({"protocolVersion": 1, "clientInfo": {"name": name, "version": "1"}});
-        assert_eq!(chosen(ProfileChoice::Auto, by_name("zed")), Profile::Harn);
-        assert_eq!(chosen(ProfileChoice::Auto, by_name("yopo")), Profile::Acp);
-        assert_eq!(chosen(ProfileChoice::Auto, by_name("Toad")), Profile::Acp);
-        assert_eq!(chosen(ProfileChoice::Harn, by_name("acpx")), Profile::Harn);
-        let wish =
-            |harn| json!({"protocolVersion": 1, "clientCapabilities": {"_meta": {"harn": harn}}});
+        assert_eq!(chosen(Flag::Auto, by_name("zed")), Profile::Harn);
+        assert_eq!(chosen(Flag::Auto, by_name("yopo")), Profile::Acp);
+        assert_eq!(chosen(Flag::Auto, by_name("Toad")), Profile::Acp);
+        assert_eq!(chosen(Flag::Harn, by_name("acpx")), Profile::Harn);
+        assert_eq!(chosen(Flag::Meta, by_name("zed")), Profile::Meta);
+        let profile = |word: &str| wish(json!({"profile": word}));
+        assert_eq!(chosen(Flag::Harn, profile("acp")), Profile::Acp);
+        assert_eq!(chosen(Flag::Acp, profile("harn")), Profile::Harn);
+        assert_eq!(chosen(Flag::Acp, profile("meta")), Profile::Meta);
+        assert_eq!(chosen(Flag::Auto, profile("telepathy")), Profile::Harn);
         assert_eq!(
-            chosen(ProfileChoice::Harn, wish(json!({"profile": "acp"}))),
-            Profile::Acp
-        );
-        assert_eq!(
-            chosen(ProfileChoice::Acp, wish(json!({"profile": "harn"}))),
+            chosen(Flag::Auto, wish(json!({"profile": 7}))),
             Profile::Harn
         );
-        let off = wish(json!({"sessionUpdateExtensions": false}));
-        assert_eq!(chosen(ProfileChoice::Auto, off), Profile::Acp);
-        let odd = wish(json!({"profile": 7}));
-        assert_eq!(chosen(ProfileChoice::Auto, odd), Profile::Harn);
+    }
+
+    #[test]
+    fn a_client_chooses_its_extensions() {
+        let off =
+            |profile: &str| wish(json!({"sessionUpdateExtensions": false, "profile": profile}));
+        assert_eq!(chosen(ProfileChoice::Harn, off("")), Profile::Acp);
+        assert_eq!(chosen(ProfileChoice::Auto, off("harn")), Profile::Acp);
+        let some =
+            wish(json!({"sessionUpdateExtensions": ["log", "telepathy"], "profile": "meta"}));
+        let some = dialect(ProfileChoice::Auto, some);
+        assert_eq!(some.profile, Profile::Meta);
+        assert_eq!(some.extensions, ExtensionSet::named(["log"]));
+        assert_eq!(some.slot(), None);
+        let all = wish(json!({"sessionUpdateExtensions": true}));
+        assert_eq!(dialect(ProfileChoice::Auto, all), Profile::Harn.into());
+        let odd = wish(json!({"sessionUpdateExtensions": 7}));
+        assert_eq!(dialect(ProfileChoice::Auto, odd), Profile::Harn.into());
+    }
+
+    #[test]
+    fn each_profile_has_a_slot_of_its_own() {
+        let slots = [Profile::Harn, Profile::Meta, Profile::Acp].map(|p| Dialect::from(p).slot());
+        assert!(slots.iter().all(Option::is_some));
+        assert_ne!(slots[0], slots[1]);
+        assert_ne!(slots[1], slots[2]);
+        assert_ne!(slots[0], slots[2]);
     }
 }

@@ -14,9 +14,8 @@ use harn_runtime::{Delivery, SessionEnd, Subscription};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    Profile, answer::answer, attached::Attached, connection::Peer, error, gate::Gate,
-    methods::stop_reason, permission, settings, to_wire::Lines, transport::Disconnected,
-    wire::Update,
+    Dialect, Projector, answer::answer, attached::Attached, connection::Peer, error, gate::Gate,
+    methods::stop_reason, permission, settings, transport::Disconnected, wire::Update,
 };
 
 /// How a client comes to follow a session.
@@ -33,8 +32,8 @@ type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
 struct Pump {
     peer: Arc<Peer>,
     attached: Arc<Attached>,
-    profile: Profile,
-    lines: Lines,
+    dialect: Dialect,
+    lines: Projector,
     /// Questions this client has been asked.
     asked: HashMap<AskId, Question>,
 }
@@ -62,10 +61,10 @@ pub(crate) fn follow(
     from: Subscription,
     opening: Opening,
 ) {
-    let profile = peer.facts().profile;
+    let dialect = peer.facts().dialect;
     let pump = Pump {
-        profile,
-        lines: Lines::new(attached.session.id(), profile, false),
+        dialect,
+        lines: Projector::new(attached.session.id(), dialect, false),
         peer: peer.clone(),
         attached: attached.clone(),
         asked: HashMap::new(),
@@ -129,7 +128,7 @@ impl Pump {
     /// Queues everything published so far; returns what of it is the business of this client.
     async fn replay(&mut self, from: &mut Subscription) -> Result<Replayed, Stopped> {
         let until = from.head();
-        let lines = Lines::new(self.attached.session.id(), self.profile, true);
+        let lines = Projector::new(self.attached.session.id(), self.dialect, true);
         let Replayed {
             mut open,
             mut ended,
@@ -174,8 +173,11 @@ impl Pump {
     async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
         let events = delivery.events();
         if !events.iter().any(|envelope| is_personal(&envelope.event)) {
-            // The common case: encoded once for all clients of this profile.
-            let bytes = delivery.encoded(self.profile.slot(), |events| self.encode(events).into());
+            let bytes = match self.dialect.slot() {
+                // The common case: encoded once for all clients of this profile.
+                Some(slot) => delivery.encoded(slot, |events| self.encode(events).into()),
+                None => self.encode(events).into(),
+            };
             return self.send_bytes(bytes).await;
         }
         let mut out = Vec::new();

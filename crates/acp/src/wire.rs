@@ -6,12 +6,15 @@
 use harn_model::{
     ContentBlock, Location, PlanEntryStatus, PlanPriority, ToolCallStatus, ToolContent, ToolKind,
 };
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer, ser::SerializeSeq};
 use serde_json::Value;
 
-use crate::ext::{HarnMeta, tool::ToolMeta};
+use crate::ext::{
+    HarnMeta, content::ContentMeta, plan::PlanMeta, tool::ToolMeta, update::CarriedUpdate,
+};
 
-/// A standard `session/update`, without its envelope.
+/// A standard `session/update`, without its envelope. `user_message` is the contract's and ACP 2's.
 #[allow(clippy::enum_variant_names, reason = "the names are the wire's")]
 #[derive(Serialize)]
 #[serde(
@@ -20,6 +23,10 @@ use crate::ext::{HarnMeta, tool::ToolMeta};
     rename_all_fields = "camelCase"
 )]
 pub(crate) enum Update<'a> {
+    UserMessage {
+        message_id: &'a str,
+        content: Blocks<'a>,
+    },
     UserMessageChunk {
         content: Content<'a>,
         message_id: &'a str,
@@ -39,7 +46,7 @@ pub(crate) enum Update<'a> {
     Plan {
         entries: Vec<PlanEntry<'a>>,
         #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-        meta: Option<HarnMeta<crate::ext::plan::PlanMeta<'a>>>,
+        meta: Option<HarnMeta<PlanMeta<'a>>>,
     },
     AvailableCommandsUpdate {
         available_commands: &'a [harn_model::Command],
@@ -53,6 +60,8 @@ pub(crate) enum Update<'a> {
     SessionInfoUpdate {
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<&'a str>,
+        #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<HarnMeta<CarriedUpdate<'a>>>,
     },
     UsageUpdate {
         used: u64,
@@ -63,8 +72,9 @@ pub(crate) enum Update<'a> {
 }
 
 /// A tool call, announced or changed: an update leaves out what stays as it was.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct ToolCall<'a> {
     pub(crate) tool_call_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +83,7 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) kind: Option<ToolKind>,
     pub(crate) status: ToolCallStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<ToolContentWire<'a>>>")]
     pub(crate) content: Option<ToolContents<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) locations: Option<&'a [Location]>,
@@ -91,15 +102,16 @@ pub(crate) enum ToolContents<'a> {
         contents: &'a [ToolContent],
         terminals: bool,
     },
-    /// The error of a failed call that shows nothing else, for clients that read no metadata.
-    Error(&'a str),
+    /// A text: the error of a failed call that shows nothing else, for clients that read no metadata, or
+    /// what stands in the place of an extension.
+    Text(&'a str),
 }
 
 impl Serialize for ToolContents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Error(text) => [ToolContentWire::Content {
-                content: Content::Text { text },
+            Self::Text(text) => [ToolContentWire::Content {
+                content: Content::text(text),
             }]
             .serialize(serializer),
             Self::Given {
@@ -134,12 +146,13 @@ impl Serialize for ToolContents<'_> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
     rename_all_fields = "camelCase"
 )]
+#[schemars(rename = "ToolContent")]
 enum ToolContentWire<'a> {
     Content {
         content: Content<'a>,
@@ -156,7 +169,7 @@ enum ToolContentWire<'a> {
 }
 
 /// A content block.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -165,6 +178,8 @@ enum ToolContentWire<'a> {
 pub(crate) enum Content<'a> {
     Text {
         text: &'a str,
+        #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<HarnMeta<ContentMeta<'a>>>,
     },
     Image {
         data: &'a str,
@@ -193,8 +208,9 @@ pub(crate) enum Content<'a> {
     },
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Resource")]
 pub(crate) struct ResourceWire<'a> {
     uri: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,10 +221,39 @@ pub(crate) struct ResourceWire<'a> {
     blob: Option<&'a str>,
 }
 
+impl<'a> Content<'a> {
+    /// Text and nothing else.
+    pub(crate) fn text(text: &'a str) -> Self {
+        Self::Text { text, meta: None }
+    }
+
+    /// Whether it says nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Text { text: "", .. })
+    }
+}
+
+/// The blocks of a whole message.
+pub(crate) struct Blocks<'a>(pub(crate) &'a [ContentBlock]);
+
+impl<'a> Blocks<'a> {
+    /// Those that say something.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Content<'a>> + use<'a> {
+        let blocks = self.0.iter().map(Content::from);
+        blocks.filter(|block| !block.is_empty())
+    }
+}
+
+impl Serialize for Blocks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
 impl<'a> From<&'a ContentBlock> for Content<'a> {
     fn from(block: &'a ContentBlock) -> Self {
         match block {
-            ContentBlock::Text { text } => Self::Text { text },
+            ContentBlock::Text { text } => Self::text(text),
             ContentBlock::Image {
                 mime_type,
                 data,

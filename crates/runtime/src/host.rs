@@ -24,7 +24,7 @@ pub struct HostOffers {
     pub write_text: bool,
     /// Running commands in a terminal.
     pub terminal: bool,
-    /// Tools of its own.
+    /// Tools and operations of its own.
     pub tools: bool,
 }
 
@@ -95,6 +95,18 @@ pub trait HostPort: Send + Sync + 'static {
         name: &str,
         args: Value,
     ) -> Result<Value, HostError>;
+
+    /// Asks the host for an operation of its own, such as `process.list_shells`. A host that offers
+    /// tools offers these; most have none.
+    async fn host_call(
+        &self,
+        session: &SessionId,
+        operation: &str,
+        args: Value,
+    ) -> Result<Value, HostError> {
+        let _ = (session, operation, args);
+        Err(HostError::Unsupported("operations"))
+    }
 }
 
 /// A host that offers nothing.
@@ -218,6 +230,19 @@ impl Host {
             // Tools are the client's alone.
             let host = this.pick(|_| true).await?;
             host.call_tool(&this.session, &name, args).await
+        }
+    }
+
+    /// Asks the client for an operation; see [`HostPort::host_call`].
+    pub fn call<N: Into<String>>(
+        &self,
+        operation: N,
+        args: Value,
+    ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static + use<N> {
+        let (this, operation) = (self.clone(), operation.into());
+        async move {
+            let host = this.pick(|o| o.tools).await?;
+            host.host_call(&this.session, &operation, args).await
         }
     }
 

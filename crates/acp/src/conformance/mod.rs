@@ -33,13 +33,16 @@ use std::fmt;
 
 pub use checker::Checker;
 pub use rule::Rule;
+use serde::Serialize;
 
 /// Which way a line went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Direction {
     /// From the client to the agent.
+    #[serde(rename = "agent")]
     ToAgent,
     /// From the agent to the client.
+    #[serde(rename = "client")]
     ToClient,
 }
 
@@ -55,11 +58,12 @@ impl Direction {
 /// A line that breaks a rule.
 ///
 /// The message names members, ids and methods and never repeats a text, which may be somebody's secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The line, counted from one.
     pub line: usize,
     /// Which way it went, if that is known: a line to the agent is the client's mistake.
+    #[serde(rename = "to", skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
     /// The rule.
     pub rule: Rule,

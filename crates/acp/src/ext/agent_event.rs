@@ -1,6 +1,10 @@
-//! `_harn/agentEvent`, the notification for what is no session update: composition runs.
+//! `_harn/agentEvent`, the notification for what is no session update: composition runs, seams, closing.
+//!
+//! One table gives the kinds that are advertised and those that are written.
 
-use harn_model::{ChildCall, ChildResult, CompositionRun};
+use harn_model::{
+    ChildCall, ChildResult, CompositionRun, LoopCheckpoint, PlanEntry, ProgressReport, Seam,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,25 +14,58 @@ use super::tool::Executor;
 /// The notification's method.
 pub const METHOD: &str = "_harn/agentEvent";
 
-/// The kinds below, sorted; advertised at `initialize`.
-pub(crate) const KINDS: &[&str] = &[
-    "composition_child_call",
-    "composition_child_result",
-    "composition_error",
-    "composition_finish",
-    "composition_start",
-];
+/// What it is for, told at `initialize`.
+pub(crate) const DESCRIPTION: &str =
+    "Agent events that are no session update; ignore unknown kinds.";
 
-/// The params of the notification, without `sessionId`: camelCase, no `_meta` around them.
-#[allow(clippy::enum_variant_names, reason = "the names are the wire's")]
-#[derive(Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum HarnEvent<'a> {
-    CompositionStart(RunFields<'a>),
-    CompositionChildCall(ChildCallFields<'a>),
-    CompositionChildResult(ChildResultFields<'a>),
-    CompositionFinish(RunFields<'a>),
-    CompositionError(RunFields<'a>),
+macro_rules! agent_events {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal { $fields:ident $($life:lifetime)? })*) => {
+        /// The kinds of the notification.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+        #[schemars(rename = "AgentEventKind")]
+        pub enum Kind {
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
+        }
+
+        impl Kind {
+            /// All of them, sorted.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The word on the wire.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+
+        /// The params of the notification, without `sessionId`: camelCase, no `_meta` around them.
+        #[derive(Serialize, JsonSchema)]
+        #[serde(tag = "kind")]
+        pub(crate) enum HarnEvent<'a> {
+            $($(#[$doc])* #[serde(rename = $name)] $variant($fields$(<$life>)?),)*
+        }
+    };
+}
+
+agent_events! {
+    /// A child of a composition begins.
+    CompositionChildCall = "composition_child_call" { ChildCallFields 'a }
+    /// A child of a composition ended.
+    CompositionChildResult = "composition_child_result" { ChildResultFields 'a }
+    /// A composition ended badly.
+    CompositionError = "composition_error" { RunFields 'a }
+    /// A composition ended well.
+    CompositionFinish = "composition_finish" { RunFields 'a }
+    /// A composition begins.
+    CompositionStart = "composition_start" { RunFields 'a }
+    /// The agent passed a seam.
+    LoopCheckpoint = "loop_checkpoint" { CheckpointFields }
+    /// A progress report with neither entries nor a message.
+    ProgressReported = "progress_reported" { ReportFields 'a }
+    /// The session was closed on request.
+    SessionClosed = "session_closed" { ClosedFields 'a }
 }
 
 /// One envelope for start, finish and error; absent parts are null.
@@ -132,4 +169,53 @@ impl<'a> From<&'a ChildResult> for ChildResultFields<'a> {
             execution_duration_ms: result.execution_duration_ms,
         }
     }
+}
+
+/// Where the loop is.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CheckpointFields {
+    iteration: u64,
+    /// The contract's own word for it, `kind`, is taken by the event's kind.
+    seam: Seam,
+    delivered: u64,
+}
+
+impl From<&LoopCheckpoint> for CheckpointFields {
+    fn from(checkpoint: &LoopCheckpoint) -> Self {
+        Self {
+            iteration: checkpoint.iteration,
+            seam: checkpoint.seam,
+            delivered: checkpoint.delivered,
+        }
+    }
+}
+
+/// A report as the agent made it. One with a message or entries is a session update instead.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReportFields<'a> {
+    message: Option<&'a str>,
+    entries: &'a [PlanEntry],
+    replace: bool,
+    metadata: &'a Value,
+}
+
+impl<'a> From<&'a ProgressReport> for ReportFields<'a> {
+    fn from(report: &'a ProgressReport) -> Self {
+        Self {
+            message: report.message.as_deref(),
+            entries: &report.entries,
+            replace: report.replace,
+            metadata: &report.metadata,
+        }
+    }
+}
+
+/// Why a session was closed and what it is now.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClosedFields<'a> {
+    pub(crate) reason: &'a str,
+    pub(crate) status: &'a str,
 }

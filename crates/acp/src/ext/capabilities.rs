@@ -1,55 +1,97 @@
 //! `agentCapabilities._meta.harn`: what of the extensions this program emits, taken from the tables that
 //! emit it.
 
-use std::collections::BTreeMap;
-
 use agent_client_protocol::v1::schema::Meta;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{VENDOR, agent_event, tool, update};
-use crate::Profile;
+use super::{
+    VENDOR,
+    agent_event::{self, Kind},
+    content::ContentMeta,
+    host::Operation,
+    schema,
+    tool::ToolMeta,
+    update::Extension,
+};
+use crate::{Dialect, Profile};
 
 /// The ACP schema the wire is pinned to.
 const SCHEMA: &str = "agentclientprotocol/agent-client-protocol schema v0.12.2";
 
-#[derive(Serialize)]
+/// `agentCapabilities._meta.harn`. A list that would be empty is left out.
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Advertised {
+#[schemars(rename = "InitializeMeta", deny_unknown_fields)]
+pub(crate) struct Advertised {
+    /// The ACP schema the wire is pinned to.
     schema_compatibility: &'static str,
+    /// The extension updates this client is sent, sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    session_update_extensions: Vec<&'static str>,
+    session_update_extensions: Vec<Extension>,
+    /// What `_meta.harn` of tool calls and their updates may hold, sorted.
     tool_lifecycle_extension_fields: &'static [&'static str],
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    extension_methods: BTreeMap<&'static str, Method>,
+    /// What `content._meta.harn` of a message chunk holds, sorted.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    content_extension_fields: &'static [&'static str],
+    /// Notifications that ACP does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extension_methods: Option<Methods>,
+    /// Operations this client may be asked for with `host/call`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_capability_operations: Option<HostOperations>,
 }
 
-#[derive(Serialize)]
+/// The methods by name.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ExtensionMethods", deny_unknown_fields)]
+struct Methods {
+    #[serde(rename = "_harn/agentEvent")]
+    agent_event: Method,
+}
+
+/// A method.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ExtensionMethod", deny_unknown_fields)]
 struct Method {
+    /// For people.
     description: &'static str,
-    kinds: &'static [&'static str],
+    /// The kinds there are, sorted.
+    kinds: &'static [Kind],
+    /// The file in `spec/schemas` that describes its params.
+    schema: &'static str,
 }
 
-/// The metadata for a client of this profile: nothing is advertised that it will not be sent.
-pub(crate) fn advertised(profile: Profile) -> Option<Meta> {
+/// The operations by capability.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct HostOperations {
+    /// Those of `process`.
+    process: &'static [&'static str],
+}
+
+/// The metadata for a client of this dialect: nothing is advertised that it will not be sent.
+pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
     let mut advertised = Advertised {
         schema_compatibility: SCHEMA,
         session_update_extensions: Vec::new(),
-        tool_lifecycle_extension_fields: &tool::FIELDS,
-        extension_methods: BTreeMap::new(),
+        tool_lifecycle_extension_fields: ToolMeta::FIELDS,
+        content_extension_fields: &[],
+        extension_methods: None,
+        host_capability_operations: host_bridge.then_some(HostOperations {
+            process: Operation::PROCESS,
+        }),
     };
-    match profile {
-        Profile::Harn => {
-            let own = update::DISCRIMINATORS.iter().copied();
-            advertised.session_update_extensions =
-                own.chain(["available_commands_update"]).collect();
-            advertised.session_update_extensions.sort_unstable();
-            let method = Method {
-                description: "Agent events that are no session update; ignore unknown kinds.",
-                kinds: agent_event::KINDS,
+    match dialect.profile {
+        Profile::Harn | Profile::Meta => {
+            advertised.session_update_extensions = dialect.extensions.sorted();
+            advertised.content_extension_fields = ContentMeta::FIELDS;
+            let agent_event = Method {
+                description: agent_event::DESCRIPTION,
+                kinds: Kind::ALL,
+                schema: schema::AGENT_EVENT,
             };
-            advertised
-                .extension_methods
-                .insert(agent_event::METHOD, method);
+            advertised.extension_methods = Some(Methods { agent_event });
         }
         Profile::Acp => {}
     }
@@ -58,4 +100,59 @@ pub(crate) fn advertised(profile: Profile) -> Option<Meta> {
     let mut meta = Meta::new();
     meta.insert(VENDOR.to_owned(), value);
     Some(meta)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::ext::update::ExtensionSet;
+
+    fn harn(dialect: impl Into<Dialect>, host_bridge: bool) -> Value {
+        advertised(dialect.into(), host_bridge).unwrap()[VENDOR].clone()
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        let harn = harn(Profile::Harn, false);
+        for list in [
+            &harn["sessionUpdateExtensions"],
+            &harn["toolLifecycleExtensionFields"],
+            &harn["contentExtensionFields"],
+            &harn["extensionMethods"][agent_event::METHOD]["kinds"],
+        ] {
+            let words: Vec<_> = list
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|w| w.as_str())
+                .collect();
+            assert!(!words.is_empty());
+            assert!(words.is_sorted(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_promised_that_does_not_come() {
+        let plain = harn(Profile::Acp, false);
+        let members: Vec<_> = plain.as_object().unwrap().keys().collect();
+        assert_eq!(
+            members,
+            ["schemaCompatibility", "toolLifecycleExtensionFields"]
+        );
+        let some = Dialect {
+            profile: Profile::Meta,
+            extensions: ExtensionSet::named(["worker_update", "log"]),
+        };
+        let some = harn(some, true);
+        assert_eq!(
+            some["sessionUpdateExtensions"],
+            json!(["log", "worker_update"])
+        );
+        assert_eq!(
+            some["hostCapabilityOperations"]["process"],
+            json!(Operation::PROCESS)
+        );
+    }
 }

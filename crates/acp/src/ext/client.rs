@@ -1,41 +1,86 @@
 //! What a client says about itself under `clientCapabilities._meta.harn`. Anything odd counts as unsaid.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::VENDOR;
+use super::{VENDOR, update::ExtensionSet};
 use crate::Profile;
 
-/// The client's wishes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// `clientCapabilities._meta.harn`, all of it optional.
+#[derive(Default, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ClientCapabilitiesMeta")]
 pub(crate) struct Wish {
+    /// What it wants to be sent.
+    #[serde(default)]
     profile: Option<Profile>,
-    extensions_off: bool,
-    /// Whether bridge requests may be sent.
-    pub(crate) host_bridge: bool,
+    /// Which extension updates it wants.
+    #[serde(default)]
+    session_update_extensions: Option<Wanted>,
+    /// Whether it answers `builtin_call` and `host/call`.
+    #[serde(default)]
+    host_bridge: Option<Bridge>,
+}
+
+/// `false` for no extension at all, which means the profile `acp`; `true` for all; or a list of names, of
+/// which those that are unknown are ignored.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "WantedExtensions")]
+enum Wanted {
+    All(bool),
+    These(Vec<String>),
+}
+
+/// Yes or no; an object means yes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "HostBridge")]
+enum Bridge {
+    Offered(bool),
+    Described(#[expect(dead_code, reason = "whatever it holds")] Map<String, Value>),
 }
 
 impl Wish {
-    /// The profile it asked for, outright or by switching the extensions off.
-    pub(crate) fn profile(self) -> Option<Profile> {
-        self.profile.or(self.extensions_off.then_some(Profile::Acp))
+    /// The profile it asked for. Switching the extensions off says more than any name.
+    pub(crate) fn profile(&self) -> Option<Profile> {
+        match self.session_update_extensions {
+            Some(Wanted::All(false)) => Some(Profile::Acp),
+            Some(Wanted::All(true) | Wanted::These(_)) | None => self.profile,
+        }
+    }
+
+    /// The extension updates it wants.
+    pub(crate) fn extensions(&self) -> ExtensionSet {
+        match &self.session_update_extensions {
+            Some(Wanted::These(names)) => ExtensionSet::named(names.iter().map(String::as_str)),
+            Some(Wanted::All(_)) | None => ExtensionSet::ALL,
+        }
+    }
+
+    /// Whether bridge requests may be sent.
+    pub(crate) fn host_bridge(&self) -> bool {
+        match self.host_bridge {
+            Some(Bridge::Offered(offered)) => offered,
+            Some(Bridge::Described(_)) => true,
+            None => false,
+        }
     }
 }
 
+/// Each member is read for itself, so that one that is odd spoils no other.
 pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> Wish {
     let Some(harn) = meta.and_then(|meta| meta.get(VENDOR)) else {
         return Wish::default();
     };
     Wish {
-        profile: match harn.get("profile").and_then(Value::as_str) {
-            Some("harn") => Some(Profile::Harn),
-            Some("acp") => Some(Profile::Acp),
-            _ => None,
-        },
-        extensions_off: harn.get("sessionUpdateExtensions") == Some(&Value::Bool(false)),
-        host_bridge: match harn.get("hostBridge") {
-            Some(Value::Bool(offered)) => *offered,
-            Some(Value::Object(_)) => true,
-            _ => false,
-        },
+        profile: member(harn, "profile"),
+        session_update_extensions: member(harn, "sessionUpdateExtensions"),
+        host_bridge: member(harn, "hostBridge"),
     }
+}
+
+fn member<T: DeserializeOwned>(harn: &Value, name: &str) -> Option<T> {
+    T::deserialize(harn.get(name)?).ok()
 }

@@ -1,15 +1,37 @@
 //! The one door for vendor data: everything that goes under `_meta.harn`, and everything read from it.
 //!
 //! Names, fields and casing here are the contract with host authors, pinned by `spec/schemas` and
-//! `fixtures/acp`. Envelope keys are camelCase; records that hosts receive as they are keep snake_case.
+//! `fixtures/acp` and told in `docs/acp-extensions.md`. Envelope keys are camelCase; records that hosts
+//! receive as they are keep snake_case.
+
+/// Declares the fields of a `_meta.harn` together with the list of their names that is advertised, so that
+/// the two cannot differ. The fields stand in the order of their names.
+macro_rules! meta_fields {
+    ($(#[$outer:meta])* $name:ident { $($(#[$attr:meta])* $field:ident = $wire:literal: $ty:ty,)* }) => {
+        #[derive(Serialize, JsonSchema)]
+        $(#[$outer])*
+        pub(crate) struct $name<'a> {
+            $($(#[$attr])* #[serde(rename = $wire)] pub(crate) $field: $ty,)*
+        }
+
+        impl $name<'_> {
+            /// The names on the wire.
+            pub(crate) const FIELDS: &'static [&'static str] = &[$($wire),*];
+        }
+    };
+}
 
 pub mod agent_event;
 pub mod capabilities;
 pub(crate) mod client;
+pub(crate) mod content;
+pub mod host;
+pub(crate) mod permission;
 pub(crate) mod plan;
 pub mod schema;
 pub(crate) mod tool;
 pub mod update;
+pub mod visible;
 
 use schemars::JsonSchema;
 use serde::Serialize;

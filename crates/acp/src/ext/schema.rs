@@ -6,11 +6,25 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{agent_event::HarnEvent, tool::ToolMeta, update::ExtensionUpdate};
+use super::{
+    agent_event::HarnEvent,
+    capabilities::Advertised,
+    client::Wish,
+    content::ContentMeta,
+    host::ShellDiscovery,
+    plan::PlanMeta,
+    tool::ToolMeta,
+    update::{CarriedUpdate, ExtensionUpdate, LiveClientFields, ReminderFields},
+};
+use crate::permission;
+
+/// The file that describes `_harn/agentEvent`, named at `initialize`.
+pub(crate) const AGENT_EVENT: &str = "agent-event.schema.json";
 
 /// The params of an agent event's notification, the session beside the event's own fields.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 struct AgentEventParams<'a> {
     /// Which session it belongs to.
     session_id: &'a str,
@@ -24,28 +38,84 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
             "session-update-extensions.schema.json",
-            schema::<ExtensionUpdate<'_>>(
+            written::<ExtensionUpdate<'_>>(
                 "The `update` of a `session/update` whose `sessionUpdate` ACP does not know. Every field \
                  is under `_meta.harn`. Hosts must ignore names they do not know.",
             ),
         ),
         (
-            "tool-lifecycle-meta.schema.json",
-            schema::<ToolMeta<'_>>("`_meta.harn` of a `tool_call` or a `tool_call_update`."),
+            "session-info-meta.schema.json",
+            written::<CarriedUpdate<'_>>(
+                "`_meta.harn` of a `session_info_update` in the profile `meta`: the same extensions on a \
+                 carrier that typed clients deliver.",
+            ),
         ),
         (
-            "agent-event.schema.json",
-            schema::<AgentEventParams<'_>>(
+            "tool-lifecycle-meta.schema.json",
+            written::<ToolMeta<'_>>("`_meta.harn` of a `tool_call` or a `tool_call_update`."),
+        ),
+        (
+            "content-meta.schema.json",
+            written::<ContentMeta<'_>>("`content._meta.harn` of an `agent_message_chunk`."),
+        ),
+        (
+            "plan-meta.schema.json",
+            written::<PlanMeta<'_>>("`_meta.harn` of a `plan` that has a document."),
+        ),
+        (
+            AGENT_EVENT,
+            written::<AgentEventParams<'_>>(
                 "The `params` of a `_harn/agentEvent` notification. Hosts must ignore kinds they do not \
                  know.",
+            ),
+        ),
+        (
+            "initialize-meta.schema.json",
+            written::<Advertised>(
+                "`agentCapabilities._meta.harn` in the answer to `initialize`: what this client will be \
+                 sent and may be asked for.",
+            ),
+        ),
+        (
+            "client-capabilities-meta.schema.json",
+            read::<Wish>(
+                "`clientCapabilities._meta.harn` in `initialize`: what a client may say. Anything else \
+                 counts as unsaid.",
+            ),
+        ),
+        (
+            "permission-request.schema.json",
+            written::<permission::Request<'_>>("The `params` of `session/request_permission`."),
+        ),
+        (
+            "reminder.schema.json",
+            written::<ReminderFields<'_>>("`_meta.harn` of a `reminder_emitted`."),
+        ),
+        (
+            "live-clients.schema.json",
+            written::<LiveClientFields<'_>>("`_meta.harn` of a `live_session_client`."),
+        ),
+        (
+            "host-shell-discovery.schema.json",
+            written::<ShellDiscovery>(
+                "The operations of `host/call`, each with the `args` it takes and the `result` a host \
+                 answers.",
             ),
         ),
     ]
 }
 
 /// What is written, not what would be accepted: a field that is always there is required.
-fn schema<T: JsonSchema>(description: &str) -> Value {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
+fn written<T: JsonSchema>(description: &str) -> Value {
+    described::<T>(SchemaSettings::draft2020_12().for_serialize(), description)
+}
+
+/// What is accepted.
+fn read<T: JsonSchema>(description: &str) -> Value {
+    described::<T>(SchemaSettings::draft2020_12(), description)
+}
+
+fn described<T: JsonSchema>(settings: SchemaSettings, description: &str) -> Value {
     let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
     // What it is comes first, for people who open the file.
     let mut ordered = Map::new();

@@ -1,72 +1,81 @@
 //! What Harn adds to `tool_call` and `tool_call_update`: timing, failure, executor, audit.
 
-use harn_model::{ErrorCategory, MutationSession, ToolCallUpdate, ToolExecutor};
+use harn_model::{ErrorCategory, MutationSession, ToolCallStatus, ToolCallUpdate, ToolExecutor};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// `_meta.harn` of a tool call or its update. Nothing is written empty.
-#[derive(Default, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "ToolLifecycleMeta", deny_unknown_fields)]
-pub(crate) struct ToolMeta<'a> {
-    /// The mutation session the call belongs to, snake_case inside.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) audit: Option<&'a MutationSession>,
-    /// From announcement to end; on the terminal update only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) duration_ms: Option<u64>,
-    /// What went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) error: Option<&'a str>,
-    /// Which sort of wrong; only with `failed`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) error_category: Option<ErrorCategory>,
-    /// From start to end; on the terminal update only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) execution_duration_ms: Option<u64>,
-    /// Who ran it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) executor: Option<Executor<'a>>,
-    /// Whether its arguments are still streaming in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) parsing: Option<bool>,
-    /// Arguments as far as they streamed, while they do not parse.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) raw_input_partial: Option<&'a str>,
+meta_fields! {
+    /// `_meta.harn` of a tool call or its update. Nothing is written empty.
+    #[derive(Default, PartialEq)]
+    #[schemars(rename = "ToolLifecycleMeta", deny_unknown_fields)]
+    ToolMeta {
+        /// The mutation session the call belongs to, snake_case inside.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        audit = "audit": Option<&'a MutationSession>,
+        /// From announcement to end, in milliseconds; on the terminal update only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        duration_ms = "durationMs": Option<u64>,
+        /// What went wrong.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error = "error": Option<&'a str>,
+        /// Which sort of wrong; only with `failed`, beside `error`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_category = "errorCategory": Option<ErrorCategory>,
+        /// From start to end, in milliseconds; on the terminal update only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        execution_duration_ms = "executionDurationMs": Option<u64>,
+        /// Who ran it; absent while nobody has been chosen.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        executor = "executor": Option<Executor<'a>>,
+        /// Whether its arguments are still streaming in.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parsing = "parsing": Option<bool>,
+        /// Arguments as far as they streamed, while they do not parse; never beside `rawInput`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        raw_input_partial = "rawInputPartial": Option<&'a str>,
+    }
 }
 
-/// The names of [`ToolMeta`]'s fields, advertised at `initialize`.
-pub(crate) const FIELDS: [&str; 8] = [
-    "audit",
-    "durationMs",
-    "error",
-    "errorCategory",
-    "executionDurationMs",
-    "executor",
-    "parsing",
-    "rawInputPartial",
-];
-
 /// Who ran a tool: a word, or an MCP server by name.
-#[derive(Serialize, JsonSchema)]
+#[derive(PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Executor<'a> {
-    Word(&'static str),
+    Word(ExecutorWord),
     #[serde(rename_all = "camelCase")]
     Server {
-        kind: &'static str,
+        kind: ServerWord,
         server_name: &'a str,
     },
+}
+
+/// Who ran a tool, where one word says it.
+#[derive(PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ExecutorWord {
+    /// One of our own tools.
+    HarnBuiltin,
+    /// The host, over the bridge.
+    HostBridge,
+    /// The model's provider.
+    ProviderNative,
+}
+
+/// What marks an executor with a name.
+#[derive(PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum ServerWord {
+    McpServer,
 }
 
 impl<'a> From<&'a ToolExecutor> for Executor<'a> {
     fn from(executor: &'a ToolExecutor) -> Self {
         match executor {
-            ToolExecutor::HarnBuiltin => Self::Word("harn_builtin"),
-            ToolExecutor::HostBridge => Self::Word("host_bridge"),
-            ToolExecutor::ProviderNative => Self::Word("provider_native"),
+            ToolExecutor::HarnBuiltin => Self::Word(ExecutorWord::HarnBuiltin),
+            ToolExecutor::HostBridge => Self::Word(ExecutorWord::HostBridge),
+            ToolExecutor::ProviderNative => Self::Word(ExecutorWord::ProviderNative),
             ToolExecutor::McpServer { server_name, .. } => Self::Server {
-                kind: "mcp_server",
+                kind: ServerWord::McpServer,
                 server_name,
             },
         }
@@ -80,33 +89,76 @@ impl<'a> ToolMeta<'a> {
             parsing: call.parsing,
             ..Self::default()
         };
-        (meta.audit.is_some() || meta.parsing.is_some()).then_some(meta)
+        meta.unless_empty()
     }
 
+    /// The rules of which field goes with which status are kept here too: an old log may break them.
     pub(crate) fn of_update(update: &'a ToolCallUpdate) -> Option<Self> {
-        let failed = update.status == harn_model::ToolCallStatus::Failed;
+        let ended = update.status.is_terminal();
+        let failed = update.status == ToolCallStatus::Failed && update.error.is_some();
         let meta = Self {
             audit: update.audit.as_deref(),
-            duration_ms: update.duration_ms,
+            duration_ms: update.duration_ms.filter(|_| ended),
             error: update.error.as_deref(),
             error_category: update.error_category.filter(|_| failed),
-            execution_duration_ms: update.execution_duration_ms,
+            execution_duration_ms: update.execution_duration_ms.filter(|_| ended),
             executor: update.executor.as_ref().map(Executor::from),
             parsing: update.parsing,
-            // Mutually exclusive with the parsed arguments.
             raw_input_partial: update
                 .raw_input_partial
                 .as_deref()
                 .filter(|_| update.raw_input.is_none()),
         };
-        let empty = meta.audit.is_none()
-            && meta.duration_ms.is_none()
-            && meta.error.is_none()
-            && meta.error_category.is_none()
-            && meta.execution_duration_ms.is_none()
-            && meta.executor.is_none()
-            && meta.parsing.is_none()
-            && meta.raw_input_partial.is_none();
-        (!empty).then_some(meta)
+        meta.unless_empty()
+    }
+
+    fn unless_empty(self) -> Option<Self> {
+        (self != Self::default()).then_some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::ErrorCategory;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn check(update: &ToolCallUpdate, expected: Value) {
+        let meta = ToolMeta::of_update(update);
+        assert_eq!(serde_json::to_value(meta).unwrap(), expected);
+    }
+
+    #[test]
+    fn fields_appear_only_where_they_may() {
+        let mut update = ToolCallUpdate::new("c", "look", ToolCallStatus::InProgress);
+        check(&update, Value::Null);
+        update.duration_ms = Some(7);
+        update.execution_duration_ms = Some(5);
+        update.error_category = Some(ErrorCategory::Timeout);
+        check(&update, Value::Null);
+        update.raw_input_partial = Some("{\"pa".to_owned());
+        check(&update, json!({"rawInputPartial": "{\"pa"}));
+        update.raw_input = Some(json!({"path": "a"}));
+        update.status = ToolCallStatus::Failed;
+        check(&update, json!({"durationMs": 7, "executionDurationMs": 5}));
+        update.error = Some("too slow".to_owned());
+        check(
+            &update,
+            json!({"durationMs": 7, "error": "too slow", "errorCategory": "timeout", "executionDurationMs": 5}),
+        );
+    }
+
+    #[test]
+    fn an_executor_is_a_word_or_a_server() {
+        let mut update = ToolCallUpdate::new("c", "look", ToolCallStatus::InProgress);
+        update.executor = Some(ToolExecutor::HostBridge);
+        check(&update, json!({"executor": "host_bridge"}));
+        update.executor = Some(ToolExecutor::McpServer {
+            kind: harn_model::McpServerTag::McpServer,
+            server_name: "files".to_owned(),
+        });
+        let server = json!({"kind": "mcp_server", "serverName": "files"});
+        check(&update, json!({"executor": server}));
     }
 }

@@ -11,14 +11,15 @@ use crate::{
 
 pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> InitializeResponse {
     let client = &request.client_capabilities;
+    let wish = ext::client::wish(client.meta.as_ref());
     let facts = peer.learn(Facts {
-        profile: profile::choose(peer.config.profile, request),
+        dialect: profile::choose(peer.config.profile, &wish, request),
         offers: HostOffers {
             read_text: client.fs.read_text_file,
             write_text: client.fs.write_text_file,
             terminal: client.terminal,
-            tools: ext::client::wish(client.meta.as_ref()).host_bridge,
+            tools: wish.host_bridge(),
         },
     });
-    capabilities::initialize(peer.hub.profile(), facts.profile)
+    capabilities::initialize(peer.hub.profile(), facts)
 }

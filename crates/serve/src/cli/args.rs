@@ -67,6 +67,20 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: SessionsCommand,
     },
+    /// For host authors: pinned conversations, and a check of recorded ones
+    Fixtures {
+        #[command(subcommand)]
+        command: FixturesCommand,
+    },
+    /// For host authors: the JSON Schemas of the extensions
+    Schema {
+        /// Print this one; without it and --out, list them
+        #[arg(conflicts_with = "out")]
+        name: Option<String>,
+        /// Write all of them into this directory
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Check the installation: one line for each thing looked at
     Doctor {
         #[command(flatten)]
@@ -90,8 +104,9 @@ pub(super) struct Serve {
     pub(super) engine: EngineChoice,
     #[command(flatten)]
     pub(super) state: StateDir,
-    /// What clients get: auto as they ask, harn everything, acp nothing beyond plain ACP
-    #[arg(long, value_name = "auto|harn|acp", default_value = "auto")]
+    /// What clients get that do not say: auto by what is known of them, harn everything, meta
+    /// everything in a form that typed clients deliver, acp nothing beyond plain ACP
+    #[arg(long, value_name = "auto|harn|meta|acp", default_value = "auto")]
     pub(super) profile: ProfileChoice,
 }
 
@@ -109,6 +124,32 @@ pub(super) enum SessionsCommand {
         /// The session's id
         id: String,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum FixturesCommand {
+    /// Every pinned fixture with what it shows
+    List,
+    /// Print a fixture
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Check recorded traffic, a message a line, and say which line breaks which rule
+    ///
+    /// A recording is a transcript like those of `show`, or the bare messages of one side or of both. A
+    /// file that ends in .json holds messages by themselves: only their shapes are checked. Exits with 0
+    /// when there are no findings, 1 when there are, 2 when a file cannot be read.
+    Verify {
+        /// Recordings; - is stdin
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Print a JSON object for each finding, and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// The rules that verify knows
+    Rules,
 }
 
 #[cfg(test)]

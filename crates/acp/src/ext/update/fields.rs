@@ -1,4 +1,6 @@
-//! The extension updates: their own discriminators, every vendor field under `_meta.harn`.
+//! The vendor fields of each extension update, taken from the model's records.
+//!
+//! Keys are camelCase; records that hosts receive as they are keep snake_case.
 
 use harn_model::{
     Artifact, FsWatchEvent, HandoffArtifact, HitlOutcome, LiveClientAction, LiveClientChange,
@@ -9,78 +11,6 @@ use harn_model::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-
-use super::HarnMeta;
-
-macro_rules! extension_updates {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal { $fields:ident })*) => {
-        /// A `session/update` whose discriminator ACP does not know, without its envelope.
-        #[derive(Serialize, JsonSchema)]
-        #[serde(tag = "sessionUpdate")]
-        #[schemars(deny_unknown_fields)]
-        pub enum ExtensionUpdate<'a> {
-            $(
-                $(#[$doc])*
-                #[serde(rename = $name)]
-                $variant {
-                    /// The vendor fields.
-                    #[serde(rename = "_meta")]
-                    meta: HarnMeta<$fields<'a>>,
-                },
-            )*
-        }
-
-        /// The discriminators above, sorted; advertised at `initialize`.
-        pub(crate) const DISCRIMINATORS: &[&str] = &[$($name),*];
-
-        $(
-            impl<'a> From<$fields<'a>> for ExtensionUpdate<'a> {
-                fn from(fields: $fields<'a>) -> Self {
-                    Self::$variant { meta: HarnMeta::new(fields) }
-                }
-            }
-        )*
-    };
-}
-
-extension_updates! {
-    /// Something the agent made.
-    Artifact = "artifact" { ArtifactFields }
-    /// Watched files changed.
-    FsWatch = "fs_watch" { FsWatchFields }
-    /// Work was handed over.
-    Handoff = "handoff" { HandoffFields }
-    /// A person is asked something.
-    HitlRequest = "hitl_request" { HitlRequestFields }
-    /// That question is settled.
-    HitlResolved = "hitl_resolved" { HitlResolvedFields }
-    /// A client came, left, took control or is still there.
-    LiveSessionClient = "live_session_client" { LiveClientFields }
-    /// A line for the host's log.
-    Log = "log" { LogFields }
-    /// Something is under way.
-    Progress = "progress" { ProgressFields }
-    /// A reminder was rendered into a prompt.
-    ReminderEmitted = "reminder_emitted" { ReminderFields }
-    /// A skill became active.
-    SkillActivated = "skill_activated" { SkillActivatedFields }
-    /// A skill became inactive.
-    SkillDeactivated = "skill_deactivated" { SkillDeactivatedFields }
-    /// The tools in reach were narrowed.
-    SkillNarrow = "skill_narrow" { SkillNarrowFields }
-    /// A skill restricts the tools in reach.
-    SkillScopeTools = "skill_scope_tools" { SkillScopeFields }
-    /// The agent searched its tools.
-    ToolSearchQuery = "tool_search_query" { ToolSearchQueryFields }
-    /// The search ended.
-    ToolSearchResult = "tool_search_result" { ToolSearchResultFields }
-    /// Older messages were folded away.
-    TranscriptCompacted = "transcript_compacted" { CompactedFields }
-    /// A prompt was built from part of the transcript.
-    TranscriptProjected = "transcript_projected" { ProjectedFields }
-    /// A worker changed state.
-    WorkerUpdate = "worker_update" { WorkerFields }
-}
 
 /// Declares the fields of an update and how they are taken from the model's record.
 macro_rules! fields {

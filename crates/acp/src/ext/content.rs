@@ -1,0 +1,25 @@
+//! What Harn adds to the text of an `agent_message_chunk`. The names are snake_case in the contract.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+meta_fields! {
+    /// `content._meta.harn`. A chunk is complete in itself, so the two are the same.
+    #[schemars(rename = "ContentMeta", deny_unknown_fields)]
+    ContentMeta {
+        /// What a person should see of the chunk.
+        visible_delta = "visible_delta": &'a str,
+        /// The same.
+        visible_text = "visible_text": &'a str,
+    }
+}
+
+impl<'a> ContentMeta<'a> {
+    /// Of the visible text of one chunk.
+    pub(crate) fn of_chunk(visible: &'a str) -> Self {
+        Self {
+            visible_delta: visible,
+            visible_text: visible,
+        }
+    }
+}

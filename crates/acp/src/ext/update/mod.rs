@@ -1,0 +1,193 @@
+//! The extension updates: their own discriminators, every vendor field under `_meta.harn`.
+//!
+//! One table gives the names that are advertised, the updates of the profile `harn`, and the same data on
+//! the carrier of the profile `meta`.
+
+mod fields;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use fields::*;
+
+use super::HarnMeta;
+
+macro_rules! extension_updates {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal { $fields:ident })*) => {
+        /// An update that is advertised as an extension, by its discriminator.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+        pub enum Extension {
+            /// The slash commands on offer. ACP's own update, which the contract lists too; it is sent
+            /// whatever a client listed.
+            #[serde(rename = "available_commands_update")]
+            AvailableCommandsUpdate,
+            $(
+                $(#[$doc])*
+                #[serde(rename = $name)]
+                $variant,
+            )*
+        }
+
+        impl Extension {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[Self::AvailableCommandsUpdate, $(Self::$variant),*];
+
+            /// The discriminator.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    Self::AvailableCommandsUpdate => "available_commands_update",
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+
+        /// A `session/update` whose discriminator ACP does not know, without its envelope.
+        #[derive(Serialize, JsonSchema)]
+        #[serde(tag = "sessionUpdate")]
+        #[schemars(deny_unknown_fields)]
+        pub enum ExtensionUpdate<'a> {
+            $(
+                $(#[$doc])*
+                #[serde(rename = $name)]
+                $variant {
+                    /// The vendor fields.
+                    #[serde(rename = "_meta")]
+                    meta: HarnMeta<$fields<'a>>,
+                },
+            )*
+        }
+
+        /// The same as `_meta.harn` of a `session_info_update`: typed clients drop an update they do not
+        /// know, but keep `_meta` on one they do.
+        #[derive(Serialize, JsonSchema)]
+        #[serde(tag = "sessionUpdate")]
+        pub enum CarriedUpdate<'a> {
+            $(
+                $(#[$doc])*
+                #[serde(rename = $name)]
+                $variant($fields<'a>),
+            )*
+        }
+
+        $(
+            impl<'a> ExtensionFields<'a> for $fields<'a> {
+                const EXTENSION: Extension = Extension::$variant;
+
+                fn direct(self) -> ExtensionUpdate<'a> {
+                    ExtensionUpdate::$variant { meta: HarnMeta::new(self) }
+                }
+
+                fn carried(self) -> CarriedUpdate<'a> {
+                    CarriedUpdate::$variant(self)
+                }
+            }
+        )*
+    };
+}
+
+extension_updates! {
+    /// Something the agent made.
+    Artifact = "artifact" { ArtifactFields }
+    /// Watched files changed.
+    FsWatch = "fs_watch" { FsWatchFields }
+    /// Work was handed over.
+    Handoff = "handoff" { HandoffFields }
+    /// A person is asked something.
+    HitlRequest = "hitl_request" { HitlRequestFields }
+    /// That question is settled.
+    HitlResolved = "hitl_resolved" { HitlResolvedFields }
+    /// A client came, left, took control or is still there.
+    LiveSessionClient = "live_session_client" { LiveClientFields }
+    /// A line for the host's log.
+    Log = "log" { LogFields }
+    /// Something is under way.
+    Progress = "progress" { ProgressFields }
+    /// A reminder was rendered into a prompt.
+    ReminderEmitted = "reminder_emitted" { ReminderFields }
+    /// A skill became active.
+    SkillActivated = "skill_activated" { SkillActivatedFields }
+    /// A skill became inactive.
+    SkillDeactivated = "skill_deactivated" { SkillDeactivatedFields }
+    /// The tools in reach were narrowed.
+    SkillNarrow = "skill_narrow" { SkillNarrowFields }
+    /// A skill restricts the tools in reach.
+    SkillScopeTools = "skill_scope_tools" { SkillScopeFields }
+    /// The agent searched its tools.
+    ToolSearchQuery = "tool_search_query" { ToolSearchQueryFields }
+    /// The search ended.
+    ToolSearchResult = "tool_search_result" { ToolSearchResultFields }
+    /// Older messages were folded away.
+    TranscriptCompacted = "transcript_compacted" { CompactedFields }
+    /// A prompt was built from part of the transcript.
+    TranscriptProjected = "transcript_projected" { ProjectedFields }
+    /// A worker changed state.
+    WorkerUpdate = "worker_update" { WorkerFields }
+}
+
+/// The fields of an extension update, and the two ways they leave.
+pub(crate) trait ExtensionFields<'a>: Sized {
+    const EXTENSION: Extension;
+
+    /// Under the discriminator of its own.
+    fn direct(self) -> ExtensionUpdate<'a>;
+
+    /// On the carrier.
+    fn carried(self) -> CarriedUpdate<'a>;
+}
+
+/// Which extension updates a client wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExtensionSet(u32);
+
+impl ExtensionSet {
+    /// Every one there is.
+    pub const ALL: Self = Self((1 << Extension::ALL.len()) - 1);
+
+    /// Those with these names; names that are none of ours are ignored.
+    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let bits = names.into_iter().filter_map(|name| {
+            let known = Extension::ALL.iter().find(|it| it.name() == name)?;
+            Some(known.bit())
+        });
+        Self(bits.fold(0, |all, bit| all | bit))
+    }
+
+    /// Whether it is among them.
+    #[must_use]
+    pub const fn contains(self, extension: Extension) -> bool {
+        self.0 & extension.bit() != 0
+    }
+
+    /// Those in the set, sorted by name.
+    #[must_use]
+    pub fn sorted(self) -> Vec<Extension> {
+        let all = Extension::ALL.iter().copied();
+        let mut these: Vec<_> = all.filter(|it| self.contains(*it)).collect();
+        these.sort_unstable_by_key(|it| it.name());
+        these
+    }
+}
+
+impl Extension {
+    const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_holds_what_was_named() {
+        let set = ExtensionSet::named(["log", "artifact", "telepathy"]);
+        let names: Vec<_> = set.sorted().into_iter().map(Extension::name).collect();
+        assert_eq!(names, ["artifact", "log"]);
+        assert!(!set.contains(Extension::Progress));
+        assert_eq!(ExtensionSet::named([]).sorted(), []);
+        let all = Extension::ALL.iter().map(|it| it.name());
+        assert_eq!(ExtensionSet::named(all), ExtensionSet::ALL);
+        assert_eq!(ExtensionSet::ALL.sorted().len(), Extension::ALL.len());
+    }
+}

@@ -1,0 +1,401 @@
+//! From events to lines: pure, exhaustive, the same live and replayed.
+//!
+//! What only one client may see (its own prompt's answer, questions, settings) is the pump's business and
+//! is marked so here.
+
+mod plain;
+mod standard;
+
+use std::fmt;
+
+use harn_model::{AgentEvent, Envelope, MessageId, Plan, Seq, SessionId};
+use serde::Serialize;
+
+use crate::{
+    Dialect, Profile,
+    ext::{
+        HarnMeta,
+        agent_event::{self, ClosedFields, HarnEvent},
+        update::{
+            ArtifactFields, CompactedFields, ExtensionFields, FsWatchFields, HandoffFields,
+            HitlRequestFields, HitlResolvedFields, LiveClientFields, LogFields, ProgressFields,
+            ProjectedFields, ReminderFields, SkillActivatedFields, SkillDeactivatedFields,
+            SkillNarrowFields, SkillScopeFields, ToolSearchQueryFields, ToolSearchResultFields,
+            WorkerFields,
+        },
+        visible::visible,
+    },
+    wire::Update,
+};
+
+/// Writes the lines of one session for one dialect.
+///
+/// It keeps nothing between events: the same event gives the same bytes, live and replayed, for every
+/// client of a dialect.
+///
+/// ```
+/// use harn_acp::{Profile, Projector};
+/// use harn_model::{AgentEvent, Envelope, Seq};
+///
+/// let projector = Projector::new(&"s-1".into(), Profile::Acp, false);
+/// let said = Envelope { seq: Seq(1), at: 0, turn: None, event: AgentEvent::message("Hello") };
+/// let mut lines = Vec::new();
+/// projector.write(&said, &mut lines);
+/// assert_eq!(
+///     lines,
+///     br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hello"}}}}
+/// "#
+/// );
+/// ```
+pub struct Projector {
+    /// Everything of an update's line up to the update itself.
+    update: Vec<u8>,
+    /// Everything of an agent event's line up to its fields.
+    event: Vec<u8>,
+    dialect: Dialect,
+    replay: bool,
+}
+
+impl fmt::Debug for Projector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Projector")
+            .field("dialect", &self.dialect)
+            .field("replay", &self.replay)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Projector {
+    /// For a session, as a client of this dialect sees it. A replay leaves out what has no meaning any
+    /// more: terminals of a process that is gone, and that the session was closed.
+    #[must_use]
+    pub fn new(session: &SessionId, dialect: impl Into<Dialect>, replay: bool) -> Self {
+        let id = serde_json::Value::from(session.as_str());
+        let head = |method: &str| {
+            format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"sessionId":{id}"#)
+        };
+        Self {
+            update: format!(r#"{},"update":"#, head("session/update")).into_bytes(),
+            event: head(agent_event::METHOD).into_bytes(),
+            dialect: dialect.into(),
+            replay,
+        }
+    }
+
+    /// Appends the lines of one event, if it has any, each with its line break.
+    ///
+    /// Extensions name what a plain client sees in their place, if anything; `docs/acp-extensions.md` has
+    /// the decisions as a table.
+    pub fn write(&self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let seq = envelope.seq;
+        match &envelope.event {
+            AgentEvent::AgentMessageChunk {
+                content,
+                message_id,
+            } => self.message(content, message_id.as_ref(), out),
+            AgentEvent::AgentThoughtChunk {
+                content,
+                message_id,
+            } => self.thought(content, message_id.as_ref(), out),
+            AgentEvent::UserMessage {
+                message_id,
+                content,
+            } => self.user_message(message_id, content, out),
+            AgentEvent::TurnStarted(turn) => self.prompt(&turn.message_id, &turn.prompt, out),
+            AgentEvent::ToolCall(call) => self.update(&self.tool_call(call), out),
+            AgentEvent::ToolCallUpdate(update) => self.update(&self.tool_call_update(update), out),
+            AgentEvent::Plan { plan } => self.plan(plan, out),
+            AgentEvent::AvailableCommands { commands } => {
+                let available_commands = commands;
+                self.update(&Update::AvailableCommandsUpdate { available_commands }, out);
+            }
+            AgentEvent::Usage(usage) => {
+                let update = Update::UsageUpdate {
+                    used: usage.used,
+                    size: usage.size,
+                    cost: usage.cost.as_ref(),
+                };
+                self.update(&update, out);
+            }
+            AgentEvent::SessionInfo(info) => {
+                if let title @ Some(_) = info.title.as_deref() {
+                    self.update(&Update::SessionInfoUpdate { title, meta: None }, out);
+                }
+            }
+            AgentEvent::Recovered(_) => {
+                // Only a turn that was cut short is worth a word to a person.
+                if envelope.turn.is_some() {
+                    self.note(seq, INTERRUPTED, out);
+                }
+            }
+
+            AgentEvent::ProgressReported(report) => {
+                let message = report.message.as_deref().filter(|text| !text.is_empty());
+                if !report.entries.is_empty() {
+                    self.plan(&Plan::Entries(report.entries.clone()), out);
+                } else if let Some(message) = message {
+                    let fields = ProgressFields::narration(message);
+                    self.extension_or(fields, out, |out| self.note(seq, message, out));
+                } else if report.replace || !report.metadata.is_null() {
+                    self.event(HarnEvent::ProgressReported((&**report).into()), out);
+                }
+            }
+            AgentEvent::Progress(progress) => {
+                if !progress.message.is_empty() {
+                    let fields = ProgressFields::from(&**progress);
+                    let note = || plain::progress(progress);
+                    self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+                }
+            }
+            AgentEvent::Log(log) => {
+                if !log.message.is_empty() {
+                    self.extension(LogFields::from(&**log), out);
+                }
+            }
+            AgentEvent::Artifact(artifact) => {
+                let fields = ArtifactFields::from(&**artifact);
+                self.extension_or(fields, out, |out| self.note(seq, &artifact.fallback, out));
+            }
+            AgentEvent::FsWatch {
+                subscription_id,
+                events,
+            } => {
+                if !events.is_empty() {
+                    let fields = FsWatchFields {
+                        subscription_id,
+                        events,
+                    };
+                    self.extension(fields, out);
+                }
+            }
+            AgentEvent::Handoff {
+                artifact_id,
+                handoff,
+            } => {
+                let fields = HandoffFields {
+                    handoff_id: &handoff.id,
+                    artifact_id,
+                    handoff,
+                };
+                let note = || plain::handoff(handoff);
+                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+            }
+            AgentEvent::WorkerUpdate(worker) => {
+                let fields = WorkerFields::from(&**worker);
+                self.extension_or(fields, out, |out| self.worker_as_call(seq, worker, out));
+            }
+            AgentEvent::SkillActivated {
+                skill_name,
+                iteration,
+                reason,
+            } => {
+                let fields = SkillActivatedFields {
+                    skill_name,
+                    iteration: *iteration,
+                    reason,
+                };
+                let note = || plain::skill_activated(skill_name, reason);
+                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+            }
+            AgentEvent::SkillDeactivated {
+                skill_name,
+                iteration,
+            } => {
+                let fields = SkillDeactivatedFields {
+                    skill_name,
+                    iteration: *iteration,
+                };
+                let note = || plain::skill_deactivated(skill_name);
+                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+            }
+            AgentEvent::SkillScopeTools {
+                skill_name,
+                allowed_tools,
+            } => {
+                let fields = SkillScopeFields {
+                    skill_name,
+                    allowed_tools,
+                };
+                self.extension(fields, out);
+            }
+            AgentEvent::SkillNarrow(narrow) => {
+                let fields = SkillNarrowFields::from(&**narrow);
+                let note = || plain::skill_narrow(narrow);
+                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+            }
+            AgentEvent::ToolSearchQuery(query) => {
+                self.extension(ToolSearchQueryFields::from(&**query), out);
+            }
+            AgentEvent::ToolSearchResult(result) => {
+                self.extension(ToolSearchResultFields::from(&**result), out);
+            }
+            AgentEvent::TranscriptCompacted(compacted) => {
+                let fields = CompactedFields::from(&**compacted);
+                let note = || plain::compacted(compacted);
+                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+            }
+            AgentEvent::TranscriptProjected(projected) => {
+                self.extension(ProjectedFields::from(&**projected), out);
+            }
+            AgentEvent::ReminderEmitted(reminder) => {
+                self.extension(ReminderFields::from(&**reminder), out);
+            }
+            AgentEvent::HitlRequested {
+                request_id,
+                kind,
+                payload,
+            } => {
+                let fields = HitlRequestFields {
+                    request_id,
+                    kind,
+                    payload,
+                };
+                let note = || plain::hitl_request(kind, payload);
+                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+            }
+            AgentEvent::HitlResolved {
+                request_id,
+                kind,
+                outcome,
+            } => {
+                let fields = HitlResolvedFields {
+                    request_id,
+                    kind,
+                    outcome: *outcome,
+                };
+                self.extension(fields, out);
+            }
+            AgentEvent::LiveSessionClient { action, state } => {
+                let action = *action;
+                self.extension(LiveClientFields { action, state }, out);
+            }
+
+            AgentEvent::CompositionStart(run) => {
+                let event = HarnEvent::CompositionStart((&**run).into());
+                self.event_or(event, out, |out| self.composition_begins(run, out));
+            }
+            AgentEvent::CompositionFinish(run) => {
+                let event = HarnEvent::CompositionFinish((&**run).into());
+                self.event_or(event, out, |out| self.composition_ends(run, true, out));
+            }
+            AgentEvent::CompositionError(run) => {
+                let event = HarnEvent::CompositionError((&**run).into());
+                self.event_or(event, out, |out| self.composition_ends(run, false, out));
+            }
+            AgentEvent::CompositionChildCall(call) => {
+                self.event(HarnEvent::CompositionChildCall((&**call).into()), out);
+            }
+            AgentEvent::CompositionChildResult(result) => {
+                self.event(HarnEvent::CompositionChildResult((&**result).into()), out);
+            }
+            AgentEvent::LoopCheckpoint(checkpoint) => {
+                self.event(HarnEvent::LoopCheckpoint(checkpoint.into()), out);
+            }
+            AgentEvent::SessionClosed { reason, status } => {
+                // A session that is being replayed is open.
+                if !self.replay {
+                    self.event(HarnEvent::SessionClosed(ClosedFields { reason, status }), out);
+                }
+            }
+
+            // The contract keeps the ranking in the transcript.
+            AgentEvent::SkillMatched(_)
+            // The end of a turn is the answer to its prompt.
+            | AgentEvent::TurnEnded(_)
+            // A question is a request to its controller; a replay shows what came of it on the call.
+            | AgentEvent::PermissionAsked(_)
+            | AgentEvent::PermissionResolved(_)
+            // Settings need the whole list beside the change; a replay has them in its answer.
+            | AgentEvent::ModeChanged { .. }
+            | AgentEvent::ConfigChanged { .. } => {}
+        }
+    }
+
+    /// Appends the line of an update.
+    pub(crate) fn update(&self, update: &impl Serialize, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.update);
+        match serde_json::to_writer(&mut *out, update) {
+            Ok(()) => out.extend_from_slice(b"}}\n"),
+            // Our types always serialise; should one not, the line is left out whole.
+            Err(_) => out.truncate(start),
+        }
+    }
+
+    /// An agent event that a plain client does without.
+    fn event(&self, event: HarnEvent<'_>, out: &mut Vec<u8>) {
+        self.event_or(event, out, |_| {});
+    }
+
+    /// An agent event, or what a plain client sees in its place.
+    fn event_or(&self, event: HarnEvent<'_>, out: &mut Vec<u8>, plain: impl FnOnce(&mut Vec<u8>)) {
+        if self.dialect.profile == Profile::Acp {
+            return plain(out);
+        }
+        let start = out.len();
+        out.extend_from_slice(&self.event);
+        let fields = out.len();
+        match (
+            serde_json::to_writer(&mut *out, &event),
+            out.get_mut(fields),
+        ) {
+            (Ok(()), Some(brace)) => {
+                // The fields stand beside `sessionId`, not in an object of their own.
+                *brace = b',';
+                out.extend_from_slice(b"}\n");
+            }
+            _ => out.truncate(start),
+        }
+    }
+
+    /// An extension that a plain client does without.
+    fn extension<'a>(&self, fields: impl ExtensionFields<'a>, out: &mut Vec<u8>) {
+        self.extension_or(fields, out, |_| {});
+    }
+
+    /// An extension, or what a plain client sees in its place.
+    fn extension_or<'a, F: ExtensionFields<'a>>(
+        &self,
+        fields: F,
+        out: &mut Vec<u8>,
+        plain: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let wanted = self.dialect.extensions.contains(F::EXTENSION);
+        match self.dialect.profile {
+            Profile::Acp => plain(out),
+            Profile::Harn if wanted => self.update(&fields.direct(), out),
+            Profile::Meta if wanted => {
+                let meta = Some(HarnMeta::new(fields.carried()));
+                self.update(&Update::SessionInfoUpdate { title: None, meta }, out);
+            }
+            Profile::Harn | Profile::Meta => {}
+        }
+    }
+
+    /// A thought that is a message of its own, or clients would join it to its neighbours.
+    fn note(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
+        let id = MessageId::from(format!("note-{seq}"));
+        self.thought(text, Some(&id), out);
+    }
+
+    /// The agent's own words, with what a person should see of them beside.
+    fn message(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
+        match self.dialect.profile {
+            Profile::Harn | Profile::Meta => {
+                self.update(&standard::message(text, Some(&visible(text)), id), out);
+            }
+            Profile::Acp => self.update(&standard::message(text, None, id), out),
+        }
+    }
+
+    fn thought(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
+        if !text.is_empty() {
+            self.update(&standard::thought(text, id), out);
+        }
+    }
+}
+
+const INTERRUPTED: &str = "The turn above was interrupted before it ended.";

@@ -1,0 +1,167 @@
+//! What a plain client sees in the place of an extension: a thought, or a tool call with its status.
+//!
+//! Each is made of one event alone, so that live and replayed are the same.
+
+use harn_model::{
+    CompositionRun, HandoffArtifact, Progress, Seq, SkillNarrow, ToolCallStatus, ToolKind,
+    TranscriptCompacted, WorkerEvent, WorkerUpdate,
+};
+use serde_json::Value;
+
+use super::Projector;
+use crate::wire::{ToolCall, ToolContents, Update};
+
+pub(super) fn progress(progress: &Progress) -> String {
+    let message = &progress.message;
+    match (progress.progress, progress.total) {
+        (Some(done), Some(total)) => format!("{message} ({done} of {total})"),
+        (Some(done), None) => format!("{message} ({done})"),
+        (None, Some(total)) => format!("{message} (of {total})"),
+        (None, None) => message.clone(),
+    }
+}
+
+pub(super) fn skill_activated(name: &str, reason: &str) -> String {
+    titled(&format!("Skill {name} is active"), reason)
+}
+
+pub(super) fn skill_deactivated(name: &str) -> String {
+    format!("Skill {name} is no longer active")
+}
+
+pub(super) fn skill_narrow(narrow: &SkillNarrow) -> String {
+    let text = titled("Fewer tools are in reach", &narrow.reason);
+    match narrow.removed_tools.as_slice() {
+        [] => text,
+        removed => format!("{text} (without {})", removed.join(", ")),
+    }
+}
+
+pub(super) fn handoff(handoff: &HandoffArtifact) -> String {
+    let target = &handoff.target_persona_or_human;
+    let who = target.label.as_deref().or(target.id.as_deref());
+    let who = who.unwrap_or(&target.kind);
+    let text = match who {
+        "" => "Work is handed over".to_owned(),
+        who => format!("Work is handed over to {who}"),
+    };
+    titled(&text, &handoff.task)
+}
+
+pub(super) fn hitl_request(kind: &str, payload: &Value) -> String {
+    const WORDS: [&str; 5] = ["prompt", "question", "message", "detail", "action"];
+    let asked = WORDS.iter().find_map(|word| payload.get(word)?.as_str());
+    titled(
+        &format!("A person is asked ({kind})"),
+        asked.unwrap_or_default(),
+    )
+}
+
+pub(super) fn compacted(compacted: &TranscriptCompacted) -> String {
+    format!(
+        "Older messages were folded away: {}, about {} tokens before and {} after",
+        compacted.archived_messages,
+        compacted.estimated_tokens_before,
+        compacted.estimated_tokens_after
+    )
+}
+
+impl Projector {
+    /// A worker as a tool call a cycle. One that ends while it waits has no call open; that is a thought.
+    pub(super) fn worker_as_call(&self, seq: Seq, worker: &WorkerUpdate, out: &mut Vec<u8>) {
+        let id = format!("worker-{}-{}", worker.worker_id, worker.cycle);
+        let title = titled(&worker.worker_name, &worker.worker_task);
+        let (status, text) = match worker.event {
+            WorkerEvent::WorkerSpawned => return self.call_begins(&id, &title, out),
+            // The cycle that follows says so.
+            WorkerEvent::WorkerProgressed => return,
+            WorkerEvent::WorkerWaitingForInput => {
+                let text = "Done for now, and waiting for input";
+                return self.call_ends(&id, &title, ToolCallStatus::Completed, text, out);
+            }
+            WorkerEvent::WorkerCompleted => (ToolCallStatus::Completed, "Done"),
+            WorkerEvent::WorkerStopped => (ToolCallStatus::Completed, "Stopped after handing over"),
+            WorkerEvent::WorkerFailed => (ToolCallStatus::Failed, "Failed"),
+            WorkerEvent::WorkerCancelled => (ToolCallStatus::Failed, "Cancelled"),
+        };
+        let text = titled(text, worker.metadata.error.as_deref().unwrap_or_default());
+        if worker.metadata.awaiting_started_at.is_some() {
+            self.note(seq, &titled(&worker.worker_name, &text), out);
+        } else {
+            self.call_ends(&id, &title, status, &text, out);
+        }
+    }
+
+    /// A composition as one tool call; its children are not shown.
+    pub(super) fn composition_begins(&self, run: &CompositionRun, out: &mut Vec<u8>) {
+        self.call_begins(&composition_id(run), &composition_title(run), out);
+    }
+
+    pub(super) fn composition_ends(&self, run: &CompositionRun, well: bool, out: &mut Vec<u8>) {
+        let (status, texts) = if well {
+            (ToolCallStatus::Completed, [run.stdout.as_deref(), None])
+        } else {
+            let texts = [run.error.as_deref(), run.stderr.as_deref()];
+            (ToolCallStatus::Failed, texts)
+        };
+        let text = texts.into_iter().flatten().find(|text| !text.is_empty());
+        let text = text.unwrap_or_default();
+        self.call_ends(
+            &composition_id(run),
+            &composition_title(run),
+            status,
+            text,
+            out,
+        );
+    }
+
+    fn call_begins(&self, id: &str, title: &str, out: &mut Vec<u8>) {
+        let mut call = call(id, title, ToolCallStatus::InProgress);
+        call.kind = Some(ToolKind::Other);
+        self.update(&Update::ToolCall(call), out);
+    }
+
+    fn call_ends(
+        &self,
+        id: &str,
+        title: &str,
+        status: ToolCallStatus,
+        text: &str,
+        out: &mut Vec<u8>,
+    ) {
+        let mut call = call(id, title, status);
+        call.content = (!text.is_empty()).then_some(ToolContents::Text(text));
+        self.update(&Update::ToolCallUpdate(call), out);
+    }
+}
+
+fn composition_id(run: &CompositionRun) -> String {
+    format!("composition-{}", run.run_id)
+}
+
+fn composition_title(run: &CompositionRun) -> String {
+    titled("Composition", &run.language)
+}
+
+/// Two texts with a colon between them, where there are two.
+fn titled(title: &str, text: &str) -> String {
+    match (title, text.trim()) {
+        (title, "") => title.to_owned(),
+        ("", text) => text.to_owned(),
+        (title, text) => format!("{title}: {text}"),
+    }
+}
+
+fn call<'a>(id: &'a str, title: &'a str, status: ToolCallStatus) -> ToolCall<'a> {
+    ToolCall {
+        tool_call_id: id,
+        title: Some(title),
+        kind: None,
+        status,
+        content: None,
+        locations: None,
+        raw_input: None,
+        raw_output: None,
+        meta: None,
+    }
+}
