@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use harn_journal::JournalError;
-use harn_model::{ErrorCategory, SessionId};
+use harn_model::{ErrorCategory, SessionId, WorkerId, WorkerStatus};
 
 /// A session could not be created, opened, forked, closed or deleted.
 #[derive(Debug, thiserror::Error)]
@@ -135,6 +135,61 @@ impl From<ToolError> for AgentError {
 impl From<HostError> for AgentError {
     fn from(error: HostError) -> Self {
         Self::Tool(error.to_string())
+    }
+}
+
+/// A worker was not started, triggered or ended. Nothing was written about it.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The session has none of this name.
+    #[error("there is no worker {0} in this session")]
+    Unknown(WorkerId),
+    /// It ends with its first cycle.
+    #[error("worker {0} was not started as retriggerable; start another one")]
+    NotRetriggerable(WorkerId),
+    /// It is at work.
+    #[error("worker {0} is running; wait until it has finished")]
+    Running(WorkerId),
+    /// Its life is over.
+    #[error("worker {worker} has ended: {}", status.as_str())]
+    Ended {
+        /// The worker.
+        worker: WorkerId,
+        /// How.
+        status: WorkerStatus,
+    },
+    /// Nothing was said where something must be.
+    #[error("the worker's {0} is blank")]
+    Blank(&'static str),
+    /// The session has as many at work as it may.
+    #[error("{limit} workers are running already, which is the limit; wait for one to finish")]
+    TooMany {
+        /// How many may run at once.
+        limit: usize,
+    },
+    /// Workers have workers that have workers.
+    #[error("workers are nested {limit} deep already, which is the limit")]
+    TooDeep {
+        /// How deep they may be nested.
+        limit: usize,
+    },
+    /// Somebody else has a turn running in its session.
+    #[error("session {0} of the worker is in use; wait until its turn has ended")]
+    SessionInUse(SessionId),
+    /// The turn was cancelled or has ended; workers run within one.
+    #[error("the turn is over")]
+    TurnOver,
+    /// Its session could not be created or opened.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+impl From<WorkerError> for AgentError {
+    fn from(error: WorkerError) -> Self {
+        match error {
+            WorkerError::TurnOver => Self::Cancelled,
+            other => Self::Failed(other.to_string()),
+        }
     }
 }
 

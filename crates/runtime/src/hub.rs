@@ -1,5 +1,9 @@
 //! The hub: which sessions are open, and how they are created, opened, forked, closed and deleted.
 
+mod children;
+mod copy;
+mod listing;
+
 use std::{
     collections::{HashMap, VecDeque},
     path::{Path, PathBuf},
@@ -8,13 +12,14 @@ use std::{
 };
 
 use harn_journal::{JournalError, Log, Opened, SessionMeta, SessionSummary, Store};
-use harn_model::{AgentEvent, Seq, SessionId, SessionView};
+use harn_model::{SessionId, SessionView};
 use tokio::sync::{OnceCell, mpsc};
 
 use crate::{
     Agent, AgentProfile, Clock, Controller, HostPort, IdKind, Ids, NoHost, SessionError,
     publish::Feed,
     session::{Msg, Scribe, SessionTask, Shared, recovery_events},
+    worker::ChildOf,
 };
 
 /// What a hub is made of. The world comes in here.
@@ -35,6 +40,10 @@ pub struct HubConfig {
     pub max_waiting_prompts: usize,
     /// How much of a session's recent past is kept in memory.
     pub ring_bytes: usize,
+    /// How many workers of a session may run at once.
+    pub max_workers: usize,
+    /// How deep workers may be nested; a session's own are one deep.
+    pub max_worker_depth: usize,
 }
 
 impl HubConfig {
@@ -55,6 +64,8 @@ impl HubConfig {
             cancel_deadline: Duration::from_secs(5),
             max_waiting_prompts: 64,
             ring_bytes: 1024 * 1024,
+            max_workers: 16,
+            max_worker_depth: 4,
         }
     }
 }
@@ -81,6 +92,23 @@ pub struct SessionPage {
 #[derive(Clone)]
 pub struct Hub {
     inner: Arc<Inner>,
+}
+
+/// A hub as its own sessions know it: it may be gone.
+#[derive(Clone)]
+pub(crate) struct WeakHub(Weak<Inner>);
+
+impl WeakHub {
+    pub(crate) fn upgrade(&self) -> Option<Hub> {
+        self.0.upgrade().map(|inner| Hub { inner })
+    }
+}
+
+/// Who works in a session, and for whom.
+struct Role {
+    agent: Arc<dyn Agent>,
+    profile: Arc<AgentProfile>,
+    lineage: Option<ChildOf>,
 }
 
 struct Inner {
@@ -116,13 +144,17 @@ impl Hub {
     /// Creates a session.
     pub async fn create(&self, new: NewSession) -> Result<Controller, SessionError> {
         check_cwd(&new.cwd)?;
-        let meta = self.fresh_meta(new, None);
+        let meta = self.fresh_meta(self.mint(), new, None);
+        self.create_as(meta, self.own_role()).await
+    }
+
+    async fn create_as(&self, meta: SessionMeta, role: Role) -> Result<Controller, SessionError> {
         let id = meta.thread_id.clone();
         let cell = self.cell(&id)?;
         let open = async {
             let (store, meta2) = (self.inner.config.store.clone(), meta.clone());
             let log = blocking(move || store.create(meta2)).await?;
-            Ok(self.serve(meta, log, SessionView::default()))
+            Ok(self.serve(meta, log, SessionView::default(), role))
         };
         self.fill(&id, &cell, open).await
     }
@@ -133,13 +165,22 @@ impl Hub {
         id: &SessionId,
         cwd: Option<&Path>,
     ) -> Result<Controller, SessionError> {
+        self.open_as(id, cwd, self.own_role()).await
+    }
+
+    async fn open_as(
+        &self,
+        id: &SessionId,
+        cwd: Option<&Path>,
+        role: Role,
+    ) -> Result<Controller, SessionError> {
         let cell = self.cell(id)?;
         let open = async {
             let (store, wanted) = (self.inner.config.store.clone(), id.clone());
             let opened = blocking(move || store.open(&wanted)).await?;
             // Before it is served: a session that is refused must not stay open and locked.
             check_own_cwd(id, cwd, &opened.meta.directory)?;
-            self.recover(opened)
+            self.recover(opened, role)
         };
         let session = self.fill(id, &cell, open).await?;
         check_own_cwd(id, cwd, &session.meta().directory)?;
@@ -154,29 +195,30 @@ impl Hub {
     }
 
     /// Creates a session that begins with the history of another. A turn that is still running there is
-    /// left out.
+    /// left out, and so are its workers.
     pub async fn fork(&self, id: &SessionId, new: NewSession) -> Result<Controller, SessionError> {
         check_cwd(&new.cwd)?;
-        let meta = self.fresh_meta(new, Some(id.clone()));
+        let meta = self.fresh_meta(self.mint(), new, Some(id.clone()));
         let fork = meta.thread_id.clone();
         let cell = self.cell(&fork)?;
         let open = async {
-            let (store, source) = (self.inner.config.store.clone(), id.clone());
+            let (config, source) = (self.inner.config.clone(), id.clone());
             let copied = meta.clone();
-            let (log, meta, view) = blocking(move || copy(&*store, &source, copied)).await?;
-            Ok(self.serve(meta, log, view))
+            let (log, meta, view) = blocking(move || copy::copy(&config, &source, copied)).await?;
+            Ok(self.serve(meta, log, view, self.own_role()))
         };
         self.fill(&fork, &cell, open).await
     }
 
-    /// Lists sessions, open or not, a page at a time.
+    /// Lists sessions, open or not, a page at a time. Those of workers are left out; who knows their id
+    /// can open them.
     pub async fn list(
         &self,
         cwd: Option<PathBuf>,
         after: Option<String>,
     ) -> Result<SessionPage, SessionError> {
         let after = match &after {
-            Some(cursor) => Some(parse_cursor(cursor).ok_or(SessionError::BadCursor)?),
+            Some(cursor) => Some(listing::parse_cursor(cursor).ok_or(SessionError::BadCursor)?),
             None => None,
         };
         let store = self.inner.config.store.clone();
@@ -198,10 +240,10 @@ impl Hub {
             }
         }
         let mut rest = listing.sessions;
-        rest.retain(|s| after.is_none_or(|at| is_after(s, at)));
+        rest.retain(|s| after.is_none_or(|at| listing::is_after(s, at)));
         let more = rest.len() > PAGE;
         rest.truncate(PAGE);
-        let next = rest.last().filter(|_| more).map(cursor);
+        let next = rest.last().filter(|_| more).map(listing::cursor);
         Ok(SessionPage {
             sessions: rest,
             next,
@@ -213,13 +255,15 @@ impl Hub {
         if let Some(session) = self.live(id) {
             session.close(true).await;
         }
+        self.close_workers(id).await;
     }
 
-    /// Removes a session for good.
+    /// Removes a session for good, and the sessions of its workers.
     pub async fn delete(&self, id: &SessionId) -> Result<(), SessionError> {
         if let Some(session) = self.live(id) {
             session.close(false).await;
         }
+        self.close_workers(id).await;
         let (store, id) = (self.inner.config.store.clone(), id.clone());
         Ok(blocking(move || store.delete(&id)).await?)
     }
@@ -227,17 +271,31 @@ impl Hub {
     /// Closes every session and opens none any more.
     pub async fn shutdown(&self) {
         let live = self.inner.lock().take().unwrap_or_default();
-        let mut closing = tokio::task::JoinSet::new();
-        for session in live.into_values().filter_map(|cell| cell.get().cloned()) {
-            closing.spawn(async move { session.close(false).await });
-        }
-        while closing.join_next().await.is_some() {}
+        close_all(live.into_values().filter_map(|cell| cell.get().cloned())).await;
     }
 
-    fn fresh_meta(&self, new: NewSession, parent: Option<SessionId>) -> SessionMeta {
+    /// The agent that serves every session, working for nobody but its client.
+    fn own_role(&self) -> Role {
+        Role {
+            agent: self.inner.config.agent.clone(),
+            profile: self.inner.profile.clone(),
+            lineage: None,
+        }
+    }
+
+    fn mint(&self) -> SessionId {
+        SessionId::new(self.inner.config.ids.mint(IdKind::Session))
+    }
+
+    fn fresh_meta(
+        &self,
+        thread_id: SessionId,
+        new: NewSession,
+        parent: Option<SessionId>,
+    ) -> SessionMeta {
         SessionMeta {
             v: 1,
-            thread_id: SessionId::new(self.inner.config.ids.mint(IdKind::Session)),
+            thread_id,
             title: String::new(),
             directory: new.cwd,
             additional_directories: new.additional_directories,
@@ -269,7 +327,7 @@ impl Hub {
     }
 
     /// Closes what a crash left open, before anyone sees it.
-    fn recover(&self, opened: Opened) -> Result<Controller, SessionError> {
+    fn recover(&self, opened: Opened, role: Role) -> Result<Controller, SessionError> {
         let Opened {
             mut log,
             meta,
@@ -290,10 +348,16 @@ impl Hub {
         if !batch.is_empty() {
             log.append(&batch)?;
         }
-        Ok(self.serve(meta, log, view))
+        Ok(self.serve(meta, log, view, role))
     }
 
-    fn serve(&self, meta: SessionMeta, log: Box<dyn Log>, view: SessionView) -> Controller {
+    fn serve(
+        &self,
+        meta: SessionMeta,
+        log: Box<dyn Log>,
+        view: SessionView,
+        role: Role,
+    ) -> Controller {
         let config = self.inner.config.clone();
         let (sender, inbox) = mpsc::channel::<Msg>(INBOX);
         let last = view.last_seq;
@@ -307,7 +371,10 @@ impl Hub {
             host: Mutex::new(Arc::new(NoHost)),
             audit: Mutex::new(None),
             config,
-            profile: self.inner.profile.clone(),
+            agent: role.agent,
+            profile: role.profile,
+            lineage: role.lineage,
+            hub: WeakHub(Arc::downgrade(&self.inner)),
         });
         let task = SessionTask::new(shared.clone(), log, inbox);
         let hub = Arc::downgrade(&self.inner);
@@ -345,43 +412,6 @@ fn forget(hub: &Weak<Inner>, id: &SessionId) {
     }
 }
 
-/// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
-/// and options stay as they are.
-fn copy(
-    store: &dyn Store,
-    source: &SessionId,
-    mut meta: SessionMeta,
-) -> Result<(Box<dyn Log>, SessionMeta, SessionView), JournalError> {
-    let (from, events) = store.read(source)?;
-    meta.title.clone_from(&from.title);
-    let mut whole = SessionView::default();
-    events.iter().for_each(|event| whole.apply(event));
-    let open = whole.open_turn.map(|turn| turn.id);
-    let mut view = SessionView::default();
-    let mut kept = Vec::new();
-    let mut seq = Seq::ZERO;
-    for mut envelope in events {
-        let running = open.is_some() && envelope.turn == open;
-        // What a person set while it ran is the session's, not the turn's.
-        let set = matches!(
-            envelope.event,
-            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. }
-        );
-        if running && !set {
-            continue;
-        }
-        seq = seq.next();
-        envelope.seq = seq;
-        view.apply(&envelope);
-        kept.push(envelope);
-    }
-    let mut log = store.create(meta.clone())?;
-    if !kept.is_empty() {
-        log.append(&kept)?;
-    }
-    Ok((log, meta, view))
-}
-
 fn check_cwd(cwd: &Path) -> Result<(), SessionError> {
     if cwd.is_absolute() && cwd.is_dir() {
         Ok(())
@@ -406,19 +436,13 @@ fn same_dir(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-fn cursor(summary: &SessionSummary) -> String {
-    format!("{}:{}", summary.updated, summary.meta.thread_id)
-}
-
-fn parse_cursor(cursor: &str) -> Option<(u64, &str)> {
-    let (updated, id) = cursor.split_once(':')?;
-    Some((updated.parse().ok()?, id))
-}
-
-/// Whether a row comes after the cursor in the listing's order: newest first, then by id.
-fn is_after(summary: &SessionSummary, (updated, id): (u64, &str)) -> bool {
-    summary.updated < updated
-        || (summary.updated == updated && summary.meta.thread_id.as_str() > id)
+/// Closes sessions side by side, without a word of it in their journals.
+async fn close_all(sessions: impl Iterator<Item = Controller>) {
+    let mut closing = tokio::task::JoinSet::new();
+    for session in sessions {
+        closing.spawn(async move { session.close(false).await });
+    }
+    while closing.join_next().await.is_some() {}
 }
 
 async fn blocking<T: Send + 'static>(

@@ -13,9 +13,12 @@ mod ports;
 mod publish;
 mod session;
 mod turn;
+mod worker;
 
 pub use agent::{Agent, AgentProfile};
-pub use error::{AgentError, HostError, PromptError, SessionError, SettingError, ToolError};
+pub use error::{
+    AgentError, HostError, PromptError, SessionError, SettingError, ToolError, WorkerError,
+};
 pub use host::{CommandExit, CommandSink, CommandSpec, Host, HostOffers, HostPort, NoHost};
 pub use hub::{Hub, HubConfig, NewSession, SessionPage};
 pub use mode::{ASK_MODE, READ_ONLY_MODE, modes};
@@ -23,6 +26,7 @@ pub use ports::{Clock, IdKind, Ids};
 pub use publish::{Batch, Delivery, EncodingSlot, SessionEnd, Subscription};
 pub use session::{Controller, Observer};
 pub use turn::{Steering, ToolBuilder, ToolHandle, ToolOutput, TurnContext};
+pub use worker::{Worker, WorkerBuilder, WorkerReport};
 
 pub use async_trait::async_trait;
 pub use harn_journal::{JournalError, SessionMeta, SessionSummary};

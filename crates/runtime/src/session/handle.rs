@@ -15,8 +15,8 @@ use harn_model::{
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    AgentProfile, HostPort, HubConfig, IdKind, PromptError, SettingError, Subscription, mode,
-    publish::Feed,
+    Agent, AgentProfile, HostPort, HubConfig, IdKind, PromptError, SettingError, Subscription,
+    hub::WeakHub, mode, publish::Feed, worker::ChildOf,
 };
 
 /// What a session's task is asked to do.
@@ -54,7 +54,12 @@ pub(crate) struct Shared {
     /// The right the running turn acts under.
     pub(crate) audit: Mutex<Option<Arc<MutationSession>>>,
     pub(crate) config: Arc<HubConfig>,
+    /// Who works on its prompts.
+    pub(crate) agent: Arc<dyn Agent>,
     pub(crate) profile: Arc<AgentProfile>,
+    /// Whose worker it is, while it works for somebody.
+    pub(crate) lineage: Option<ChildOf>,
+    pub(crate) hub: WeakHub,
 }
 
 impl Shared {
@@ -62,11 +67,51 @@ impl Shared {
         lock(&self.view)
     }
 
-    /// The right a turn acts under; none where nothing may change.
+    /// The session above, for which it works.
+    fn parent(&self) -> Option<&Arc<Self>> {
+        self.lineage
+            .as_ref()
+            .map(|child_of| &child_of.parent.shared)
+    }
+
+    /// The session at the top: the one that clients know.
+    pub(crate) fn root(&self) -> &Self {
+        let mut at = self;
+        while let Some(above) = at.parent() {
+            at = above;
+        }
+        at
+    }
+
+    /// How many sessions are above it.
+    pub(crate) fn depth(&self) -> usize {
+        std::iter::successors(self.parent(), |above| above.parent()).count()
+    }
+
+    /// The mode in force. A worker may never do more than the session it works for.
+    pub(crate) fn mode(&self) -> String {
+        match self.parent().map(|above| above.mode()) {
+            Some(mode) if mode == mode::READ_ONLY_MODE => mode,
+            _ => {
+                let chosen = self.view().mode.clone();
+                chosen.unwrap_or_else(|| mode::ASK_MODE.to_owned())
+            }
+        }
+    }
+
+    /// The right a turn acts under; none where nothing may change. A worker's is lent by the session it
+    /// works for.
     pub(crate) fn mutation(&self, turn: &TurnId) -> Option<Arc<MutationSession>> {
-        let mode = self.view().mode.clone();
-        if mode.as_deref() == Some(mode::READ_ONLY_MODE) {
+        if self.mode() == mode::READ_ONLY_MODE {
             return None;
+        }
+        if let Some(child_of) = &self.lineage {
+            let lent = lock(&child_of.parent.shared.audit).clone();
+            let lent = lent.map(|lent| {
+                Arc::new(lent.delegated(Some(&self.meta.thread_id), &child_of.worker_id))
+            });
+            // While a worker is wound up, the turn it worked for may be over.
+            return lent.or_else(|| lock(&self.audit).clone());
         }
         Some(Arc::new(MutationSession {
             session_id: self.meta.thread_id.clone(),
@@ -116,11 +161,10 @@ impl Observer {
         self.shared.view().last_seq
     }
 
-    /// Its mode.
+    /// Its mode; that of a worker's session is never laxer than the one of the session it works for.
     #[must_use]
     pub fn mode(&self) -> String {
-        let chosen = self.shared.view().mode.clone();
-        chosen.unwrap_or_else(|| mode::ASK_MODE.to_owned())
+        self.shared.mode()
     }
 
     /// The value of an option of its agent.

@@ -10,7 +10,7 @@ mod task;
 
 pub use handle::{Controller, Observer};
 
-pub(crate) use handle::{Msg, Shared};
+pub(crate) use handle::{Msg, Shared, lock};
 pub(crate) use scribe::Scribe;
 pub(crate) use settle::recovery_events;
 pub(crate) use task::SessionTask;

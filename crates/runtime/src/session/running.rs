@@ -19,6 +19,7 @@ use super::handle::{QueuedPrompt, Shared, lock};
 use crate::{
     AgentError, Host, Observer, TurnContext,
     turn::{Pipe, TurnItem, TurnParts},
+    worker::Crew,
 };
 
 pub(crate) struct RunningTurn {
@@ -28,6 +29,7 @@ pub(crate) struct RunningTurn {
     pub(crate) asks: HashMap<AskId, PendingAsk>,
     agent: JoinHandle<Result<StopReason, AgentError>>,
     cancel: CancellationToken,
+    crew: Arc<Crew>,
     /// Runs from the moment the turn is cancelled.
     deadline: Option<Pin<Box<Sleep>>>,
 }
@@ -53,10 +55,18 @@ impl RunningTurn {
         let pipe = Arc::new(Pipe::default());
         let cancel = CancellationToken::new();
         let session = shared.meta.thread_id.clone();
+        let crew = Arc::new(Crew::new(
+            shared.clone(),
+            prompt.turn.clone(),
+            pipe.clone(),
+            cancel.child_token(),
+        ));
+        // A client knows the session at the top, and no workers.
+        let root = shared.root();
         let host = Host::new(
-            session.clone(),
+            root.meta.thread_id.clone(),
             shared.cwd.clone(),
-            lock(&shared.host).clone(),
+            lock(&root.host).clone(),
             shared.config.local_host.clone(),
             pipe.clone(),
         );
@@ -72,9 +82,10 @@ impl RunningTurn {
             pipe: pipe.clone(),
             cancel: cancel.clone(),
             ids: shared.config.ids.clone(),
+            crew: crew.clone(),
             iteration: AtomicU64::new(0),
         });
-        let agent = shared.config.agent.clone();
+        let agent = shared.agent.clone();
         Self {
             id: prompt.turn,
             prompt: prompt.blocks,
@@ -82,6 +93,7 @@ impl RunningTurn {
             asks: HashMap::new(),
             agent: tokio::spawn(async move { agent.turn(&mut cx).await }),
             cancel,
+            crew,
             deadline: None,
         }
     }
@@ -115,9 +127,10 @@ impl RunningTurn {
         }
     }
 
-    /// Stops listening to the agent, whatever it does.
+    /// Stops listening to the agent and its workers, whatever they do.
     pub(crate) fn abandon(&self) {
         self.pipe.close();
+        self.crew.dismiss();
         self.agent.abort();
     }
 

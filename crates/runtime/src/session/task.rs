@@ -173,6 +173,12 @@ impl SessionTask {
             match item {
                 TurnItem::Event(event) => events.push(event),
                 TurnItem::Flush(reply) => flushes.push(reply),
+                TurnItem::Withdraw(ask) => {
+                    let turn = self.turn.as_mut();
+                    if turn.is_some_and(|turn| turn.asks.remove(&ask).is_some()) {
+                        events.push(resolved(ask, Decision::Cancelled));
+                    }
+                }
                 TurnItem::Ask(ask, reply) => {
                     events.push(AgentEvent::PermissionAsked(ask.clone()));
                     match &mut self.turn {
@@ -328,9 +334,13 @@ impl SessionTask {
         Ok(Next::Close(closed))
     }
 
-    /// Which right the turn acts under, for those who account for it.
     fn act_under_mode(&mut self) {
-        let turn = self.turn.as_ref().map(|turn| &turn.id);
+        let turn = self.turn.as_ref().map(|turn| turn.id.clone());
+        self.act_in(turn.as_ref());
+    }
+
+    /// Which right the turn acts under, for those who account for it.
+    fn act_in(&mut self, turn: Option<&TurnId>) {
         let audit = turn.and_then(|turn| self.shared.mutation(turn));
         lock(&self.shared.audit).clone_from(&audit);
         self.scribe.acts_under(audit);
@@ -362,6 +372,10 @@ impl SessionTask {
         turn: Option<&TurnId>,
         events: Vec<AgentEvent>,
     ) -> Result<Vec<Envelope>, JournalError> {
+        // What a worker may do is decided above, and may change there at any time.
+        if self.shared.lineage.is_some() {
+            self.act_in(turn);
+        }
         let (clock, ids) = (&self.shared.config.clock, &*self.shared.config.ids);
         let batch = {
             let mut view = self.shared.view();

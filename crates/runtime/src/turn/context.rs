@@ -10,13 +10,15 @@ use std::{
 
 use harn_model::{
     AgentEvent, ContentBlock, Decision, LoopCheckpoint, PermissionAsked, Plan, PlanEntry, Seam,
-    SessionId, TurnId, plain_text,
+    SessionId, TurnId, WorkerId, WorkerUpdate, plain_text,
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Pipe, ToolBuilder, TurnItem};
-use crate::{AgentError, Host, IdKind, Ids, Observer};
+use crate::{
+    AgentError, Host, IdKind, Ids, Observer, Worker, WorkerBuilder, WorkerError, worker::Crew,
+};
 
 /// A turn, as its agent sees it. Cheap to clone; clones may be used from several tasks, and what each
 /// emits keeps its order.
@@ -36,6 +38,7 @@ pub(crate) struct TurnParts {
     pub(crate) pipe: Arc<Pipe>,
     pub(crate) cancel: CancellationToken,
     pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) crew: Arc<Crew>,
     /// How often the agent passed the start of an iteration.
     pub(crate) iteration: AtomicU64,
 }
@@ -142,6 +145,23 @@ impl TurnContext {
     /// Begins to describe a tool call.
     pub fn tool(&self, name: impl Into<String>) -> ToolBuilder {
         ToolBuilder::new(self.clone(), name.into())
+    }
+
+    /// Begins to describe a worker: a session of its own that works on a task beside this turn.
+    pub fn worker(&self, name: impl Into<String>) -> WorkerBuilder {
+        WorkerBuilder::new(self.parts.crew.clone(), name.into())
+    }
+
+    /// The last word on every worker the session ever had, by id.
+    #[must_use]
+    pub fn workers(&self) -> Vec<WorkerUpdate> {
+        let workers = self.parts.observer.view().workers;
+        workers.into_values().map(|last| *last).collect()
+    }
+
+    /// A worker of the session, of this turn or an earlier one.
+    pub fn find_worker(&self, id: &WorkerId) -> Result<Worker, WorkerError> {
+        Worker::find(self.parts.crew.clone(), id)
     }
 
     /// A safe place to stop and look: returns what was delivered since the last one, and fails if the

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use harn_model::{AgentEvent, Decision, PermissionAsked};
+use harn_model::{AgentEvent, AskId, Decision, PermissionAsked};
 use tokio::sync::{Notify, oneshot};
 
 use crate::AgentError;
@@ -16,6 +16,8 @@ pub(crate) enum TurnItem {
     Event(AgentEvent),
     /// Somebody has to decide.
     Ask(Box<PermissionAsked>, oneshot::Sender<Decision>),
+    /// Nobody has to decide any more.
+    Withdraw(AskId),
     /// Answered when everything before it is written.
     Flush(oneshot::Sender<()>),
 }
@@ -45,7 +47,7 @@ impl Pipe {
     pub(crate) async fn push(&self, item: TurnItem) -> Result<(), AgentError> {
         let weight = match &item {
             TurnItem::Event(event) => event.weight(),
-            TurnItem::Ask(..) | TurnItem::Flush(_) => 0,
+            TurnItem::Ask(..) | TurnItem::Withdraw(_) | TurnItem::Flush(_) => 0,
         };
         loop {
             // Registered before the look, so that a drain in between is not missed.

@@ -18,3 +18,4 @@ mod follow;
 mod lifecycle;
 mod support;
 mod turns;
+mod workers;

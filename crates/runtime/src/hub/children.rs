@@ -1,0 +1,84 @@
+//! Sessions of workers: created for one, opened again for the next cycle, closed with the session they
+//! work for.
+
+use std::sync::Arc;
+
+use harn_model::SessionId;
+
+use super::{Hub, NewSession, Role, check_cwd, close_all};
+use crate::{Agent, Controller, SessionError, WorkerError, worker::ChildOf};
+
+impl Hub {
+    /// Creates the session of a new worker.
+    pub(crate) async fn create_child(
+        &self,
+        id: SessionId,
+        new: NewSession,
+        child_of: ChildOf,
+        agent: Option<Arc<dyn Agent>>,
+    ) -> Result<Controller, SessionError> {
+        check_cwd(&new.cwd)?;
+        let mut meta = self.fresh_meta(id, new, Some(child_of.parent.id().clone()));
+        meta.worker = Some(child_of.worker_id.clone());
+        self.create_as(meta, self.role_of(child_of, agent)).await
+    }
+
+    /// Opens the session of a worker for another cycle. Somebody who merely looks at it loses it; a turn
+    /// that somebody runs there is left alone.
+    pub(crate) async fn open_child(
+        &self,
+        id: &SessionId,
+        child_of: ChildOf,
+        agent: Option<Arc<dyn Agent>>,
+    ) -> Result<Controller, WorkerError> {
+        if let Some(open) = self.live(id) {
+            if open.cancel_target().is_some() {
+                return Err(WorkerError::SessionInUse(id.clone()));
+            }
+            open.close(false).await;
+        }
+        let child = self
+            .open_as(id, None, self.role_of(child_of, agent))
+            .await?;
+        // Opened by somebody else in between, it knows nothing of its worker.
+        if child.shared.lineage.is_none() {
+            return Err(WorkerError::SessionInUse(id.clone()));
+        }
+        Ok(child)
+    }
+
+    /// Closes the sessions of a session's workers, and of theirs.
+    pub(super) async fn close_workers(&self, id: &SessionId) {
+        close_all(self.workers_below(id).into_iter()).await;
+    }
+
+    fn workers_below(&self, id: &SessionId) -> Vec<Controller> {
+        let live = self.inner.lock();
+        let open = live.iter().flat_map(|live| live.values());
+        let mut workers: Vec<_> = open.filter_map(|cell| cell.get().cloned()).collect();
+        workers.retain(|session| session.meta().worker.is_some());
+        let mut parents = vec![id.clone()];
+        let mut below = Vec::new();
+        while let Some(parent) = parents.pop() {
+            let of_parent = |s: &mut Controller| s.meta().parent.as_ref() == Some(&parent);
+            for session in workers.extract_if(.., of_parent) {
+                parents.push(session.id().clone());
+                below.push(session);
+            }
+        }
+        below
+    }
+
+    fn role_of(&self, child_of: ChildOf, agent: Option<Arc<dyn Agent>>) -> Role {
+        let own = self.own_role();
+        let (agent, profile) = match agent {
+            Some(agent) => (agent.clone(), Arc::new(agent.profile())),
+            None => (own.agent, own.profile),
+        };
+        Role {
+            agent,
+            profile,
+            lineage: Some(child_of),
+        }
+    }
+}

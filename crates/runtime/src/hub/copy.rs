@@ -1,0 +1,58 @@
+//! A fork: the history of one session as the beginning of another.
+
+use harn_journal::{JournalError, Log, SessionMeta};
+use harn_model::{AgentEvent, Seq, SessionId, SessionView, WorkerEvent};
+
+use super::HubConfig;
+use crate::session::Scribe;
+
+/// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
+/// and options stay as they are. Workers belong to the session they were started in: those that have not
+/// ended are cancelled in the copy.
+pub(super) fn copy(
+    config: &HubConfig,
+    source: &SessionId,
+    mut meta: SessionMeta,
+) -> Result<(Box<dyn Log>, SessionMeta, SessionView), JournalError> {
+    let (from, events) = config.store.read(source)?;
+    meta.title.clone_from(&from.title);
+    let mut whole = SessionView::default();
+    events.iter().for_each(|event| whole.apply(event));
+    let open = whole.open_turn.map(|turn| turn.id);
+    let mut view = SessionView::default();
+    let mut kept = Vec::new();
+    let mut seq = Seq::ZERO;
+    for mut envelope in events {
+        let running = open.is_some() && envelope.turn == open;
+        // What a person set while it ran is the session's, not the turn's.
+        let set = matches!(
+            envelope.event,
+            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. }
+        );
+        if running && !set {
+            continue;
+        }
+        seq = seq.next();
+        envelope.seq = seq;
+        view.apply(&envelope);
+        kept.push(envelope);
+    }
+    let mut scribe = Scribe::new(meta.thread_id.clone());
+    let cancelled = cancelled_workers(&view);
+    kept.extend(scribe.enter(&mut view, None, cancelled, config.clock.now(), &*config.ids));
+    let mut log = config.store.create(meta.clone())?;
+    if !kept.is_empty() {
+        log.append(&kept)?;
+    }
+    Ok((log, meta, view))
+}
+
+fn cancelled_workers(view: &SessionView) -> Vec<AgentEvent> {
+    let going_on = view.workers.values().filter(|w| !w.event.is_terminal());
+    let cancel = going_on.map(|worker| {
+        let mut update = worker.then(WorkerEvent::WorkerCancelled);
+        update.metadata.error = Some("the session was forked without its workers".to_owned());
+        AgentEvent::WorkerUpdate(Box::new(update))
+    });
+    cancel.collect()
+}

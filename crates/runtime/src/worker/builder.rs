@@ -1,0 +1,123 @@
+//! How an agent describes a worker before it starts.
+
+use std::{path::PathBuf, sync::Arc};
+
+use harn_model::{SessionId, WorkerEvent, WorkerId, WorkerMetadata, WorkerUpdate};
+
+use super::{
+    Crew, Worker,
+    cycle::{Place, Run},
+};
+use crate::{Agent, IdKind, NewSession, WorkerError};
+
+/// A worker that has been described but not started.
+#[must_use = "a worker begins with `start`"]
+pub struct WorkerBuilder {
+    crew: Arc<Crew>,
+    name: String,
+    task: String,
+    mode: String,
+    cwd: PathBuf,
+    agent: Option<Arc<dyn Agent>>,
+    retriggerable: bool,
+}
+
+impl WorkerBuilder {
+    pub(crate) fn new(crew: Arc<Crew>, name: String) -> Self {
+        let cwd = crew.session.cwd.to_path_buf();
+        Self {
+            crew,
+            name,
+            task: String::new(),
+            mode: "sub_agent".to_owned(),
+            cwd,
+            agent: None,
+            retriggerable: false,
+        }
+    }
+
+    /// What it is to do; also the prompt of its first cycle.
+    pub fn task(mut self, task: impl Into<String>) -> Self {
+        self.task = task.into();
+        self
+    }
+
+    /// How it runs, for those who track it; `sub_agent` where nothing is said.
+    pub fn mode(mut self, mode: impl Into<String>) -> Self {
+        self.mode = mode.into();
+        self
+    }
+
+    /// The directory it works in, the session's own where nothing is said. It must exist.
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        // A relative path starts at the session's directory.
+        self.cwd = self.crew.session.cwd.join(cwd.into());
+        self
+    }
+
+    /// Who does the work; the agent that serves all sessions where nothing is said.
+    pub fn agent(mut self, agent: Arc<dyn Agent>) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+
+    /// Lets it wait for a [trigger](Worker::trigger) after a cycle that ended well, rather than end.
+    pub fn retriggerable(mut self) -> Self {
+        self.retriggerable = true;
+        self
+    }
+
+    /// Starts it. Its session is there and its first event is written when this returns; it then works
+    /// beside the agent until it is done or the turn ends.
+    pub async fn start(self) -> Result<Worker, WorkerError> {
+        for (what, text) in [
+            ("name", &self.name),
+            ("task", &self.task),
+            ("mode", &self.mode),
+        ] {
+            if text.trim().is_empty() {
+                return Err(WorkerError::Blank(what));
+            }
+        }
+        let config = self.crew.session.config.clone();
+        let claim = self
+            .crew
+            .claim_new(WorkerId::new(config.ids.mint(IdKind::Worker)))?;
+        let session = SessionId::new(config.ids.mint(IdKind::Session));
+        let parent = &self.crew.session.meta;
+        let update = WorkerUpdate {
+            worker_id: claim.id.clone(),
+            worker_name: self.name,
+            worker_task: self.task.clone(),
+            worker_mode: self.mode.clone(),
+            event: WorkerEvent::WorkerSpawned,
+            cycle: 0,
+            retriggerable: self.retriggerable,
+            metadata: WorkerMetadata {
+                task: self.task.clone(),
+                mode: self.mode,
+                child_run_id: Some(session.clone()),
+                child_run_path: Some(format!("threads/{session}")),
+                snapshot_path: Some(format!("threads/{}/events.jsonl", parent.thread_id)),
+                ..WorkerMetadata::default()
+            },
+            audit: None,
+        };
+        let place = Place::New(NewSession {
+            cwd: self.cwd,
+            additional_directories: parent.additional_directories.clone(),
+        });
+        let worker = Worker::new(self.crew, claim.id.clone(), session.clone(), self.agent);
+        worker
+            .run(Run {
+                claim,
+                session,
+                place,
+                update,
+                prompt: self.task,
+                agent: worker.own_agent(),
+            })
+            .await?;
+        Ok(worker)
+    }
+}

@@ -1,0 +1,209 @@
+//! The workers of a turn: which of them are at work, and the one door through which their lives are
+//! written. A worker is claimed before anything is done with it, so that of two who want something of
+//! it at once one is refused.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use harn_model::{AgentEvent, HandoffArtifact, TurnId, WorkerId, WorkerStatus, WorkerUpdate};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::WorkerReport;
+use crate::{
+    AgentError, WorkerError,
+    session::{Shared, lock},
+    turn::{Pipe, TurnItem},
+};
+
+/// See the module.
+pub(crate) struct Crew {
+    /// The session the workers work for.
+    pub(super) session: Arc<Shared>,
+    pub(super) turn: TurnId,
+    pub(super) pipe: Arc<Pipe>,
+    /// Over when the turn is cancelled or ends: what runs belongs to the turn.
+    stop: CancellationToken,
+    busy: Mutex<BTreeMap<WorkerId, Arc<Cycle>>>,
+}
+
+/// A cycle of a worker, from the outside.
+pub(super) struct Cycle {
+    pub(super) stop: CancellationToken,
+    /// What was wanted when it was stopped; nothing where it is the turn that is over.
+    ending: Mutex<Option<Ending>>,
+    pub(super) report: watch::Receiver<Option<WorkerReport>>,
+}
+
+/// How somebody wants a worker to end.
+pub(super) enum Ending {
+    Cancel,
+    Stop(Box<HandoffArtifact>),
+}
+
+impl Cycle {
+    /// Ends it like this; the first wish counts.
+    pub(super) fn end(&self, how: Ending) {
+        lock(&self.ending).get_or_insert(how);
+        self.stop.cancel();
+    }
+
+    pub(super) fn ending(&self) -> Option<Ending> {
+        lock(&self.ending).take()
+    }
+
+    /// Waits until it is over; nothing is reported of one that never began.
+    pub(super) async fn over(&self) -> Option<WorkerReport> {
+        let mut report = self.report.clone();
+        let reported = report.wait_for(Option::is_some).await;
+        reported.ok().and_then(|report| report.clone())
+    }
+}
+
+impl Crew {
+    pub(crate) fn new(
+        session: Arc<Shared>,
+        turn: TurnId,
+        pipe: Arc<Pipe>,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            session,
+            turn,
+            pipe,
+            stop,
+            busy: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// Stops everyone who is at work.
+    pub(crate) fn dismiss(&self) {
+        self.stop.cancel();
+    }
+
+    /// The last word on a worker.
+    pub(super) fn last(&self, id: &WorkerId) -> Option<WorkerUpdate> {
+        let view = self.session.view();
+        view.workers.get(id).map(|last| (**last).clone())
+    }
+
+    pub(super) fn cycle(&self, id: &WorkerId) -> Option<Arc<Cycle>> {
+        lock(&self.busy).get(id).cloned()
+    }
+
+    /// Claims a worker nobody has heard of yet.
+    pub(super) fn claim_new(self: &Arc<Self>, id: WorkerId) -> Result<Claim, WorkerError> {
+        let limit = self.session.config.max_worker_depth;
+        if self.session.depth() >= limit {
+            return Err(WorkerError::TooDeep { limit });
+        }
+        self.claim(id, |_| Ok(())).map(|(claim, ())| claim)
+    }
+
+    /// Claims a worker that waits, with the last word on it.
+    pub(super) fn claim_waiting(
+        self: &Arc<Self>,
+        id: &WorkerId,
+    ) -> Result<(Claim, WorkerUpdate), WorkerError> {
+        self.claim(id.clone(), |busy| {
+            let last = self.last(id);
+            let last = last.ok_or_else(|| WorkerError::Unknown(id.clone()))?;
+            if last.event.is_terminal() {
+                return Err(WorkerError::Ended {
+                    worker: id.clone(),
+                    status: last.event.status(),
+                });
+            }
+            if busy || last.event.is_running() {
+                return Err(WorkerError::Running(id.clone()));
+            }
+            Ok(last)
+        })
+    }
+
+    fn claim<T>(
+        self: &Arc<Self>,
+        id: WorkerId,
+        check: impl FnOnce(bool) -> Result<T, WorkerError>,
+    ) -> Result<(Claim, T), WorkerError> {
+        if self.stop.is_cancelled() {
+            return Err(WorkerError::TurnOver);
+        }
+        let mut busy = lock(&self.busy);
+        let checked = check(busy.contains_key(&id))?;
+        let limit = self.session.config.max_workers;
+        if busy.len() >= limit {
+            return Err(WorkerError::TooMany { limit });
+        }
+        let (done, report) = watch::channel(None);
+        let cycle = Arc::new(Cycle {
+            stop: self.stop.child_token(),
+            ending: Mutex::new(None),
+            report,
+        });
+        busy.insert(id.clone(), cycle.clone());
+        let claim = Claim {
+            crew: self.clone(),
+            id,
+            cycle,
+            done,
+        };
+        Ok((claim, checked))
+    }
+
+    /// Writes events in the session, after everything its agent emitted before; fails once the turn is
+    /// over.
+    pub(super) async fn write(&self, events: Vec<AgentEvent>) -> Result<(), AgentError> {
+        for event in events {
+            self.pipe.push(TurnItem::Event(event)).await?;
+        }
+        self.pipe.flush().await
+    }
+}
+
+/// The right to do something with a worker. Given back when it is dropped.
+pub(super) struct Claim {
+    pub(super) crew: Arc<Crew>,
+    pub(super) id: WorkerId,
+    pub(super) cycle: Arc<Cycle>,
+    done: watch::Sender<Option<WorkerReport>>,
+}
+
+impl Claim {
+    /// Gives the worker back and tells everyone who waits what became of the cycle.
+    pub(super) fn finish(self, report: WorkerReport) {
+        self.release();
+        self.done.send_replace(Some(report));
+    }
+
+    fn release(&self) {
+        let mut busy = lock(&self.crew.busy);
+        if busy
+            .get(&self.id)
+            .is_some_and(|held| Arc::ptr_eq(held, &self.cycle))
+        {
+            busy.remove(&self.id);
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl WorkerReport {
+    /// Of a cycle that nobody followed to its end.
+    pub(super) fn lost() -> Self {
+        Self {
+            status: WorkerStatus::Cancelled,
+            text: String::new(),
+            truncated: false,
+            stop_reason: None,
+            error: Some("the turn ended before this worker did".to_owned()),
+        }
+    }
+}

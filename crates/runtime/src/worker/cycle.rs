@@ -1,0 +1,277 @@
+//! One cycle of a worker, from the opening of its session to the event that ends it. Runs in a task of
+//! its own; while it does, nobody else writes about the worker.
+
+use std::sync::Arc;
+
+use harn_model::{
+    AgentEvent, ContentBlock, HandoffArtifact, Lineage, SessionId, StopReason, TurnId, TurnOutcome,
+    WorkerEvent, WorkerUpdate,
+};
+use tokio::sync::oneshot;
+
+use super::{
+    ChildOf, Crew, WorkerReport,
+    crew::{Claim, Cycle, Ending},
+    relay::Relay,
+    said::Said,
+};
+use crate::{
+    Agent, Controller, IdKind, NewSession, Observer, SessionEnd, Subscription, WorkerError,
+};
+
+/// A cycle that is to run.
+pub(super) struct Run {
+    pub(super) claim: Claim,
+    /// The worker's own session.
+    pub(super) session: SessionId,
+    pub(super) place: Place,
+    /// The step it begins with.
+    pub(super) update: WorkerUpdate,
+    pub(super) prompt: String,
+    pub(super) agent: Option<Arc<dyn Agent>>,
+}
+
+/// Where a cycle runs.
+pub(super) enum Place {
+    /// In a session that is to be created.
+    New(NewSession),
+    /// In the session of the cycle before.
+    Again,
+}
+
+/// How a cycle ended.
+enum End {
+    Well(StopReason),
+    Failed(String),
+    Cancelled(&'static str),
+    Stopped(Box<HandoffArtifact>),
+}
+
+impl Run {
+    pub(super) async fn finish(self, begun: oneshot::Sender<Result<(), WorkerError>>) {
+        let child = match self.open().await {
+            Ok(child) => child,
+            Err(error) => {
+                // Given back before anyone hears of it, so that it can be tried again at once.
+                drop(self);
+                let _ = begun.send(Err(error));
+                return;
+            }
+        };
+        // Whoever started it may have stopped waiting; it runs all the same.
+        let _ = begun.send(Ok(()));
+        let (end, said) = self.follow(&child).await;
+        child.close(false).await;
+        let (text, truncated) = said.finish();
+        let (events, report) = ended(&self.claim.crew, &self.update, end);
+        let report = match self.claim.crew.write(events).await {
+            Ok(()) => WorkerReport {
+                text,
+                truncated,
+                ..report
+            },
+            // The turn was faster and has settled it.
+            Err(_) => WorkerReport::lost(),
+        };
+        self.claim.finish(report);
+    }
+
+    /// Opens the session and writes that the cycle begins. Nothing is written if it cannot.
+    async fn open(&self) -> Result<Controller, WorkerError> {
+        let crew = &self.claim.crew;
+        let hub = crew.session.hub.upgrade().ok_or(WorkerError::TurnOver)?;
+        let child_of = ChildOf {
+            worker_id: self.claim.id.clone(),
+            parent: Observer {
+                shared: crew.session.clone(),
+            },
+        };
+        let agent = self.agent.clone();
+        let child = match &self.place {
+            Place::New(new) => {
+                let (id, new) = (self.session.clone(), new.clone());
+                hub.create_child(id, new, child_of, agent).await?
+            }
+            Place::Again => hub.open_child(&self.session, child_of, agent).await?,
+        };
+        let mut steps = vec![step(self.update.then(WorkerEvent::WorkerSpawned))];
+        if self.update.event == WorkerEvent::WorkerProgressed {
+            steps.insert(0, step(self.update.clone()));
+        }
+        if crew.write(steps).await.is_err() {
+            child.close(false).await;
+            // One that nobody heard of leaves nothing behind. What cannot be removed goes with the
+            // session it belongs to.
+            if matches!(self.place, Place::New(_)) {
+                let _ = hub.delete(&self.session).await;
+            }
+            return Err(WorkerError::TurnOver);
+        }
+        Ok(child)
+    }
+
+    /// Has the child's agent work on the prompt, and follows it until it is done or stopped.
+    async fn follow(&self, child: &Controller) -> (End, Said) {
+        let mut said = Said::default();
+        let mut events = child.subscribe_from_now();
+        let prompt = vec![ContentBlock::text(self.prompt.clone())];
+        let turn = match child.prompt(prompt, |_| ()).await {
+            Ok(turn) => turn,
+            Err(error) => return (End::Failed(error.to_string()), said),
+        };
+        let crew = &self.claim.crew;
+        let entry = Lineage {
+            worker_id: self.claim.id.clone(),
+            worker_name: self.update.worker_name.clone(),
+            session_id: self.session.clone(),
+        };
+        let mut relay = Relay::new(crew.clone(), entry);
+        let cycle = &self.claim.cycle;
+        let end = tokio::select! {
+            biased;
+            () = cycle.stop.cancelled() => stopped(cycle),
+            end = listen(child, &turn, &mut events, &mut relay, &mut said) => end,
+        };
+        relay.withdraw().await;
+        (end, said)
+    }
+}
+
+/// Takes in what happens in the child until its turn ends, and passes questions and answers on.
+async fn listen(
+    child: &Controller,
+    turn: &TurnId,
+    events: &mut Subscription,
+    relay: &mut Relay,
+    said: &mut Said,
+) -> End {
+    loop {
+        let delivery = tokio::select! {
+            (ask, decision) = relay.answered() => {
+                child.answer(ask, decision).await;
+                continue;
+            }
+            delivery = events.next() => delivery,
+        };
+        let delivery = match delivery {
+            Ok(delivery) => delivery,
+            Err(SessionEnd::Closed) => return End::Cancelled("the worker's session was closed"),
+            Err(SessionEnd::Failed(reason)) => return End::Failed(reason.to_string()),
+        };
+        let ours = delivery.events().iter();
+        for envelope in ours.filter(|envelope| envelope.turn.as_ref() == Some(turn)) {
+            // The rest of a worker's work is told in its own session.
+            if let AgentEvent::AgentMessageChunk {
+                content,
+                message_id,
+            } = &envelope.event
+            {
+                said.add(content, message_id.as_ref());
+            } else if let AgentEvent::PermissionAsked(ask) = &envelope.event {
+                if relay.put(ask).await.is_err() {
+                    return End::Cancelled(TURN_OVER);
+                }
+            } else if let AgentEvent::PermissionResolved(resolved) = &envelope.event {
+                relay.settled(&resolved.ask_id).await;
+            } else if let AgentEvent::TurnEnded(ended) = &envelope.event {
+                return outcome(&ended.outcome);
+            }
+        }
+    }
+}
+
+const TURN_OVER: &str = "the turn was cancelled or ended before this worker did";
+
+/// What the end of the child's turn means for the worker.
+fn outcome(outcome: &TurnOutcome) -> End {
+    match outcome {
+        TurnOutcome::Failed { message } => End::Failed(message.clone()),
+        TurnOutcome::Stopped { stop_reason } => match stop_reason {
+            StopReason::EndTurn | StopReason::MaxTokens | StopReason::MaxTurnRequests => {
+                End::Well(*stop_reason)
+            }
+            StopReason::Refusal => End::Failed("the worker's agent refused the task".to_owned()),
+            StopReason::Cancelled => End::Cancelled("the worker's turn was cancelled"),
+        },
+    }
+}
+
+/// Why a cycle was stopped from outside.
+fn stopped(cycle: &Cycle) -> End {
+    match cycle.ending() {
+        Some(how) => wanted(how),
+        None => End::Cancelled(TURN_OVER),
+    }
+}
+
+fn wanted(how: Ending) -> End {
+    match how {
+        Ending::Cancel => End::Cancelled("the worker was cancelled"),
+        Ending::Stop(handoff) => End::Stopped(handoff),
+    }
+}
+
+/// The events with which somebody ends a worker that waits.
+pub(super) fn ended_by(
+    crew: &Crew,
+    last: &WorkerUpdate,
+    how: Ending,
+) -> (Vec<AgentEvent>, WorkerReport) {
+    ended(crew, last, wanted(how))
+}
+
+fn ended(crew: &Crew, update: &WorkerUpdate, end: End) -> (Vec<AgentEvent>, WorkerReport) {
+    let (event, error, stop_reason) = match &end {
+        End::Well(reason) if update.retriggerable => {
+            (WorkerEvent::WorkerWaitingForInput, None, Some(*reason))
+        }
+        End::Well(reason) => (WorkerEvent::WorkerCompleted, None, Some(*reason)),
+        End::Failed(error) => (WorkerEvent::WorkerFailed, Some(error.clone()), None),
+        End::Cancelled(why) => (WorkerEvent::WorkerCancelled, Some((*why).to_owned()), None),
+        End::Stopped(_) => (WorkerEvent::WorkerStopped, None, None),
+    };
+    let mut events = Vec::new();
+    if let End::Stopped(handoff) = end {
+        events.push(handed_over(crew, update, handoff));
+    }
+    let mut update = update.then(event);
+    update.metadata.error.clone_from(&error);
+    events.push(step(update));
+    let report = WorkerReport {
+        status: event.status(),
+        text: String::new(),
+        truncated: false,
+        stop_reason,
+        error,
+    };
+    (events, report)
+}
+
+/// A step in a worker's life as an event.
+fn step(update: WorkerUpdate) -> AgentEvent {
+    AgentEvent::WorkerUpdate(Box::new(update))
+}
+
+/// The handoff of a worker; what its author left out is what is known of the worker.
+fn handed_over(
+    crew: &Crew,
+    update: &WorkerUpdate,
+    mut handoff: Box<HandoffArtifact>,
+) -> AgentEvent {
+    if handoff.id.is_empty() {
+        handoff.id = crew.session.config.ids.mint(IdKind::Handoff);
+    }
+    if handoff.source_persona.is_empty() {
+        handoff.source_persona.clone_from(&update.worker_name);
+    }
+    if handoff.task.is_empty() {
+        handoff.task.clone_from(&update.worker_task);
+    }
+    if handoff.parent_run_id.is_none() {
+        handoff.parent_run_id = Some(crew.turn.to_string());
+    }
+    AgentEvent::Handoff {
+        artifact_id: handoff.id.clone(),
+        handoff,
+    }
+}

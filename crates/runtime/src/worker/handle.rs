@@ -1,0 +1,222 @@
+//! A worker, as the agent that started it holds it.
+
+use std::sync::{Arc, Mutex};
+
+use harn_model::{
+    HandoffArtifact, SessionId, StopReason, WorkerEvent, WorkerId, WorkerStatus, WorkerUpdate,
+};
+use tokio::sync::oneshot;
+
+use super::{
+    Crew,
+    crew::{Claim, Cycle, Ending},
+    cycle::{self, Place, Run},
+};
+use crate::{Agent, WorkerError, session::lock};
+
+/// A delegated worker. Cheap to clone. Dropping it changes nothing: a worker that runs goes on until it
+/// is done or the turn ends, and one that waits can be [found](crate::TurnContext::find_worker) again.
+#[derive(Clone)]
+pub struct Worker {
+    crew: Arc<Crew>,
+    id: WorkerId,
+    session: SessionId,
+    agent: Option<Arc<dyn Agent>>,
+    /// The cycle this handle saw last.
+    seen: Arc<Mutex<Option<Arc<Cycle>>>>,
+}
+
+/// What became of a cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerReport {
+    /// The state it left the worker in.
+    pub status: WorkerStatus,
+    /// What the worker said in it, messages apart by a blank line.
+    pub text: String,
+    /// Whether the beginning of the text is missing, because it was long.
+    pub truncated: bool,
+    /// Why its agent stopped, where it did.
+    pub stop_reason: Option<StopReason>,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+impl WorkerReport {
+    /// Whether the cycle ended well.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        match self.status {
+            WorkerStatus::Completed | WorkerStatus::AwaitingInput | WorkerStatus::Stopped => true,
+            WorkerStatus::Running
+            | WorkerStatus::Progressed
+            | WorkerStatus::Failed
+            | WorkerStatus::Cancelled => false,
+        }
+    }
+}
+
+impl Worker {
+    pub(super) fn new(
+        crew: Arc<Crew>,
+        id: WorkerId,
+        session: SessionId,
+        agent: Option<Arc<dyn Agent>>,
+    ) -> Self {
+        Self {
+            crew,
+            id,
+            session,
+            agent,
+            seen: Arc::default(),
+        }
+    }
+
+    pub(crate) fn find(crew: Arc<Crew>, id: &WorkerId) -> Result<Self, WorkerError> {
+        let last = crew.last(id);
+        let session = last.and_then(|last| last.metadata.child_run_id);
+        // One without a session was announced by the agent itself; there is nothing to hold.
+        let session = session.ok_or_else(|| WorkerError::Unknown(id.clone()))?;
+        let seen = crew.cycle(id);
+        let worker = Self::new(crew, id.clone(), session, None);
+        *lock(&worker.seen) = seen;
+        Ok(worker)
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &WorkerId {
+        &self.id
+    }
+
+    /// The session it works in.
+    #[must_use]
+    pub fn session_id(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Has this agent work on the next triggers. A worker that was found rather than started works with
+    /// the agent that serves all sessions unless it is told.
+    #[must_use]
+    pub fn agent(mut self, agent: Arc<dyn Agent>) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+
+    /// Waits until the cycle that runs is over. Where none does, says how the last one ended, without
+    /// its text unless this handle saw it.
+    pub async fn finished(&self) -> WorkerReport {
+        let running = self.crew.cycle(&self.id);
+        let cycle = running.or_else(|| lock(&self.seen).clone());
+        if let Some(cycle) = cycle
+            && let Some(report) = cycle.over().await
+        {
+            return report;
+        }
+        let last = self.crew.last(&self.id);
+        last.map_or_else(WorkerReport::lost, |last| WorkerReport {
+            status: last.event.status(),
+            text: String::new(),
+            truncated: false,
+            stop_reason: None,
+            error: last.metadata.error,
+        })
+    }
+
+    /// Starts another cycle of a worker that waits, with this as its prompt.
+    pub async fn trigger(&self, text: impl Into<String>) -> Result<(), WorkerError> {
+        let prompt = text.into();
+        let known = self.crew.last(&self.id);
+        if known.is_some_and(|last| !last.retriggerable && !last.event.is_terminal()) {
+            return Err(WorkerError::NotRetriggerable(self.id.clone()));
+        }
+        if prompt.trim().is_empty() {
+            return Err(WorkerError::Blank("trigger"));
+        }
+        let (claim, last) = self.crew.claim_waiting(&self.id)?;
+        let mut update = last.then(WorkerEvent::WorkerProgressed);
+        update.metadata.error = None;
+        self.run(Run {
+            claim,
+            session: self.session.clone(),
+            place: Place::Again,
+            update,
+            prompt,
+            agent: self.own_agent(),
+        })
+        .await
+    }
+
+    /// Ends it with a summary of what was done and what is left, which is written before its end. What
+    /// it is doing is cancelled.
+    pub async fn stop(&self, handoff: HandoffArtifact) -> Result<(), WorkerError> {
+        self.end(
+            || Ending::Stop(Box::new(handoff.clone())),
+            WorkerStatus::Stopped,
+        )
+        .await
+    }
+
+    /// Ends it. What it is doing is cancelled, and has stopped when this returns.
+    pub async fn cancel(&self) -> Result<(), WorkerError> {
+        self.end(|| Ending::Cancel, WorkerStatus::Cancelled).await
+    }
+
+    pub(super) fn own_agent(&self) -> Option<Arc<dyn Agent>> {
+        self.agent.clone()
+    }
+
+    /// Runs a cycle beside the agent; returns when it has begun, or could not. In a task of its own, so
+    /// that whoever stops waiting cannot leave a worker half started.
+    pub(super) async fn run(&self, run: Run) -> Result<(), WorkerError> {
+        *lock(&self.seen) = Some(run.claim.cycle.clone());
+        let (begun, when_begun) = oneshot::channel();
+        tokio::spawn(run.finish(begun));
+        when_begun.await.unwrap_or(Err(WorkerError::TurnOver))
+    }
+
+    async fn end(&self, how: impl Fn() -> Ending, wanted: WorkerStatus) -> Result<(), WorkerError> {
+        loop {
+            if let Some(cycle) = self.crew.cycle(&self.id) {
+                cycle.end(how());
+                let report = cycle.over().await;
+                if report.is_some_and(|report| report.status == wanted) {
+                    return Ok(());
+                }
+                // It was faster: it may wait now, or have ended otherwise.
+            }
+            match self.crew.claim_waiting(&self.id) {
+                Ok((claim, last)) => return self.end_waiting(claim, last, how()).await,
+                // Somebody else got hold of it in between, and may be done with it by now.
+                Err(WorkerError::Running(_)) if self.is_held() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn is_held(&self) -> bool {
+        let last = self.crew.last(&self.id);
+        self.crew.cycle(&self.id).is_some() || last.is_none_or(|last| !last.event.is_running())
+    }
+
+    /// Written in a task of its own, so that the claim is held until it is.
+    async fn end_waiting(
+        &self,
+        claim: Claim,
+        last: WorkerUpdate,
+        how: Ending,
+    ) -> Result<(), WorkerError> {
+        let written = tokio::spawn(async move {
+            let (events, report) = cycle::ended_by(&claim.crew, &last, how);
+            let written = claim.crew.write(events).await;
+            match written {
+                Ok(()) => claim.finish(report),
+                Err(_) => drop(claim),
+            }
+            written
+        });
+        match written.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(WorkerError::TurnOver),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A worker's questions, put to the session it works for. That session may be a worker's too: then its
+//! own relay passes them on, until they reach somebody who can be asked.
+
+use std::{collections::HashMap, sync::Arc};
+
+use harn_model::{AskId, Decision, Lineage, PermissionAsked};
+use tokio::{sync::oneshot, task::JoinSet};
+
+use super::Crew;
+use crate::{AgentError, IdKind, turn::TurnItem};
+
+/// The open questions of one cycle.
+pub(super) struct Relay {
+    crew: Arc<Crew>,
+    /// The worker.
+    entry: Lineage,
+    /// The worker's questions that are open above, with their names there.
+    open: HashMap<AskId, AskId>,
+    answers: JoinSet<(AskId, Decision)>,
+}
+
+impl Relay {
+    pub(super) fn new(crew: Arc<Crew>, entry: Lineage) -> Self {
+        Self {
+            crew,
+            entry,
+            open: HashMap::new(),
+            answers: JoinSet::new(),
+        }
+    }
+
+    /// Puts a question of the worker to the session above.
+    pub(super) async fn put(&mut self, asked: &PermissionAsked) -> Result<(), AgentError> {
+        let above = AskId::new(self.crew.session.config.ids.mint(IdKind::Ask));
+        let mut lineage = vec![self.entry.clone()];
+        lineage.extend_from_slice(&asked.lineage);
+        let ask = PermissionAsked {
+            ask_id: above.clone(),
+            lineage,
+            ..asked.clone()
+        };
+        let (reply, decision) = oneshot::channel();
+        let item = TurnItem::Ask(Box::new(ask), reply);
+        self.crew.pipe.push(item).await?;
+        let below = asked.ask_id.clone();
+        self.open.insert(below.clone(), above);
+        self.answers.spawn(async move {
+            // A dropped reply means that the turn above settled without an answer.
+            (below, decision.await.unwrap_or(Decision::Cancelled))
+        });
+        Ok(())
+    }
+
+    /// The next answer from above. Waits for ever while nothing is asked. Cancel safe.
+    pub(super) async fn answered(&mut self) -> (AskId, Decision) {
+        loop {
+            match self.answers.join_next().await {
+                // One that was withdrawn is answered too, but to nobody.
+                Some(Ok((below, decision))) if self.open.remove(&below).is_some() => {
+                    return (below, decision);
+                }
+                Some(_) => {}
+                None => return std::future::pending().await,
+            }
+        }
+    }
+
+    /// The worker's question was settled below: nobody above need answer any more.
+    pub(super) async fn settled(&mut self, below: &AskId) {
+        if let Some(above) = self.open.remove(below) {
+            self.take_back(above).await;
+        }
+    }
+
+    /// Takes everything back.
+    pub(super) async fn withdraw(mut self) {
+        for above in std::mem::take(&mut self.open).into_values() {
+            self.take_back(above).await;
+        }
+    }
+
+    async fn take_back(&self, above: AskId) {
+        // Where the turn above is over, it has settled its questions itself.
+        let _ = self.crew.pipe.push(TurnItem::Withdraw(above)).await;
+    }
+}

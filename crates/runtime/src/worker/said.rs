@@ -1,0 +1,71 @@
+//! What a worker said in a cycle, as far as it is kept.
+
+use harn_model::MessageId;
+
+/// How much is kept; the rest is in the worker's journal.
+const KEPT: usize = 256 * 1024;
+
+/// The end of what was said, messages apart.
+#[derive(Default)]
+pub(super) struct Said {
+    text: String,
+    message: Option<MessageId>,
+    cut: bool,
+}
+
+impl Said {
+    pub(super) fn add(&mut self, chunk: &str, message: Option<&MessageId>) {
+        if self.message.as_ref() != message {
+            if !self.text.is_empty() {
+                self.text.push_str("\n\n");
+            }
+            self.message = message.cloned();
+        }
+        self.text.push_str(chunk);
+        // Cut in steps, or every chunk would move the whole text.
+        if self.text.len() > 2 * KEPT {
+            self.keep();
+        }
+    }
+
+    /// The text, and whether its beginning is missing.
+    pub(super) fn finish(mut self) -> (String, bool) {
+        self.keep();
+        (self.text, self.cut)
+    }
+
+    /// Keeps the end: that is where an answer is.
+    fn keep(&mut self) {
+        if self.text.len() > KEPT {
+            let mut from = self.text.len() - KEPT;
+            while !self.text.is_char_boundary(from) {
+                from += 1;
+            }
+            self.text.drain(..from);
+            self.cut = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_stand_apart_and_the_end_is_kept() {
+        let mut said = Said::default();
+        let (one, two) = (MessageId::from("m1"), MessageId::from("m2"));
+        said.add("Hel", Some(&one));
+        said.add("lo.", Some(&one));
+        said.add("Done.", Some(&two));
+        assert_eq!(said.finish(), ("Hello.\n\nDone.".to_owned(), false));
+
+        let mut said = Said::default();
+        for _ in 0..5 {
+            said.add(&"é".repeat(KEPT / 4), Some(&one));
+        }
+        said.add("end", Some(&one));
+        let (text, cut) = said.finish();
+        assert!(cut && text.len() <= KEPT && text.ends_with("éend"));
+    }
+}

@@ -1,0 +1,100 @@
+//! Workers: their lives as events, their sessions, their questions, and how far they may go.
+
+mod life;
+
+use std::{future::Future, sync::Arc};
+
+use harn_model::{AgentEvent, Envelope, StopReason, WorkerId, WorkerUpdate};
+use harn_runtime::{Agent, AgentError, Controller, Hub, TurnContext, Worker};
+
+use crate::support::*;
+
+/// An agent that says this and is done.
+pub fn sayer(text: &'static str) -> Arc<dyn Agent> {
+    agent(move |cx: TurnContext| async move {
+        cx.say(format!("{text}: {}", cx.prompt_text())).await?;
+        Ok(StopReason::EndTurn)
+    })
+}
+
+/// An agent that never returns on its own, nor when it is told to.
+pub fn stuck() -> Arc<dyn Agent> {
+    agent(|cx: TurnContext| async move {
+        cx.say("stuck").await?;
+        cx.flush().await?;
+        std::future::pending().await
+    })
+}
+
+/// Starts a worker that waits for triggers.
+pub async fn waiting(cx: &TurnContext, agent: Arc<dyn Agent>) -> Result<Worker, AgentError> {
+    let worker = cx.worker("w").task("first").agent(agent).retriggerable();
+    let worker = worker.start().await?;
+    assert!(worker.finished().await.is_ok());
+    Ok(worker)
+}
+
+/// A session whose turns do this, and everything of its first one.
+pub async fn one_turn<F, Fut>(turn: F) -> (World, Hub, Controller, Vec<Envelope>)
+where
+    F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<StopReason, AgentError>> + Send + 'static,
+{
+    let world = World::new();
+    let hub = world.hub(agent(turn));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let events = whole_turn(&session, &turn).await;
+    // An assertion that fails within an agent fails its turn.
+    let failed = lines(&events).contains("turn Failed");
+    assert!(!failed, "{}", lines(&events));
+    (world, hub, session, events)
+}
+
+pub fn updates(events: &[Envelope]) -> Vec<WorkerUpdate> {
+    let updates = events.iter().filter_map(|e| match &e.event {
+        AgentEvent::WorkerUpdate(update) => Some((**update).clone()),
+        _ => None,
+    });
+    updates.collect()
+}
+
+/// The life of one worker, or of all, as words.
+pub fn steps(events: &[Envelope], of: Option<&WorkerId>) -> Vec<String> {
+    let updates = updates(events).into_iter();
+    let wanted = updates.filter(|u| of.is_none_or(|id| u.worker_id == *id));
+    wanted.map(|u| format!("{:?}", u.event)).collect()
+}
+
+/// The events that matter here, one a line.
+pub fn lines(events: &[Envelope]) -> String {
+    let line = |e: &Envelope| match &e.event {
+        AgentEvent::WorkerUpdate(u) => {
+            let error = u.metadata.error.as_deref().unwrap_or_default();
+            format!("{} {:?} {} {error}", u.worker_id, u.event, u.cycle)
+        }
+        AgentEvent::Handoff { handoff, .. } => format!("handoff {} {}", handoff.id, handoff.task),
+        AgentEvent::PermissionAsked(ask) => {
+            let lineage = ask.lineage.iter().map(|l| l.worker_name.as_str());
+            let lineage: Vec<_> = lineage.collect();
+            format!(
+                "asked {} for {}",
+                ask.tool_call.tool_name,
+                lineage.join(" > ")
+            )
+        }
+        AgentEvent::PermissionResolved(resolved) => format!("resolved {:?}", resolved.decision),
+        AgentEvent::AgentMessageChunk { content, .. } => format!("said {content}"),
+        AgentEvent::ToolCallUpdate(update) => {
+            let error = update.error.as_deref().unwrap_or_default();
+            format!("{} {:?} {error}", update.tool_name, update.status)
+        }
+        AgentEvent::TurnStarted(_) => "turn started".to_owned(),
+        AgentEvent::TurnEnded(ended) => format!("turn {:?}", ended.outcome),
+        _ => String::new(),
+    };
+    let lines = events.iter().map(line).filter(|line| !line.is_empty());
+    lines
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
+}
