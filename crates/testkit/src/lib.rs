@@ -6,6 +6,7 @@
 mod agent;
 mod client;
 mod clock;
+mod every_event;
 pub mod golden;
 mod hub;
 mod ids;
@@ -15,6 +16,7 @@ mod recorder;
 pub use agent::ScriptedAgent;
 pub use client::{Message, StrictClient};
 pub use clock::FakeClock;
+pub use every_event::{EVENT_NAMES, event_name, every_event};
 pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;
 pub use recorder::{Direction, Recorder};

@@ -7,73 +7,10 @@ use std::{
 };
 
 use harn_journal::Store;
-use harn_model::AgentEvent;
+use harn_testkit::{EVENT_NAMES, event_name, every_event, golden::updating};
 use serde_json::Value;
 
-use crate::{
-    every_event::every_event,
-    workspace::{ID, Workspace, fold},
-};
-
-/// One table for both directions: no event without a name here, and no name without an event in the
-/// fixture.
-macro_rules! names {
-    ($($pattern:pat => $name:literal,)*) => {
-        const NAMES: &[&str] = &[$($name),*];
-
-        fn name(event: &AgentEvent) -> &'static str {
-            match event {
-                $($pattern => $name,)*
-            }
-        }
-    };
-}
-
-names! {
-    AgentEvent::AgentMessageChunk { .. } => "agent_message_chunk",
-    AgentEvent::AgentThoughtChunk { .. } => "agent_thought_chunk",
-    AgentEvent::UserMessage { .. } => "user_message",
-    AgentEvent::ToolCall(_) => "tool_call",
-    AgentEvent::ToolCallUpdate(_) => "tool_call_update",
-    AgentEvent::Plan { .. } => "plan",
-    AgentEvent::ProgressReported(_) => "progress_reported",
-    AgentEvent::Progress(_) => "progress",
-    AgentEvent::Log(_) => "log",
-    AgentEvent::Artifact(_) => "artifact",
-    AgentEvent::FsWatch { .. } => "fs_watch",
-    AgentEvent::Handoff { .. } => "handoff",
-    AgentEvent::WorkerUpdate(_) => "worker_update",
-    AgentEvent::SkillActivated { .. } => "skill_activated",
-    AgentEvent::SkillDeactivated { .. } => "skill_deactivated",
-    AgentEvent::SkillScopeTools { .. } => "skill_scope_tools",
-    AgentEvent::SkillNarrow(_) => "skill_narrow",
-    AgentEvent::SkillMatched(_) => "skill_matched",
-    AgentEvent::ToolSearchQuery(_) => "tool_search_query",
-    AgentEvent::ToolSearchResult(_) => "tool_search_result",
-    AgentEvent::TranscriptCompacted(_) => "transcript_compacted",
-    AgentEvent::TranscriptProjected(_) => "transcript_projected",
-    AgentEvent::ReminderEmitted(_) => "reminder_emitted",
-    AgentEvent::HitlRequested { .. } => "hitl_requested",
-    AgentEvent::HitlResolved { .. } => "hitl_resolved",
-    AgentEvent::AvailableCommands { .. } => "available_commands",
-    AgentEvent::LiveSessionClient { .. } => "live_session_client",
-    AgentEvent::CompositionStart(_) => "composition_start",
-    AgentEvent::CompositionChildCall(_) => "composition_child_call",
-    AgentEvent::CompositionChildResult(_) => "composition_child_result",
-    AgentEvent::CompositionFinish(_) => "composition_finish",
-    AgentEvent::CompositionError(_) => "composition_error",
-    AgentEvent::LoopCheckpoint(_) => "loop_checkpoint",
-    AgentEvent::TurnStarted(_) => "turn_started",
-    AgentEvent::TurnEnded(_) => "turn_ended",
-    AgentEvent::PermissionAsked(_) => "permission_asked",
-    AgentEvent::PermissionResolved(_) => "permission_resolved",
-    AgentEvent::Usage(_) => "usage",
-    AgentEvent::ModeChanged { .. } => "mode_changed",
-    AgentEvent::ConfigChanged { .. } => "config_changed",
-    AgentEvent::SessionInfo(_) => "session_info",
-    AgentEvent::Recovered(_) => "recovered",
-    AgentEvent::SessionClosed { .. } => "session_closed",
-}
+use crate::workspace::{ID, Workspace, fold};
 
 #[test]
 fn every_event_is_written_as_the_fixture_says() {
@@ -115,13 +52,14 @@ fn the_fixture_has_every_event_under_its_name() {
     let mut found = BTreeSet::new();
     for (line, envelope) in lines(&text).iter().zip(every_event()) {
         let json: Value = serde_json::from_str(line).unwrap();
-        assert_eq!(json["event"]["type"], name(&envelope.event), "{line}");
-        found.insert(name(&envelope.event));
+        assert_eq!(json["event"]["type"], event_name(&envelope.event), "{line}");
+        found.insert(event_name(&envelope.event));
     }
-    let missing: Vec<_> = NAMES.iter().filter(|name| !found.contains(*name)).collect();
+    let missing = EVENT_NAMES.iter().filter(|name| !found.contains(*name));
+    let missing: Vec<_> = missing.collect();
     assert!(
         missing.is_empty(),
-        "no line for {missing:?}: add one to every_event.rs, then run\n  UPDATE_EXPECT=1 cargo test -p harn-journal"
+        "no line for {missing:?}: add one to the story in crates/testkit/src/every_event, then run\n  UPDATE_EXPECT=1 cargo test -p harn-journal"
     );
 }
 
@@ -142,12 +80,4 @@ fn lines(text: &[u8]) -> Vec<String> {
         .lines()
         .map(str::to_owned)
         .collect()
-}
-
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the switch every snapshot test of the project knows"
-)]
-fn updating() -> bool {
-    std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1")
 }

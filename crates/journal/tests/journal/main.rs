@@ -6,7 +6,6 @@
 )]
 
 mod damage;
-mod every_event;
 mod format;
 mod full_disk;
 mod locking;

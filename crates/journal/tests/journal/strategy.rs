@@ -15,7 +15,7 @@ use proptest::{
     prelude::*,
     sample::select,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Batches of envelopes as a session would append them; none is empty.
 pub(crate) fn batches(most: usize) -> impl Strategy<Value = Vec<Vec<Envelope>>> {
@@ -401,8 +401,4 @@ fn json() -> impl Strategy<Value = Value> {
             btree_map(text(), inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
-}
-
-fn object() -> impl Strategy<Value = Map<String, Value>> {
-    btree_map(text(), json(), 0..3).prop_map(|map| map.into_iter().collect())
 }

@@ -1,0 +1,198 @@
+//! Leads the story: a hub, an agent that does as it is told, and somebody who answers, cancels and crashes.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fs,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use harn_journal::{JsonlStore, Store};
+use harn_model::{
+    AgentEvent, ConfigChoice, ConfigOption, Envelope, PromptSupport, Seq, SessionId, StopReason,
+};
+use harn_runtime::{AgentError, Controller, NewSession, Subscription, TurnContext};
+use tokio::sync::Notify;
+
+use super::{Ending, Step, Turn};
+use crate::{FakeClock, ScriptedAgent, TestHub};
+
+/// What passes between two steps.
+const PACE: Duration = Duration::from_millis(125);
+
+/// What a process that dies leaves behind its last whole line.
+const TORN: &[u8] = br#"{"v":1,"seq":"#;
+
+/// Plays the turns and returns what the journal has of them.
+pub(super) fn lead(turns: Vec<Turn>) -> Vec<Envelope> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(play(turns)),
+        Err(error) => panic!("no runtime: {error}"),
+    }
+}
+
+/// What the agent and who leads it share.
+struct Stage {
+    clock: FakeClock,
+    turns: Mutex<VecDeque<(Vec<Step>, Ending)>>,
+    /// All steps of a turn that does not end by itself are done.
+    waiting: Notify,
+}
+
+async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
+    let clock = FakeClock::new();
+    let stage = Arc::new(Stage {
+        clock: clock.clone(),
+        turns: Mutex::default(),
+        waiting: Notify::new(),
+    });
+    let mut test = TestHub::builder(agent(stage.clone()))
+        .clock(clock.clone())
+        .build();
+    let session = settled(test.hub().create(new_session(&test)).await);
+    let id = session.id().clone();
+    settled(session.set_option("depth", "thorough").await);
+    let mut crashed = None;
+    for turn in turns {
+        settled(session.set_mode(turn.mode).await);
+        let answers = answers(&turn.steps);
+        let waits = matches!(turn.ending, Ending::Cancel | Ending::Crash);
+        let crash = matches!(turn.ending, Ending::Crash);
+        lock(&stage.turns).push_back((turn.steps, turn.ending));
+        let mut heard = session.subscribe_from_now();
+        let turn = settled(session.prompt(turn.prompt, |_| ()).await);
+        if waits {
+            stage.waiting.notified().await;
+            clock.advance(PACE);
+            if crash {
+                crashed = Some(settled(fs::read(test.log_of(&id))));
+            }
+            session.cancel(turn).await;
+        }
+        until_ended(&session, &mut heard, &answers).await;
+    }
+    if let Some(log) = crashed {
+        drop(session);
+        test.hub().shutdown().await;
+        settled(fs::write(test.log_of(&id), [&log, TORN].concat()));
+        clock.advance(Duration::from_secs(3600));
+        test = test.beside();
+        settled(test.hub().open(&id, None).await);
+        clock.advance(PACE);
+    }
+    test.hub().close(&id).await;
+    read(&test, &id)
+}
+
+fn agent(stage: Arc<Stage>) -> ScriptedAgent {
+    let agent = ScriptedAgent::new(move |cx| {
+        let stage = stage.clone();
+        async move { act(&stage, &cx).await }
+    });
+    let choice = |value: &str, name: &str| ConfigChoice {
+        value: value.to_owned(),
+        name: name.to_owned(),
+    };
+    let everything = PromptSupport {
+        image: true,
+        audio: true,
+        embedded: true,
+    };
+    agent.takes(everything).options(vec![ConfigOption {
+        id: "depth".to_owned(),
+        name: "Depth".to_owned(),
+        description: "How thoroughly to look".to_owned(),
+        choices: vec![choice("quick", "Quick"), choice("thorough", "Thorough")],
+        default: "quick".to_owned(),
+    }])
+}
+
+async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> {
+    let Some((steps, ending)) = lock(&stage.turns).pop_front() else {
+        return Err(AgentError::Failed("the story is over".to_owned()));
+    };
+    for step in steps {
+        stage.clock.advance(PACE);
+        match step {
+            Step::Emit(event) => cx.emit(event).await?,
+            Step::Ask(ask, Some(_)) => drop(cx.ask(*ask).await?),
+            // Put, and not waited for.
+            Step::Ask(ask, None) => {
+                let cx = cx.clone();
+                tokio::spawn(async move { cx.ask(*ask).await });
+                tokio::task::yield_now().await;
+            }
+        }
+        cx.flush().await?;
+    }
+    match ending {
+        Ending::Stop(reason) => Ok(reason),
+        Ending::Fail(why) => Err(AgentError::Failed(why.to_owned())),
+        Ending::Cancel | Ending::Crash => {
+            stage.waiting.notify_one();
+            cx.cancelled().await;
+            Err(AgentError::Cancelled)
+        }
+    }
+}
+
+type Answers = HashMap<harn_model::AskId, harn_model::Decision>;
+
+fn answers(steps: &[Step]) -> Answers {
+    let answers = steps.iter().filter_map(|step| match step {
+        Step::Ask(ask, Some(decision)) => Some((ask.ask_id.clone(), decision.clone())),
+        Step::Ask(_, None) | Step::Emit(_) => None,
+    });
+    answers.collect()
+}
+
+async fn until_ended(session: &Controller, heard: &mut Subscription, answers: &Answers) {
+    loop {
+        let delivery = settled(heard.next().await);
+        for envelope in delivery.events() {
+            match &envelope.event {
+                AgentEvent::PermissionAsked(ask) => {
+                    if let Some(decision) = answers.get(&ask.ask_id) {
+                        session.answer(ask.ask_id.clone(), decision.clone()).await;
+                    }
+                }
+                AgentEvent::TurnEnded(_) => return,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn new_session(test: &TestHub) -> NewSession {
+    NewSession {
+        cwd: test.workspace(),
+        additional_directories: Vec::new(),
+    }
+}
+
+fn read(test: &TestHub, id: &SessionId) -> Vec<Envelope> {
+    let (_, events) = settled(JsonlStore::new(test.state_dir()).read(id));
+    assert!(
+        events
+            .iter()
+            .map(|e| e.seq)
+            .eq((1..=events.len() as u64).map(Seq))
+    );
+    events
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The story cannot go on without it.
+#[track_caller]
+fn settled<T, E: std::fmt::Debug>(result: Result<T, E>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error:?}"),
+    }
+}

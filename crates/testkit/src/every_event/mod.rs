@@ -1,0 +1,262 @@
+//! A made-up session in which everything happens: what fixtures, journals and translations are held to.
+//!
+//! It is no list of events but a session that was really led, by the runtime and with an agent that plays
+//! the story in the files beside this one: so it is legal, and complete as the runtime completes it.
+
+mod activity;
+mod composition;
+mod conversation;
+mod lead;
+mod tools;
+mod workers;
+
+use std::{sync::OnceLock, thread};
+
+use harn_model::{
+    AgentEvent, ContentBlock, Decision, Envelope, PermissionAsked, StopReason, ToolCall,
+};
+use serde_json::json;
+
+/// At least one event of every kind, one of every inner kind whose form is its own, and those with optional
+/// parts both with and without them. The same every time.
+///
+/// The keys of untyped values stand in alphabetical order, because whether a map keeps another order
+/// depends on what else is built along.
+#[must_use]
+pub fn every_event() -> Vec<Envelope> {
+    static STORY: OnceLock<Vec<Envelope>> = OnceLock::new();
+    let led = STORY.get_or_init(|| {
+        // A thread of its own: callers may be inside a runtime.
+        match thread::spawn(|| lead::lead(story())).join() {
+            Ok(events) => events,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+    led.clone()
+}
+
+/// One table for both directions: no event without a name here.
+macro_rules! names {
+    ($($pattern:pat => $name:literal,)*) => {
+        /// What every kind of event is called in the journal. [`every_event`] has one of each.
+        pub const EVENT_NAMES: &[&str] = &[$($name),*];
+
+        /// What this kind of event is called in the journal.
+        #[must_use]
+        pub fn event_name(event: &AgentEvent) -> &'static str {
+            match event {
+                $($pattern => $name,)*
+            }
+        }
+    };
+}
+
+names! {
+    AgentEvent::AgentMessageChunk { .. } => "agent_message_chunk",
+    AgentEvent::AgentThoughtChunk { .. } => "agent_thought_chunk",
+    AgentEvent::UserMessage { .. } => "user_message",
+    AgentEvent::ToolCall(_) => "tool_call",
+    AgentEvent::ToolCallUpdate(_) => "tool_call_update",
+    AgentEvent::Plan { .. } => "plan",
+    AgentEvent::ProgressReported(_) => "progress_reported",
+    AgentEvent::Progress(_) => "progress",
+    AgentEvent::Log(_) => "log",
+    AgentEvent::Artifact(_) => "artifact",
+    AgentEvent::FsWatch { .. } => "fs_watch",
+    AgentEvent::Handoff { .. } => "handoff",
+    AgentEvent::WorkerUpdate(_) => "worker_update",
+    AgentEvent::SkillActivated { .. } => "skill_activated",
+    AgentEvent::SkillDeactivated { .. } => "skill_deactivated",
+    AgentEvent::SkillScopeTools { .. } => "skill_scope_tools",
+    AgentEvent::SkillNarrow(_) => "skill_narrow",
+    AgentEvent::SkillMatched(_) => "skill_matched",
+    AgentEvent::ToolSearchQuery(_) => "tool_search_query",
+    AgentEvent::ToolSearchResult(_) => "tool_search_result",
+    AgentEvent::TranscriptCompacted(_) => "transcript_compacted",
+    AgentEvent::TranscriptProjected(_) => "transcript_projected",
+    AgentEvent::ReminderEmitted(_) => "reminder_emitted",
+    AgentEvent::HitlRequested { .. } => "hitl_requested",
+    AgentEvent::HitlResolved { .. } => "hitl_resolved",
+    AgentEvent::AvailableCommands { .. } => "available_commands",
+    AgentEvent::LiveSessionClient { .. } => "live_session_client",
+    AgentEvent::CompositionStart(_) => "composition_start",
+    AgentEvent::CompositionChildCall(_) => "composition_child_call",
+    AgentEvent::CompositionChildResult(_) => "composition_child_result",
+    AgentEvent::CompositionFinish(_) => "composition_finish",
+    AgentEvent::CompositionError(_) => "composition_error",
+    AgentEvent::LoopCheckpoint(_) => "loop_checkpoint",
+    AgentEvent::TurnStarted(_) => "turn_started",
+    AgentEvent::TurnEnded(_) => "turn_ended",
+    AgentEvent::PermissionAsked(_) => "permission_asked",
+    AgentEvent::PermissionResolved(_) => "permission_resolved",
+    AgentEvent::Usage(_) => "usage",
+    AgentEvent::ModeChanged { .. } => "mode_changed",
+    AgentEvent::ConfigChanged { .. } => "config_changed",
+    AgentEvent::SessionInfo(_) => "session_info",
+    AgentEvent::Recovered(_) => "recovered",
+    AgentEvent::SessionClosed { .. } => "session_closed",
+}
+
+/// What an agent does in a turn, in order.
+enum Step {
+    Emit(AgentEvent),
+    /// Asks, and is answered like this; nobody answers without a decision.
+    Ask(Box<PermissionAsked>, Option<Decision>),
+}
+
+enum Ending {
+    Stop(StopReason),
+    Fail(&'static str),
+    /// Somebody cancels.
+    Cancel,
+    /// The process dies.
+    Crash,
+}
+
+struct Turn {
+    /// The mode it is played in.
+    mode: &'static str,
+    prompt: Vec<ContentBlock>,
+    steps: Vec<Step>,
+    ending: Ending,
+}
+
+fn story() -> Vec<Turn> {
+    let told = [
+        conversation::words(),
+        tools::calls(),
+        activity::skills_and_search(),
+        activity::reports(),
+        activity::records(),
+        activity::questions(),
+        workers::lives(),
+        composition::runs(),
+        conversation::facts(),
+    ];
+    let asked = |text: &str| vec![ContentBlock::text(text)];
+    vec![
+        Turn {
+            mode: "ask",
+            prompt: conversation::prompt(),
+            steps: told.into_iter().flatten().collect(),
+            ending: Ending::Stop(StopReason::EndTurn),
+        },
+        // Nothing may be changed, so nothing has an audit.
+        Turn {
+            mode: "read-only",
+            prompt: asked("Only look."),
+            steps: tools::without_audit(),
+            ending: Ending::Fail("the engine gave up"),
+        },
+        Turn {
+            mode: "ask",
+            prompt: asked("Start everything."),
+            steps: left_open("cancelled"),
+            ending: Ending::Cancel,
+        },
+        Turn {
+            mode: "ask",
+            prompt: asked("Start everything again."),
+            steps: left_open("crashed"),
+            ending: Ending::Crash,
+        },
+    ]
+}
+
+/// One of everything that has an end, without it; the ids say in which turn.
+fn left_open(turn: &str) -> Vec<Step> {
+    let call = ToolCall {
+        title: Some("Run the tests".to_owned()),
+        raw_input: json!({"command": "cargo test"}),
+        ..ToolCall::new(format!("call-{turn}"), "run_command")
+    };
+    let mut steps = vec![
+        emit(AgentEvent::ToolCall(Box::new(call.clone()))),
+        emit(activity::question(&format!("question-{turn}"), "approval")),
+        emit(workers::spawned(&format!("worker-{turn}"))),
+    ];
+    steps.extend(composition::left_open(&format!("run-{turn}")));
+    let ask = tools::question(&format!("ask-{turn}"), call);
+    steps.push(Step::Ask(Box::new(ask), None));
+    steps
+}
+
+fn emit(event: AgentEvent) -> Step {
+    Step::Emit(event)
+}
+
+fn strings(items: &[&str]) -> Vec<String> {
+    items.iter().map(|&item| item.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn everything_happens() {
+        let events = every_event();
+        let found: BTreeSet<_> = events.iter().map(|e| event_name(&e.event)).collect();
+        let missing: Vec<_> = EVENT_NAMES.iter().filter(|n| !found.contains(*n)).collect();
+        assert!(
+            missing.is_empty(),
+            "no event for {missing:?}: add one to the story"
+        );
+    }
+
+    #[test]
+    fn it_is_told_the_same_way_every_time() {
+        let again = thread::spawn(|| lead::lead(story())).join();
+        assert_eq!(again.ok(), Some(every_event()));
+    }
+
+    /// Every step is found again, in its order: none was left out, renamed, or given a beginning.
+    #[test]
+    fn nothing_in_it_had_to_be_mended() {
+        let events = every_event();
+        let mut written = events.iter().map(|envelope| &envelope.event);
+        for step in story().into_iter().flat_map(|turn| turn.steps) {
+            let told = match step {
+                Step::Emit(event) => event,
+                Step::Ask(ask, _) => AgentEvent::PermissionAsked(ask),
+            };
+            let found = written.find(|event| is_completed(&told, event));
+            assert!(found.is_some(), "the runtime changed {told:?}");
+        }
+        // Beyond the steps there is only what the runtime says on its own.
+        let steps = story().iter().map(|turn| turn.steps.len()).sum::<usize>();
+        assert_eq!(events.len(), steps + RUNTIMES_OWN);
+    }
+
+    /// Four starts and three ends; an option and a mode for each turn; the answers to five asks; for each of two turns what
+    /// was left open: a question, a call, a child, a run, a worker and an ask; a recovery and a close.
+    const RUNTIMES_OWN: usize = 4 + 3 + 5 + 5 + 2 * 6 + 2;
+
+    /// Whether `written` says all that `told` says.
+    fn is_completed(told: &AgentEvent, written: &AgentEvent) -> bool {
+        let value = |event| serde_json::to_value(event).unwrap();
+        says(&value(told), &value(written))
+    }
+
+    fn says(told: &serde_json::Value, written: &serde_json::Value) -> bool {
+        use serde_json::Value::{Array, Null, Number, Object, String};
+        match (told, written) {
+            (Object(told), Object(written)) => told.iter().all(|(key, told)| {
+                // The ends of a composition leave what its start has said.
+                let said_before = ["binding_manifest", "snippet"].contains(&key.as_str());
+                let written = written.get(key);
+                said_before && written.is_none() || says(told, written.unwrap_or(&Null))
+            }),
+            (Array(told), Array(written)) => {
+                told.len() == written.len() && told.iter().zip(written).all(|(t, w)| says(t, w))
+            }
+            // Filled in where nothing was told.
+            (Null, _) => true,
+            (String(told), String(_)) if told.is_empty() => true,
+            (Number(told), Number(_)) if told.as_u64() == Some(0) => true,
+            (told, written) => told == written,
+        }
+    }
+}
