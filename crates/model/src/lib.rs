@@ -3,6 +3,7 @@
 //! Nothing here runs, sleeps, reads a clock or touches a disk, and no name here belongs to a wire:
 //! each front-end translates at its own edge. The serde form of [`AgentEvent`] is the journal's.
 
+mod author;
 mod composition;
 mod content;
 mod durability;
@@ -22,6 +23,7 @@ mod used;
 mod view;
 mod worker;
 
+pub use author::Author;
 pub use composition::{
     ChildCall, ChildResult, CompositionRun, FailureCategory, SideEffectLevel, ToolAnnotations,
     binding_manifest_hash, snippet_hash,

@@ -9,8 +9,8 @@ use std::{
 };
 
 use harn_model::{
-    AgentEvent, ContentBlock, Decision, LoopCheckpoint, PermissionAsked, Plan, PlanEntry, Seam,
-    SessionId, TurnId, WorkerId, WorkerUpdate, plain_text,
+    AgentEvent, Author, ContentBlock, Decision, LoopCheckpoint, PermissionAsked, Plan, PlanEntry,
+    Seam, SessionId, TurnId, WorkerId, WorkerUpdate, plain_text,
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -117,9 +117,12 @@ impl TurnContext {
     }
 
     /// Reports an event. It is in the journal before anyone sees it; this waits only while the
-    /// session's task is behind.
-    /// An event that hosts must not be sent is refused.
+    /// session's task is behind. What is not an agent's to report, or not fit for hosts, is refused.
     pub async fn emit(&self, event: AgentEvent) -> Result<(), AgentError> {
+        if let Author::Runtime(how) = event.author() {
+            let refusal = format!("an agent cannot report this itself: {how}");
+            return Err(AgentError::Failed(refusal));
+        }
         if let AgentEvent::Artifact(artifact) = &event {
             artifact.check().map_err(AgentError::Failed)?;
         }
@@ -170,12 +173,12 @@ impl TurnContext {
         if seam == Seam::TurnStart {
             self.parts.iteration.fetch_add(1, Ordering::Relaxed);
         }
-        self.emit(AgentEvent::LoopCheckpoint(LoopCheckpoint {
+        let passed = AgentEvent::LoopCheckpoint(LoopCheckpoint {
             iteration: self.parts.iteration.load(Ordering::Relaxed),
             seam,
             delivered: 0,
-        }))
-        .await?;
+        });
+        self.parts.pipe.push(TurnItem::Event(passed)).await?;
         self.flush().await?;
         if self.is_cancelled() {
             return Err(AgentError::Cancelled);

@@ -1,7 +1,9 @@
 //! What a turn writes, and in which order prompts run.
 
 use expect_test::expect;
-use harn_model::{ContentBlock, ErrorCategory, ToolKind, TurnOutcome};
+use harn_model::{
+    AgentEvent, ContentBlock, ErrorCategory, StopReason, ToolKind, TurnEnded, TurnOutcome,
+};
 use harn_runtime::{AgentError, HostError, PromptError, Seam, ToolError};
 use tokio::sync::Semaphore;
 
@@ -185,4 +187,33 @@ async fn a_title_the_agent_chose_is_listed() {
         let listed = hub.list(None, None).await.unwrap();
         assert_eq!(listed.sessions[0].meta.title, text.to_uppercase());
     }
+}
+
+#[tokio::test]
+async fn an_agent_cannot_report_what_is_the_runtimes() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        let ended = TurnEnded {
+            outcome: TurnOutcome::stopped(StopReason::Refusal),
+        };
+        let refused = cx.emit(AgentEvent::TurnEnded(Box::new(ended))).await;
+        let file = serde_json::json!({
+            "type": "artifact", "artifact_id": "a", "kind": "file", "mime_type": "text/plain",
+            "spec": {"data": "aGk="},
+        });
+        let inline = cx.emit(serde_json::from_value(file).unwrap()).await;
+        cx.say(format!("{}\n{}", refused.unwrap_err(), inline.unwrap_err()))
+            .await?;
+        Ok(StopReason::EndTurn)
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let seen = whole_turn(&session, &turn).await;
+    expect![[r#"
+        1 turn_started msg-1
+        2 agent_message_chunk an agent cannot report this itself: the turn ends when the agent returns
+        an artifact of the kind file carries its bytes in `spec.data`; give a `uri` instead msg-2
+        3 session_info go
+        4 turn_ended stopped end_turn
+    "#]].assert_eq(&short(&seen));
 }
