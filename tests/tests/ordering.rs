@@ -181,6 +181,9 @@ impl Wire {
                     let asked = self.asked.remove(&id.as_u64().unwrap()).unwrap();
                     self.answered(asked, &result);
                 }
+                Message::Notification { method, params } if method == "_harn/agentEvent" => {
+                    self.session(params["sessionId"].as_str().unwrap());
+                }
                 Message::Notification { method, params } => {
                     assert_eq!(method, "session/update");
                     let session = params["sessionId"].as_str().unwrap();

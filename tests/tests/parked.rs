@@ -242,6 +242,7 @@ async fn what_ends_a_question_nobody_answers() {
         .await;
     let result = until_answered(&mut client, &parked).await;
     assert_eq!(result["stopReason"], "cancelled");
+    client.expect_event_of("session_closed").await;
     client.expect_response(&close).await;
 
     let session = open(&mut client, &test).await;
@@ -349,6 +350,7 @@ async fn a_session_that_is_closing_holds_up_nobody() {
                     }
                 }
             }
+            Message::Notification { params, .. } if params["kind"] == "session_closed" => {}
             Message::Notification { method, .. } => assert_eq!(method, "session/update"),
             Message::Request { method, .. } => panic!("asked for {method}"),
         }

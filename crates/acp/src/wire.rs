@@ -152,7 +152,7 @@ impl Serialize for ToolContents<'_> {
     rename_all = "snake_case",
     rename_all_fields = "camelCase"
 )]
-#[schemars(rename = "ToolContent")]
+#[schemars(rename = "ToolContent", deny_unknown_fields)]
 enum ToolContentWire<'a> {
     Content {
         content: Content<'a>,
@@ -175,6 +175,7 @@ enum ToolContentWire<'a> {
     rename_all = "snake_case",
     rename_all_fields = "camelCase"
 )]
+#[schemars(deny_unknown_fields)]
 pub(crate) enum Content<'a> {
     Text {
         text: &'a str,
@@ -210,7 +211,7 @@ pub(crate) enum Content<'a> {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Resource")]
+#[schemars(rename = "Resource", deny_unknown_fields)]
 pub(crate) struct ResourceWire<'a> {
     uri: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -228,6 +228,15 @@ impl StrictClient {
         update
     }
 
+    /// The next line is an agent event of this kind; returns its params.
+    pub async fn expect_event_of(&mut self, kind: &str) -> Value {
+        let params = self.expect_notification("_harn/agentEvent").await;
+        if params["kind"] != kind {
+            self.fail(&format!("the last line is not a {kind}"));
+        }
+        params
+    }
+
     /// The next line is this request of the agent; returns its id and params.
     pub async fn expect_request(&mut self, expected: &str) -> (Value, Value) {
         match self.next().await {
@@ -236,7 +245,8 @@ impl StrictClient {
         }
     }
 
-    /// Everything up to the answer to this request must be updates; returns them and the result.
+    /// Everything up to the answer to this request must be updates or agent events; returns the updates
+    /// and the result.
     pub async fn updates_until(&mut self, id: &Value) -> (Vec<Value>, Value) {
         let mut updates = Vec::new();
         loop {
@@ -244,6 +254,7 @@ impl StrictClient {
                 Message::Notification { method, mut params } if method == "session/update" => {
                     updates.push(params["update"].take());
                 }
+                Message::Notification { method, .. } if method == "_harn/agentEvent" => {}
                 Message::Response {
                     id: of,
                     result: Ok(result),

@@ -47,6 +47,7 @@ const TRANSCRIPTS: &[&str] = &[
     "resume",
     "settings",
     "tour",
+    "tour-meta",
     "tour-plain",
     "turn",
     "turn-failed",

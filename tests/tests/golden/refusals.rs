@@ -58,11 +58,13 @@ async fn unknown_locked_corrupt_and_elsewhere() {
     let of = json!({"sessionId": session});
     let error = second.request_error("session/delete", of.clone()).await;
     assert_eq!(error["data"]["reason"], "session_locked");
-    client.request("session/close", of).await;
+    let closing = client.send_request("session/close", of.clone()).await;
+    client.expect_event_of("session_closed").await;
+    client.expect_response(&closing).await;
     second.request("session/resume", params.clone()).await;
-    second
-        .request("session/close", json!({"sessionId": session}))
-        .await;
+    let closing = second.send_request("session/close", of).await;
+    second.expect_event_of("session_closed").await;
+    second.expect_response(&closing).await;
 
     second.recorder().note("the session's log is damaged");
     let id = SessionId::from(session.as_str().unwrap());

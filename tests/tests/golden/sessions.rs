@@ -115,6 +115,7 @@ async fn closed_and_deleted() {
     client.expect_update_of("session_info_update").await;
     let result = client.expect_response(&running).await;
     assert_eq!(result["stopReason"], "cancelled");
+    client.expect_event_of("session_closed").await;
     client.expect_response(&closing).await;
 
     // It is not open here any more, but it is there.
@@ -123,7 +124,9 @@ async fn closed_and_deleted() {
     let again = existing(&session, &test.workspace());
     client.request("session/resume", again.clone()).await;
 
-    client.request("session/delete", of.clone()).await;
+    let deleting = client.send_request("session/delete", of.clone()).await;
+    client.expect_event_of("session_closed").await;
+    client.expect_response(&deleting).await;
     let gone = client.request_error("session/load", again).await;
     assert_eq!(gone["data"]["reason"], "unknown_session");
     let listed = client.request("session/list", json!({})).await;

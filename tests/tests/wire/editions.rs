@@ -66,7 +66,7 @@ macro_rules! edition {
                         "terminal/kill" => through::<s::KillTerminalRequest>,
                         "terminal/release" => through::<s::ReleaseTerminalRequest>,
                         // The host bridge's own; only hosts that asked for it are sent it.
-                        "builtin_call" => return None,
+                        "builtin_call" | "host/call" => return None,
                         other => panic!("{other} is no request of ours"),
                     },
                     What::Response(method) => match method.as_str() {

@@ -8,11 +8,16 @@ use serde_json::Value;
 
 use crate::lines::{Line, What};
 
-/// The three schemas, with their validators.
+/// The schemas, with their validators.
 pub(crate) struct Extensions {
     updates: Schema,
+    carried: Schema,
     tool_meta: Schema,
+    content_meta: Schema,
+    plan_meta: Schema,
     events: Schema,
+    initialize: Schema,
+    permission: Schema,
 }
 
 struct Schema {
@@ -22,8 +27,13 @@ struct Schema {
 
 static LOADED: LazyLock<Extensions> = LazyLock::new(|| Extensions {
     updates: Schema::load("session-update-extensions"),
+    carried: Schema::load("session-info-meta"),
     tool_meta: Schema::load("tool-lifecycle-meta"),
+    content_meta: Schema::load("content-meta"),
+    plan_meta: Schema::load("plan-meta"),
     events: Schema::load("agent-event"),
+    initialize: Schema::load("initialize-meta"),
+    permission: Schema::load("permission-request"),
 });
 
 impl Schema {
@@ -88,23 +98,42 @@ impl Extensions {
         }
     }
 
-    /// What a standard line carries beside ACP is in the vendor's corner, and fits where there is a schema.
+    /// What a standard line carries beside ACP is in the vendor's corner, and fits its schema.
     pub(crate) fn check_meta(&self, line: &Line) -> Result<(), String> {
-        let carrier = match &line.what {
-            What::Update => &line.value["update"],
-            What::Request(_) => &line.value["toolCall"],
-            What::Response(_) => &line.value["agentCapabilities"],
-            What::Notification(_) | What::Error | What::AgentEvent => return Ok(()),
-        };
-        let Some(meta) = carrier.get("_meta") else {
-            return Ok(());
-        };
-        only_harn(meta)?;
-        match carrier["sessionUpdate"].as_str() {
-            Some("tool_call" | "tool_call_update") => self.tool_meta.check(&meta["harn"]),
-            _ => Ok(()),
+        let update = &line.value["update"];
+        match &line.what {
+            What::Request(method) if method == "session/request_permission" => {
+                self.permission.check(&line.value)
+            }
+            What::Response(method) if method == "initialize" => {
+                fits(&line.value["agentCapabilities"], Some(&self.initialize))
+            }
+            What::Update => {
+                let schema = match update["sessionUpdate"].as_str() {
+                    Some("tool_call" | "tool_call_update") => Some(&self.tool_meta),
+                    Some("session_info_update") => Some(&self.carried),
+                    Some("plan") => Some(&self.plan_meta),
+                    _ => None,
+                };
+                fits(update, schema)?;
+                fits(&update["content"], Some(&self.content_meta))
+            }
+            What::Request(_)
+            | What::Response(_)
+            | What::Notification(_)
+            | What::Error
+            | What::AgentEvent => Ok(()),
         }
     }
+}
+
+fn fits(carrier: &Value, schema: Option<&Schema>) -> Result<(), String> {
+    let Some(meta) = carrier.get("_meta") else {
+        return Ok(());
+    };
+    only_harn(meta)?;
+    let schema = schema.ok_or("`_meta` that no schema describes")?;
+    schema.check(&meta["harn"])
 }
 
 fn only_harn(meta: &Value) -> Result<(), String> {

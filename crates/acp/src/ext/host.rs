@@ -47,6 +47,7 @@ macro_rules! process_operations {
 
         /// Every operation with what it takes and what it gives, for the schema.
         #[derive(Serialize, JsonSchema)]
+        #[schemars(deny_unknown_fields)]
         #[allow(non_snake_case, reason = "one member an operation")]
         pub(crate) struct ShellDiscovery {
             $(
@@ -85,7 +86,7 @@ pub(crate) struct NoArgs {}
 
 /// What an operation takes and gives.
 #[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
+#[schemars(inline, deny_unknown_fields)]
 pub(crate) struct Exchange<P, R> {
     /// What `args` holds.
     args: P,

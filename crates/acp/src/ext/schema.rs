@@ -105,9 +105,52 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What is written, not what would be accepted: a field that is always there is required.
+/// What is written, not what would be accepted: a field that is always there is required, and one that is
+/// left out when there is nothing to say is never null.
 fn written<T: JsonSchema>(description: &str) -> Value {
-    described::<T>(SchemaSettings::draft2020_12().for_serialize(), description)
+    let mut schema = described::<T>(SchemaSettings::draft2020_12().for_serialize(), description);
+    absent_is_not_null(&mut schema);
+    schema
+}
+
+fn absent_is_not_null(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(absent_is_not_null),
+        Value::Object(members) => {
+            let required = members.get("required").cloned().unwrap_or_default();
+            let is_required = |name: &str| {
+                let names = required.as_array();
+                names.is_some_and(|names| names.iter().any(|it| it == name))
+            };
+            if let Some(Value::Object(properties)) = members.get_mut("properties") {
+                let optional = properties.iter_mut().filter(|(name, _)| !is_required(name));
+                optional.for_each(|(_, property)| forbid_null(property));
+            }
+            members.values_mut().for_each(absent_is_not_null);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn forbid_null(property: &mut Value) {
+    let Value::Object(property) = property else {
+        return;
+    };
+    if let Some(Value::Array(types)) = property.get_mut("type") {
+        types.retain(|it| it != "null");
+        if let [one] = types.as_slice() {
+            let one = one.clone();
+            property.insert("type".to_owned(), one);
+        }
+    }
+    if let Some(Value::Array(choices)) = property.get_mut("anyOf") {
+        choices.retain(|it| it.get("type").is_none_or(|it| it != "null"));
+        if let [Value::Object(one)] = choices.as_slice() {
+            let one = one.clone();
+            property.remove("anyOf");
+            property.extend(one);
+        }
+    }
 }
 
 /// What is accepted.
