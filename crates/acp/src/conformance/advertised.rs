@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Found, Rule, extensions::Update, shown};
+use super::{
+    Found, Rule,
+    extensions::{REPLAYED, Update},
+    listed, shown,
+};
 use crate::ext::VENDOR;
 
 /// The names that were advertised. A client that was told of nothing is sent plain ACP.
@@ -53,20 +57,14 @@ impl Advertised {
         if name == "user_message" && (self.only_meta || self.updates.is_empty()) {
             not("`user_message` is unknown to ACP, and no extensions were advertised".to_owned());
         }
-        if let (true, Some(Value::Object(harn))) = (update.is_tool(), update.harn.as_deref()) {
-            for field in unlisted(harn, &self.tool_fields) {
-                not(format!(
-                    "the tool lifecycle field {} was not advertised",
-                    shown(field)
-                ));
-            }
-        }
-        if let Some(Value::Object(harn)) = update.root["content"]["_meta"].get(VENDOR) {
-            for field in unlisted(harn, &self.content_fields) {
-                not(format!(
-                    "the content field {} was not advertised",
-                    shown(field)
-                ));
+        let tool = update.harn.as_deref().filter(|_| update.is_tool());
+        let content = update.root["content"]["_meta"].get(VENDOR);
+        for (fields, advertised, what) in [
+            (tool, &self.tool_fields, "tool lifecycle fields"),
+            (content, &self.content_fields, "content fields"),
+        ] {
+            if let Some(names) = unlisted(fields, advertised) {
+                not(format!("{what} that were not advertised: {names}"));
             }
         }
         found
@@ -81,10 +79,10 @@ impl Advertised {
     }
 }
 
-fn unlisted<'a>(
-    fields: &'a Map<String, Value>,
-    listed: &'a BTreeSet<String>,
-) -> impl Iterator<Item = &'a str> {
-    let names = fields.keys().map(String::as_str);
-    names.filter(|name| *name != super::extensions::REPLAYED && !listed.contains(*name))
+/// The fields that are not among those, if there are any.
+fn unlisted(fields: Option<&Value>, advertised: &BTreeSet<String>) -> Option<String> {
+    let names = fields?.as_object()?.keys().map(String::as_str);
+    let names = names.filter(|name| *name != REPLAYED && !advertised.contains(*name));
+    let mut names = names.peekable();
+    names.peek().is_some().then(|| listed(names))
 }

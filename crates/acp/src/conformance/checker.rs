@@ -7,6 +7,7 @@ use super::{
     advertised::Advertised,
     envelope::{self, Envelope, Outcome},
     extensions::{self, Update},
+    meta,
     methods::{self, Known},
     recording::{self, Entry},
     requests::{Answers, Asked, Requests},
@@ -167,6 +168,7 @@ impl Checker {
             let what = format!("{} comes from the other side", shown(name));
             return vec![(Rule::UnknownMethod, what)];
         }
+        found.extend(meta::in_params(name, params));
         match (name, known) {
             ("session/update", Known::Acp(method)) => match Update::read(params) {
                 Some(update) => {
@@ -271,6 +273,7 @@ impl Checker {
                     let nothing = json!({});
                     let result = if result.is_null() { &nothing } else { result };
                     found.extend(shape.check(result, "result"));
+                    found.extend(meta::in_result(&asked.method, result));
                 }
                 if let ("initialize", Outcome::Result(result)) = (asked.method.as_str(), outcome) {
                     self.advertised = Some(Advertised::read(result, self.wish.as_deref()));

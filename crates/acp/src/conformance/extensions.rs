@@ -16,16 +16,18 @@ use super::{
 };
 use crate::ext::{VENDOR, schema::schemas};
 
-static UPDATES: Shape = Shape::new(|| ours("session-update-extensions"), Rule::WrongExtension);
-static TOOL_META: Shape = Shape::new(|| ours("tool-lifecycle-meta"), Rule::WrongExtension);
-static EVENTS: Shape = Shape::new(|| ours("agent-event"), Rule::WrongExtension);
+static UPDATES: Shape = Shape::new(
+    || published("session-update-extensions"),
+    Rule::WrongExtension,
+);
+static EVENTS: Shape = Shape::new(|| published("agent-event"), Rule::WrongExtension);
 static USER_MESSAGE: Shape = Shape::acp::<UserMessage>();
 
 /// Says of a replayed message that it is one; the contract lets any have it.
 pub(super) const REPLAYED: &str = "replayed";
 
 /// A published schema; anything fits one that is not there.
-fn ours(name: &str) -> Value {
+pub(super) fn published(name: &str) -> Value {
     let file = format!("{name}.schema.json");
     let mut all = schemas().into_iter();
     all.find(|(name, _)| *name == file)
@@ -41,8 +43,8 @@ struct Names {
 
 static NAMES: LazyLock<Names> = LazyLock::new(|| Names {
     standard: variants(&document::<acp::SessionUpdate>(), "sessionUpdate"),
-    extensions: variants(&ours("session-update-extensions"), "sessionUpdate"),
-    kinds: variants(&ours("agent-event"), "kind"),
+    extensions: variants(&published("session-update-extensions"), "sessionUpdate"),
+    kinds: variants(&published("agent-event"), "kind"),
 });
 
 /// The contract's whole message of a user, which ACP has from its second version on.
@@ -143,11 +145,6 @@ impl<'a> Update<'a> {
             if !self.carried {
                 found.extend(params_around(params));
             }
-        } else if self.is_tool() {
-            if let Some(harn) = &self.harn {
-                let harn = without(harn, &[REPLAYED]);
-                found.extend(TOOL_META.check(&harn, "params/update/_meta/harn"));
-            }
         } else if self.name == "user_message" {
             found.extend(USER_MESSAGE.check(self.root, "params/update"));
             found.extend(params_around(params));
@@ -194,7 +191,7 @@ pub(super) fn check_event(params: &Value) -> Found {
     }
 }
 
-fn without(value: &Value, names: &[&str]) -> Value {
+pub(super) fn without(value: &Value, names: &[&str]) -> Value {
     let mut value = value.clone();
     if let Value::Object(members) = &mut value {
         members.retain(|name, _| !names.contains(&name.as_str()));

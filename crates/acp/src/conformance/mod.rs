@@ -19,6 +19,7 @@ mod composition;
 mod envelope;
 mod explain;
 mod extensions;
+mod meta;
 mod methods;
 mod recording;
 mod requests;

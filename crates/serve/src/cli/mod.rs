@@ -6,9 +6,11 @@
 mod args;
 mod doctor;
 mod engine;
+mod fixtures;
 mod logging;
 mod paint;
 mod run;
+mod schema;
 mod sessions;
 mod text;
 
@@ -44,6 +46,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Acp { serve } => acp(serve),
         Command::Run { serve, cwd, prompt } => run::run(serve, cwd, prompt),
         Command::Sessions { state, command } => sessions::run(&state.dir()?, command),
+        Command::Fixtures { command } => fixtures::run(command),
+        Command::Schema { name, out } => schema::run(name, out),
         Command::Doctor { state } => doctor::run(&state.dir()?),
     }
 }

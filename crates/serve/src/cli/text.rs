@@ -1,4 +1,4 @@
-//! Plain text for people: tables and ages.
+//! Plain text for people: tables, ages and hints.
 
 use std::borrow::Cow;
 
@@ -70,6 +70,25 @@ pub(super) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
             let kept: String = text.chars().take(limit.saturating_sub(1)).collect();
             format!("{}…", kept.trim_end()).into()
         }
+    }
+}
+
+/// `did you mean …? `, if names come near to what was said.
+pub(super) fn did_you_mean<'a>(said: &str, names: impl Iterator<Item = &'a str>) -> String {
+    const NEAR: f64 = 0.75;
+    let mut near: Vec<_> = names
+        .map(|name| (strsim::jaro_winkler(said, name), name))
+        .filter(|(nearness, _)| *nearness > NEAR)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let names: Vec<_> = near
+        .iter()
+        .take(3)
+        .map(|(_, name)| format!("`{name}`"))
+        .collect();
+    match names.as_slice() {
+        [] => String::new(),
+        some => format!("did you mean {}? ", some.join(" or ")),
     }
 }
 

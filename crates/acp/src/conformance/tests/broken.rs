@@ -239,6 +239,32 @@ fn shapes() -> Vec<Case> {
             )],
         ),
         (
+            Rule::WrongExtension,
+            1,
+            vec![update(
+                json!({"sessionUpdate": "plan", "entries": [], "_meta": {"harn": {"plan": 7}}}),
+            )],
+        ),
+        (
+            Rule::WrongExtension,
+            1,
+            vec![text(json!({"visible_text": 7, "visible_delta": ""}))],
+        ),
+        (
+            Rule::WrongExtension,
+            2,
+            initialized(json!({"schemaCompatibility": 7, "toolLifecycleExtensionFields": []})),
+        ),
+        (
+            Rule::UnknownMember,
+            1,
+            vec![request(
+                0,
+                "initialize",
+                json!({"protocolVersion": 1, "clientCapabilities": {"_meta": {"harn": {"profil": "meta"}}}}),
+            )],
+        ),
+        (
             Rule::NotAdvertised,
             5,
             after(initialized(Value::Null), vec![progress()]),
@@ -264,7 +290,7 @@ fn shapes() -> Vec<Case> {
             5,
             after(
                 initialized(Value::Null),
-                vec![text(json!({"visible_text": "hi"}))],
+                vec![text(json!({"visible_text": "hi", "visible_delta": "hi"}))],
             ),
         ),
         (Rule::NotAdvertised, 5, after(meta_only, vec![progress()])),

@@ -1,0 +1,87 @@
+//! What stands under `_meta.harn` of standard messages, held against our schemas.
+
+use serde_json::Value;
+
+use super::{
+    Found, Rule,
+    extensions::{REPLAYED, published, without},
+    shape::Shape,
+};
+
+static TOOL: Shape = Shape::new(|| published("tool-lifecycle-meta"), Rule::WrongExtension);
+static PLAN: Shape = Shape::new(|| published("plan-meta"), Rule::WrongExtension);
+static CONTENT: Shape = Shape::new(|| published("content-meta"), Rule::WrongExtension);
+static PERMISSION: Shape = Shape::new(permission, Rule::WrongExtension);
+static CLIENT: Shape = Shape::new(
+    || published("client-capabilities-meta"),
+    Rule::WrongExtension,
+);
+static AGENT: Shape = Shape::new(|| published("initialize-meta"), Rule::WrongExtension);
+
+/// The published schema is of the whole request; ACP's own is asked about the rest.
+fn permission() -> Value {
+    let mut whole = published("permission-request");
+    let meta = whole.pointer_mut("/properties/_meta/properties/harn");
+    let Some(mut schema) = meta.map(Value::take) else {
+        return Value::Bool(true);
+    };
+    if let (Value::Object(schema), Some(definitions)) = (&mut schema, whole.get_mut("$defs")) {
+        schema.insert("$defs".to_owned(), definitions.take());
+    }
+    schema
+}
+
+/// Where a value has `_meta.harn`, and its schema.
+type Place = (&'static str, &'static Shape);
+
+pub(super) fn in_params(method: &str, params: &Value) -> Found {
+    let places: &[Place] = match method {
+        "initialize" => &[("/clientCapabilities/_meta/harn", &CLIENT)],
+        "session/request_permission" => &[
+            ("/_meta/harn", &PERMISSION),
+            ("/toolCall/_meta/harn", &TOOL),
+        ],
+        "session/update" => match params["update"]["sessionUpdate"].as_str() {
+            Some("tool_call" | "tool_call_update") => &[("/update/_meta/harn", &TOOL)],
+            Some("plan") => &[("/update/_meta/harn", &PLAN)],
+            Some("agent_message_chunk") => &[("/update/content/_meta/harn", &CONTENT)],
+            _ => &[],
+        },
+        _ => &[],
+    };
+    check(places, params, "params")
+}
+
+pub(super) fn in_result(method: &str, result: &Value) -> Found {
+    let places: &[Place] = match method {
+        "initialize" => &[("/agentCapabilities/_meta/harn", &AGENT)],
+        _ => &[],
+    };
+    check(places, result, "result")
+}
+
+fn check(places: &[Place], value: &Value, name: &str) -> Found {
+    let mut found = Found::new();
+    for (pointer, shape) in places {
+        if let Some(harn) = value.pointer(pointer) {
+            found.extend(shape.check(&without(harn, &[REPLAYED]), &format!("{name}{pointer}")));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_is_published_and_compiles() {
+        for shape in [&TOOL, &PLAN, &CONTENT, &PERMISSION, &CLIENT, &AGENT] {
+            assert!(shape.compiles());
+            assert!(
+                !shape.fits(&Value::from("anything")),
+                "one is not published any more"
+            );
+        }
+    }
+}
