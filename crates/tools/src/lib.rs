@@ -13,4 +13,4 @@ pub use confine::{ConfineError, confine, confine_write};
 pub use grep::{Grepped, Line};
 pub use local::LocalHost;
 pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
-pub use workspace::{Limits, Walked, Workspace};
+pub use workspace::{Limits, Survey, Walked, Workspace};

@@ -23,7 +23,18 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Workspace {
     root: Arc<Path>,
+    part: Part,
     limits: Limits,
+}
+
+/// What of a workspace is looked at.
+#[derive(Clone, Debug)]
+enum Part {
+    Whole,
+    /// What lies in this folder.
+    Folder(Arc<Path>),
+    /// The files that lie in no folder.
+    Top,
 }
 
 /// How much of a folder is looked at.
@@ -56,13 +67,42 @@ pub struct Walked {
     pub note: Option<String>,
 }
 
+impl Walked {
+    fn join(&mut self, other: Self) {
+        self.files += other.files;
+        self.note = self.note.take().or(other.note);
+    }
+}
+
+/// What a part of a workspace has to say to a query, before it is ranked.
+pub struct Survey {
+    corpus: Corpus,
+    walked: Walked,
+}
+
 impl Workspace {
     /// The folder `root`, with the usual limits.
     pub fn new(root: impl AsRef<Path>) -> Self {
         Self {
             root: root.as_ref().into(),
+            part: Part::Whole,
             limits: Limits::default(),
         }
+    }
+
+    /// Only what lies in `folder`, which is a path from the root. What is found is still named from the
+    /// root.
+    #[must_use]
+    pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
+        self.part = Part::Folder(self.root.join(folder).into());
+        self
+    }
+
+    /// Only the files that lie directly in the root.
+    #[must_use]
+    pub fn top_files(mut self) -> Self {
+        self.part = Part::Top;
+        self
     }
 
     /// With other limits.
@@ -74,8 +114,32 @@ impl Workspace {
 
     /// The best `limit` places for a query.
     pub async fn search(&self, query: Query, limit: usize) -> Result<Found, SearchError> {
+        self.survey(query, limit).await.map(|(found, _)| found)
+    }
+
+    /// The same, and what is needed to rank these places together with those of other parts.
+    pub async fn survey(&self, query: Query, limit: usize) -> Result<(Found, Survey), SearchError> {
         let workspace = self.clone();
-        off_thread(move |stop| workspace.search_now(&query, limit, stop)).await
+        off_thread(move |stop| {
+            let survey = workspace.survey_now(&query, stop)?;
+            Ok((workspace.best(&survey, limit), survey))
+        })
+        .await?
+    }
+
+    /// The best `limit` places of several parts, as one search over all of them would have found them.
+    /// Nothing is found where there is no part.
+    pub async fn rank(&self, parts: Vec<Survey>, limit: usize) -> Result<Found, SearchError> {
+        let workspace = self.clone();
+        off_thread(move |_| {
+            let joined = parts.into_iter().reduce(|mut all, part| {
+                all.corpus.join(part.corpus);
+                all.walked.join(part.walked);
+                all
+            });
+            joined.map_or_else(Found::default, |all| workspace.best(&all, limit))
+        })
+        .await
     }
 
     /// Lines that match a regular expression, in the order of their files.
@@ -94,7 +158,7 @@ impl Workspace {
     pub async fn top(&self) -> Result<Vec<String>, SearchError> {
         let workspace = self.clone();
         off_thread(move |_| {
-            let mut walk = workspace.builder();
+            let mut walk = workspace.builder(&workspace.root);
             let entries = walk.max_depth(Some(1)).build().filter_map(Result::ok);
             let name = |entry: ignore::DirEntry| {
                 let slash = match entry.file_type() {
@@ -108,13 +172,19 @@ impl Workspace {
         .await
     }
 
-    fn search_now(&self, query: &Query, limit: usize, stop: &AtomicBool) -> Found {
+    fn survey_now(&self, query: &Query, stop: &AtomicBool) -> Result<Survey, SearchError> {
+        // A walk passes over what it cannot read, which here would be everything.
+        fs::read_dir(self.start()).map_err(|error| SearchError::Unreadable(error.to_string()))?;
         let mut corpus = Corpus::new(query);
         let walked = self.walk(stop, |path, text| {
             corpus.add(path, text);
             true
         });
-        let mut hits = corpus.rank(limit);
+        Ok(Survey { corpus, walked })
+    }
+
+    fn best(&self, survey: &Survey, limit: usize) -> Found {
+        let mut hits = survey.corpus.rank(limit);
         for hit in &mut hits {
             // Gone or changed since: an empty line is shown.
             let text = read_text(&self.root.join(&hit.path), self.limits.file_bytes);
@@ -124,8 +194,16 @@ impl Workspace {
         }
         Found {
             hits,
-            missing: corpus.missing(),
-            walked,
+            missing: survey.corpus.missing(),
+            walked: survey.walked.clone(),
+        }
+    }
+
+    /// Where a walk begins.
+    fn start(&self) -> &Path {
+        match &self.part {
+            Part::Whole | Part::Top => &self.root,
+            Part::Folder(folder) => folder,
         }
     }
 
@@ -133,7 +211,11 @@ impl Workspace {
     fn walk(&self, stop: &AtomicBool, mut visit: impl FnMut(&str, &str) -> bool) -> Walked {
         let mut walked = Walked::default();
         let mut bytes = 0_u64;
-        for entry in self.builder().build().filter_map(Result::ok) {
+        let mut builder = self.builder(self.start());
+        if let Part::Top = self.part {
+            builder.max_depth(Some(1));
+        }
+        for entry in builder.build().filter_map(Result::ok) {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -159,8 +241,8 @@ impl Workspace {
         walked
     }
 
-    fn builder(&self) -> WalkBuilder {
-        let mut builder = WalkBuilder::new(&self.root);
+    fn builder(&self, start: &Path) -> WalkBuilder {
+        let mut builder = WalkBuilder::new(start);
         builder
             .follow_links(false)
             // `.gitignore` means the same in a folder that is not a repository yet.

@@ -17,8 +17,8 @@ const PASSAGE: usize = 40;
 const OVERLAP: usize = 10;
 
 /// Texts to be ranked against one query.
-pub struct Corpus<'q> {
-    query: &'q Query,
+pub struct Corpus {
+    query: Query,
     pub(super) texts: Vec<Text>,
     pub(super) passages: u32,
     pub(super) length: u64,
@@ -70,12 +70,12 @@ pub(super) struct Definition {
     pub(super) meant: bool,
 }
 
-impl<'q> Corpus<'q> {
+impl Corpus {
     /// An empty corpus.
     #[must_use]
-    pub fn new(query: &'q Query) -> Self {
+    pub fn new(query: &Query) -> Self {
         Self {
-            query,
+            query: query.clone(),
             texts: Vec::new(),
             passages: 0,
             length: 0,
@@ -143,6 +143,24 @@ impl<'q> Corpus<'q> {
                 aside: self.is_aside(path),
                 tests_from,
             });
+        }
+    }
+
+    /// Takes in what another corpus holds, as if its texts had been added here. It must have been made
+    /// for the same query.
+    pub fn join(&mut self, other: Self) {
+        self.texts.extend(other.texts);
+        self.passages += other.passages;
+        self.length += other.length;
+        self.in_paths |= other.in_paths;
+        let counts = [
+            (&mut self.with_term, other.with_term),
+            (&mut self.defined, other.defined),
+        ];
+        for (ours, theirs) in counts {
+            for (count, more) in ours.iter_mut().zip(theirs) {
+                *count += more;
+            }
         }
     }
 

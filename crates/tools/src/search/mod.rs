@@ -36,7 +36,7 @@ pub struct Hit {
 }
 
 /// What a search found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// The places, best first.
     pub hits: Vec<Hit>,
@@ -52,6 +52,9 @@ pub enum SearchError {
     /// The pattern is not a regular expression.
     #[error("this is not a regular expression: {0}")]
     Pattern(String),
+    /// The folder cannot be read.
+    #[error("the folder cannot be read: {0}")]
+    Unreadable(String),
     /// It stopped in the middle.
     #[error("the search was interrupted")]
     Interrupted,

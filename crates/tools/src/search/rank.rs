@@ -21,7 +21,7 @@ const ASIDE: f64 = 0.6;
 pub(super) const PER_TEXT: usize = 2;
 
 /// The best `limit` places, best first; equal ones in the order of their paths and lines.
-pub(super) fn best(corpus: &Corpus<'_>, limit: usize) -> Vec<Hit> {
+pub(super) fn best(corpus: &Corpus, limit: usize) -> Vec<Hit> {
     let weights = Weights::new(corpus);
     let mut hits: Vec<(usize, Hit)> = Vec::new();
     for (number, text) in corpus.texts.iter().enumerate() {
@@ -57,7 +57,7 @@ struct Weights {
 }
 
 impl Weights {
-    fn new(corpus: &Corpus<'_>) -> Self {
+    fn new(corpus: &Corpus) -> Self {
         let idf = |with: &u32| idf(corpus.passages, (*with).min(corpus.passages));
         #[allow(clippy::cast_precision_loss, reason = "a mean need not be exact")]
         let mean_length = corpus.length as f64 / f64::from(corpus.passages.max(1));

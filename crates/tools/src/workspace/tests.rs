@@ -127,3 +127,39 @@ async fn grep_and_top() {
     ));
     assert_eq!(workspace.top().await.unwrap(), ["README.md", "src/"]);
 }
+
+/// Searching folder by folder and ranking once finds what one search finds, in the same order.
+#[tokio::test]
+async fn parts_are_ranked_as_the_whole() {
+    let (dir, workspace) = workspace(&[
+        ("README.md", b"An apple a day."),
+        (".gitignore", b"/apple/skip.rs\n"),
+        ("apple/skip.rs", b"apple apple"),
+        ("apple/core.rs", b"fn apple() {}\n// apple, apple pie"),
+        ("apple/deep/pie.rs", b"let pie = apple;"),
+        ("pear/a.rs", b"pear"),
+        ("pear/tests/b.rs", b"pear and apple pie"),
+    ]);
+    let query = Query::words_of("apple pie");
+    let whole = workspace.search(query.clone(), 10).await.unwrap();
+    let mut parts = Vec::new();
+    for part in [
+        workspace.clone().top_files(),
+        workspace.clone().folder("apple"),
+        workspace.clone().folder("pear"),
+    ] {
+        let (found, survey) = part.survey(query.clone(), 10).await.unwrap();
+        assert!(!found.hits.is_empty());
+        parts.push(survey);
+    }
+    let joined = workspace.rank(parts, 10).await.unwrap();
+    assert_eq!(joined, whole);
+    assert_eq!(joined.hits.len(), 4);
+    assert_eq!(joined.walked.files, 5);
+    let none = workspace.rank(Vec::new(), 10).await.unwrap();
+    assert_eq!(none, Found::default());
+
+    let gone = Workspace::new(dir.path()).folder("plum");
+    let refused = gone.search(query, 10).await;
+    assert!(matches!(refused, Err(SearchError::Unreadable(_))));
+}
