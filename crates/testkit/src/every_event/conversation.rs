@@ -2,8 +2,8 @@
 
 use harn_model::{
     AgentEvent, Command, CommandInput, ContentBlock, Cost, LiveClient, LiveClientAction,
-    LiveClientChange, LiveClientMode, LoopCheckpoint, Plan, PlanDocument, PlanEntry,
-    PlanEntryStatus, PlanPriority, PlanStep, Resource, ResourceLink, Seam, SessionInfo, Usage,
+    LiveClientChange, LiveClientMode, Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority,
+    PlanStep, Resource, ResourceLink, Seam, SessionInfo, Usage,
 };
 use serde_json::json;
 
@@ -78,7 +78,7 @@ pub(super) fn words() -> Vec<Step> {
                 },
             ],
         }),
-        emit(checkpoint(Seam::TurnStart)),
+        Step::Pass(Seam::TurnStart),
         emit(AgentEvent::thought("A bucket is a struct; ")),
         emit(AgentEvent::thought("search for it.")),
         plan(Plan::Entries(vec![
@@ -226,19 +226,11 @@ pub(super) fn facts() -> Vec<Step> {
         currency: "USD".to_owned(),
     };
     vec![
-        emit(checkpoint(Seam::PostToolDispatch)),
+        Step::Pass(Seam::PostToolDispatch),
         usage(12_000, None),
         usage(12_500, Some(cost)),
         emit(AgentEvent::SessionInfo(SessionInfo {
             title: Some("The leaking bucket".to_owned()),
         })),
     ]
-}
-
-fn checkpoint(seam: Seam) -> AgentEvent {
-    AgentEvent::LoopCheckpoint(LoopCheckpoint {
-        iteration: 1,
-        seam,
-        delivered: 0,
-    })
 }

@@ -118,6 +118,7 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
         stage.clock.advance(PACE);
         match step {
             Step::Emit(event) => cx.emit(event).await?,
+            Step::Pass(seam) => drop(cx.seam(seam).await?),
             Step::Ask(ask, Some(_)) => drop(cx.ask(*ask).await?),
             // Put, and not waited for.
             Step::Ask(ask, None) => {
@@ -144,7 +145,7 @@ type Answers = HashMap<harn_model::AskId, harn_model::Decision>;
 fn answers(steps: &[Step]) -> Answers {
     let answers = steps.iter().filter_map(|step| match step {
         Step::Ask(ask, Some(decision)) => Some((ask.ask_id.clone(), decision.clone())),
-        Step::Ask(_, None) | Step::Emit(_) => None,
+        Step::Ask(_, None) | Step::Emit(_) | Step::Pass(_) => None,
     });
     answers.collect()
 }

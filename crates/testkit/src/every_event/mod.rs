@@ -13,7 +13,7 @@ mod workers;
 use std::{sync::OnceLock, thread};
 
 use harn_model::{
-    AgentEvent, ContentBlock, Decision, Envelope, PermissionAsked, StopReason, ToolCall,
+    AgentEvent, ContentBlock, Decision, Envelope, PermissionAsked, Seam, StopReason, ToolCall,
 };
 use serde_json::json;
 
@@ -100,6 +100,7 @@ names! {
 /// What an agent does in a turn, in order.
 enum Step {
     Emit(AgentEvent),
+    Pass(Seam),
     /// Asks, and is answered like this; nobody answers without a decision.
     Ask(Box<PermissionAsked>, Option<Decision>),
 }
@@ -193,6 +194,8 @@ fn strings(items: &[&str]) -> Vec<String> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use harn_model::LoopCheckpoint;
+
     use super::*;
 
     #[test]
@@ -221,6 +224,11 @@ mod tests {
             let told = match step {
                 Step::Emit(event) => event,
                 Step::Ask(ask, _) => AgentEvent::PermissionAsked(ask),
+                Step::Pass(seam) => AgentEvent::LoopCheckpoint(LoopCheckpoint {
+                    iteration: 1,
+                    seam,
+                    delivered: 0,
+                }),
             };
             let found = written.find(|event| is_completed(&told, event));
             assert!(found.is_some(), "the runtime changed {told:?}");
