@@ -50,3 +50,22 @@ fn secrets_are_not_logged_at_any_level() {
         assert!(!text.contains("hunter2"), "{text}");
     }
 }
+
+#[test]
+fn errors_that_answer_nothing_are_told_once_and_ignored() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().to_str().unwrap();
+    let mut agent = Agent::harn_serve(&["acp", "--state-dir", state]);
+    let error = json!({"code": -32602, "message": "hunter2"});
+    for _ in 0..3 {
+        agent.write(&json!({"jsonrpc": "2.0", "id": null, "error": error}));
+        agent.write(&json!({"jsonrpc": "2.0", "error": error}));
+    }
+    // None of them was answered.
+    agent.request("initialize", json!({"protocolVersion": 1}));
+    let (status, _, stderr) = agent.end();
+    assert!(status.success(), "{status}");
+    let told = stderr.iter().filter(|line| line.contains("ignored"));
+    assert_eq!(told.count(), 1, "{stderr:?}");
+    assert!(!stderr.concat().contains("hunter2"), "{stderr:?}");
+}

@@ -5,6 +5,8 @@
 
 mod plain;
 mod standard;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
