@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Readable, Writable } from "node:stream";
 import * as acp from "@agentclientprotocol/sdk";
@@ -27,8 +28,11 @@ export function patiently(what, promise) {
   return Promise.race([promise, stuck]);
 }
 
-/** Runs `use(host)` against a fresh agent process, then closes it and checks both error logs. */
-export async function withHost({ state, profile }, use) {
+/**
+ * Runs `use(host)` against a fresh agent process, then closes it and checks both error logs.
+ * `profile` is the command line's, `wish` the one the client itself asks for.
+ */
+export async function withHost({ state, profile, wish }, use) {
   assert.ok(BINARY, "HARN_SERVE must name the binary; peers/run sets it");
   const args = ["acp", "--engine", `script:${SCENARIO}`, "--state-dir", state];
   if (profile) args.push("--profile", profile);
@@ -38,7 +42,7 @@ export async function withHost({ state, profile }, use) {
   child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
 
   complaints.length = 0;
-  const host = new Host(child);
+  const host = new Host(child, wish);
   try {
     await use(host);
     child.stdin.end();
@@ -52,21 +56,32 @@ export async function withHost({ state, profile }, use) {
 }
 
 class Host {
+  /** Every message of the agent so far, as it was on the wire. */
+  wire = [];
   /** Every `session/update` so far, as the SDK delivered it. */
   updates = [];
+  /** The params of every `_harn/agentEvent` so far, as the SDK delivered them. */
+  events = [];
   /** Every permission request so far. */
   asked = [];
   /** The option chosen for the next permission requests. */
   choice = "allow_once";
   #waiting = [];
+  #wish;
 
-  constructor(child) {
+  constructor(child, wish) {
+    this.#wish = wish;
+    createInterface({ input: child.stdout }).on("line", (line) => this.wire.push(JSON.parse(line)));
     const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
     this.agent = acp
       .client({ name: "harn-peer" })
       .onNotification(acp.methods.client.session.update, ({ params }) => {
         this.updates.push(params.update);
         this.#waiting = this.#waiting.filter(({ seen, done }) => !(seen(params.update) && (done(), true)));
+      })
+      // A method ACP does not know comes with a parser of the host's own; ours takes what there is.
+      .onNotification("_harn/agentEvent", (params) => params, ({ params }) => {
+        this.events.push(params);
       })
       .onRequest(acp.methods.client.session.requestPermission, ({ params }) => {
         this.asked.push(params);
@@ -79,8 +94,17 @@ class Host {
     return this.#call(acp.methods.agent.initialize, {
       protocolVersion: acp.PROTOCOL_VERSION,
       clientInfo: { name: "harn-peer", version: "1.0.0" },
-      clientCapabilities: {},
+      clientCapabilities: this.#wish ? { _meta: { harn: { profile: this.#wish } } } : {},
     });
+  }
+
+  close(sessionId) {
+    return this.#call(acp.methods.agent.session.close, { sessionId });
+  }
+
+  /** What the SDK said on the console so far; taken away, so that it is not held against anybody. */
+  takeComplaints() {
+    return complaints.splice(0);
   }
 
   async newSession(cwd) {

@@ -1,0 +1,88 @@
+// What becomes of everything beyond ACP on its way through the TypeScript SDK, in each profile. The
+// wire is read beside the SDK, so that what was sent can be held against what a host is handed.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+import { textOf, withHost } from "./host.mjs";
+
+/** Plays the turn that has everything and closes the session. */
+async function everything(host, cwd) {
+  const { agentCapabilities } = await host.initialize();
+  const session = await host.newSession(cwd);
+  assert.equal((await host.prompt(session, "extensions")).stopReason, "end_turn");
+  await host.close(session);
+  const harn = agentCapabilities._meta.harn;
+  return { harn, names: harn.sessionUpdateExtensions ?? [] };
+}
+
+const paramsOf = (host, method) => host.wire.filter((m) => m.method === method).map((m) => m.params);
+const sent = (host) => paramsOf(host, "session/update").map((params) => params.update);
+const kinds = (updates) => new Set(updates.map((update) => update.sessionUpdate));
+
+/** The extensions that came on the carrier: `_meta.harn` of a `session_info_update`. */
+const carried = (updates) =>
+  updates.filter((u) => u.sessionUpdate === "session_info_update" && u._meta?.harn).map((u) => u._meta.harn);
+
+describe("TypeScript SDK, extensions", () => {
+  let root, states = 0;
+  before(async () => (root = await mkdtemp(path.join(tmpdir(), "harn-peer-ts-"))));
+  after(() => rm(root, { recursive: true, force: true }));
+  const play = (wish, look) =>
+    withHost({ state: path.join(root, `state-${++states}`), wish }, async (host) =>
+      look(host, await everything(host, root)));
+
+  it("meta: every advertised extension reaches the host's typed handler, whole", () =>
+    play("meta", (host, { harn, names }) => {
+      const received = carried(host.updates);
+      assert.deepEqual(received, carried(sent(host)), "what was handed over is not what was sent");
+      const seen = new Set(received.map((fields) => fields.sessionUpdate));
+      if (kinds(host.updates).has("available_commands_update")) seen.add("available_commands_update");
+      assert.deepEqual([...seen].sort(), names);
+      assert.ok(names.length >= 19, `only ${names.length} are advertised`);
+
+      const worker = received.filter((fields) => fields.sessionUpdate === "worker_update");
+      assert.deepEqual(
+        worker.map((w) => [w.workerName, w.event, w.status, w.terminal]),
+        [["reader", "WorkerSpawned", "running", false], ["reader", "WorkerCompleted", "completed", true]],
+      );
+      assert.deepEqual(received.find((fields) => fields.sessionUpdate === "progress"), {
+        sessionUpdate: "progress", phase: "reading", message: "Reading the tree", progress: 1, total: 2,
+      });
+
+      const method = harn.extensionMethods["_harn/agentEvent"];
+      assert.deepEqual(host.events, paramsOf(host, "_harn/agentEvent"));
+      assert.deepEqual([...new Set(host.events.map((event) => event.kind))].sort(), method.kinds);
+    }));
+
+  it("harn: the SDK keeps the extensions from its host, and complains", () =>
+    play("harn", (host, { names }) => {
+      const unknown = names.filter((name) => name !== "available_commands_update");
+      for (const name of unknown) assert.ok(kinds(sent(host)).has(name), `${name} was not sent`);
+      const delivered = kinds(host.updates);
+      assert.deepEqual(unknown.filter((name) => delivered.has(name)), []);
+      assert.deepEqual(carried(host.updates), []);
+      const dropped = sent(host).filter((update) => unknown.includes(update.sessionUpdate));
+      assert.equal(host.takeComplaints().length, dropped.length, "one complaint for each it dropped");
+      // Notifications of our own are no trouble: the host registered for them.
+      assert.deepEqual(host.events, paramsOf(host, "_harn/agentEvent"));
+    }));
+
+  it("acp: nothing unknown is sent, and a plain host still sees that something happens", () =>
+    play("acp", (host, { names }) => {
+      assert.deepEqual(names, []);
+      assert.deepEqual(host.updates.length, sent(host).length, "every update was delivered");
+      assert.deepEqual([carried(sent(host)), paramsOf(host, "_harn/agentEvent"), host.events], [[], [], []]);
+      const thoughts = textOf(host.updates, "agent_thought_chunk");
+      for (const word of ["Reading the tree", "outline", "Which one?", "Ada"]) {
+        assert.ok(thoughts.includes(word), `${word} is nowhere in: ${thoughts}`);
+      }
+      const worker = host.updates.filter((u) => u.title === "reader: Read the tests");
+      assert.deepEqual(
+        worker.map((u) => [u.sessionUpdate, u.status]),
+        [["tool_call", "in_progress"], ["tool_call_update", "completed"]],
+      );
+    }));
+});
