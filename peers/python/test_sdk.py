@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
+from acp.connection import StreamDirection
 from acp.schema import (
     AllowedOutcome,
     ClientCapabilities,
@@ -28,7 +29,9 @@ class Host:
     """Keeps every update and answers permissions with `choice`."""
 
     def __init__(self):
+        self.wire = []
         self.updates = []
+        self.events = []
         self.asked = []
         self.choice = "allow_once"
         self.working = asyncio.Event()
@@ -38,6 +41,15 @@ class Host:
         self.updates.append(seen)
         if seen["sessionUpdate"] == "agent_message_chunk" and seen["content"]["text"] == "working":
             self.working.set()
+
+    async def ext_notification(self, method, params):
+        # The SDK takes the underscore off.
+        self.events.append((f"_{method}", params))
+
+    def observe(self, event):
+        """What was on the wire, before the SDK made anything of it."""
+        if event.direction is StreamDirection.INCOMING:
+            self.wire.append(event.message)
 
     async def request_permission(self, session_id, tool_call, options, **_):
         self.asked.append((session_id, tool_call, options))
@@ -49,6 +61,9 @@ class Host:
 
     def text(self, kind):
         return "".join(u["content"]["text"] for u in self.of(kind))
+
+    def sent(self, method):
+        return [m["params"] for m in self.wire if m.get("method") == method]
 
     def story(self):
         """The conversation: chunks of one message joined, `_meta` left out."""
@@ -82,21 +97,30 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
         asyncio.get_running_loop().slow_callback_duration = float("inf")
 
     @contextlib.asynccontextmanager
-    async def agent(self):
-        """A fresh, initialized agent process; on the way out nobody may have complained."""
+    async def agent(self, wish=None):
+        """A fresh, initialized agent process; on the way out nobody may have complained.
+
+        `wish` is the profile the client asks for; without it the command line decides on plain ACP.
+        """
         host = Host()
         command = [os.environ["HARN_SERVE"], "acp", "--engine", f"script:{SCENARIO}"]
         command += ["--state-dir", self.state, "--profile", "acp"]
-        with tempfile.TemporaryFile("w+") as stderr, self.assertNoLogs(level="WARNING"):
+        capabilities = ClientCapabilities(field_meta={"harn": {"profile": wish}} if wish else None)
+        # In the profile harn the SDK reports each update it does not know; that is its right.
+        quiet = self.assertLogs(level="WARNING") if wish == "harn" else self.assertNoLogs(level="WARNING")
+        with tempfile.TemporaryFile("w+") as stderr, quiet as self.complaints:
             async with (
                 asyncio.timeout(PATIENCE_S),
                 spawn_agent_process(
-                    host, *command, transport_kwargs={"stderr": stderr, "shutdown_timeout": PATIENCE_S}
+                    host,
+                    *command,
+                    transport_kwargs={"stderr": stderr, "shutdown_timeout": PATIENCE_S},
+                    observers=[host.observe],
                 ) as (connection, process),
             ):
                 self.hello = await connection.initialize(
                     protocol_version=PROTOCOL_VERSION,
-                    client_capabilities=ClientCapabilities(),
+                    client_capabilities=capabilities,
                     client_info=Implementation(name="harn-peer", version="1.0.0"),
                 )
                 yield host, connection
@@ -191,6 +215,75 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
             answer = await connection.prompt(session_id=session, prompt=[text_block("activity")])
             self.assertEqual(answer.stop_reason, "end_turn")
             self.assertIn("All quiet.", host.text("agent_message_chunk"))
+
+    # What becomes of everything beyond ACP on its way through the SDK. The wire is read beside it, so
+    # that what was sent can be held against what a host is handed.
+
+    @contextlib.asynccontextmanager
+    async def everything(self, wish):
+        """The turn that has everything, in a session that is closed after it."""
+        async with self.agent(wish) as (host, connection):
+            session = (await connection.new_session(cwd=self.cwd)).session_id
+            answer = await connection.prompt(session_id=session, prompt=[text_block("extensions")])
+            self.assertEqual(answer.stop_reason, "end_turn")
+            await connection.close_session(session_id=session)
+            harn = self.hello.agent_capabilities.field_meta["harn"]
+            sent = [params["update"] for params in host.sent("session/update")]
+            yield host, harn, sent
+
+    async def test_meta_every_advertised_extension_reaches_the_typed_callback(self):
+        async with self.everything("meta") as (host, harn, sent):
+            received = carried(host.updates)
+            self.assertEqual(received, carried(sent))
+            seen = {fields["sessionUpdate"] for fields in received}
+            seen |= {"available_commands_update"} & {u["sessionUpdate"] for u in host.updates}
+            self.assertEqual(sorted(seen), harn["sessionUpdateExtensions"])
+            self.assertGreaterEqual(len(seen), 19)
+
+            worker = [f for f in received if f["sessionUpdate"] == "worker_update"]
+            self.assertEqual(
+                [(w["workerName"], w["event"], w["status"], w["terminal"]) for w in worker],
+                [("reader", "WorkerSpawned", "running", False), ("reader", "WorkerCompleted", "completed", True)],
+            )
+            [compacted] = [f for f in received if f["sessionUpdate"] == "transcript_compacted"]
+            self.assertIn("snapshotAssetId", compacted, "a null is kept")
+            self.assertIsNone(compacted["snapshotAssetId"])
+
+            method = "_harn/agentEvent"
+            self.assertEqual(host.events, [(method, params) for params in host.sent(method)])
+            kinds = sorted({params["kind"] for _, params in host.events})
+            self.assertEqual(kinds, harn["extensionMethods"][method]["kinds"])
+
+    async def test_harn_the_sdk_keeps_the_extensions_from_its_host(self):
+        async with self.everything("harn") as (host, harn, sent):
+            unknown = set(harn["sessionUpdateExtensions"]) - {"available_commands_update"}
+            self.assertLessEqual(unknown, {u["sessionUpdate"] for u in sent})
+            self.assertEqual(unknown & {u["sessionUpdate"] for u in host.updates}, set())
+            self.assertEqual(carried(host.updates), [])
+            # Notifications of our own are no trouble.
+            self.assertEqual([params for _, params in host.events], host.sent("_harn/agentEvent"))
+        dropped = [u for u in sent if u["sessionUpdate"] in unknown]
+        self.assertEqual(len(self.complaints.records), len(dropped), "one complaint for each it dropped")
+
+    async def test_acp_nothing_unknown_is_sent_and_something_is_seen_to_happen(self):
+        async with self.everything("acp") as (host, harn, sent):
+            self.assertNotIn("sessionUpdateExtensions", harn)
+            self.assertEqual(len(host.updates), len(sent), "every update was delivered")
+            self.assertEqual((carried(sent), host.sent("_harn/agentEvent"), host.events), ([], [], []))
+            thoughts = host.text("agent_thought_chunk")
+            for word in ["Reading the tree", "outline", "Which one?", "Ada"]:
+                self.assertIn(word, thoughts)
+            worker = [u for u in host.updates if u.get("title") == "reader: Read the tests"]
+            self.assertEqual(
+                [(u["sessionUpdate"], u["status"]) for u in worker],
+                [("tool_call", "in_progress"), ("tool_call_update", "completed")],
+            )
+
+
+def carried(updates):
+    """The extensions that came on the carrier: `_meta.harn` of a `session_info_update`."""
+    carriers = [u for u in updates if u["sessionUpdate"] == "session_info_update"]
+    return [u["_meta"]["harn"] for u in carriers if "harn" in u.get("_meta", {})]
 
 
 if __name__ == "__main__":
