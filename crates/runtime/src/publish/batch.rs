@@ -52,11 +52,6 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// All of a batch.
-    pub(super) fn whole(batch: Arc<Batch>) -> Self {
-        Self { batch, skip: 0 }
-    }
-
     /// A batch from `next` on, which it must hold.
     pub(super) fn rest(batch: Arc<Batch>, next: Seq) -> Self {
         let skip = usize::try_from(next.0 - batch.first().0).unwrap_or(0);

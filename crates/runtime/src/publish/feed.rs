@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use super::{
     Batch, Delivery,
     bell::{Bell, Ear},
+    catch_up::CatchUp,
     places::{Place, Places},
     ring::Ring,
 };
@@ -31,7 +32,7 @@ pub(crate) struct Feed {
     bell: Arc<Bell>,
     /// The readers that were waited for have moved on.
     moved: Notify,
-    reader: Arc<dyn LogReader>,
+    catch_up: CatchUp,
     ring_bytes: usize,
 }
 
@@ -52,7 +53,7 @@ pub(super) enum Look {
 }
 
 const IDLE_RING_BYTES: usize = 4 * 1024;
-/// How long late readers are waited for, all together.
+/// How long late readers are waited for when none of them moves.
 const MOMENT: Duration = Duration::from_millis(5);
 
 impl Feed {
@@ -67,21 +68,29 @@ impl Feed {
             state: Mutex::new(state),
             bell: Bell::new(),
             moved: Notify::new(),
-            reader,
+            catch_up: CatchUp::new(reader),
             ring_bytes,
         }
     }
 
     /// Gives readers that are about to lose their place in the ring a moment to move on: a reader that is
     /// merely late is spared the journal. One that uses the moment up is not waited for again until it has
-    /// caught up, so that a client which does not read costs the session this once.
+    /// caught up, so that a client which does not read costs the session this once. Many that are late
+    /// together are waited for while they come, since all of them in the journal would take far longer.
     pub(crate) async fn pace(&self) {
         let Some(oldest) = self.about_to_be_lost() else {
             return;
         };
-        let all_moved = tokio::time::timeout(MOMENT, self.beyond(oldest)).await;
-        if all_moved.is_err() {
-            self.state().places.give_up_before(oldest);
+        loop {
+            let steps = self.state().places.late_steps();
+            let all_moved = tokio::time::timeout(MOMENT, self.beyond(oldest)).await;
+            if all_moved.is_ok() {
+                return;
+            }
+            let mut state = self.state();
+            if state.places.late_steps() == steps {
+                return state.places.give_up_before(oldest);
+            }
         }
     }
 
@@ -131,8 +140,8 @@ impl Feed {
         self.bell.ear()
     }
 
-    pub(super) fn reader(&self) -> Arc<dyn LogReader> {
-        self.reader.clone()
+    pub(super) fn catch_up(&self) -> &CatchUp {
+        &self.catch_up
     }
 
     /// What a reader that has everything up to `after` can have next, and notes where it then stands.

@@ -2,10 +2,11 @@
 //!
 //! A slow reader costs a cursor, never memory: when the ring has moved on it reads the journal until it
 //! has caught up, and the session waits for no one longer than a moment. Publishing costs the session the
-//! same for one reader and for a thousand: nothing on its way counts or visits them.
+//! same for one reader and for a thousand: nothing on its way visits them one by one.
 
 mod batch;
 mod bell;
+mod catch_up;
 mod feed;
 mod places;
 mod ring;

@@ -15,6 +15,8 @@ pub(super) struct Places {
     given_up: Seq,
     /// The session waits until nobody stands before this.
     awaited: Option<Seq>,
+    /// How often a reader that was waited for has moved.
+    late_steps: u64,
 }
 
 /// A reader's own note of where it is counted, if it is.
@@ -46,6 +48,11 @@ impl Places {
         waiting
     }
 
+    /// How often readers that were waited for have moved, since the beginning.
+    pub(super) fn late_steps(&self) -> u64 {
+        self.late_steps
+    }
+
     /// Counts those who stand before `seq` no more, until their next step in the ring.
     pub(super) fn give_up_before(&mut self, seq: Seq) {
         self.standing = self.standing.split_off(&seq);
@@ -57,6 +64,7 @@ impl Places {
         let Some(at) = place.0.take().filter(|at| *at >= self.given_up) else {
             return;
         };
+        self.late_steps += u64::from(self.awaited.is_some_and(|seq| at < seq));
         if let Some(count) = self.standing.get_mut(&at) {
             *count -= 1;
             if *count == 0 {
@@ -105,6 +113,7 @@ mod tests {
         assert!(places.step(&mut b, Seq(6)));
         assert!(!places.step(&mut b, Seq(7)), "nobody waits any more");
         assert!(!places.await_beyond(Seq(5)));
+        assert_eq!(places.late_steps(), 4);
     }
 
     #[test]

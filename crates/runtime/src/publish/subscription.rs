@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use harn_journal::{JournalError, ReadCursor};
+use harn_journal::ReadCursor;
 use harn_model::Seq;
 
 use super::{
-    Batch, Delivery, SessionEnd,
+    Delivery, SessionEnd,
     bell::Ear,
+    catch_up::Chunk,
     feed::{Feed, Look},
     places::Place,
 };
@@ -17,12 +18,11 @@ pub struct Subscription {
     feed: Arc<Feed>,
     ear: Ear,
     place: Place,
-    after: Seq,
-    cursor: ReadCursor,
+    /// What was handed out, and where that is in the journal if it came from there.
+    at: ReadCursor,
+    /// Part of the journal that others may want too.
+    chunk: Option<Arc<Chunk>>,
 }
-
-/// How much of the journal is read at a time by someone who fell behind.
-const CATCH_UP_BYTES: usize = 256 * 1024;
 
 impl Subscription {
     pub(crate) fn new(feed: Arc<Feed>, after: Seq) -> Self {
@@ -30,8 +30,11 @@ impl Subscription {
             ear: feed.ear(),
             feed,
             place: Place::default(),
-            after,
-            cursor: ReadCursor::default(),
+            at: ReadCursor {
+                after,
+                offset: None,
+            },
+            chunk: None,
         }
     }
 
@@ -44,7 +47,7 @@ impl Subscription {
     /// The last event that was handed out.
     #[must_use]
     pub fn position(&self) -> Seq {
-        self.after
+        self.at.after
     }
 
     /// The last event that was published.
@@ -58,46 +61,28 @@ impl Subscription {
         loop {
             // Before the look, so that what is published in between is not missed.
             self.ear.listen();
-            let delivery = match self.feed.look(self.after, &mut self.place) {
-                Look::Here(delivery) => delivery,
-                Look::InJournal => self.read_journal().await?,
+            match self.feed.look(self.at.after, &mut self.place) {
+                Look::Here(delivery) => {
+                    self.chunk = None;
+                    self.at = ReadCursor {
+                        after: delivery.last(),
+                        offset: None,
+                    };
+                    return Ok(delivery);
+                }
+                Look::InJournal => {
+                    let (delivery, chunk) = self.feed.catch_up().next(&mut self.at).await?;
+                    self.chunk = Some(chunk);
+                    return Ok(delivery);
+                }
                 Look::Ended(end) => return Err(end),
                 Look::NothingYet => {
-                    if self.ear.rung().await {
-                        continue;
+                    self.chunk = None;
+                    if !self.ear.rung().await {
+                        return Err(SessionEnd::Closed);
                     }
-                    return Err(SessionEnd::Closed);
                 }
-            };
-            self.after = delivery.last();
-            return Ok(delivery);
-        }
-    }
-
-    async fn read_journal(&mut self) -> Result<Delivery, SessionEnd> {
-        if self.cursor.after != self.after {
-            self.cursor = ReadCursor {
-                after: self.after,
-                offset: None,
-            };
-        }
-        let mut cursor = self.cursor;
-        let reader = self.feed.reader();
-        let read = tokio::task::spawn_blocking(move || {
-            let events = reader.read(&mut cursor, CATCH_UP_BYTES)?;
-            Ok::<_, JournalError>((events, cursor))
-        });
-        let failed = |reason: String| SessionEnd::Failed(reason.into());
-        match read.await {
-            Ok(Ok((events, cursor))) if !events.is_empty() => {
-                self.cursor = cursor;
-                Ok(Delivery::whole(Arc::new(Batch::new(events))))
             }
-            Ok(Ok(_)) => Err(failed(
-                "the journal lost events that were published".to_owned(),
-            )),
-            Ok(Err(error)) => Err(failed(error.to_string())),
-            Err(_) => Err(failed("reading the journal was interrupted".to_owned())),
         }
     }
 }

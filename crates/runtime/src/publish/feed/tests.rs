@@ -4,7 +4,12 @@
     reason = "the paused clock is what these tests read"
 )]
 
-use std::{future::Future, pin::pin, task::Context, task::Waker};
+use std::{
+    future::Future,
+    pin::pin,
+    sync::atomic::{AtomicUsize, Ordering},
+    task::{Context, Waker},
+};
 
 use harn_journal::{JournalError, ReadCursor};
 use harn_model::AgentEvent;
@@ -18,13 +23,23 @@ const MANY: usize = 100;
 /// Room for some of these tests' events.
 const RING_BYTES: usize = 2 * 1024;
 
-/// What was appended.
+/// What was appended, and how often it was read.
 #[derive(Default)]
-struct Log(Mutex<Vec<Envelope>>);
+struct Log {
+    written: Mutex<Vec<Envelope>>,
+    reads: AtomicUsize,
+}
+
+impl Log {
+    fn reads(&self) -> usize {
+        self.reads.load(Ordering::Relaxed)
+    }
+}
 
 impl LogReader for Log {
     fn read(&self, cursor: &mut ReadCursor, _: usize) -> Result<Vec<Envelope>, JournalError> {
-        let written = self.0.lock().unwrap();
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let written = self.written.lock().unwrap();
         let rest = written.iter().filter(|e| e.seq > cursor.after);
         let rest: Vec<_> = rest.cloned().collect();
         cursor.after = rest.last().map_or(cursor.after, |e| e.seq);
@@ -62,7 +77,7 @@ impl Rig {
             turn: None,
             event: AgentEvent::message("x".repeat(256)),
         };
-        self.log.0.lock().unwrap().push(envelope.clone());
+        self.log.written.lock().unwrap().push(envelope.clone());
         self.feed.publish(vec![envelope]);
     }
 
@@ -142,7 +157,27 @@ async fn a_late_reader_that_leaves_lets_the_session_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_moment_is_not_made_longer_by_others_that_move() {
+async fn the_moment_is_not_made_longer_by_others_that_are_not_late() {
+    let mut rig = Rig::new();
+    let mut others = rig.readers(MANY);
+    let _late = late(&mut rig).await;
+    for other in &mut others {
+        // From the journal, and then one step in the ring.
+        other.next().await.unwrap();
+    }
+    rig.publish();
+    let moving = tokio::spawn(async move {
+        for other in &mut others {
+            tokio::time::sleep(MOMENT / 5).await;
+            other.next().await.unwrap();
+        }
+    });
+    assert_eq!(rig.pace().await, MOMENT);
+    moving.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_that_are_late_together_are_waited_for_while_they_come() {
     let mut rig = Rig::new();
     rig.publish();
     let mut readers = rig.readers(MANY);
@@ -151,15 +186,21 @@ async fn the_moment_is_not_made_longer_by_others_that_move() {
     }
     rig.publish_past(Seq(1));
     let _stuck = readers.pop();
-    // One moves each millisecond, for far longer than a moment.
+    let coming = readers.len() as u32;
     let moving = tokio::spawn(async move {
         for reader in &mut readers {
             tokio::time::sleep(MOMENT / 5).await;
             reader.next().await.unwrap();
         }
+        readers
     });
-    assert_eq!(rig.pace().await, MOMENT);
-    moving.abort();
+    let held_up = rig.pace().await;
+    assert!(held_up >= MOMENT / 5 * coming, "{held_up:?}");
+    assert!(held_up <= MOMENT / 5 * coming + 2 * MOMENT, "{held_up:?}");
+    let readers = moving.await.unwrap();
+    assert_eq!(readers.len() as u32, coming);
+    rig.publish();
+    assert_eq!(rig.log.reads(), 0, "none of them needed the journal");
 }
 
 #[tokio::test(start_paused = true)]
@@ -233,4 +274,72 @@ async fn who_fell_out_of_the_ring_goes_on_from_the_journal_and_back() {
     rig.publish();
     let delivery = reader.next().await.unwrap();
     assert_eq!(delivery.events().len(), 1);
+}
+
+#[tokio::test]
+async fn many_that_fell_behind_together_read_the_journal_once_and_share_its_encoding() {
+    let mut rig = Rig::new();
+    let readers = rig.readers(MANY);
+    rig.publish_past(Seq(1));
+    let made = Arc::new(AtomicUsize::new(0));
+    let mut reading = JoinSet::new();
+    for mut reader in readers {
+        let made = made.clone();
+        reading.spawn(async move {
+            let delivery = reader.next().await.unwrap();
+            delivery.encoded(crate::EncodingSlot::ALL[0], |_| {
+                made.fetch_add(1, Ordering::Relaxed);
+                "encoded".into()
+            });
+            let seqs: Vec<u64> = delivery.events().iter().map(|e| e.seq.0).collect();
+            (reader, seqs)
+        });
+    }
+    let done = reading.join_all().await;
+    let all: Vec<u64> = (1..=rig.last.0).collect();
+    assert!(done.iter().all(|(_, seqs)| *seqs == all));
+    assert_eq!(rig.log.reads(), 1);
+    assert_eq!(made.load(Ordering::Relaxed), 1);
+    // What they shared goes with the last of them that has use for it.
+    drop(done);
+    assert!(rig.feed.catch_up.is_empty());
+}
+
+#[tokio::test]
+async fn who_is_inside_of_what_another_read_takes_the_rest_of_it() {
+    let mut rig = Rig::new();
+    rig.publish_past(Seq(3));
+    let mut first = Subscription::new(rig.feed.clone(), Seq::ZERO);
+    let mut second = Subscription::new(rig.feed.clone(), Seq(2));
+    first.next().await.unwrap();
+    let rest = second.next().await.unwrap();
+    assert_eq!(rest.events()[0].seq, Seq(3));
+    assert_eq!(second.position(), first.position());
+    assert_eq!(rig.log.reads(), 1);
+    // Who stands before it reads for itself.
+    let mut earlier = Subscription::new(rig.feed.clone(), Seq::ZERO);
+    drop(first);
+    drop(second);
+    let whole = earlier.next().await.unwrap();
+    assert_eq!(whole.events()[0].seq, Seq(1));
+    assert_eq!(rig.log.reads(), 2);
+}
+
+#[tokio::test]
+async fn a_read_that_is_given_up_is_done_by_the_next_who_waits() {
+    let mut rig = Rig::new();
+    rig.publish_past(Seq(1));
+    let mut readers = rig.readers(2);
+    let mut stays = readers.pop().unwrap();
+    let mut leaves = readers.pop().unwrap();
+    let mut context = Context::from_waker(Waker::noop());
+    {
+        let mut reading = pin!(leaves.next());
+        assert!(reading.as_mut().poll(&mut context).is_pending());
+        let mut waiting = pin!(stays.next());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+    }
+    drop(leaves);
+    let delivery = stays.next().await.unwrap();
+    assert_eq!(delivery.events()[0].seq, Seq(1));
 }
