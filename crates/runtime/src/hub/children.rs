@@ -56,12 +56,15 @@ impl Hub {
         let live = self.inner.lock();
         let open = live.iter().flat_map(|live| live.values());
         let mut workers: Vec<_> = open.filter_map(|cell| cell.get().cloned()).collect();
+        drop(live);
         workers.retain(|session| session.meta().worker.is_some());
         let mut parents = vec![id.clone()];
         let mut below = Vec::new();
         while let Some(parent) = parents.pop() {
-            let of_parent = |s: &mut Controller| s.meta().parent.as_ref() == Some(&parent);
-            for session in workers.extract_if(.., of_parent) {
+            let below_parent = |worker: &mut Controller| {
+                worker.meta().parent.as_ref() == Some(&parent) || worker.shared.is_below(&parent)
+            };
+            for session in workers.extract_if(.., below_parent) {
                 parents.push(session.id().clone());
                 below.push(session);
             }

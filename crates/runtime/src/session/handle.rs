@@ -76,16 +76,22 @@ impl Shared {
 
     /// The session at the top: the one that clients know.
     pub(crate) fn root(&self) -> &Self {
-        let mut at = self;
-        while let Some(above) = at.parent() {
-            at = above;
-        }
-        at
+        self.above().last().unwrap_or(self)
+    }
+
+    /// The sessions above it, the next first.
+    fn above(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(self.parent(), |above| above.parent()).map(|above| &**above)
     }
 
     /// How many sessions are above it.
     pub(crate) fn depth(&self) -> usize {
-        std::iter::successors(self.parent(), |above| above.parent()).count()
+        self.above().count()
+    }
+
+    /// Whether it works for this session, or for one that does.
+    pub(crate) fn is_below(&self, session: &SessionId) -> bool {
+        self.above().any(|above| above.meta.thread_id == *session)
     }
 
     /// The mode in force. A worker may never do more than the session it works for.

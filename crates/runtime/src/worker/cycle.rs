@@ -180,7 +180,8 @@ async fn listen(
     }
 }
 
-const TURN_OVER: &str = "the turn was cancelled or ended before this worker did";
+/// Once a turn has ended nothing can be written any more, so whoever reads this was cancelled.
+const TURN_OVER: &str = "the turn was cancelled";
 
 /// What the end of the child's turn means for the worker.
 fn outcome(outcome: &TurnOutcome) -> End {

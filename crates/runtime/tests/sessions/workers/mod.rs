@@ -1,6 +1,10 @@
 //! Workers: their lives as events, their sessions, their questions, and how far they may go.
 
+mod asks;
+mod ends;
 mod life;
+mod sessions;
+mod storm;
 
 use std::{future::Future, sync::Arc};
 
