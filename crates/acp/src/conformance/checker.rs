@@ -231,7 +231,7 @@ impl Checker {
         if method == "initialize" {
             // Another connection: what was open on the one before is gone.
             self.requests = Requests::default();
-            self.sessions = Sessions::default();
+            self.sessions.another_connection();
             self.advertised = None;
             let harn = params.map(|params| &params["clientCapabilities"]["_meta"][VENDOR]);
             let wish = harn.and_then(|harn| harn["profile"].as_str());
@@ -266,14 +266,8 @@ impl Checker {
         let Some(id) = id else { return found };
         match self.requests.answer(direction, id) {
             Answers::Open(asked) => {
-                if let (Outcome::Result(result), Some(shape)) =
-                    (outcome, methods::result(&asked.method))
-                {
-                    // ACP takes null for an answer that has nothing to say.
-                    let nothing = json!({});
-                    let result = if result.is_null() { &nothing } else { result };
-                    found.extend(shape.check(result, "result"));
-                    found.extend(meta::in_result(&asked.method, result));
+                if let Outcome::Result(result) = outcome {
+                    found.extend(fits(&asked.method, result));
                 }
                 if let ("initialize", Outcome::Result(result)) = (asked.method.as_str(), outcome) {
                     self.advertised = Some(Advertised::read(result, self.wish.as_deref()));
@@ -309,17 +303,31 @@ impl Checker {
         let Outcome::Result(result) = outcome else {
             return Found::new();
         };
-        if result.get("protocolVersion").is_some() && result.get("agentCapabilities").is_some() {
+        let is = |name: &str| result.get(name).is_some();
+        let method = if is("protocolVersion") && is("agentCapabilities") {
+            "initialize"
+        } else if is("stopReason") {
+            "session/prompt"
+        } else {
+            return Found::new();
+        };
+        let mut found = fits(method, result);
+        if method == "initialize" {
             self.advertised = Some(Advertised::read(result, None));
-            return methods::result("initialize")
-                .map_or_else(Found::new, |it| it.check(result, "result"));
-        }
-        if result.get("stopReason").is_some() {
-            let shape = methods::result("session/prompt");
-            let mut found = shape.map_or_else(Found::new, |it| it.check(result, "result"));
+        } else {
             found.extend(self.sessions.some_turn_ended());
-            return found;
         }
-        Found::new()
+        found
     }
+}
+
+/// Whether the result of a method looks as it should.
+fn fits(method: &str, result: &Value) -> Found {
+    // ACP takes null for an answer that has nothing to say.
+    let nothing = json!({});
+    let result = if result.is_null() { &nothing } else { result };
+    let mut found =
+        methods::result(method).map_or_else(Found::new, |it| it.check(result, "result"));
+    found.extend(meta::in_result(method, result));
+    found
 }

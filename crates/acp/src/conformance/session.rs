@@ -13,6 +13,8 @@ use super::{
 #[derive(Default)]
 pub(super) struct Sessions {
     open: HashMap<String, Session>,
+    /// Those that were open on a connection before this one.
+    earlier: HashMap<String, Session>,
 }
 
 #[derive(Default)]
@@ -64,9 +66,22 @@ impl Session {
 }
 
 impl Sessions {
+    /// Begins anew, as a connection does.
+    pub(super) fn another_connection(&mut self) {
+        self.earlier.extend(self.open.drain());
+    }
+
     /// Takes a request of the client.
     pub(super) fn requested(&mut self, id: &str, asked: &Asked) {
         let Some(name) = &asked.session else { return };
+        let opens = ["session/load", "session/resume", "session/fork"];
+        // Who uses it without opening it goes on with an earlier connection: two are recorded in one file.
+        if !opens.contains(&asked.method.as_str())
+            && !self.open.contains_key(name)
+            && let Some(session) = self.earlier.remove(name)
+        {
+            self.open.insert(name.clone(), session);
+        }
         match asked.method.as_str() {
             "session/load" => {
                 let session = self.open.entry(name.clone()).or_default();

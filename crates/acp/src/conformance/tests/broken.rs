@@ -321,6 +321,14 @@ fn sessions() -> Vec<Case> {
             2,
             early("session/fork", json!({"sessionId": "t", "cwd": "/w"})),
         ),
+        (
+            Rule::SessionNotOpen,
+            4,
+            opened([
+                request(9, "initialize", json!({"protocolVersion": 1})),
+                mode(),
+            ]),
+        ),
         (Rule::SessionNotOpen, 2, early_resume),
         (
             Rule::SessionNotOpen,
