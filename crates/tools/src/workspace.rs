@@ -70,7 +70,9 @@ pub struct Walked {
 impl Walked {
     fn join(&mut self, other: Self) {
         self.files += other.files;
-        self.note = self.note.take().or(other.note);
+        let notes = [self.note.take(), other.note];
+        let notes: Vec<_> = notes.into_iter().flatten().collect();
+        self.note = (!notes.is_empty()).then(|| notes.join("; "));
     }
 }
 
@@ -199,6 +201,14 @@ impl Workspace {
         }
     }
 
+    /// What a person calls it.
+    fn name(&self) -> String {
+        match &self.part {
+            Part::Whole | Part::Top => "the workspace".to_owned(),
+            Part::Folder(folder) => format!("the folder {}", relative(&self.root, folder)),
+        }
+    }
+
     /// Where a walk begins.
     fn start(&self) -> &Path {
         match &self.part {
@@ -228,7 +238,8 @@ impl Workspace {
             bytes += text.len() as u64;
             if walked.files == self.limits.files || bytes > self.limits.bytes {
                 walked.note = Some(format!(
-                    "the workspace is large: only the first {} files were searched",
+                    "{} is large: only the first {} files were searched",
+                    self.name(),
                     walked.files
                 ));
                 break;

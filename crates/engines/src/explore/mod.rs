@@ -3,6 +3,7 @@
 //! A prompt that begins with `/` is a command, anything else a question. Files and commands go through
 //! the turn's host, paths through `confine`; only searching looks at the disk itself.
 
+mod all;
 mod attached;
 mod explain;
 mod files;
@@ -61,6 +62,7 @@ impl Agent for ExploreAgent {
         let prompt = Prompt::new(cx.prompt());
         let done = match prompt.request() {
             Request::Find(words) => search::find(cx, words).await,
+            Request::ExploreAll(words) => all::explore(cx, words).await,
             Request::Grep(pattern) => search::grep(cx, pattern).await,
             Request::Read(path) => files::show(cx, path).await,
             Request::Write { path, text } => write::write(cx, path, text).await,

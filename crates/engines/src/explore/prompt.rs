@@ -23,6 +23,11 @@ pub(super) const COMMANDS: &[CommandSpec] = &[
         description: "Search the workspace for words, best places first",
     },
     CommandSpec {
+        name: "explore-all",
+        hint: "WORDS",
+        description: "Search every top-level folder at once, a worker each, and merge the best places",
+    },
+    CommandSpec {
         name: "grep",
         hint: "REGEX",
         description: "List the lines that match a regular expression",
@@ -53,6 +58,7 @@ pub(super) const COMMANDS: &[CommandSpec] = &[
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Request<'a> {
     Find(&'a str),
+    ExploreAll(&'a str),
     Grep(&'a str),
     Read(&'a str),
     Write {
@@ -113,6 +119,7 @@ fn parse(command: &str) -> Request<'_> {
     }
     match spec.name {
         "find" => Request::Find(trimmed),
+        "explore-all" => Request::ExploreAll(trimmed),
         "grep" => Request::Grep(trimmed),
         "read" => Request::Read(unquote(trimmed)),
         "run" => Request::Run(trimmed),
@@ -192,6 +199,7 @@ mod tests {
     fn commands_are_told_from_questions() {
         check("  where is it? ", &Request::Question("where is it?"));
         check("/find session task ", &Request::Find("session task"));
+        check("/explore-all a b ", &Request::ExploreAll("a b"));
         check("/grep fn \\w+", &Request::Grep("fn \\w+"));
         check("/read src/lib.rs:3", &Request::Read("src/lib.rs:3"));
         check("/read \"a b.txt\"", &Request::Read("a b.txt"));
@@ -200,7 +208,14 @@ mod tests {
         check("/help me", &Request::Help);
         check("/frobnicate x", &Request::Unknown("frobnicate"));
         check("/", &Request::Unknown(""));
-        for command in ["/find", "/grep ", "/read", "/run\n", "/write"] {
+        for command in [
+            "/find",
+            "/explore-all",
+            "/grep ",
+            "/read",
+            "/run\n",
+            "/write",
+        ] {
             let prompt = Prompt::new(&[ContentBlock::text(command)]);
             assert!(
                 matches!(prompt.request(), Request::Incomplete(_)),

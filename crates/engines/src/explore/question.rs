@@ -134,7 +134,7 @@ fn best_line(path: &str, text: &str, query: &Query) -> u32 {
 }
 
 /// Places that were read, hits that were not, and what the search left open.
-struct Answer {
+pub(super) struct Answer {
     places: Vec<Place>,
     others: Vec<Hit>,
     defined: Option<String>,
@@ -142,7 +142,11 @@ struct Answer {
 }
 
 impl Answer {
-    async fn read(cx: &TurnContext, query: &Query, found: Found) -> Result<Self, AgentError> {
+    pub(super) async fn read(
+        cx: &TurnContext,
+        query: &Query,
+        found: Found,
+    ) -> Result<Self, AgentError> {
         let mut texts: HashMap<String, Option<Arc<str>>> = HashMap::new();
         let mut places = Vec::new();
         let mut others = Vec::new();
@@ -166,7 +170,13 @@ impl Answer {
         })
     }
 
-    async fn say(&self, cx: &TurnContext, query: &Query, alone: bool) -> Result<(), AgentError> {
+    /// `alone` when nothing was said before it.
+    pub(super) async fn say(
+        &self,
+        cx: &TurnContext,
+        query: &Query,
+        alone: bool,
+    ) -> Result<(), AgentError> {
         if self.found.hits.is_empty() {
             return cx.say(nothing(query.words())).await;
         }
@@ -275,7 +285,8 @@ impl From<Top> for ToolOutput {
     }
 }
 
-async fn list_top(cx: &TurnContext) -> Result<Vec<String>, AgentError> {
+/// Lists what lies on top, as a call that can be seen.
+pub(super) async fn list_top(cx: &TurnContext) -> Result<Vec<String>, AgentError> {
     let tool = cx.tool("list_files").kind(ToolKind::Search).path(cx.cwd());
     let call = tool.title("List the workspace").start().await?;
     let workspace = Workspace::new(cx.cwd());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use harn_model::{Location, ToolContent, ToolExecutor, ToolKind};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
-use harn_tools::{Found, Grepped, Query, SearchError, Walked, Workspace};
+use harn_tools::{Found, Grepped, Query, SearchError, Survey, Walked, Workspace};
 use serde::Serialize;
 
 use super::{
@@ -67,6 +67,20 @@ pub(super) async fn search(
     query: Query,
     limit: usize,
 ) -> Result<Found, AgentError> {
+    let everything = Workspace::new(cx.cwd());
+    survey(cx, cx.cwd(), everything, query, limit, drop).await
+}
+
+/// Searches a part of the workspace at `root`, which paths start from. `keep` takes what is needed to
+/// rank its places together with those of other parts.
+pub(super) async fn survey(
+    cx: &TurnContext,
+    root: &Path,
+    part: Workspace,
+    query: Query,
+    limit: usize,
+    keep: impl FnOnce(Survey) + Send,
+) -> Result<Found, AgentError> {
     let words = query.words().join(" ");
     let input = value(SearchInput {
         query: &words,
@@ -77,9 +91,9 @@ pub(super) async fn search(
         .title(format!("Search for \"{words}\""))
         .start()
         .await?;
-    let cwd = cx.cwd().to_owned();
     let work = |_| async move {
-        let found = Workspace::new(&cwd).search(query, limit).await?;
+        let (found, survey) = part.survey(query, limit).await?;
+        keep(survey);
         let hits = found.hits.iter().map(|hit| HitOutput {
             path: &hit.path,
             line: hit.line,
@@ -88,7 +102,7 @@ pub(super) async fn search(
             // Scores differ in digits that mean nothing.
             score: Some((hit.score * 100.0).round() / 100.0),
         });
-        let output = output(&cwd, &found.walked, hits.collect());
+        let output = output(root, &found.walked, hits.collect());
         Ok::<_, SearchError>(Searched { found, output })
     };
     Ok(call.run(work).await?.found)
@@ -182,7 +196,7 @@ pub(super) async fn say_note(cx: &TurnContext, walked: &Walked) -> Result<(), Ag
     }
 }
 
-fn output(cwd: &Path, walked: &Walked, hits: Vec<HitOutput<'_>>) -> ToolOutput {
+fn output(root: &Path, walked: &Walked, hits: Vec<HitOutput<'_>>) -> ToolOutput {
     let mut shown: String = hits
         .iter()
         .map(|h| short_item(h.path, h.line, h.text))
@@ -194,7 +208,7 @@ fn output(cwd: &Path, walked: &Walked, hits: Vec<HitOutput<'_>>) -> ToolOutput {
         shown.push_str(&format!("\nNote: {note}."));
     }
     let location = |hit: &HitOutput<'_>| Location {
-        path: cwd.join(hit.path).display().to_string(),
+        path: root.join(hit.path).display().to_string(),
         line: Some(hit.line),
     };
     ToolOutput {

@@ -23,9 +23,20 @@ async fn the_profile_lists_what_works() {
         .iter()
         .map(|command| command.name.as_str())
         .collect();
-    assert_eq!(names, ["find", "grep", "read", "write", "run", "help"]);
+    assert_eq!(
+        names,
+        [
+            "find",
+            "explore-all",
+            "grep",
+            "read",
+            "write",
+            "run",
+            "help"
+        ]
+    );
     let hints = commands.iter().filter(|command| command.input.is_some());
-    assert_eq!(hints.count(), 5);
+    assert_eq!(hints.count(), 6);
     let (option, value) = &rig.session.options()[0];
     assert_eq!((option.id.as_str(), value.as_str()), ("results", "5"));
 }

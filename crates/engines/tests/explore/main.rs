@@ -5,6 +5,7 @@
     reason = "a test says what went wrong by panicking"
 )]
 
+mod all;
 mod commands;
 mod hosts;
 mod permissions;

@@ -14,7 +14,7 @@ use harn_engines::ExploreAgent;
 use harn_journal::JsonlStore;
 use harn_model::{
     AgentEvent, ContentBlock, Decision, Plan, PlanEntryStatus, Seq, StopReason, ToolCall,
-    ToolCallStatus, ToolCallUpdate, ToolContent, TurnId, TurnOutcome, plain_text,
+    ToolCallStatus, ToolCallUpdate, ToolContent, TurnId, TurnOutcome, WorkerUpdate, plain_text,
 };
 use harn_runtime::{Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession, Subscription};
 use harn_tools::LocalHost;
@@ -48,22 +48,29 @@ pub(crate) struct Rig {
     root: PathBuf,
     pub(crate) session: Controller,
     events: Subscription,
-    _hub: Hub,
+    pub(crate) hub: Hub,
 }
 
 impl Rig {
     /// A session in a workspace of these files.
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
+        Self::with(files, |_| ()).await
+    }
+
+    /// The same, with other limits.
+    pub(crate) async fn with(files: &[(&str, &str)], limits: impl FnOnce(&mut HubConfig)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("workspace");
         fs::create_dir(&root).unwrap();
-        let hub = Hub::new(HubConfig::new(
+        let mut config = HubConfig::new(
             Arc::new(ExploreAgent::new()),
             Arc::new(JsonlStore::new(folder.path().join("state"))),
             Arc::new(StillClock),
             Arc::new(CountedIds::default()),
             Arc::new(LocalHost::new()),
-        ));
+        );
+        limits(&mut config);
+        let hub = Hub::new(config);
         let new = NewSession {
             cwd: root.clone(),
             additional_directories: Vec::new(),
@@ -75,7 +82,7 @@ impl Rig {
             root,
             session,
             events,
-            _hub: hub,
+            hub,
         };
         for (path, text) in files {
             rig.put(path, text);
@@ -247,6 +254,15 @@ impl Turn {
             _ => None,
         });
         plans.collect()
+    }
+
+    /// The steps in the lives of workers: name and event.
+    pub(crate) fn workers(&self) -> Vec<&WorkerUpdate> {
+        let steps = self.events.iter().filter_map(|event| match event {
+            AgentEvent::WorkerUpdate(update) => Some(&**update),
+            _ => None,
+        });
+        steps.collect()
     }
 
     /// What was asked, if anything.

@@ -111,6 +111,8 @@ impl Ids for CountedIds {
             IdKind::Message => "message",
             IdKind::ToolCall => "call",
             IdKind::Ask => "ask",
+            IdKind::Worker => "worker",
+            IdKind::Handoff => "handoff",
         };
         format!("{word}-{count}")
     }

@@ -1,0 +1,190 @@
+//! `/explore-all WORDS`: every top-level folder is searched by a worker of its own, several at a time, and
+//! the best places of all of them make one answer.
+//!
+//! Workers belong to the turn: a cancel ends them all, which is the runtime's work.
+
+mod board;
+mod part;
+
+use std::collections::VecDeque;
+
+use harn_runtime::{AgentError, TurnContext, WorkerError, WorkerReport};
+use harn_tools::{Query, SearchError, Survey, Workspace};
+use tokio::task::{JoinError, JoinSet};
+
+use self::{
+    board::Board,
+    part::{Part, Slot},
+};
+use super::{
+    files::told,
+    markdown::{code, list},
+    question::{Answer, list_top},
+    results,
+    search::nothing,
+};
+
+/// How many folders are searched at a time.
+const AT_ONCE: usize = 8;
+/// How many folders that failed are named.
+const NAMED: usize = 10;
+
+/// Answers from all folders.
+pub(super) async fn explore(cx: &TurnContext, words: &str) -> Result<(), AgentError> {
+    let query = match Query::question(words) {
+        // There is nothing but words that usually only carry a question: then they are meant.
+        query if query.is_empty() => Query::words_of(words),
+        query => query,
+    };
+    if query.is_empty() {
+        return cx.say(nothing(&[words.to_owned()])).await;
+    }
+    let top = match told(list_top(cx).await)? {
+        Ok(top) => top,
+        Err(reason) => return cx.say(format!("Not listed: {reason}.")).await,
+    };
+    let parts = Part::of(&top);
+    if parts.is_empty() {
+        return cx
+            .say("There is nothing to search in this workspace.")
+            .await;
+    }
+    let mut board = Board::new(cx, &parts);
+    let gathered = gather(cx, &parts, &query, &mut board).await?;
+    let sum = gathered.sum(&parts);
+    if gathered.surveys.is_empty() {
+        cx.say(sum).await?;
+        return board.finish().await;
+    }
+    let workspace = Workspace::new(cx.cwd());
+    let found = workspace.rank(gathered.surveys, results(cx)).await;
+    let found = found.map_err(|error: SearchError| AgentError::failed(error))?;
+    let files = found.walked.files;
+    let answer = Answer::read(cx, &query, found).await?;
+    answer.say(cx, &query, true).await?;
+    let noun = if files == 1 { "file" } else { "files" };
+    cx.say(format!("\n\nSearched {files} {noun} in {sum}"))
+        .await?;
+    board.finish().await
+}
+
+/// What the workers brought back.
+#[derive(Default)]
+struct Gathered {
+    surveys: Vec<Survey>,
+    /// How many of them are of folders.
+    folders: usize,
+    /// Whether one is of the files on top.
+    top: bool,
+    /// Which parts could not be searched, and why.
+    failed: Vec<(usize, String)>,
+}
+
+/// A worker that has finished: its part, what it found and how it ended.
+type Finished = (usize, Slot, WorkerReport);
+
+/// Has every part searched, a few at a time.
+async fn gather(
+    cx: &TurnContext,
+    parts: &[Part],
+    query: &Query,
+    board: &mut Board<'_>,
+) -> Result<Gathered, AgentError> {
+    let mut gathered = Gathered::default();
+    let mut waiting: VecDeque<usize> = (0..parts.len()).collect();
+    let mut running = JoinSet::new();
+    let mut at_once = AT_ONCE;
+    loop {
+        while running.len() < at_once
+            && let Some(at) = waiting.pop_front()
+        {
+            match parts[at].start(cx, query).await {
+                Ok((worker, slot)) => {
+                    board.begins(at);
+                    running.spawn(async move { (at, slot, worker.finished().await) });
+                }
+                Err(WorkerError::TurnOver) => return Err(AgentError::Cancelled),
+                // This server allows fewer: the rest take turns.
+                Err(WorkerError::TooMany { .. }) if !running.is_empty() => {
+                    waiting.push_front(at);
+                    at_once = running.len();
+                }
+                Err(error) => {
+                    board.ends(at);
+                    gathered.failed.push((at, error.to_string()));
+                }
+            }
+        }
+        board.show().await?;
+        let ended = tokio::select! {
+            biased;
+            () = cx.cancelled() => return Err(AgentError::Cancelled),
+            ended = running.join_next() => ended,
+        };
+        let Some(ended) = ended else {
+            return Ok(gathered);
+        };
+        gathered.take(parts, ended, board)?;
+        // Those that ended together are shown together.
+        while let Some(ended) = running.try_join_next() {
+            gathered.take(parts, ended, board)?;
+        }
+    }
+}
+
+impl Gathered {
+    fn take(
+        &mut self,
+        parts: &[Part],
+        ended: Result<Finished, JoinError>,
+        board: &mut Board<'_>,
+    ) -> Result<(), AgentError> {
+        let (at, slot, report) = ended.map_err(AgentError::failed)?;
+        board.ends(at);
+        match slot.take() {
+            Some(survey) if report.is_ok() => {
+                self.surveys.push(survey);
+                match parts[at] {
+                    Part::Folder(_) => self.folders += 1,
+                    Part::Top => self.top = true,
+                }
+            }
+            _ => {
+                let reason = report.error;
+                let reason = reason.unwrap_or_else(|| "it brought nothing back".to_owned());
+                self.failed.push((at, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was searched and what was not, to follow "Searched 3 files in "; a sentence of its own when
+    /// nothing was.
+    fn sum(&self, parts: &[Part]) -> String {
+        let folders = match self.folders {
+            1 => "1 folder".to_owned(),
+            count => format!("{count} folders"),
+        };
+        let mut out = match (self.folders, self.top) {
+            (0, false) => "Nothing could be searched.".to_owned(),
+            (0, true) => "the workspace, which has no folders.".to_owned(),
+            (_, true) => format!("{folders} and on top."),
+            (_, false) => format!("{folders}."),
+        };
+        let mut failed = self.failed.clone();
+        if failed.is_empty() {
+            return out;
+        }
+        failed.sort();
+        let more = failed.len().saturating_sub(NAMED);
+        let named = failed.iter().take(NAMED);
+        let mut named: Vec<_> = named
+            .map(|(at, reason)| format!("{} ({reason})", code(&parts[*at].shown())))
+            .collect();
+        if more > 0 {
+            named.push(format!("{more} more"));
+        }
+        out.push_str(&format!(" Not searched: {}.", list(&named)));
+        out
+    }
+}
