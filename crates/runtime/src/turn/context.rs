@@ -158,8 +158,8 @@ impl TurnContext {
     /// The last word on every worker the session ever had, by id.
     #[must_use]
     pub fn workers(&self) -> Vec<WorkerUpdate> {
-        let workers = self.parts.observer.view().workers;
-        workers.into_values().map(|last| *last).collect()
+        let view = self.parts.observer.shared.view();
+        view.workers.values().map(|last| (**last).clone()).collect()
     }
 
     /// A worker of the session, of this turn or an earlier one.

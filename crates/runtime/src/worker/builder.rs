@@ -11,6 +11,25 @@ use super::{
 use crate::{Agent, IdKind, NewSession, WorkerError};
 
 /// A worker that has been described but not started.
+///
+/// ```
+/// use std::sync::Arc;
+/// use harn_runtime::{Agent, AgentError, TurnContext, async_trait, model::StopReason};
+///
+/// struct Lead(Arc<dyn Agent>);
+///
+/// #[async_trait]
+/// impl Agent for Lead {
+///     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+///         let docs = cx.worker("docs").task("Check the docs").agent(self.0.clone()).start().await?;
+///         let code = cx.worker("code").task("Check the code").agent(self.0.clone()).start().await?;
+///         for report in [docs.finished().await, code.finished().await] {
+///             cx.say(report.text).await?;
+///         }
+///         Ok(StopReason::EndTurn)
+///     }
+/// }
+/// ```
 #[must_use = "a worker begins with `start`"]
 pub struct WorkerBuilder {
     crew: Arc<Crew>,

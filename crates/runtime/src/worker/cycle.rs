@@ -16,7 +16,8 @@ use super::{
     said::Said,
 };
 use crate::{
-    Agent, Controller, IdKind, NewSession, Observer, SessionEnd, Subscription, WorkerError,
+    Agent, Controller, IdKind, NewSession, Observer, PromptError, SessionEnd, Subscription,
+    WorkerError,
 };
 
 /// A cycle that is to run.
@@ -117,6 +118,7 @@ impl Run {
         let prompt = vec![ContentBlock::text(self.prompt.clone())];
         let turn = match child.prompt(prompt, |_| ()).await {
             Ok(turn) => turn,
+            Err(PromptError::Closed) => return (End::Cancelled(CLOSED), said),
             Err(error) => return (End::Failed(error.to_string()), said),
         };
         let crew = &self.claim.crew;
@@ -155,7 +157,7 @@ async fn listen(
         };
         let delivery = match delivery {
             Ok(delivery) => delivery,
-            Err(SessionEnd::Closed) => return End::Cancelled("the worker's session was closed"),
+            Err(SessionEnd::Closed) => return End::Cancelled(CLOSED),
             Err(SessionEnd::Failed(reason)) => return End::Failed(reason.to_string()),
         };
         let ours = delivery.events().iter();
@@ -180,6 +182,7 @@ async fn listen(
     }
 }
 
+const CLOSED: &str = "the worker's session was closed";
 /// Once a turn has ended nothing can be written any more, so whoever reads this was cancelled.
 const TURN_OVER: &str = "the turn was cancelled";
 
