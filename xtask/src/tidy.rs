@@ -4,6 +4,7 @@
 //! Each has a test that the repository passes it, and tests that it can fail.
 
 mod edges;
+mod extensions;
 mod reasons;
 mod sources;
 mod words;
@@ -18,6 +19,7 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         sources::leftovers(&repo.files),
         sources::vendor_key(&repo.files),
         words::forbidden(&repo.files),
+        extensions::page(&repo.files),
         edges::rooms(&repo.packages),
         edges::third_parties(&repo.packages),
         reasons::dependencies(repo.text("Cargo.toml")),

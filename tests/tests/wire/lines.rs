@@ -90,6 +90,34 @@ fn lines(messages: impl Iterator<Item = (bool, Value)>) -> Vec<Line> {
     lines
 }
 
+/// The examples on the page about the extensions: updates, params of agent events and of a permission
+/// request, and whole requests.
+pub(crate) fn page() -> (String, Vec<Line>) {
+    let page = fs::read_to_string(repository("docs/acp-extensions.md")).unwrap();
+    let blocks = page.split("```json\n").skip(1);
+    let examples = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
+    let lines = examples.map(|example| {
+        let value: Value = serde_json::from_str(example).unwrap();
+        let has = |member: &str| value.get(member).is_some();
+        let (what, value) = if has("sessionUpdate") {
+            (What::Update, json!({"sessionId": "s", "update": value}))
+        } else if has("kind") {
+            (What::AgentEvent, value)
+        } else if has("options") {
+            (
+                What::Request("session/request_permission".to_owned()),
+                value,
+            )
+        } else {
+            let method = value["method"].as_str().unwrap().to_owned();
+            (What::Request(method), value["params"].clone())
+        };
+        Line { what, value }
+    });
+    let lines = lines.collect();
+    (page, lines)
+}
+
 /// What a client of this profile is sent when it loads a session in which everything has happened.
 pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
     let test = TestHub::new(ScriptedAgent::silent());

@@ -54,6 +54,25 @@ fn a_plain_client_sees_no_extension() {
     }
 }
 
+/// The page about the extensions shows each of them, and nothing that would not be sent.
+#[test]
+fn the_page_shows_every_extension() {
+    let (page, examples) = lines::page();
+    let extensions = Extensions::load();
+    let mut shown = BTreeSet::new();
+    for line in &examples {
+        check("the page", line);
+        shown.insert(line.value["update"]["sessionUpdate"].to_string());
+    }
+    for name in extensions.discriminators() {
+        let quoted = Value::from(name.as_str()).to_string();
+        assert!(shown.contains(&quoted), "no example of {name}");
+    }
+    for name in extensions.discriminators().chain(extensions.kinds()) {
+        assert!(page.contains(&format!("`{name}`")), "no word of {name}");
+    }
+}
+
 /// Nothing is left out: the transcripts together show every update we can send.
 #[test]
 fn the_transcripts_show_everything() {

@@ -67,7 +67,7 @@ struct Method {
 #[schemars(deny_unknown_fields)]
 struct HostOperations {
     /// Those of `process`.
-    process: &'static [&'static str],
+    process: &'static [Operation],
 }
 
 /// The metadata for a client of this dialect: nothing is advertised that it will not be sent.
@@ -79,7 +79,7 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
         content_extension_fields: &[],
         extension_methods: None,
         host_capability_operations: host_bridge.then_some(HostOperations {
-            process: Operation::PROCESS,
+            process: Operation::ALL,
         }),
     };
     match dialect.profile {
@@ -152,7 +152,7 @@ mod tests {
         );
         assert_eq!(
             some["hostCapabilityOperations"]["process"],
-            json!(Operation::PROCESS)
+            json!(Operation::ALL)
         );
     }
 }

@@ -11,15 +11,16 @@ pub const METHOD: &str = "host/call";
 
 macro_rules! process_operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal / $full:literal: $params:ty => $result:ty;)*) => {
-        /// An operation of a host.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        /// An operation of a host, of its capability `process`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+        #[schemars(rename = "ProcessOperation")]
         pub enum Operation {
-            $($(#[$doc])* $variant,)*
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
         }
 
         impl Operation {
-            /// The operations of the capability `process`, advertised at `initialize`.
-            pub(crate) const PROCESS: &'static [&'static str] = &[$($name),*];
+            /// All of them, advertised at `initialize`.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// The operation of this name, capability and all.
             #[must_use]
@@ -108,8 +109,10 @@ mod tests {
 
     #[test]
     fn every_advertised_operation_has_its_name() {
-        for name in Operation::PROCESS {
-            assert!(Operation::named(&format!("process.{name}")).is_some());
+        for operation in Operation::ALL {
+            let name = serde_json::to_value(operation).unwrap();
+            let full = format!("process.{}", name.as_str().unwrap());
+            assert_eq!(Operation::named(&full), Some(*operation));
         }
         assert_eq!(Operation::named("list_shells"), None);
         assert_eq!(Operation::named("process.exec"), None);
