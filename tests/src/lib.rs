@@ -1,8 +1,10 @@
 //! Shared pieces of the tests over the whole stack: the binary they start, where transcripts are kept and
 //! how they are compared.
 
+mod audience;
 mod binary;
 
+pub use audience::{Audience, Heard};
 pub use binary::binary;
 
 use std::path::{Path, PathBuf};

@@ -1,94 +1,210 @@
-//! Every kind of event an agent can report, as a client with the extensions sees it and as a plain one
-//! does. The events are those of the journal's own fixture.
+//! The tour that host authors play, `fixtures/scenarios/tour.yaml`: every turn of it, in each profile. What
+//! is seen on it is what was advertised, no more and no less.
 
-use std::{fs, sync::Arc};
+use std::collections::BTreeSet;
 
-use harn_model::{AgentEvent, Envelope, StopReason};
-use harn_testkit::{ScriptedAgent, TestHub};
-use harn_tests::{check_transcript, hello, repository};
-use serde_json::{Map, json};
+use harn_engines::ScriptAgent;
+use harn_testkit::{Message, StrictClient, TestHub};
+use harn_tests::{check_transcript, repository};
+use serde_json::{Value, json};
 
 use crate::{open, prompt};
 
-/// What an agent may emit: everything but what the runtime itself writes at the edges of a turn.
-fn events() -> Vec<AgentEvent> {
-    let text = fs::read_to_string(repository("fixtures/journal/every-event.jsonl")).unwrap();
-    let events = text
-        .lines()
-        .map(|line| serde_json::from_str::<Envelope>(line).unwrap().event);
-    let emitted = events.filter(|event| {
-        !matches!(
-            event,
-            AgentEvent::TurnStarted(_)
-                | AgentEvent::TurnEnded(_)
-                | AgentEvent::PermissionAsked(_)
-                | AgentEvent::PermissionResolved(_)
-                | AgentEvent::Recovered(_)
-        )
-    });
-    emitted.chain(more()).collect()
+/// Names on the wire.
+type Names = BTreeSet<String>;
+
+/// What came over the wire that was, or should have been, advertised.
+#[derive(Default)]
+struct Seen {
+    /// Extension updates, whichever way they came.
+    extensions: Names,
+    /// Kinds of `_harn/agentEvent`.
+    kinds: Names,
+    /// Fields of `_meta.harn` of tool calls and their updates.
+    tool_fields: Names,
+    /// Fields of `content._meta.harn`.
+    content_fields: Names,
+    /// Operations of the host that were asked for.
+    operations: Names,
 }
 
-/// What the journal's fixture has no legal example of: a composition that began and failed, and a report
-/// without words.
-fn more() -> [AgentEvent; 3] {
-    let run = json!({"run_id": "run-3", "language": "lua", "snippet": "error()"});
-    let failed = json!({"run_id": "run-3", "failure_category": "execution_error", "error": "no"});
-    let report = json!({"metadata": {"tokens_left": 12000}});
-    [
-        AgentEvent::CompositionStart(serde_json::from_value(run).unwrap()),
-        AgentEvent::CompositionError(serde_json::from_value(failed).unwrap()),
-        AgentEvent::ProgressReported(serde_json::from_value(report).unwrap()),
-    ]
-}
-
-async fn tour(profile: &str, name: &str) {
-    let events: Arc<[AgentEvent]> = events().into();
-    let agent = ScriptedAgent::new(move |cx| {
-        let events = events.clone();
-        async move {
-            for event in &*events {
-                cx.emit(event.clone()).await?;
+impl Seen {
+    fn note(&mut self, message: &Message) {
+        match message {
+            Message::Notification { method, params } if method == "_harn/agentEvent" => {
+                self.kinds.extend(word(&params["kind"]));
             }
-            Ok(StopReason::EndTurn)
-        }
-    });
-    let test = TestHub::new(agent);
-    let mut client = test.connect();
-    let wishes = Map::from_iter([("profile".to_owned(), json!(profile))]);
-    client.request("initialize", hello(&wishes)).await;
-    let session = open(&mut client, &test).await;
-    let id = prompt(&mut client, &session, "Show me everything").await;
-    loop {
-        use harn_testkit::Message::{Notification, Response};
-        match client.next().await {
-            Notification { method, .. } if method == "session/update" => {}
-            Notification { method, .. } => {
-                assert_eq!(method, "_harn/agentEvent");
-                assert_ne!(profile, "acp");
+            Message::Notification { method, params } if method == "session/update" => {
+                self.update(&params["update"]);
             }
-            Response {
-                id: of,
-                result: Ok(_),
-            } if of == id => break,
-            other => panic!("{other:?}"),
+            Message::Request { method, params, .. } if method == "host/call" => {
+                let name = word(&params["name"]).unwrap();
+                let operation = name.strip_prefix("process.").unwrap().to_owned();
+                self.operations.insert(operation);
+            }
+            Message::Notification { .. } | Message::Request { .. } | Message::Response { .. } => {}
         }
     }
-    client.close().await;
-    check_transcript(name, test.recorder());
+
+    fn update(&mut self, update: &Value) {
+        let harn = &update["_meta"]["harn"];
+        match word(&update["sessionUpdate"]).unwrap().as_str() {
+            "tool_call" | "tool_call_update" => self.tool_fields.extend(members(harn)),
+            // The carrier, or a title.
+            "session_info_update" => self.extensions.extend(word(&harn["sessionUpdate"])),
+            "agent_message_chunk" => {
+                let content = &update["content"]["_meta"]["harn"];
+                self.content_fields.extend(members(content));
+            }
+            "available_commands_update" => {
+                self.extensions
+                    .insert("available_commands_update".to_owned());
+            }
+            name if STANDARD.contains(&name) => {}
+            other => drop(self.extensions.insert(other.to_owned())),
+        }
+    }
+
+    /// What the answer to `initialize` promised.
+    fn advertised(answer: &Value) -> Self {
+        let harn = &answer["agentCapabilities"]["_meta"]["harn"];
+        Self {
+            extensions: words(&harn["sessionUpdateExtensions"]),
+            kinds: words(&harn["extensionMethods"]["_harn/agentEvent"]["kinds"]),
+            tool_fields: words(&harn["toolLifecycleExtensionFields"]),
+            content_fields: words(&harn["contentExtensionFields"]),
+            operations: words(&harn["hostCapabilityOperations"]["process"]),
+        }
+    }
 }
 
-#[tokio::test]
+/// Updates that are no extensions. `user_message` is the contract's standard, and ACP's second version's.
+const STANDARD: [&str; 7] = [
+    "agent_thought_chunk",
+    "config_option_update",
+    "current_mode_update",
+    "plan",
+    "usage_update",
+    "user_message",
+    "user_message_chunk",
+];
+
+fn word(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn words(list: &Value) -> Names {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(word)
+        .collect()
+}
+
+fn members(object: &Value) -> impl Iterator<Item = String> {
+    object
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.clone())
+}
+
+/// Plays every turn of the tour, then closes the session.
+async fn tour(profile: &str, name: &str) {
+    let scenario = repository("fixtures/scenarios/tour.yaml");
+    let test = TestHub::new(ScriptAgent::load(scenario).unwrap());
+    let mut client = test.connect();
+    let harn = json!({"profile": profile, "hostBridge": true});
+    let hello = json!({
+        "protocolVersion": 1,
+        "clientCapabilities": {"_meta": {"harn": harn}},
+        "clientInfo": {"name": "strict", "version": "0.0.0"},
+    });
+    let answer = client.request("initialize", hello).await;
+    let mut seen = Seen::default();
+    let session = open(&mut client, &test).await;
+    seen.update(&client.expect_update_of("available_commands_update").await);
+    for text in [
+        "Look around",
+        "/everything",
+        "/host",
+        "/write",
+        "/wait",
+        "/slow",
+        "/fail",
+    ] {
+        let id = prompt(&mut client, &session, text).await;
+        play(&mut client, &session, &id, &mut seen).await;
+    }
+    let id = client
+        .send_request("session/close", json!({"sessionId": session}))
+        .await;
+    play(&mut client, &session, &id, &mut seen).await;
+    client.close().await;
+    check_transcript(name, test.recorder());
+
+    if profile == "acp" {
+        // ACP's own, and a plain client is not told of extensions.
+        seen.extensions.remove("available_commands_update");
+    }
+    let advertised = Seen::advertised(&answer);
+    assert_eq!(seen.extensions, advertised.extensions, "{profile}: updates");
+    assert_eq!(
+        seen.kinds, advertised.kinds,
+        "{profile}: kinds of agent events"
+    );
+    assert_eq!(
+        seen.tool_fields, advertised.tool_fields,
+        "{profile}: fields of tool calls"
+    );
+    assert_eq!(
+        seen.content_fields, advertised.content_fields,
+        "{profile}: fields of content"
+    );
+    // A scenario cannot ask a host for its shells; the fixtures `host_call-*` show that the agent can.
+    assert!(seen.operations.is_subset(&advertised.operations));
+    assert!(!advertised.operations.is_empty());
+}
+
+/// Answers what is asked, and cancels a turn that only a cancel ends.
+async fn play(client: &mut StrictClient, session: &Value, request: &Value, seen: &mut Seen) {
+    loop {
+        let message = client.next().await;
+        seen.note(&message);
+        match message {
+            Message::Response { id, .. } if id == *request => return,
+            Message::Request { id, method, .. } => {
+                let answer = match method.as_str() {
+                    "builtin_call" => json!(4),
+                    "session/request_permission" => {
+                        json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}})
+                    }
+                    _ => panic!("{method}"),
+                };
+                client.respond(&id, answer).await;
+            }
+            Message::Notification { params, .. } => {
+                if params["update"]["content"]["text"] == "working" {
+                    let cancel = json!({"sessionId": session});
+                    client.notify("session/cancel", cancel).await;
+                }
+            }
+            other @ Message::Response { .. } => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn with_extensions() {
     tour("harn", "tour").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn carried() {
     tour("meta", "tour-meta").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn plain() {
     tour("acp", "tour-plain").await;
 }

@@ -1,0 +1,183 @@
+//! A session with somebody who drives it and somebody who watches, so that what was shown live can be held
+//! against what is shown when the session is loaded again.
+//!
+//! For tests with a paused clock: that nothing more comes is told by time passing.
+
+use std::time::Duration;
+
+use harn_acp::AcpConfig;
+use harn_testkit::{Message, Recorder, StrictClient, TestHub};
+use serde_json::{Map, Value, json};
+
+use crate::hello;
+
+/// See the module.
+pub struct Audience {
+    test: TestHub,
+    profile: String,
+    driver: StrictClient,
+    watcher: StrictClient,
+    session: Value,
+    seen: Vec<Value>,
+}
+
+/// What was shown.
+pub struct Heard {
+    /// The notifications of the session to who watched.
+    pub live: Vec<Value>,
+    /// The notifications to who loaded the session in another process, up to the answer.
+    pub replayed: Vec<Value>,
+    /// The transcripts of who drove, who watched and who loaded.
+    pub transcripts: [String; 3],
+}
+
+/// Longer than any step takes; over at once with a paused clock.
+const SILENCE: Duration = Duration::from_secs(30);
+
+impl Audience {
+    /// Opens a session for a client of this profile, and lets another watch.
+    pub async fn open(test: TestHub, profile: &str) -> Self {
+        let mut driver = connect(&test, profile).await;
+        let params = json!({"cwd": test.workspace(), "mcpServers": []});
+        let session = driver.request("session/new", params).await["sessionId"].take();
+        let mut watcher = connect(&test, profile).await;
+        let load = load(&mut watcher, &test, &session).await;
+        let before = until_answered(&mut watcher, &load).await;
+        assert!(before.is_empty(), "a new session has a past: {before:?}");
+        let mut audience = Self {
+            test,
+            profile: profile.to_owned(),
+            driver,
+            watcher,
+            session,
+            seen: Vec::new(),
+        };
+        // The commands on offer are told to whoever comes, and are no part of the session.
+        audience.rest().await;
+        audience.seen.clear();
+        audience
+    }
+
+    /// Prompts, answers what is asked, and cancels once nothing comes any more; or at once, if told so.
+    /// Returns the answer.
+    pub async fn play(&mut self, text: &str, cancel_at_once: bool) -> Result<Value, Value> {
+        let prompt = json!([{"type": "text", "text": text}]);
+        let params = json!({"sessionId": self.session, "prompt": prompt});
+        let request = self.driver.send_request("session/prompt", params).await;
+        let cancel = json!({"sessionId": self.session});
+        let mut cancelled = cancel_at_once;
+        if cancelled {
+            self.driver.notify("session/cancel", cancel.clone()).await;
+        }
+        let answer = loop {
+            let Some(message) = next(&mut self.driver).await else {
+                assert!(!cancelled, "a cancelled turn does not end");
+                cancelled = true;
+                self.driver.notify("session/cancel", cancel.clone()).await;
+                continue;
+            };
+            match message {
+                Message::Response { id, result } if id == request => break result,
+                Message::Request { id, method, params } => {
+                    self.driver.respond(&id, consent(&method, &params)).await;
+                }
+                Message::Notification { .. } | Message::Response { .. } => {}
+            }
+        };
+        self.rest().await;
+        answer
+    }
+
+    /// Reads what is left for both. Whoever watches is asked too; that is settled by then.
+    async fn rest(&mut self) {
+        while next(&mut self.driver).await.is_some() {}
+        while let Some(message) = next(&mut self.watcher).await {
+            match message {
+                Message::Notification { method, params } if method != "$/cancel_request" => {
+                    self.seen.push(json!({"method": method, "params": params}));
+                }
+                Message::Request { id, .. } => {
+                    let cancelled = json!({"outcome": {"outcome": "cancelled"}});
+                    self.watcher.respond(&id, cancelled).await;
+                }
+                Message::Notification { .. } | Message::Response { .. } => {}
+            }
+        }
+    }
+
+    /// Closes the session and loads it in another process.
+    pub async fn end(mut self) -> Heard {
+        let params = json!({"sessionId": self.session});
+        let close = self.driver.send_request("session/close", params).await;
+        until_answered(&mut self.driver, &close).await;
+        self.rest().await;
+        let mut transcripts = vec![self.driver.recorder().transcript()];
+        transcripts.push(self.watcher.recorder().transcript());
+        self.driver.close().await;
+        self.watcher.close().await;
+        self.test.restart().await;
+        let mut reader = connect(&self.test, &self.profile).await;
+        let load = load(&mut reader, &self.test, &self.session).await;
+        let replayed = until_answered(&mut reader, &load).await;
+        while next(&mut reader).await.is_some() {}
+        let transcript = reader.recorder().transcript();
+        reader.close().await;
+        let [drove, watched] = <[_; 2]>::try_from(transcripts).unwrap_or_default();
+        Heard {
+            live: self.seen,
+            replayed,
+            transcripts: [drove, watched, transcript],
+        }
+    }
+}
+
+/// A client with a transcript of its own.
+async fn connect(test: &TestHub, profile: &str) -> StrictClient {
+    let (hub, recorder) = (test.hub().clone(), Recorder::default());
+    let mut client =
+        StrictClient::in_memory(hub, AcpConfig::default(), recorder).patience(SILENCE * 100);
+    let wishes = json!({"profile": profile, "hostBridge": true});
+    let wishes = wishes.as_object().map_or_else(Map::new, Clone::clone);
+    client.request("initialize", hello(&wishes)).await;
+    client
+}
+
+async fn load(client: &mut StrictClient, test: &TestHub, session: &Value) -> Value {
+    let params = json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []});
+    client.send_request("session/load", params).await
+}
+
+/// None when nothing more comes.
+async fn next(client: &mut StrictClient) -> Option<Message> {
+    tokio::time::timeout(SILENCE, client.next()).await.ok()
+}
+
+/// The notifications before the answer to this request.
+async fn until_answered(client: &mut StrictClient, request: &Value) -> Vec<Value> {
+    let mut before = Vec::new();
+    loop {
+        match client.next().await {
+            Message::Response { id, result: Ok(_) } if id == *request => return before,
+            Message::Notification { method, params } => {
+                before.push(json!({"method": method, "params": params}));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// What somebody who lets everything happen answers.
+fn consent(method: &str, params: &Value) -> Value {
+    match method {
+        "session/request_permission" => {
+            let options = params["options"].as_array().into_iter().flatten();
+            let mut allowing = options.filter(|option| option["kind"] == "allow_once");
+            let option = allowing
+                .next()
+                .map_or(&Value::Null, |option| &option["optionId"]);
+            json!({"outcome": {"outcome": "selected", "optionId": option}})
+        }
+        "host/call" => json!({"shells": [], "default_shell_id": null}),
+        _ => json!(4),
+    }
+}

@@ -1,0 +1,153 @@
+//! What becomes of everything beyond ACP on its way through the Rust SDK, in each profile. What a host is
+//! handed is held against what was on the wire.
+
+use std::collections::BTreeSet;
+
+use agent_client_protocol::v1::schema::{CloseSessionRequest, StopReason};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::{
+    host::{Host, Place},
+    open, prompt,
+};
+
+const AGENT_EVENT: &str = "_harn/agentEvent";
+
+#[tokio::test]
+async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result<()> {
+    let host = Host::with_wish("meta");
+    let harn = everything(&host).await?;
+    assert_eq!(host.take_complaints(), [""; 0]);
+    let received = carried(&host.updates());
+    assert_eq!(received, carried(&sent(&host)));
+
+    let mut seen = words(&received, "sessionUpdate");
+    if kinds(&host.updates()).contains("available_commands_update") {
+        seen.insert("available_commands_update".to_owned());
+    }
+    assert_eq!(json!(seen), harn["sessionUpdateExtensions"]);
+    assert!(seen.len() >= 19, "only {} are advertised", seen.len());
+    let workers = received
+        .iter()
+        .filter(|it| it["sessionUpdate"] == "worker_update");
+    let workers = workers.map(|it| json!([it["workerName"], it["event"], it["terminal"]]));
+    assert_eq!(
+        workers.collect::<Vec<_>>(),
+        [
+            json!(["reader", "WorkerSpawned", false]),
+            json!(["reader", "WorkerCompleted", true])
+        ]
+    );
+
+    assert_eq!(host.events(), events_sent(&host));
+    let told: Vec<_> = host
+        .events()
+        .into_iter()
+        .map(|event| event[1].clone())
+        .collect();
+    let kinds = &harn["extensionMethods"][AGENT_EVENT]["kinds"];
+    assert_eq!(json!(words(&told, "kind")), *kinds);
+    Ok(())
+}
+
+#[tokio::test]
+async fn harn_is_kept_from_the_host_by_the_sdk() -> Result<()> {
+    let host = Host::with_wish("harn");
+    let harn = everything(&host).await?;
+    let mut unknown = BTreeSet::from_iter(strings(&harn["sessionUpdateExtensions"])?);
+    unknown.remove("available_commands_update");
+    assert!(unknown.is_subset(&kinds(&sent(&host))));
+    let delivered = kinds(&host.updates());
+    assert!(unknown.is_disjoint(&delivered), "{delivered:?}");
+    assert_eq!(carried(&host.updates()), [Value::Null; 0]);
+    // Notifications of our own are no trouble.
+    assert_eq!(host.events(), events_sent(&host));
+    Ok(())
+}
+
+#[tokio::test]
+async fn acp_sends_nothing_unknown_and_shows_that_something_happens() -> Result<()> {
+    let host = Host::with_wish("acp");
+    let harn = everything(&host).await?;
+    assert_eq!(host.take_complaints(), [""; 0]);
+    assert_eq!(harn.get("sessionUpdateExtensions"), None);
+    assert_eq!(
+        host.updates().len(),
+        sent(&host).len(),
+        "every update was delivered"
+    );
+    assert_eq!(carried(&sent(&host)), [Value::Null; 0]);
+    assert_eq!(events_sent(&host), [Value::Null; 0]);
+    let thoughts = host.text("agent_thought_chunk");
+    for word in ["Reading the tree", "outline", "Which one?", "Ada"] {
+        assert!(thoughts.contains(word), "{word} is nowhere in: {thoughts}");
+    }
+    let updates = host.updates();
+    let worker = updates
+        .iter()
+        .filter(|it| it["title"] == "reader: Read the tests");
+    let worker: Vec<_> = worker
+        .map(|it| json!([it["sessionUpdate"], it["status"]]))
+        .collect();
+    assert_eq!(
+        worker,
+        [
+            json!(["tool_call", "in_progress"]),
+            json!(["tool_call_update", "completed"])
+        ]
+    );
+    Ok(())
+}
+
+/// Plays the turn that has everything and closes the session; answers what was advertised.
+async fn everything(host: &Host) -> Result<Value> {
+    let place = Place::new()?;
+    let (hello, stop) = host
+        .visit(&place, async |agent, hello| {
+            let session = open(&agent, &place).await?;
+            let stop = prompt(&agent, &session, "extensions").await?;
+            let close = CloseSessionRequest::new(session);
+            agent.send_request(close).block_task().await?;
+            Ok((hello, stop))
+        })
+        .await?;
+    ensure!(stop == StopReason::EndTurn, "stopped with {stop:?}");
+    let meta = hello
+        .agent_capabilities
+        .meta
+        .context("nothing is advertised")?;
+    Ok(meta["harn"].clone())
+}
+
+fn sent(host: &Host) -> Vec<Value> {
+    let params = host.sent("session/update").into_iter();
+    params.map(|params| params["update"].clone()).collect()
+}
+
+fn events_sent(host: &Host) -> Vec<Value> {
+    let params = host.sent(AGENT_EVENT).into_iter();
+    params.map(|params| json!([AGENT_EVENT, params])).collect()
+}
+
+/// The extensions that came on the carrier: `_meta.harn` of a `session_info_update`.
+fn carried(updates: &[Value]) -> Vec<Value> {
+    let carriers = updates
+        .iter()
+        .filter(|it| it["sessionUpdate"] == "session_info_update");
+    let fields = carriers.map(|it| it["_meta"]["harn"].clone());
+    fields.filter(|fields| !fields.is_null()).collect()
+}
+
+fn kinds(updates: &[Value]) -> BTreeSet<String> {
+    words(updates, "sessionUpdate")
+}
+
+fn words(values: &[Value], key: &str) -> BTreeSet<String> {
+    let words = values.iter().filter_map(|value| value[key].as_str());
+    words.map(str::to_owned).collect()
+}
+
+fn strings(list: &Value) -> Result<Vec<String>> {
+    Ok(serde_json::from_value(list.clone())?)
+}

@@ -1,0 +1,314 @@
+//! A host on the Rust SDK: starts the agent, answers permissions, keeps what it was handed and, beside it,
+//! what was on the wire, and insists that nobody complained.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use agent_client_protocol::{
+    AcpAgent, AcpAgentConfig, Agent, Client, Error, LineDirection,
+    schema::ProtocolVersion,
+    v1::{
+        ConnectionTo,
+        schema::{
+            AgentNotification, ClientCapabilities, Implementation, InitializeRequest,
+            InitializeResponse, Meta, RequestPermissionOutcome, RequestPermissionRequest,
+            RequestPermissionResponse, SelectedPermissionOutcome, SessionNotification,
+        },
+    },
+};
+use anyhow::{Context, Result, ensure};
+use harn_tests::binary;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+/// Only so that a hang fails instead of hanging: nothing here measures time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) type Connection = ConnectionTo<Agent>;
+
+/// A folder to work in, with the state beside it.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self(TempDir::with_prefix("harn-peer-rs-")?))
+    }
+
+    pub(crate) fn cwd(&self) -> PathBuf {
+        self.0.path().to_owned()
+    }
+
+    fn agent(&self) -> Result<AcpAgentConfig> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let scenario = root.join("fixtures/scenarios/peer.yaml").canonicalize()?;
+        let state = self.0.path().join("state");
+        Ok(AcpAgentConfig::new(binary()?)
+            .args(["acp", "--profile", "acp", "--engine"])
+            .arg(format!("script:{}", scenario.display()))
+            .arg("--state-dir")
+            .arg(state.display().to_string()))
+    }
+}
+
+/// What a host keeps of a connection, and how it answers.
+pub(crate) struct Host {
+    /// The profile it asks for; without it the command line decides on plain ACP.
+    wish: Option<&'static str>,
+    wire: Arc<Mutex<Vec<Value>>>,
+    updates: Arc<Mutex<Vec<Value>>>,
+    events: Arc<Mutex<Vec<Value>>>,
+    complaints: Complaints,
+    asked: Arc<Mutex<Vec<Value>>>,
+    choice: Arc<Mutex<&'static str>>,
+    /// Signalled when the turn that waits for a cancel has begun.
+    pub(crate) working: Arc<Notify>,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self {
+            wish: None,
+            wire: Arc::default(),
+            updates: Arc::default(),
+            events: Arc::default(),
+            complaints: Complaints::default(),
+            asked: Arc::default(),
+            choice: Arc::new(Mutex::new("allow_once")),
+            working: Arc::default(),
+        }
+    }
+}
+
+impl Host {
+    /// One that asks for a profile.
+    pub(crate) fn with_wish(profile: &'static str) -> Self {
+        Self {
+            wish: Some(profile),
+            ..Self::default()
+        }
+    }
+
+    /// Starts the agent, initializes, runs `visit`, lets the SDK end the process, and insists that
+    /// neither side complained.
+    pub(crate) async fn meet<T>(
+        &self,
+        place: &Place,
+        visit: impl AsyncFnOnce(Connection, InitializeResponse) -> Result<T, Error>,
+    ) -> Result<T> {
+        let result = self.visit(place, visit).await?;
+        let said = self.take_complaints();
+        ensure!(said.is_empty(), "somebody complained: {said:#?}");
+        Ok(result)
+    }
+
+    /// The same; complaints are left to be looked at.
+    pub(crate) async fn visit<T>(
+        &self,
+        place: &Place,
+        visit: impl AsyncFnOnce(Connection, InitializeResponse) -> Result<T, Error>,
+    ) -> Result<T> {
+        let listening = self.complaints.listen();
+        let agent = AcpAgent::new(place.agent()?).with_debug(self.overhear());
+        let (updates, working) = (self.updates.clone(), self.working.clone());
+        let events = self.events.clone();
+        let (asked, choice) = (self.asked.clone(), self.choice.clone());
+
+        let met = Client
+            .v1()
+            .name("harn-peer")
+            .on_receive_notification(
+                async move |notification: SessionNotification, _: Connection| {
+                    let update = to_value(&notification.update)?;
+                    if update["content"]["text"] == "working" {
+                        working.notify_one();
+                    }
+                    lock(&updates).push(update);
+                    Ok(())
+                },
+                agent_client_protocol::on_receive_notification!(),
+            )
+            .on_receive_notification(
+                async move |notification: AgentNotification, _: Connection| {
+                    if let AgentNotification::ExtNotification(event) = notification {
+                        let params: Value = serde_json::from_str(event.params.get())
+                            .map_err(Error::into_internal_error)?;
+                        lock(&events).push(json!([&*event.method, params]));
+                    }
+                    Ok(())
+                },
+                agent_client_protocol::on_receive_notification!(),
+            )
+            .on_receive_request(
+                async move |request: RequestPermissionRequest, responder, _: Connection| {
+                    lock(&asked).push(to_value(&request)?);
+                    let outcome = SelectedPermissionOutcome::new(*lock(&choice));
+                    responder.respond(RequestPermissionResponse::new(
+                        RequestPermissionOutcome::Selected(outcome),
+                    ))
+                },
+                agent_client_protocol::on_receive_request!(),
+            )
+            .connect_with(agent, async |agent: Connection| {
+                let mut request = InitializeRequest::new(ProtocolVersion::V1)
+                    .client_info(Implementation::new("harn-peer", "1.0.0"));
+                if let Some(profile) = self.wish {
+                    let meta = Meta::from_iter([("harn".to_owned(), json!({"profile": profile}))]);
+                    request = request.client_capabilities(ClientCapabilities::new().meta(meta));
+                }
+                let hello = agent.send_request(request).block_task().await?;
+                visit(agent, hello).await
+            });
+        let result = tokio::time::timeout(PATIENCE, met)
+            .await
+            .context("gave up waiting for the agent")??;
+        drop(listening);
+        Ok(result)
+    }
+
+    /// Keeps what is on the wire, before the SDK makes anything of it, and what the agent says on stderr
+    /// that looks like a complaint.
+    fn overhear(&self) -> impl Fn(&str, LineDirection) + Send + Sync + 'static {
+        let (wire, complaints) = (self.wire.clone(), self.complaints.clone());
+        move |line, direction| match direction {
+            LineDirection::Stdout => lock(&wire).extend(serde_json::from_str::<Value>(line)),
+            LineDirection::Stderr => complaints.stderr(line),
+            LineDirection::Stdin => {}
+        }
+    }
+
+    /// The complaints so far, a line each; they are not held against anybody any more.
+    pub(crate) fn take_complaints(&self) -> Vec<String> {
+        let said = std::mem::take(&mut *lock(&self.complaints.0));
+        String::from_utf8_lossy(&said)
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// The params of every notification of this method that was on the wire.
+    pub(crate) fn sent(&self, method: &str) -> Vec<Value> {
+        let wire = lock(&self.wire);
+        let of_method = wire.iter().filter(|m| m["method"] == method);
+        of_method.map(|m| m["params"].clone()).collect()
+    }
+
+    /// Every update the SDK delivered.
+    pub(crate) fn updates(&self) -> Vec<Value> {
+        lock(&self.updates).clone()
+    }
+
+    /// Every extension notification the SDK delivered: its method and its params.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        lock(&self.events).clone()
+    }
+
+    pub(crate) fn choose(&self, option: &'static str) {
+        *lock(&self.choice) = option;
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Value> {
+        lock(&self.asked).clone()
+    }
+
+    pub(crate) fn of(&self, kind: &str) -> Vec<Value> {
+        let updates = lock(&self.updates);
+        let of_kind = updates.iter().filter(|u| u["sessionUpdate"] == kind);
+        of_kind.cloned().collect()
+    }
+
+    pub(crate) fn text(&self, kind: &str) -> String {
+        self.of(kind)
+            .iter()
+            .filter_map(|u| u["content"]["text"].as_str())
+            .collect()
+    }
+
+    pub(crate) fn last_call(&self) -> Value {
+        let end = self.of("tool_call_update").pop().unwrap_or_default();
+        json!([end["toolCallId"], end["status"]])
+    }
+
+    /// The updates that tell the conversation: chunks of one message joined, `_meta` left out.
+    pub(crate) fn story(&self) -> Vec<Value> {
+        let mut told: Vec<Value> = Vec::new();
+        for update in lock(&self.updates).iter() {
+            let mut update = update.clone();
+            if let Some(fields) = update.as_object_mut() {
+                fields.remove("_meta");
+            }
+            match update["sessionUpdate"].as_str() {
+                Some("agent_message_chunk" | "agent_thought_chunk") => {
+                    let message = |u: &Value| (u["sessionUpdate"].clone(), u["messageId"].clone());
+                    match told.last_mut() {
+                        Some(last) if message(last) == message(&update) => {
+                            let text = [&*last, &update].map(|u| u["content"]["text"].as_str());
+                            last["content"]["text"] =
+                                json!(text.map(Option::unwrap_or_default).concat());
+                        }
+                        _ => told.push(update),
+                    }
+                }
+                Some("plan" | "tool_call" | "tool_call_update") => told.push(update),
+                // Commands, mode, options, title and usage describe the session, not what was said.
+                _ => {}
+            }
+        }
+        told
+    }
+}
+
+/// What the SDK logs as a warning or worse, and what the agent says on stderr that looks like one.
+#[derive(Clone, Default)]
+struct Complaints(Arc<Mutex<Vec<u8>>>);
+
+impl Complaints {
+    /// Collects the SDK's log on this thread, where the test's runtime runs, until dropped.
+    fn listen(&self) -> tracing::subscriber::DefaultGuard {
+        let own = self.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::WARN)
+            .with_ansi(false)
+            .with_writer(move || own.clone())
+            .finish();
+        tracing::subscriber::set_default(subscriber)
+    }
+
+    fn stderr(&self, line: &str) {
+        let lower = line.to_lowercase();
+        if ["warn", "error", "panicked"]
+            .iter()
+            .any(|word| lower.contains(word))
+        {
+            lock(&self.0).extend_from_slice(
+                format!(
+                    "stderr: {line}
+"
+                )
+                .as_bytes(),
+            );
+        }
+    }
+}
+
+impl std::io::Write for Complaints {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        lock(&self.0).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn to_value(message: &impl serde::Serialize) -> Result<Value, Error> {
+    serde_json::to_value(message).map_err(Error::into_internal_error)
+}

@@ -1,0 +1,216 @@
+//! The Rust SDK's client as a peer of the real binary, over the SDK's own process transport.
+//!
+//! Owns what that client must be able to do with a plain agent; the same list is run by the other
+//! clients in `peers/`. Speaks to harn-serve over stdio only, never to our crates.
+
+mod extensions;
+mod host;
+
+use std::path::PathBuf;
+
+use agent_client_protocol::{
+    Error,
+    schema::ProtocolVersion,
+    v1::schema::{
+        CancelNotification, ContentBlock, ListSessionsRequest, LoadSessionRequest,
+        NewSessionRequest, PromptRequest, SessionId, StopReason, TextContent,
+    },
+};
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use host::{Connection, Host, Place};
+
+#[tokio::test]
+async fn initializes() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::default();
+    let hello = host.meet(&place, async |_, hello| Ok(hello)).await?;
+    assert_eq!(hello.protocol_version, ProtocolVersion::V1);
+    assert_eq!(
+        hello.agent_info.map(|info| info.name).as_deref(),
+        Some("peer")
+    );
+    assert!(hello.agent_capabilities.load_session);
+    assert!(hello.agent_capabilities.session_capabilities.list.is_some());
+    Ok(())
+}
+
+#[tokio::test]
+async fn sees_a_thought_a_plan_a_tool_call_and_the_words_of_a_turn() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::default();
+    let stop = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            prompt(&agent, &session, "hello").await
+        })
+        .await?;
+    assert_eq!(stop, StopReason::EndTurn);
+    assert_eq!(host.text("agent_thought_chunk"), "Where is it?");
+    assert_eq!(host.text("agent_message_chunk"), "There are three lines.");
+    let plan = &host.of("plan")[0]["entries"];
+    assert_eq!(plan[0]["content"], "Look at the file");
+    assert_eq!(plan[1]["content"], "Answer");
+    let call = &host.of("tool_call")[0];
+    assert_eq!(call["toolCallId"], "look-1");
+    assert_eq!(call["kind"], "read");
+    assert_eq!(host.last_call(), json!(["look-1", "completed"]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn is_asked_for_a_permission_and_allows_it() -> Result<()> {
+    answers_a_permission("allow_once", "It is written.", "completed").await
+}
+
+#[tokio::test]
+async fn is_asked_for_a_permission_and_rejects_it() -> Result<()> {
+    answers_a_permission("reject_once", "Then I leave it.", "failed").await
+}
+
+async fn answers_a_permission(choice: &'static str, words: &str, status: &str) -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::default();
+    host.choose(choice);
+    let stop = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            prompt(&agent, &session, "perm please").await
+        })
+        .await?;
+    ensure!(stop == StopReason::EndTurn, "stopped with {stop:?}");
+    let asked = host.asked();
+    ensure!(asked.len() == 1, "asked {} times", asked.len());
+    let (call, options) = (&asked[0]["toolCall"], &asked[0]["options"]);
+    assert_eq!(call["title"], "Write notes.txt");
+    assert_eq!(call["kind"], "edit");
+    assert_eq!(call["rawInput"], json!({"path": "notes.txt"}));
+    for (option, id) in [(&options[0], "allow_once"), (&options[1], "reject_once")] {
+        assert_eq!(
+            (&option["optionId"], &option["kind"]),
+            (&json!(id), &json!(id))
+        );
+    }
+    assert_eq!(
+        host.text("agent_message_chunk"),
+        format!("May I write a note? {words}")
+    );
+    assert_eq!(host.last_call(), json!([call["toolCallId"], status]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn cancels_in_the_middle_of_a_prompt_and_goes_on() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::default();
+    let stops = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            let cancelled = cancel_in_the_middle(&host, &agent, &session).await?;
+            Ok((cancelled, prompt(&agent, &session, "hello").await?))
+        })
+        .await?;
+    assert_eq!(stops, (StopReason::Cancelled, StopReason::EndTurn));
+    Ok(())
+}
+
+#[tokio::test]
+async fn lists_the_sessions_of_a_folder() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::default();
+    let (session, here, elsewhere) = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            prompt(&agent, &session, "hello").await?;
+            let list = async |cwd: PathBuf| {
+                let request = ListSessionsRequest::new().cwd(cwd);
+                let answer = agent.send_request(request).block_task().await?;
+                Ok::<_, Error>(answer.sessions)
+            };
+            let here = list(place.cwd()).await?;
+            Ok((session, here, list(place.cwd().join("elsewhere")).await?))
+        })
+        .await?;
+    let here: Vec<_> = here.into_iter().map(|s| (s.session_id, s.cwd)).collect();
+    assert_eq!(here, [(session, place.cwd())]);
+    assert!(elsewhere.is_empty(), "{elsewhere:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn loads_a_session_in_a_new_process_and_sees_what_it_saw_live() -> Result<()> {
+    let place = Place::new()?;
+    let live = Host::default();
+    let session = live
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            prompt(&agent, &session, "hello").await?;
+            prompt(&agent, &session, "perm one").await?;
+            live.choose("reject_once");
+            prompt(&agent, &session, "perm two").await?;
+            cancel_in_the_middle(&live, &agent, &session).await?;
+            Ok(session)
+        })
+        .await?;
+    let replayed = Host::default();
+    replayed
+        .meet(&place, async |agent, _| {
+            let request = LoadSessionRequest::new(session, place.cwd());
+            agent.send_request(request).block_task().await
+        })
+        .await?;
+    assert_eq!(replayed.story(), live.story());
+    assert!(live.story().len() >= 12, "too short: {:?}", live.story());
+    let said: Vec<_> = replayed
+        .of("user_message_chunk")
+        .iter()
+        .map(|update| update["content"]["text"].clone())
+        .collect();
+    assert_eq!(said, ["hello", "perm one", "perm two", "slow"]);
+    assert!(
+        replayed.asked().is_empty(),
+        "a settled question is not asked again"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn stays_calm_at_activity_that_plain_acp_has_no_word_for() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::default();
+    let stop = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            prompt(&agent, &session, "activity").await
+        })
+        .await?;
+    assert_eq!(stop, StopReason::EndTurn);
+    assert!(host.text("agent_message_chunk").contains("All quiet."));
+    Ok(())
+}
+
+async fn open(agent: &Connection, place: &Place) -> Result<SessionId, Error> {
+    let request = NewSessionRequest::new(place.cwd());
+    Ok(agent.send_request(request).block_task().await?.session_id)
+}
+
+async fn prompt(agent: &Connection, session: &SessionId, text: &str) -> Result<StopReason, Error> {
+    let blocks = vec![ContentBlock::Text(TextContent::new(text))];
+    let request = PromptRequest::new(session.clone(), blocks);
+    Ok(agent.send_request(request).block_task().await?.stop_reason)
+}
+
+async fn cancel_in_the_middle(
+    host: &Host,
+    agent: &Connection,
+    session: &SessionId,
+) -> Result<StopReason, Error> {
+    let cancel = async {
+        host.working.notified().await;
+        agent.send_notification(CancelNotification::new(session.clone()))
+    };
+    let (stop, sent) = tokio::join!(prompt(agent, session, "slow"), cancel);
+    sent?;
+    stop
+}
