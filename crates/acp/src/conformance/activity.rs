@@ -48,6 +48,11 @@ impl Activity {
         }
     }
 
+    /// Forgets the workers that have ended; a replay may tell of them again.
+    pub(super) fn forget_ended(&mut self) {
+        self.workers.retain(|_, ended| !*ended);
+    }
+
     fn worker(&mut self, update: &Update<'_>, past: bool) -> Found {
         let mut found = Found::new();
         let (Some(id), Some(event)) = (update.word("workerId"), update.word("event")) else {

@@ -20,6 +20,11 @@ struct Run {
 }
 
 impl Runs {
+    /// Forgets the runs that have ended; a replay may tell of them again.
+    pub(super) fn forget_ended(&mut self) {
+        self.runs.retain(|_, run| !run.ended);
+    }
+
     /// Takes the params of an agent event; those that are no composition pass.
     pub(super) fn take(&mut self, params: &Value, past: bool) -> Found {
         let word = |name: &str| params.get(name).and_then(Value::as_str);

@@ -187,6 +187,12 @@ impl Sessions {
         {
             session.others_turn = true;
         }
+        // Live, a client is not told its own prompts: somebody loads the session, and nobody saw the request.
+        if !strict && update.name == "user_message_chunk" {
+            session.tools.forget_ended();
+            session.activity.forget_ended();
+            session.runs.forget_ended();
+        }
         if update.is_tool() {
             if !session.in_turn() {
                 let what = "a tool call is spoken of after its turn was answered".to_owned();

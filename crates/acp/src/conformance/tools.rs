@@ -106,6 +106,11 @@ impl Tools {
         self.calls.values_mut().for_each(|call| call.ended = true);
     }
 
+    /// Forgets the calls that have ended; a replay may announce them again.
+    pub(super) fn forget_ended(&mut self) {
+        self.calls.retain(|_, call| !call.ended);
+    }
+
     /// Forgets a call that is about to be announced again.
     pub(super) fn forget(&mut self, id: &str) {
         self.calls.remove(id);

@@ -23,6 +23,26 @@ fn the_agents_side_alone_is_checked_as_far_as_it_goes() {
 }
 
 #[test]
+fn a_replay_nobody_asked_for_may_show_everything_again() {
+    let text = json!({"type": "text", "text": "go on"});
+    let asked = || update(json!({"sessionUpdate": "user_message_chunk", "content": text}));
+    let turn = || {
+        [
+            call("c", json!({"parsing": true})),
+            call_update("c", "failed", json!({"parsing": false})),
+            worker("WorkerSpawned", "running", false),
+            worker("WorkerFailed", "failed", true),
+            run("composition_start", HASH),
+            run("composition_finish", HASH),
+        ]
+    };
+    let recording: Vec<_> = turn().into_iter().chain([asked()]).chain(turn()).collect();
+    assert_eq!(lines(&recording), []);
+    let doubled: Vec<_> = turn().into_iter().chain(turn()).collect();
+    assert_eq!(lines(&doubled).len(), 5);
+}
+
+#[test]
 fn ids_of_both_sides_may_be_the_same() {
     let ask = json!({"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": []});
     let outcome = json!({"outcome": {"outcome": "cancelled"}});
