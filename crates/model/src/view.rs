@@ -1,12 +1,15 @@
 //! `SessionView`, the one fold over events. Live sessions and reopened ones get the same view from
 //! the same function; nothing else keeps truth about a session.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
-    AgentEvent, AskId, Command, CompositionRun, Envelope, PermissionAsked, Plan, Seq,
-    SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, TurnId, TurnOutcome, Usage, WorkerId,
-    WorkerUpdate,
+    AgentEvent, AskId, Command, CompositionRun, Envelope, MutationSession, PermissionAsked, Plan,
+    Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, TurnId, TurnOutcome, Usage,
+    WorkerId, WorkerUpdate,
     used::{Named, UsedIds},
 };
 
@@ -72,7 +75,7 @@ impl OpenTurn {
 }
 
 /// A tool call that has not been settled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OpenCall {
     /// The tool.
     pub tool_name: String,
@@ -80,6 +83,8 @@ pub struct OpenCall {
     pub title: Option<String>,
     /// Whether its arguments are still streaming in.
     pub parsing: bool,
+    /// The mutation session it was announced under.
+    pub audit: Option<Arc<MutationSession>>,
     /// When it was announced.
     pub announced_at: Timestamp,
     /// When it started to run.
@@ -153,6 +158,7 @@ impl SessionView {
                         tool_name: call.tool_name.clone(),
                         title: call.title.clone(),
                         parsing: call.parsing == Some(true),
+                        audit: call.audit.clone(),
                         announced_at: at,
                         started_at: running.then_some(at),
                     };

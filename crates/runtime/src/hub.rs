@@ -337,7 +337,7 @@ impl Hub {
         let turn = view.open_turn.as_ref().map(|turn| turn.id.clone());
         let config = &self.inner.config;
         let events = recovery_events(&view, torn_bytes);
-        let mut scribe = Scribe::new(meta.thread_id.clone());
+        let mut scribe = Scribe::after_a_crash(meta.thread_id.clone());
         let batch = scribe.enter(
             &mut view,
             turn.as_ref(),

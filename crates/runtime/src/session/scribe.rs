@@ -31,6 +31,13 @@ impl Scribe {
         }
     }
 
+    /// For what a crash left open: how long that took cannot be known, since the process was not there.
+    pub(crate) fn after_a_crash(session: SessionId) -> Self {
+        let mut scribe = Self::new(session);
+        scribe.stamper.unmeasured = true;
+        scribe
+    }
+
     /// Under which right the session acts from now on; none where it may change nothing.
     pub(crate) fn acts_under(&mut self, audit: Option<Arc<MutationSession>>) {
         self.stamper.audit = audit;

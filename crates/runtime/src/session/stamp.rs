@@ -21,6 +21,8 @@ pub(crate) struct Stamper {
     open: Option<(Channel, MessageId)>,
     /// The right the session acts under.
     pub(super) audit: Option<Arc<MutationSession>>,
+    /// Whether durations mean nothing.
+    pub(super) unmeasured: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +55,10 @@ impl Stamper {
                 self.open = None;
                 update.audit.clone_from(&self.audit);
                 tool_call_update(update, view, at);
+                if self.unmeasured {
+                    update.duration_ms = None;
+                    update.execution_duration_ms = None;
+                }
             }
             AgentEvent::PermissionAsked(ask) => {
                 if ask.lineage.is_empty() {
@@ -62,10 +68,14 @@ impl Stamper {
             AgentEvent::WorkerUpdate(update) => {
                 let last = view.workers.get(&update.worker_id);
                 worker(update, last.map(|last| &**last), at);
-                let audit = self.audit.as_deref().map(|audit| {
-                    let session = update.metadata.child_run_id.as_ref();
-                    Arc::new(audit.delegated(session, &update.worker_id))
-                });
+                let audit = match last {
+                    // A cycle acts under the right it began with.
+                    Some(last) if !update.event.is_running() => last.audit.clone(),
+                    _ => self.audit.as_deref().map(|audit| {
+                        let session = update.metadata.child_run_id.as_ref();
+                        Arc::new(audit.delegated(session, &update.worker_id))
+                    }),
+                };
                 update.metadata.audit.clone_from(&audit);
                 update.audit = audit;
             }
@@ -74,9 +84,17 @@ impl Stamper {
                 run.snippet_hash = snippet_hash(&run.language, &run.snippet);
                 run.binding_manifest_hash = binding_manifest_hash(&run.binding_manifest);
             }
-            AgentEvent::CompositionChildResult(result) => child_result(result, view, at),
+            AgentEvent::CompositionChildResult(result) => {
+                child_result(result, view, at);
+                if self.unmeasured {
+                    result.duration_ms = None;
+                }
+            }
             AgentEvent::CompositionFinish(run) | AgentEvent::CompositionError(run) => {
                 composition_end(run, view, at);
+                if self.unmeasured {
+                    run.duration_ms = None;
+                }
             }
             // A turn ends the message before it, so that one message is one step.
             AgentEvent::UserMessage { .. }
@@ -153,6 +171,8 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
     let Some(call) = turn.and_then(|turn| turn.calls.get(&update.tool_call_id)) else {
         return;
     };
+    // A call acts under the right it was announced with.
+    update.audit.clone_from(&call.audit);
     update
         .title
         .get_or_insert_with(|| call.title.clone().unwrap_or_else(|| call.tool_name.clone()));

@@ -257,6 +257,9 @@ fn what_a_turn_leaves_open_is_settled() {
             json!({"type": "hitl_requested", "request_id": "q", "kind": "question", "payload": {}}),
         );
         let before = desk.written.len();
+        if how == Leftover::Crashed {
+            desk.scribe = Scribe::after_a_crash("s".into());
+        }
         desk.settle(how);
         desk.written.drain(1..before);
         match how {
@@ -269,9 +272,9 @@ fn what_a_turn_leaves_open_is_settled() {
             "#]]),
             Leftover::Abandoned | Leftover::Crashed => desk.check(expect![[r#"
                 {"kind":"question","outcome":"cancelled","request_id":"q","type":"hitl_resolved"}
-                {"duration_ms":60,"error":"interrupted: the agent stopped before this tool ended; it may have had effects","error_category":"cancelled","status":"failed","title":"look","tool_call_id":"a","type":"tool_call_update"}
-                {"duration_ms":40,"error":"the composition ended before this tool did","error_category":"abandoned_at_loop_exit","operation_index":0,"run_id":"r","status":"failed","tool_call_id":"c","type":"composition_child_result"}
-                {"binding_manifest_hash":"sha256:fee58419a8d9da1d74d3a93c9203e2fc9199b5c51c45e1ef3b5e872b929f8608","duration_ms":50,"error":"interrupted: the agent stopped","failure_category":"cancelled","language":"lua","requested_side_effect_ceiling":"read_only","run_id":"r","snippet_hash":"sha256:5ebd6898b2b4271939d805254f119005a0005bc5c1ecad2b2a187b678748ea06","type":"composition_error"}
+                {"error":"interrupted: the agent stopped before this tool ended; it may have had effects","error_category":"cancelled","status":"failed","title":"look","tool_call_id":"a","type":"tool_call_update"}
+                {"error":"the composition ended before this tool did","error_category":"abandoned_at_loop_exit","operation_index":0,"run_id":"r","status":"failed","tool_call_id":"c","type":"composition_child_result"}
+                {"binding_manifest_hash":"sha256:fee58419a8d9da1d74d3a93c9203e2fc9199b5c51c45e1ef3b5e872b929f8608","error":"interrupted: the agent stopped","failure_category":"cancelled","language":"lua","requested_side_effect_ceiling":"read_only","run_id":"r","snippet_hash":"sha256:5ebd6898b2b4271939d805254f119005a0005bc5c1ecad2b2a187b678748ea06","type":"composition_error"}
                 {"cycle":1,"event":"WorkerFailed","type":"worker_update","worker_id":"w"}
             "#]]),
         }
