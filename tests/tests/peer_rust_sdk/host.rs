@@ -2,7 +2,7 @@
 //! what was on the wire, and insists that nobody complained.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -20,7 +20,7 @@ use agent_client_protocol::{
     },
 };
 use anyhow::{Context, Result, ensure};
-use harn_tests::binary;
+use harn_tests::{binary, repository};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -42,9 +42,8 @@ impl Place {
         self.0.path().to_owned()
     }
 
-    fn agent(&self) -> Result<AcpAgentConfig> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let scenario = root.join("fixtures/scenarios/peer.yaml").canonicalize()?;
+    fn agent(&self, scenario: &str) -> Result<AcpAgentConfig> {
+        let scenario = repository(&format!("fixtures/scenarios/{scenario}.yaml")).canonicalize()?;
         let state = self.0.path().join("state");
         Ok(AcpAgentConfig::new(binary()?)
             .args(["acp", "--profile", "acp", "--engine"])
@@ -58,6 +57,8 @@ impl Place {
 pub(crate) struct Host {
     /// The profile it asks for; without it the command line decides on plain ACP.
     wish: Option<&'static str>,
+    /// The scenario the agent plays.
+    scenario: &'static str,
     wire: Arc<Mutex<Vec<Value>>>,
     updates: Arc<Mutex<Vec<Value>>>,
     events: Arc<Mutex<Vec<Value>>>,
@@ -72,6 +73,7 @@ impl Default for Host {
     fn default() -> Self {
         Self {
             wish: None,
+            scenario: "peer",
             wire: Arc::default(),
             updates: Arc::default(),
             events: Arc::default(),
@@ -84,10 +86,11 @@ impl Default for Host {
 }
 
 impl Host {
-    /// One that asks for a profile.
-    pub(crate) fn with_wish(profile: &'static str) -> Self {
+    /// One that asks for a profile and goes on a tour.
+    pub(crate) fn on_tour(profile: &'static str) -> Self {
         Self {
             wish: Some(profile),
+            scenario: "tour",
             ..Self::default()
         }
     }
@@ -112,7 +115,7 @@ impl Host {
         visit: impl AsyncFnOnce(Connection, InitializeResponse) -> Result<T, Error>,
     ) -> Result<T> {
         let listening = self.complaints.listen();
-        let agent = AcpAgent::new(place.agent()?).with_debug(self.overhear());
+        let agent = AcpAgent::new(place.agent(self.scenario)?).with_debug(self.overhear());
         let (updates, working) = (self.updates.clone(), self.working.clone());
         let events = self.events.clone();
         let (asked, choice) = (self.asked.clone(), self.choice.clone());

@@ -32,6 +32,52 @@ pub(crate) enum What {
     Error,
 }
 
+/// A fixture of a single message: its name, the profile it is of, and the message.
+pub(crate) struct Single {
+    pub(crate) name: String,
+    pub(crate) profile: &'static str,
+    pub(crate) message: Value,
+    pub(crate) line: Line,
+}
+
+/// Every fixture of a single message.
+pub(crate) fn singles() -> Vec<Single> {
+    let mut singles = Vec::new();
+    for file in fs::read_dir(repository("fixtures/acp")).unwrap() {
+        let path = file.unwrap().path();
+        let file = path.file_name().unwrap().to_str().unwrap();
+        let Some(name) = file.strip_suffix(".json") else {
+            continue;
+        };
+        let message: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        // An answer does not say what it answers; its file does.
+        let asked = match name.split('.').next().unwrap() {
+            "initialize-result" | "initialize-result-host-bridge" => "initialize",
+            "session_new-result" => "session/new",
+            "session_prompt-result" => "session/prompt",
+            _ => "",
+        };
+        let request = json!({"id": message["id"], "method": asked});
+        let conversation = [(false, request), (true, message.clone())];
+        let line = lines(conversation.into_iter()).remove(0);
+        let profile = match name.rsplit_once('.') {
+            Some((_, "meta")) => "meta",
+            Some((_, "acp")) => "acp",
+            Some(_) => panic!("{name}: no such profile"),
+            None => "harn",
+        };
+        singles.push(Single {
+            name: name.to_owned(),
+            profile,
+            message,
+            line,
+        });
+    }
+    assert!(singles.len() > 150);
+    singles.sort_by(|a, b| a.name.cmp(&b.name));
+    singles
+}
+
 /// The lines to the client of every transcript.
 pub(crate) fn transcripts() -> Vec<(String, Vec<Line>)> {
     let mut transcripts = Vec::new();

@@ -2,11 +2,13 @@
 //! it is an extension, by `spec/schemas`.
 //!
 //! The lines are those of `fixtures/acp`, and those of a session with every event there is, loaded.
+//! How names are spelled and where they may stand is in `naming`.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 mod editions;
 mod extensions;
 mod lines;
+mod naming;
 
 use std::collections::BTreeSet;
 
@@ -23,6 +25,57 @@ fn every_transcript_decodes() {
             check(&name, &line);
         }
     }
+}
+
+/// The same for single messages. Beside the ones of the profile `harn`, every line is ACP as it stands: what
+/// is not in its schema is in `_meta`, or a notification whose name begins with `_`.
+#[test]
+fn every_single_message_decodes() {
+    for single in lines::singles() {
+        check(&single.name, &single.line);
+        let plain = match single.profile {
+            "harn" => continue,
+            "meta" => single.line.what != What::AgentEvent,
+            _ => true,
+        };
+        assert!(
+            !(plain && is_extension(&single.line)),
+            "{}: an extension",
+            single.name
+        );
+        assert_ne!(
+            single.line.value["update"]["sessionUpdate"], WHOLE_MESSAGE,
+            "{}",
+            single.name
+        );
+    }
+}
+
+/// Nothing is left out: there is a message for every update, kind, request and answer with vendor data.
+#[test]
+fn the_single_messages_show_everything() {
+    let extensions = Extensions::load();
+    let singles = lines::singles();
+    let words = |part: &str, name: &str| -> BTreeSet<String> {
+        let values = singles.iter().filter(|single| single.profile == "harn");
+        let values = values.map(|single| match part {
+            "" => single.line.value[name].as_str(),
+            part => single.line.value[part][name].as_str(),
+        });
+        values.flatten().map(str::to_owned).collect()
+    };
+    let expected = extensions
+        .discriminators()
+        .chain(STANDARD.map(str::to_owned));
+    let expected: BTreeSet<_> = expected.chain([WHOLE_MESSAGE.to_owned()]).collect();
+    assert_eq!(words("update", "sessionUpdate"), expected);
+    assert_eq!(words("", "kind"), extensions.kinds().collect());
+    let carried = singles.iter().filter(|single| single.profile == "meta");
+    let carried = carried.filter_map(|single| {
+        single.line.value["update"]["_meta"]["harn"]["sessionUpdate"].as_str()
+    });
+    let carried: BTreeSet<_> = carried.map(str::to_owned).collect();
+    assert_eq!(carried, extensions.discriminators().collect());
 }
 
 #[tokio::test]
