@@ -6,7 +6,7 @@ use super::{
     Direction, Finding, Found, Rule,
     advertised::Advertised,
     envelope::{self, Envelope, Outcome},
-    extensions::{self, Update},
+    extensions::{self, Update, without},
     meta,
     methods::{self, Known},
     recording::{self, Entry},
@@ -179,14 +179,8 @@ impl Checker {
             },
             (agent_event::METHOD, _) => found.extend(self.event(params)),
             (_, Known::Acp(method)) => {
-                let fits = method.params.check(params, "params").into_iter();
-                let beside = |message: &String| {
-                    let names = method.beside.iter();
-                    names
-                        .map(|name| format!("`params` has no member {}", shown(name)))
-                        .any(|it| it == *message)
-                };
-                found.extend(fits.filter(|(_, message)| !beside(message)));
+                let canonical = without(params, method.beside);
+                found.extend(method.params.check(&canonical, "params"));
             }
             _ => {}
         }

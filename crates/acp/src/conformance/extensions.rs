@@ -83,7 +83,7 @@ impl<'a> Update<'a> {
                 name,
                 carried: true,
                 root,
-                harn: harn.map(|harn| Cow::Owned(without(harn, &["sessionUpdate"]))),
+                harn: harn.map(|harn| without(harn, &["sessionUpdate"])),
             },
             _ => Self {
                 name: outer,
@@ -132,7 +132,7 @@ impl<'a> Update<'a> {
                 })),
                 (Some(harn), false) if harn.get(REPLAYED).is_some() => {
                     let mut update = self.root.clone();
-                    update["_meta"][VENDOR] = without(harn, &[REPLAYED]);
+                    update["_meta"][VENDOR] = without(harn, &[REPLAYED]).into_owned();
                     Cow::Owned(update)
                 }
                 _ => Cow::Borrowed(self.root),
@@ -191,10 +191,14 @@ pub(super) fn check_event(params: &Value) -> Found {
     }
 }
 
-pub(super) fn without(value: &Value, names: &[&str]) -> Value {
-    let mut value = value.clone();
-    if let Value::Object(members) = &mut value {
-        members.retain(|name, _| !names.contains(&name.as_str()));
+/// A value but for these members.
+pub(super) fn without<'a>(value: &'a Value, names: &[&str]) -> Cow<'a, Value> {
+    match value {
+        Value::Object(members) if names.iter().any(|name| members.contains_key(*name)) => {
+            let mut members = members.clone();
+            members.retain(|name, _| !names.contains(&name.as_str()));
+            Cow::Owned(Value::Object(members))
+        }
+        _ => Cow::Borrowed(value),
     }
-    value
 }

@@ -89,6 +89,27 @@ fn a_carried_extension_counts_like_one_with_its_own_discriminator() {
 }
 
 #[test]
+fn what_the_contract_puts_beside_acp_is_let_pass() {
+    let ask = json!({
+        "sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": [], "approvalRequest": {},
+        "policyDecision": {}, "mutation": {}, "declaredPaths": [],
+    });
+    let mut misspelt = ask.clone();
+    misspelt["aprovalRequest"] = json!({});
+    let message = json!([{"type": "text", "text": "and then?"}]);
+    let found = lines(&[
+        request(1, "session/request_permission", ask),
+        request(2, "session/request_permission", misspelt),
+        update(json!({"sessionUpdate": "user_message", "messageId": "m", "content": message})),
+        extension(
+            "progress",
+            json!({"phase": "p", "message": "m", "replayed": true}),
+        ),
+    ]);
+    assert_eq!(found, [(2, Rule::UnknownMember)]);
+}
+
+#[test]
 fn turns_of_others_and_pasts_nobody_saw_are_let_pass() {
     let text = json!({"type": "text", "text": "theirs"});
     let theirs = update(json!({"sessionUpdate": "user_message_chunk", "content": text}));
