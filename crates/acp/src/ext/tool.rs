@@ -95,6 +95,7 @@ impl<'a> ToolMeta<'a> {
     /// The rules of which field goes with which status are kept here too: an old log may break them.
     pub(crate) fn of_update(update: &'a ToolCallUpdate) -> Option<Self> {
         let ended = update.status.is_terminal();
+        let parsed = update.raw_input.as_ref().is_some_and(|it| !it.is_null());
         let failed = update.status == ToolCallStatus::Failed && update.error.is_some();
         let meta = Self {
             audit: update.audit.as_deref(),
@@ -104,10 +105,7 @@ impl<'a> ToolMeta<'a> {
             execution_duration_ms: update.execution_duration_ms.filter(|_| ended),
             executor: update.executor.as_ref().map(Executor::from),
             parsing: update.parsing,
-            raw_input_partial: update
-                .raw_input_partial
-                .as_deref()
-                .filter(|_| update.raw_input.is_none()),
+            raw_input_partial: update.raw_input_partial.as_deref().filter(|_| !parsed),
         };
         meta.unless_empty()
     }

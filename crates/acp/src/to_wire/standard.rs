@@ -97,8 +97,8 @@ impl Projector {
             status: update.status,
             content,
             locations: update.locations.as_deref(),
-            raw_input: update.raw_input.as_ref(),
-            raw_output: update.raw_output.as_ref(),
+            raw_input: update.raw_input.as_ref().filter(|it| !it.is_null()),
+            raw_output: update.raw_output.as_ref().filter(|it| !it.is_null()),
             meta: ToolMeta::of_update(update).map(HarnMeta::new),
         })
     }
