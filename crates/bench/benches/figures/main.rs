@@ -20,6 +20,7 @@ mod setup;
 mod stalled;
 mod start;
 mod table;
+mod translate;
 
 use std::process::ExitCode;
 
@@ -29,13 +30,15 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 6] = [
+const MEASURES: [(&str, Measure); 7] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
     ("sessions", sessions::measure),
     ("observers", observers::measure),
     ("ending", ending::measure),
+    // Last, because it prints a table of its own below the figures.
+    ("translate", translate::measure),
 ];
 
 fn main() -> Result<ExitCode> {

@@ -32,6 +32,8 @@ pub(crate) struct Setup {
     pub(crate) sessions: u32,
     /// Batches to time, for each number of observers.
     pub(crate) batches: usize,
+    /// Times that each kind of event is translated, by the hundred.
+    pub(crate) translations: usize,
     harn_serve: PathBuf,
     dir: TempDir,
 }
@@ -51,6 +53,7 @@ impl Setup {
             unread: if quick { 100_000 } else { 1_000_000 },
             sessions: if quick { 1_000 } else { 10_000 },
             batches: if quick { 200 } else { 800 },
+            translations: if quick { 11 } else { 41 },
             harn_serve: match std::env::var_os("HARN_SERVE_BIN") {
                 Some(path) => PathBuf::from(path),
                 None => build_harn_serve()?,

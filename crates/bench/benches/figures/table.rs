@@ -141,6 +141,27 @@ impl Table {
     }
 }
 
+/// Begins another table, of plain columns, below the figures.
+pub(crate) fn matrix_head(name: &str, columns: &[&str]) {
+    println!();
+    matrix_row(name, columns);
+    let rule = |width: usize| "-".repeat(width);
+    println!(
+        "| {} | {} |",
+        rule(MATRIX_NAME),
+        vec![rule(MATRIX_COLUMN - 1) + ":"; columns.len()].join(" | ")
+    );
+}
+
+pub(crate) fn matrix_row(name: &str, cells: &[impl fmt::Display]) {
+    let cells = cells.iter().map(|cell| format!("{cell:>MATRIX_COLUMN$}"));
+    let cells: Vec<_> = cells.collect();
+    println!("| {name:<MATRIX_NAME$} | {} |", cells.join(" | "));
+}
+
+const MATRIX_NAME: usize = 26;
+const MATRIX_COLUMN: usize = 8;
+
 fn row(name: &str, value: &str, against: &str, ratio: &str, bar: &str, met: &str) -> String {
     format!("| {name:<44} | {value:>13} | {against:<24} | {ratio:>6} | {bar:<22} | {met:<6} |")
 }

@@ -1,0 +1,182 @@
+//! Nanoseconds to translate an event into its lines, by kind and profile.
+//!
+//! The events are those of a recorded session in which each kind occurs. Extensions have no type in the
+//! SDK: there they are held against their lines of the profile `meta`, for which it has one.
+
+mod kinds;
+mod peer;
+
+use std::{hint::black_box, time::Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit, matrix_head, matrix_row},
+};
+use harn_acp::Profile;
+use kinds::{Kind, kinds, projector};
+use peer::Peer;
+
+/// Streamed while an agent works, so what they cost is what translation costs.
+const HOT: [&str; 5] = [
+    "agent_message_chunk",
+    "agent_thought_chunk",
+    "tool_call",
+    "tool_call_update",
+    "plan",
+];
+
+/// Translations of a kind that are timed together: one is too short for the clock.
+const TOGETHER: usize = 200;
+
+/// What one event of a kind takes, in seconds.
+struct Costs {
+    name: String,
+    bytes: usize,
+    ours: [Option<f64>; 3],
+    peer: Option<PeerCosts>,
+}
+
+struct PeerCosts {
+    copy: f64,
+    typed: f64,
+    sdk: f64,
+}
+
+pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
+    let mut all = Vec::new();
+    for kind in kinds()? {
+        let costs = cost(&kind, setup.translations)
+            .with_context(|| format!("translating {}", kind.name))?;
+        all.extend(costs);
+    }
+    for name in HOT {
+        let costs = all.iter().find(|costs| costs.name == name);
+        let costs = costs.with_context(|| format!("no {name} was recorded"))?;
+        let peer = costs.peer.as_ref().context("the SDK has no type for it")?;
+        let figure = |against, bar| Figure {
+            name: format!("to translate one {name}"),
+            unit: Unit::Nanos,
+            value: costs.ours[0].unwrap_or(f64::NAN),
+            against: Some(against),
+            bar,
+        };
+        // A detour through a tree of values costs ten times this, so it would show.
+        table.add(&figure(("typed", peer.typed), Bar::RatioAtMost(2.0)));
+        table.add(&figure(("sdk", peer.sdk), Bar::Told));
+    }
+    print(&all);
+    Ok(())
+}
+
+/// A table of its own: one row a kind.
+fn print(all: &[Costs]) {
+    matrix_head(
+        "ns an event",
+        &[
+            "bytes", "copy", "typed", "sdk", "harn", "meta", "acp", "harn/sdk",
+        ],
+    );
+    for costs in all {
+        let nanos =
+            |seconds: Option<f64>| seconds.map_or("–".to_owned(), |s| format!("{:.0}", s * 1e9));
+        let peer = costs.peer.as_ref();
+        let ratio = peer.zip(costs.ours[0]).map(|(peer, ours)| ours / peer.sdk);
+        let [harn, meta, acp] = costs.ours.map(nanos);
+        matrix_row(
+            &costs.name,
+            &[
+                costs.bytes.to_string(),
+                nanos(peer.map(|peer| peer.copy)),
+                nanos(peer.map(|peer| peer.typed)),
+                nanos(peer.map(|peer| peer.sdk)),
+                harn,
+                meta,
+                acp,
+                ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}")),
+            ],
+        );
+    }
+}
+
+/// `None` when no profile has a line for it.
+fn cost(kind: &Kind, rounds: usize) -> Result<Option<Costs>> {
+    let profiles = [Profile::Harn, Profile::Meta, Profile::Acp];
+    let lines = profiles.map(|profile| kind.lines(profile));
+    let [harn, meta, _] = &lines;
+    if lines.iter().all(Vec::is_empty) {
+        return Ok(None);
+    }
+    let peers = peers(harn).or_else(|| peers(meta));
+    let mut samples: [Vec<f64>; 3] = Default::default();
+    let mut peer_samples: [Vec<f64>; 3] = Default::default();
+    let mut out = Vec::with_capacity(TOGETHER * 4096);
+    // All in turn, so that a busy moment meets every one of them.
+    for _ in 0..rounds {
+        for (at, profile) in profiles.into_iter().enumerate() {
+            if !lines[at].is_empty() {
+                samples[at].push(ours(kind, profile, lines[at].len(), &mut out)?);
+            }
+        }
+        if let Some(peer) = &peers {
+            let [copy, typed, sdk] = &mut peer_samples;
+            copy.push(timed(kind, &mut out, |out| {
+                peer.iter().for_each(|peer| peer.copy(out));
+                Ok(())
+            })?);
+            typed.push(timed(kind, &mut out, |out| {
+                peer.iter().try_for_each(|peer| peer.typed(out))
+            })?);
+            sdk.push(timed(kind, &mut out, |out| {
+                peer.iter().try_for_each(|peer| peer.sdk(out))
+            })?);
+        }
+    }
+    let [copy, typed, sdk] = peer_samples.map(|samples| least(&samples));
+    Ok(Some(Costs {
+        name: kind.name.clone(),
+        bytes: harn.len() / kind.events.len(),
+        ours: samples.map(|samples| (!samples.is_empty()).then(|| least(&samples))),
+        peer: peers.map(|_| PeerCosts { copy, typed, sdk }),
+    }))
+}
+
+/// Every line of these in the SDK's terms, if it has them.
+fn peers(lines: &[u8]) -> Option<Vec<Peer>> {
+    let lines = lines.split_inclusive(|byte| *byte == b'\n');
+    let peers: Vec<_> = lines.map(Peer::of).collect::<Option<_>>()?;
+    (!peers.is_empty()).then_some(peers)
+}
+
+/// Seconds an event; every translation must give as many bytes as the first.
+fn ours(kind: &Kind, profile: Profile, bytes: usize, out: &mut Vec<u8>) -> Result<f64> {
+    let projector = projector(profile);
+    let seconds = timed(kind, out, |out| {
+        kind.write(&projector, out);
+        Ok(())
+    })?;
+    ensure!(
+        out.len() == bytes * TOGETHER,
+        "a repeated event is not translated as the first was"
+    );
+    Ok(seconds)
+}
+
+/// The fastest round: work without waits can only be disturbed into taking longer.
+fn least(seconds: &[f64]) -> f64 {
+    seconds.iter().copied().fold(f64::NAN, f64::min)
+}
+
+fn timed(
+    kind: &Kind,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&mut Vec<u8>) -> Result<()>,
+) -> Result<f64> {
+    out.clear();
+    let begun = Instant::now();
+    for _ in 0..TOGETHER {
+        write(black_box(out))?;
+    }
+    Ok(begun.elapsed().as_secs_f64() / (TOGETHER * kind.events.len()) as f64)
+}
