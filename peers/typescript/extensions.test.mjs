@@ -2,17 +2,17 @@
 // wire is read beside the SDK, so that what was sent can be held against what a host is handed.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { textOf, withHost } from "./host.mjs";
 
-/** Plays the turn that has everything and closes the session. */
+/** Plays the turn of the tour that has everything and closes the session. */
 async function everything(host, cwd) {
   const { agentCapabilities } = await host.initialize();
   const session = await host.newSession(cwd);
-  assert.equal((await host.prompt(session, "extensions")).stopReason, "end_turn");
+  assert.equal((await host.prompt(session, "/everything")).stopReason, "end_turn");
   await host.close(session);
   const harn = agentCapabilities._meta.harn;
   return { harn, names: harn.sessionUpdateExtensions ?? [] };
@@ -21,6 +21,11 @@ async function everything(host, cwd) {
 const paramsOf = (host, method) => host.wire.filter((m) => m.method === method).map((m) => m.params);
 const sent = (host) => paramsOf(host, "session/update").map((params) => params.update);
 const kinds = (updates) => new Set(updates.map((update) => update.sessionUpdate));
+
+const pinned = async (name) => {
+  const file = new URL(`../../fixtures/acp/${name}.json`, import.meta.url);
+  return JSON.parse(await readFile(file, "utf8")).params.update._meta.harn;
+};
 
 /** The extensions that came on the carrier: `_meta.harn` of a `session_info_update`. */
 const carried = (updates) =>
@@ -31,11 +36,11 @@ describe("TypeScript SDK, extensions", () => {
   before(async () => (root = await mkdtemp(path.join(tmpdir(), "harn-peer-ts-"))));
   after(() => rm(root, { recursive: true, force: true }));
   const play = (wish, look) =>
-    withHost({ state: path.join(root, `state-${++states}`), wish }, async (host) =>
+    withHost({ state: path.join(root, `state-${++states}`), wish, play: "tour" }, async (host) =>
       look(host, await everything(host, root)));
 
   it("meta: every advertised extension reaches the host's typed handler, whole", () =>
-    play("meta", (host, { harn, names }) => {
+    play("meta", async (host, { harn, names }) => {
       const received = carried(host.updates);
       assert.deepEqual(received, carried(sent(host)), "what was handed over is not what was sent");
       const seen = new Set(received.map((fields) => fields.sessionUpdate));
@@ -43,14 +48,12 @@ describe("TypeScript SDK, extensions", () => {
       assert.deepEqual([...seen].sort(), names);
       assert.ok(names.length >= 19, `only ${names.length} are advertised`);
 
-      const worker = received.filter((fields) => fields.sessionUpdate === "worker_update");
-      assert.deepEqual(
-        worker.map((w) => [w.workerName, w.event, w.status, w.terminal]),
-        [["reader", "WorkerSpawned", "running", false], ["reader", "WorkerCompleted", "completed", true]],
-      );
-      assert.deepEqual(received.find((fields) => fields.sessionUpdate === "progress"), {
-        sessionUpdate: "progress", phase: "reading", message: "Reading the tree", progress: 1, total: 2,
-      });
+      // The tour reports the progress that is pinned; what arrives is what the fixture has.
+      assert.deepEqual(received.find((fields) => fields.data?.unit === "files"), await pinned("progress.meta"));
+      const end = received.findLast((fields) => fields.sessionUpdate === "worker_update" && fields.terminal);
+      for (const field of ["workerId", "workerName", "workerTask", "workerMode", "event", "status"]) {
+        assert.equal(typeof end[field], "string", field);
+      }
 
       const method = harn.extensionMethods["_harn/agentEvent"];
       assert.deepEqual(host.events, paramsOf(host, "_harn/agentEvent"));
@@ -59,7 +62,8 @@ describe("TypeScript SDK, extensions", () => {
 
   it("harn: the SDK keeps the extensions from its host, and complains", () =>
     play("harn", (host, { names }) => {
-      const unknown = names.filter((name) => name !== "available_commands_update");
+      // `user_message` is the contract's, and ACP v2's: no client of v1 knows it.
+      const unknown = [...names.filter((name) => name !== "available_commands_update"), "user_message"];
       for (const name of unknown) assert.ok(kinds(sent(host)).has(name), `${name} was not sent`);
       const delivered = kinds(host.updates);
       assert.deepEqual(unknown.filter((name) => delivered.has(name)), []);
@@ -76,13 +80,12 @@ describe("TypeScript SDK, extensions", () => {
       assert.deepEqual(host.updates.length, sent(host).length, "every update was delivered");
       assert.deepEqual([carried(sent(host)), paramsOf(host, "_harn/agentEvent"), host.events], [[], [], []]);
       const thoughts = textOf(host.updates, "agent_thought_chunk");
-      for (const word of ["Reading the tree", "outline", "Which one?", "Ada"]) {
+      for (const word of ["Indexing the workspace", "rust-review", "Is a burst allowed?", "Reviewer"]) {
         assert.ok(thoughts.includes(word), `${word} is nowhere in: ${thoughts}`);
       }
-      const worker = host.updates.filter((u) => u.title === "reader: Read the tests");
-      assert.deepEqual(
-        worker.map((u) => [u.sessionUpdate, u.status]),
-        [["tool_call", "in_progress"], ["tool_call_update", "completed"]],
-      );
+      const { toolCallId } = host.updates.find((u) => u.title?.startsWith("tester: ") && u.status === "in_progress");
+      const worker = host.updates.filter((u) => u.toolCallId === toolCallId);
+      assert.equal(worker[0].sessionUpdate, "tool_call");
+      assert.deepEqual([worker.at(-1).sessionUpdate, worker.at(-1).status], ["tool_call_update", "completed"]);
     }));
 });

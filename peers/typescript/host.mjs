@@ -10,7 +10,7 @@ import { Readable, Writable } from "node:stream";
 import * as acp from "@agentclientprotocol/sdk";
 
 const BINARY = process.env.HARN_SERVE;
-const SCENARIO = fileURLToPath(new URL("../../fixtures/scenarios/peer.yaml", import.meta.url));
+const scenario = (name) => fileURLToPath(new URL(`../../fixtures/scenarios/${name}.yaml`, import.meta.url));
 // Only so that a hang fails instead of hanging: nothing here measures time.
 const PATIENCE_MS = 60_000;
 
@@ -30,11 +30,11 @@ export function patiently(what, promise) {
 
 /**
  * Runs `use(host)` against a fresh agent process, then closes it and checks both error logs.
- * `profile` is the command line's, `wish` the one the client itself asks for.
+ * `profile` is the command line's, `wish` the one the client itself asks for, `play` the scenario.
  */
-export async function withHost({ state, profile, wish }, use) {
+export async function withHost({ state, profile, wish, play = "peer" }, use) {
   assert.ok(BINARY, "HARN_SERVE must name the binary; peers/run sets it");
-  const args = ["acp", "--engine", `script:${SCENARIO}`, "--state-dir", state];
+  const args = ["acp", "--engine", `script:${scenario(play)}`, "--state-dir", state];
   if (profile) args.push("--profile", profile);
   const child = spawn(BINARY, args, { stdio: ["pipe", "pipe", "pipe"] });
   const exited = once(child, "close");
