@@ -50,7 +50,7 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
         ),
         (
             &["acp", "--profile", "loud"],
-            "the profiles are auto, harn and acp",
+            "the profiles are auto, harn, meta and acp",
         ),
         (
             &["acp", "--engine", "script:/does/not/exist.yaml"],
