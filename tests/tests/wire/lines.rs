@@ -104,7 +104,8 @@ pub(crate) fn transcripts() -> Vec<(String, Vec<Line>)> {
     transcripts
 }
 
-fn lines(messages: impl Iterator<Item = (bool, Value)>) -> Vec<Line> {
+/// The lines to the client of a conversation: messages, each with whether it went to the client.
+pub(crate) fn lines(messages: impl Iterator<Item = (bool, Value)>) -> Vec<Line> {
     let mut asked: HashMap<String, String> = HashMap::new();
     let mut lines = Vec::new();
     for (to_client, mut message) in messages {
