@@ -1,20 +1,23 @@
 //! From a YAML tree to a scenario. Everything a file can get wrong about its steps is refused here.
 
-use std::time::Duration;
+mod worker;
+
+use std::{sync::Arc, time::Duration};
 
 use harn_model::{AgentEvent, Command, ConfigOption};
 use regex::Regex;
 use serde_json::Value;
 
 use super::{
+    cast::Cast,
     scenario::{Ask, Diff, Role, Scenario, Step, TURN, Turn},
     typed::typed,
     yaml::{Data, Entry, Fault, Node},
 };
 
-const STEPS: &str =
-    "say, think, emit, ask, seam, sleep_ms, await_cancel, host_tool, repeat, stop, fail";
-/// How deep `repeat` and `ask` may hold each other.
+const STEPS: &str = "say, think, emit, ask, seam, sleep_ms, await_cancel, host_tool, host_call, \
+                     worker, await_workers, trigger, stop_worker, cancel_worker, repeat, stop, fail";
+/// How deep steps may hold each other.
 const MAX_NESTING: usize = 32;
 const MAX_TIMES: u64 = 10_000_000;
 /// The front-ends offer the session's mode under this name.
@@ -32,11 +35,13 @@ pub(super) fn scenario(text: &str) -> Result<Scenario, Fault> {
         let reason = "a scenario needs at least one turn";
         return Err(Fault::new(turns_node.at, reason));
     }
+    let turns = turns.iter().map(turn).collect::<Result<Vec<_>, _>>()?;
     Ok(Scenario {
         name,
         commands: each(commands, "commands", command)?,
         options: each(options, "options", option)?,
-        turns: turns.iter().map(turn).collect::<Result<_, _>>()?,
+        cast: Arc::new(Cast::of(&turns)?),
+        turns,
     })
 }
 
@@ -107,6 +112,18 @@ fn step(node: &Node, depth: usize) -> Result<Step, Fault> {
                 args: args.map_or(Value::Null, Node::to_value),
             }
         }
+        "host_call" => {
+            let [op, args] = fields(value, key, ["op", "args"])?;
+            Step::HostCall {
+                op: filled(required(value, key, "op", op)?, "op")?,
+                args: args.map_or(Value::Null, Node::to_value),
+            }
+        }
+        "worker" => Step::Worker(Box::new(worker::start(value, depth)?)),
+        "await_workers" => worker::awaited(value)?,
+        "trigger" => worker::trigger(value, depth)?,
+        "stop_worker" => worker::stop(value)?,
+        "cancel_worker" => worker::cancel(value)?,
         "repeat" => {
             let [times, steps] = fields(value, key, ["times", "steps"])?;
             let steps_node = required(value, key, "steps", steps)?;

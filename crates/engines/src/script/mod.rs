@@ -1,6 +1,8 @@
 //! `script`: an agent that plays a scenario file, so that hosts and fixtures can exercise everything
 //! an agent can do without one. The format is in `docs/scenarios.md`.
 
+mod cast;
+mod crew;
 mod decode;
 mod error;
 mod play;
@@ -105,7 +107,7 @@ impl Agent for ScriptAgent {
         let prompt = cx.prompt_text();
         let turn = self.scenario.turns.iter().find(|turn| turn.fits(&prompt));
         match turn {
-            Some(turn) => play::play(&turn.steps, cx).await,
+            Some(turn) => play::play(&turn.steps, &self.scenario.cast, cx).await,
             None => {
                 cx.say(self.at_a_loss(&prompt)).await?;
                 Ok(StopReason::EndTurn)

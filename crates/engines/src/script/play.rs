@@ -1,18 +1,27 @@
 //! Playing a turn's steps. A stack of frames rather than recursion: a repeat costs nothing but its
 //! steps, and there is one place where a cancelled turn is noticed.
 
-use std::future::Future;
+use std::{future::Future, sync::Arc};
 
 use harn_model::{AgentEvent, StopReason, ToolExecutor, ToolKind};
-use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use harn_runtime::{AgentError, HostError, ToolError, ToolHandle, ToolOutput, TurnContext};
 use serde_json::{Value, json};
 
-use super::scenario::{Ask, Role, Step, TURN};
+use super::{
+    cast::Cast,
+    crew::Crew,
+    scenario::{Ask, Role, Step, TURN},
+};
 
 /// Plays steps to their end, or to the first that ends the turn.
-pub(super) async fn play(steps: &[Step], cx: &TurnContext) -> Result<StopReason, AgentError> {
+pub(super) async fn play(
+    steps: &[Step],
+    cast: &Arc<Cast>,
+    cx: &TurnContext,
+) -> Result<StopReason, AgentError> {
     let player = Player {
         cx,
+        crew: Crew::new(cast.clone(), cx.clone()),
         stack: vec![Frame::new(steps)],
         parting: false,
     };
@@ -21,6 +30,7 @@ pub(super) async fn play(steps: &[Step], cx: &TurnContext) -> Result<StopReason,
 
 struct Player<'s> {
     cx: &'s TurnContext,
+    crew: Crew,
     stack: Vec<Frame<'s>>,
     /// An `await_cancel` was passed: the steps after it are what the agent does about the cancel, so
     /// it no longer stops them. The runtime's deadline still does.
@@ -103,7 +113,25 @@ impl<'s> Player<'s> {
                 // Repeated, this would never wait again, and nothing could end it.
                 tokio::task::consume_budget().await;
             }
-            Step::HostTool { name, args } => self.host_tool(name, args).await?,
+            Step::HostTool { name, args } => {
+                let work = self.cx.host().call_tool(name, args.clone());
+                self.host_work(name, args, work).await?;
+            }
+            Step::HostCall { op, args } => {
+                let work = self.cx.host().call(op, args.clone());
+                self.host_work(op, args, work).await?;
+            }
+            Step::Worker(worker) => self.crew.start(worker).await?,
+            Step::AwaitWorkers(names) => self.unless_cancelled(self.crew.finished(names)).await??,
+            Step::Trigger {
+                worker,
+                task,
+                steps,
+            } => self.crew.trigger(worker, task, steps.as_ref()).await?,
+            Step::StopWorker { worker, handoff } => {
+                self.crew.find(worker)?.stop((**handoff).clone()).await?;
+            }
+            Step::CancelWorker(worker) => self.crew.find(worker)?.cancel().await?,
             Step::Repeat { times, steps } => self.stack.push(Frame {
                 again: times.saturating_sub(1),
                 ..Frame::new(steps)
@@ -141,10 +169,14 @@ impl<'s> Player<'s> {
     }
 
     /// A failed call is the host's affair; the turn goes on.
-    async fn host_tool(&self, name: &str, args: &Value) -> Result<(), AgentError> {
+    async fn host_work(
+        &self,
+        name: &str,
+        args: &Value,
+        work: impl Future<Output = Result<Value, HostError>>,
+    ) -> Result<(), AgentError> {
         let tool = self.cx.tool(name).kind(ToolKind::Other);
         let call = tool.input(args.clone()).start().await?;
-        let work = self.cx.host().call_tool(name, args.clone());
         let executor = Some(ToolExecutor::HostBridge);
         match self.unless_cancelled(work).await? {
             Ok(result) => {

@@ -1,12 +1,15 @@
 //! A scenario as it is played: every value checked, every event ready to be cloned.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use harn_model::{
-    AgentEvent, Command, ConfigOption, Seam, StopReason, ToolCallId, ToolContent, ToolKind,
+    AgentEvent, Command, ConfigOption, HandoffArtifact, Seam, StopReason, ToolCallId, ToolContent,
+    ToolKind,
 };
 use regex::Regex;
 use serde_json::Value;
+
+use super::cast::{Cast, WorkerName};
 
 #[derive(Debug)]
 pub(super) struct Scenario {
@@ -14,6 +17,8 @@ pub(super) struct Scenario {
     pub(super) commands: Vec<Command>,
     pub(super) options: Vec<ConfigOption>,
     pub(super) turns: Vec<Turn>,
+    /// Every worker the file starts.
+    pub(super) cast: Arc<Cast>,
 }
 
 #[derive(Debug)]
@@ -44,12 +49,40 @@ pub(super) enum Step {
         name: String,
         args: Value,
     },
+    HostCall {
+        op: String,
+        args: Value,
+    },
+    Worker(Box<NewWorker>),
+    /// All of the turn where none is named.
+    AwaitWorkers(Vec<WorkerName>),
+    Trigger {
+        worker: WorkerName,
+        task: String,
+        /// Those of its start where there are none.
+        steps: Option<Arc<[Step]>>,
+    },
+    StopWorker {
+        worker: WorkerName,
+        handoff: Box<HandoffArtifact>,
+    },
+    CancelWorker(WorkerName),
     Repeat {
         times: u64,
         steps: Vec<Step>,
     },
     Stop(StopReason),
     Fail(String),
+}
+
+/// A worker that a step starts.
+#[derive(Debug)]
+pub(super) struct NewWorker {
+    pub(super) name: WorkerName,
+    pub(super) task: String,
+    pub(super) mode: Option<String>,
+    pub(super) retriggerable: bool,
+    pub(super) steps: Arc<[Step]>,
 }
 
 #[derive(Debug)]

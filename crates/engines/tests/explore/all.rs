@@ -252,7 +252,7 @@ async fn an_unreadable_folder_does_not_spoil_the_rest() {
     let mut rig = Rig::new(FILES).await;
     rig.put("locked/a.txt", "apple\n");
     let locked = rig.at("locked");
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
     let readable = fs::read_dir(&locked).is_ok();
     let turn = rig.play("/explore-all apple").await;
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o700)).unwrap();

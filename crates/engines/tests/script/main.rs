@@ -10,3 +10,4 @@ mod files;
 mod play;
 mod refuse;
 mod rig;
+mod workers;

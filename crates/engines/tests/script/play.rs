@@ -63,8 +63,9 @@ async fn the_example_plays() {
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"where is a.rs?"}]}
         {"type":"agent_thought_chunk","content":"where is it?","message_id":"message-2"}
-        {"type":"tool_call","tool_call_id":"t1","tool_name":"look","kind":"read","status":"pending","raw_input":{"path":"a.rs"}}
-        {"type":"tool_call_update","tool_call_id":"t1","tool_name":"look","status":"completed","raw_output":{"ok":true},"duration_ms":0}
+        {"type":"tool_call","tool_call_id":"t1","tool_name":"look","kind":"read","status":"pending","raw_input":{"path":"a.rs"},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"loop_checkpoint","iteration":0,"seam":"post_tool_dispatch","delivered":0}
+        {"type":"tool_call_update","tool_call_id":"t1","tool_name":"look","title":"look","status":"completed","raw_output":{"ok":true},"duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"agent_message_chunk","content":"word ","message_id":"message-3"}
         {"type":"agent_message_chunk","content":"word ","message_id":"message-3"}
         {"type":"agent_message_chunk","content":"word ","message_id":"message-3"}
@@ -96,21 +97,29 @@ async fn every_event_can_be_emitted_or_is_refused() {
     }
     let emitted = format!("[{}]", steps.join(", "));
     let turn = Rig::new(&scenario(&emitted)).await.turn("go").await;
-    // The runtime numbers the messages that have no number yet.
-    let unnumbered = |mut event: Value| {
-        event
-            .as_object_mut()
-            .map(|fields| fields.remove("message_id"));
+    // The runtime numbers messages, says under what calls and workers work, and reads the clock.
+    let as_given = |mut event: Value| {
+        if let Some(fields) = event.as_object_mut() {
+            let ours = ["message_id", "audit", "duration_ms"];
+            fields.retain(|name, _| !ours.contains(&name.as_str()));
+            let metadata = fields.get_mut("metadata").and_then(Value::as_object_mut);
+            if let Some(metadata) = metadata {
+                metadata.retain(|name, _| name != "audit" && !name.ends_with("_at"));
+            }
+        }
         event
     };
     let seen = turn.lines().skip(1).map(serde_json::from_str);
-    let seen = seen.map(|event| unnumbered(event.expect("an event")));
+    let seen = seen.map(|event| as_given(event.expect("an event")));
     let seen: Vec<_> = seen.take(given.len()).collect();
-    let given: Vec<_> = given.into_iter().map(unnumbered).collect();
-    assert_eq!(seen, given);
+    let given: Vec<_> = given.into_iter().map(as_given).collect();
+    for (seen, given) in seen.iter().zip(&given) {
+        assert_eq!(seen, given);
+    }
+    assert_eq!(seen.len(), given.len());
     assert!(given.len() > 30, "{} events", given.len());
     let reserved = reserved.into_iter().collect::<Vec<_>>().join(" ");
-    expect![[r#""config_changed" "mode_changed" "permission_asked" "permission_resolved" "recovered" "turn_ended" "turn_started""#]].assert_eq(&reserved);
+    expect![[r#""config_changed" "loop_checkpoint" "mode_changed" "permission_asked" "permission_resolved" "recovered" "session_closed" "turn_ended" "turn_started""#]].assert_eq(&reserved);
 }
 
 #[tokio::test]
@@ -147,12 +156,12 @@ async fn an_allowed_ask_is_completed_after_its_steps() {
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"write it down"}]}
         {"type":"agent_message_chunk","content":"I would like to leave a note.","message_id":"message-2"}
-        {"type":"tool_call","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","kind":"edit","status":"pending","raw_input":{"path":"NOTES.md"},"locations":[{"path":"/NOTES.md"}],"content":[{"type":"diff","path":"/NOTES.md","new_text":"Seen on a tour.\n"}]}
-        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","kind":"edit","status":"pending","raw_input":{"path":"NOTES.md"},"locations":[{"path":"/NOTES.md"}],"content":[{"type":"diff","path":"/NOTES.md","new_text":"Seen on a tour.\n"}]},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}]}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","kind":"edit","status":"pending","raw_input":{"path":"NOTES.md"},"locations":[{"path":"/NOTES.md"}],"content":[{"type":"diff","path":"/NOTES.md","new_text":"Seen on a tour.\n"}],"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","kind":"edit","status":"pending","raw_input":{"path":"NOTES.md"},"locations":[{"path":"/NOTES.md"}],"content":[{"type":"diff","path":"/NOTES.md","new_text":"Seen on a tour.\n"}],"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}]}
         {"type":"permission_resolved","ask_id":"ask-1","decision":"allowed","option_id":"allow_once"}
-        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","status":"in_progress"}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"agent_message_chunk","content":"Writing.","message_id":"message-3"}
-        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"session_info","title":"write it down"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
     "#]].assert_eq(&(asked + &rig.rest().await));
@@ -165,7 +174,7 @@ async fn a_rejected_ask_goes_another_way() {
     answer_next(&mut rig, "reject_once").await;
     expect![[r#"
         {"type":"permission_resolved","ask_id":"ask-1","decision":"rejected","option_id":"reject_once"}
-        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","status":"failed","error":"permission was not granted","error_category":"permission_denied","duration_ms":0}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","status":"failed","error":"permission was not granted","error_category":"permission_denied","duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"agent_message_chunk","content":"Then I leave it.","message_id":"message-3"}
         {"type":"session_info","title":"/write it down"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
@@ -181,7 +190,7 @@ async fn a_cancelled_ask_ends_the_turn() {
     rig.session.cancel(turn).await;
     expect![[r#"
         {"type":"permission_resolved","ask_id":"ask-1","decision":"cancelled"}
-        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","status":"failed","error":"the turn was cancelled","error_category":"cancelled","duration_ms":0}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","status":"failed","error":"the turn was cancelled","error_category":"cancelled","duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"session_info","title":"write it down"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"cancelled"}
     "#]].assert_eq(&rig.rest().await);
@@ -195,11 +204,11 @@ async fn a_stop_inside_an_ask_completes_it() {
     let asked = answer_next(&mut rig, "allow_once").await;
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
-        {"type":"tool_call","tool_call_id":"call-1","tool_name":"w","kind":"other","status":"pending","raw_input":{"a":1}}
-        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"w","kind":"other","status":"pending","raw_input":{"a":1}},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}]}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"w","kind":"other","status":"pending","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"w","kind":"other","status":"pending","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}]}
         {"type":"permission_resolved","ask_id":"ask-1","decision":"allowed","option_id":"allow_once"}
-        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"w","status":"in_progress"}
-        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"w","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"w","title":"w","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"w","title":"w","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"session_info","title":"go"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"refusal"}
     "#]].assert_eq(&(asked + &rig.rest().await));
@@ -338,10 +347,10 @@ async fn a_host_tool_is_a_visible_call() {
     rig.session.set_host(Arc::new(ToolHost));
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
-        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"other","status":"in_progress","raw_input":{"a":1}}
-        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"add","status":"completed","raw_output":{"echo":{"a":1}},"duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge"}
-        {"type":"tool_call","tool_call_id":"call-2","tool_name":"break","kind":"other","status":"in_progress"}
-        {"type":"tool_call_update","tool_call_id":"call-2","tool_name":"break","status":"failed","error":"the host answered: it broke","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge"}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"other","status":"in_progress","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"add","title":"add","status":"completed","raw_output":{"echo":{"a":1}},"duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call","tool_call_id":"call-2","tool_name":"break","kind":"other","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call_update","tool_call_id":"call-2","tool_name":"break","title":"break","status":"failed","error":"the host answered: it broke","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"agent_message_chunk","content":"done","message_id":"message-2"}
         {"type":"session_info","title":"go"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
@@ -353,12 +362,37 @@ async fn a_host_without_tools_fails_the_call_not_the_turn() {
     let mut rig = Rig::new(&scenario("[{host_tool: {name: add}}, {say: done}]")).await;
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
-        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"other","status":"in_progress"}
-        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"add","status":"failed","error":"the host does not offer tools","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge"}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"other","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"add","title":"add","status":"failed","error":"the host does not offer tools","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"agent_message_chunk","content":"done","message_id":"message-2"}
         {"type":"session_info","title":"go"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
     "#]].assert_eq(&rig.turn("go").await);
+}
+
+#[tokio::test]
+async fn a_host_call_is_a_visible_call_too() {
+    let op = "process.list_shells";
+    let steps =
+        format!("[{{host_call: {{op: {op}, args: {{a: 1}}}}}}, {{host_call: {{op: gone}}}}]");
+    let mut rig = Rig::new(&scenario(&steps)).await;
+    rig.session.set_host(Arc::new(ToolHost));
+    expect![[r#"
+        {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"process.list_shells","kind":"other","status":"in_progress","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"process.list_shells","title":"process.list_shells","status":"completed","raw_output":{"did":"process.list_shells","with":{"a":1}},"duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call","tool_call_id":"call-2","tool_name":"gone","kind":"other","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call_update","tool_call_id":"call-2","tool_name":"gone","title":"gone","status":"failed","error":"the host answered: there is no such operation","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"session_info","title":"go"}
+        {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
+    "#]].assert_eq(&rig.turn("go").await);
+    let mut rig = Rig::new(&scenario(&steps)).await;
+    let turn = rig.turn("go").await;
+    assert_eq!(
+        turn.matches("the host does not offer operations").count(),
+        2,
+        "{turn}"
+    );
 }
 
 #[tokio::test]
@@ -404,6 +438,13 @@ impl HostPort for ToolHost {
         match name {
             "break" => Err(HostError::Host("it broke".to_owned())),
             _ => Ok(json!({ "echo": args })),
+        }
+    }
+
+    async fn host_call(&self, _: &SessionId, op: &str, args: Value) -> Result<Value, HostError> {
+        match op {
+            "gone" => Err(HostError::Host("there is no such operation".to_owned())),
+            _ => Ok(json!({ "did": op, "with": args })),
         }
     }
 }

@@ -91,7 +91,8 @@ fn a_wrong_step_is_refused_at_its_place() {
         (
             "sya: hello",
             "t.yaml:4:7: unknown step \"sya\"; the steps are say, think, emit, ask, seam, sleep_ms, \
-             await_cancel, host_tool, repeat, stop, fail",
+             await_cancel, host_tool, host_call, worker, await_workers, trigger, stop_worker, \
+             cancel_worker, repeat, stop, fail",
         ),
         (
             "await_cancel",
@@ -158,7 +159,66 @@ fn a_wrong_step_is_refused_at_its_place() {
         (
             "repeat: {times: 2, steps: [{sya: a}]}",
             "t.yaml:4:35: unknown step \"sya\"; the steps are say, think, emit, ask, seam, sleep_ms, \
-             await_cancel, host_tool, repeat, stop, fail",
+             await_cancel, host_tool, host_call, worker, await_workers, trigger, stop_worker, \
+             cancel_worker, repeat, stop, fail",
+        ),
+        ("host_call: {args: {}}", "t.yaml:4:18: host_call needs op"),
+        (
+            "worker: {name: a, steps: []}",
+            "t.yaml:4:15: worker needs task",
+        ),
+        (
+            "worker: {name: a, task: ' ', steps: []}",
+            "t.yaml:4:31: task must not be blank",
+        ),
+        (
+            "worker: {name: a, task: b, retriggerable: 1, steps: []}",
+            "t.yaml:4:49: retriggerable must be true or false, not 1",
+        ),
+        (
+            "worker: {name: a, task: b, steps: [{sya: c}]}",
+            "t.yaml:4:43: unknown step \"sya\"; the steps are say, think, emit, ask, seam, sleep_ms, \
+             await_cancel, host_tool, host_call, worker, await_workers, trigger, stop_worker, \
+             cancel_worker, repeat, stop, fail",
+        ),
+        (
+            "worker: {name: a, task: b, cwd: c, steps: []}",
+            "t.yaml:4:34: unknown field \"cwd\" in worker; its fields are name, task, mode, \
+             retriggerable, steps",
+        ),
+        (
+            "await_workers: []",
+            "t.yaml:4:22: await_workers needs a name, or {} for all that run",
+        ),
+        (
+            "await_workers: a",
+            "t.yaml:4:22: await_workers must be a list of names, or {} for all that run, not text",
+        ),
+        (
+            "await_workers: [a]",
+            "t.yaml:4:23: no worker step of this file starts \"a\"",
+        ),
+        (
+            "trigger: {worker: a, task: b}",
+            "t.yaml:4:25: no worker step of this file starts \"a\"",
+        ),
+        ("trigger: {worker: a}", "t.yaml:4:16: trigger needs task"),
+        (
+            "stop_worker: {worker: a}",
+            "t.yaml:4:20: stop_worker needs handoff",
+        ),
+        (
+            "stop_worker: {worker: a, handoff: {raeson: b}}",
+            "t.yaml:4:42: handoff: unknown field \"raeson\"",
+        ),
+        (
+            "cancel_worker: {worker: a}",
+            "t.yaml:4:31: no worker step of this file starts \"a\"",
+        ),
+        (
+            "repeat: {times: 2, steps: [{worker: {name: a, task: b, steps: []}}, {worker: {name: a, \
+             task: c, steps: [{trigger: {worker: a, task: d}}]}}]}",
+            "t.yaml:4:130: several worker steps start \"a\"; give the trigger steps of its own",
         ),
         ("ask: {kind: edit}", "t.yaml:4:12: ask needs tool"),
         (
@@ -344,8 +404,14 @@ fn limits_are_told() {
 
 #[test]
 fn no_beginning_of_a_file_makes_it_panic() {
-    let text = include_str!("../../../../fixtures/scenarios/tour.yaml");
-    for (end, _) in text.char_indices() {
-        let _ = ScriptAgent::parse("t.yaml", &text[..end]);
+    let peer = include_str!("../../../../fixtures/scenarios/peer.yaml");
+    let workers = "name: w\nturns:\n- steps:\n  - worker: {name: a, task: b, steps: [{say: ü}]}\n  \
+                   - await_workers: [a]\n  - trigger: {worker: a, task: c, steps: []}\n  \
+                   - stop_worker: {worker: a, handoff: {task: d}}\n  - cancel_worker: {worker: a}\n";
+    for text in [peer, workers] {
+        assert!(ScriptAgent::parse("t.yaml", text).is_ok());
+        for (end, _) in text.char_indices() {
+            let _ = ScriptAgent::parse("t.yaml", &text[..end]);
+        }
     }
 }

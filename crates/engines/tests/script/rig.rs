@@ -8,15 +8,18 @@ use std::{
 
 use harn_engines::ScriptAgent;
 use harn_journal::{
-    JournalError, Listing, Log, LogReader, Opened, ReadCursor, SessionMeta, Store, Syncer,
+    JournalError, JsonlStore, Listing, Log, LogReader, Opened, ReadCursor, SessionMeta, Store,
+    Syncer,
 };
 use harn_model::{AgentEvent, ContentBlock, Envelope, Seq, SessionId, Timestamp, TurnId};
 use harn_runtime::{
     Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession, NoHost, Subscription,
 };
+use tempfile::TempDir;
 
 /// One session that plays a scenario.
 pub(crate) struct Rig {
+    pub(crate) hub: Hub,
     pub(crate) session: Controller,
     events: Subscription,
 }
@@ -31,20 +34,23 @@ impl Rig {
     }
 
     pub(crate) async fn of(agent: ScriptAgent) -> Self {
-        let hub = Hub::new(HubConfig::new(
-            Arc::new(agent),
-            Arc::new(MemoryStore::default()),
-            Arc::new(StillClock),
-            Arc::new(CountedIds::default()),
-            Arc::new(NoHost),
-        ));
+        let store = Arc::new(MemoryStore::default());
+        Self::begin(agent, store, Arc::default()).await
+    }
+
+    async fn begin(agent: ScriptAgent, store: Arc<dyn Store>, ids: Arc<CountedIds>) -> Self {
+        let hub = hub(agent, store, ids);
         let new = NewSession {
             cwd: "/".into(),
             additional_directories: Vec::new(),
         };
         let session = hub.create(new).await.expect("a session in memory");
         let events = session.subscribe(Seq::ZERO);
-        Self { session, events }
+        Self {
+            hub,
+            session,
+            events,
+        }
     }
 
     pub(crate) async fn prompt(&self, text: &str) -> TurnId {
@@ -76,6 +82,58 @@ impl Rig {
         self.prompt(prompt).await;
         self.rest().await
     }
+}
+
+/// A place where sessions are kept, so that workers have theirs and a restart finds them.
+pub(crate) struct Kept {
+    folder: TempDir,
+    ids: Arc<CountedIds>,
+}
+
+impl Kept {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a folder"),
+            ids: Arc::default(),
+        }
+    }
+
+    /// A new session that plays a scenario.
+    pub(crate) async fn rig(&self, scenario: &str) -> Rig {
+        let (agent, store) = self.parts(scenario);
+        Rig::begin(agent, store, self.ids.clone()).await
+    }
+
+    /// The session of a rig as another process finds it.
+    pub(crate) async fn restart(&self, rig: Rig, scenario: &str) -> Rig {
+        let id = rig.session.id().clone();
+        rig.hub.shutdown().await;
+        let (agent, store) = self.parts(scenario);
+        let hub = hub(agent, store, self.ids.clone());
+        let session = hub.open(&id, None).await.expect("a session that was kept");
+        let events = session.subscribe_from_now();
+        Rig {
+            hub,
+            session,
+            events,
+        }
+    }
+
+    fn parts(&self, scenario: &str) -> (ScriptAgent, Arc<dyn Store>) {
+        let agent = ScriptAgent::parse("test.yaml", scenario);
+        let agent = agent.unwrap_or_else(|error| panic!("{error}"));
+        (agent, Arc::new(JsonlStore::new(self.folder.path())))
+    }
+}
+
+fn hub(agent: ScriptAgent, store: Arc<dyn Store>, ids: Arc<CountedIds>) -> Hub {
+    Hub::new(HubConfig::new(
+        Arc::new(agent),
+        store,
+        Arc::new(StillClock),
+        ids,
+        Arc::new(NoHost),
+    ))
 }
 
 pub(crate) fn lines(events: &[AgentEvent]) -> String {

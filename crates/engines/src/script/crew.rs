@@ -1,0 +1,143 @@
+//! The workers of a turn, as its steps call them: by name.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use harn_model::{StopReason, WorkerUpdate};
+use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext, Worker};
+
+use super::{
+    cast::{Cast, WorkerName},
+    play,
+    scenario::{NewWorker, Step},
+};
+
+/// See the module.
+pub(super) struct Crew {
+    cast: Arc<Cast>,
+    cx: TurnContext,
+    /// Those the turn started or triggered, the newest last.
+    at_work: Vec<(String, Worker)>,
+}
+
+impl Crew {
+    pub(super) fn new(cast: Arc<Cast>, cx: TurnContext) -> Self {
+        Self {
+            cast,
+            cx,
+            at_work: Vec::new(),
+        }
+    }
+
+    /// Starts a worker. A name that two run under at a time would mean either.
+    pub(super) async fn start(&mut self, new: &NewWorker) -> Result<(), AgentError> {
+        let name = &new.name.text;
+        if self
+            .newest(name)
+            .is_some_and(|last| last.event.is_running())
+        {
+            return Err(AgentError::Failed(format!(
+                "a worker {name:?} is running already; wait for it or choose another name"
+            )));
+        }
+        let mut worker = self.cx.worker(name).task(&new.task);
+        if let Some(mode) = &new.mode {
+            worker = worker.mode(mode);
+        }
+        if new.retriggerable {
+            worker = worker.retriggerable();
+        }
+        let worker = worker.agent(self.player(&new.steps)).start().await?;
+        self.at_work.push((name.clone(), worker));
+        Ok(())
+    }
+
+    /// Has a worker that waits play once more.
+    pub(super) async fn trigger(
+        &mut self,
+        name: &WorkerName,
+        task: &str,
+        steps: Option<&Arc<[Step]>>,
+    ) -> Result<(), AgentError> {
+        let worker = self.find(name)?;
+        // A file that leaves open which steps are meant was refused.
+        let steps = steps.or_else(|| self.cast.steps(&name.text)).cloned();
+        let worker = worker.agent(self.player(&steps.unwrap_or_default()));
+        worker.trigger(task).await?;
+        self.at_work.push((name.text.clone(), worker));
+        Ok(())
+    }
+
+    /// Waits until these are done, or all that the turn started or triggered.
+    pub(super) async fn finished(&self, names: &[WorkerName]) -> Result<(), AgentError> {
+        if names.is_empty() {
+            for (_, worker) in &self.at_work {
+                worker.finished().await;
+            }
+        }
+        for name in names {
+            self.find(name)?.finished().await;
+        }
+        Ok(())
+    }
+
+    /// The newest worker of a name, of this turn or an earlier one.
+    pub(super) fn find(&self, name: &WorkerName) -> Result<Worker, AgentError> {
+        match self.newest(&name.text) {
+            Some(last) => Ok(self.cx.find_worker(&last.worker_id)?),
+            None => Err(AgentError::Failed(format!(
+                "this session has no worker {:?}; start it first",
+                name.text
+            ))),
+        }
+    }
+
+    /// The last word on the newest worker of a name.
+    fn newest(&self, name: &str) -> Option<WorkerUpdate> {
+        let mut known = self.cx.workers();
+        // Without a session it is only told of, by an emit step.
+        known.retain(|w| w.worker_name == name && w.metadata.child_run_id.is_some());
+        let at_work = self.at_work.iter().rev().find(|(known, _)| known == name);
+        let of_turn = at_work.and_then(|(_, worker)| {
+            let id = worker.id();
+            known.iter().position(|last| last.worker_id == *id)
+        });
+        match of_turn {
+            Some(at) => Some(known.swap_remove(at)),
+            None => known.into_iter().max_by(|a, b| age(a).cmp(&age(b))),
+        }
+    }
+
+    fn player(&self, steps: &Arc<[Step]>) -> Arc<dyn Agent> {
+        Arc::new(Player {
+            steps: steps.clone(),
+            cast: self.cast.clone(),
+        })
+    }
+}
+
+/// Grows with the time a worker was started; ids tell those of one moment apart.
+fn age(worker: &WorkerUpdate) -> (&Option<String>, &str) {
+    (&worker.metadata.started_at, worker.worker_id.as_str())
+}
+
+/// The agent of a worker: plays its steps, whatever the task says.
+struct Player {
+    steps: Arc<[Step]>,
+    cast: Arc<Cast>,
+}
+
+#[async_trait]
+impl Agent for Player {
+    fn profile(&self) -> AgentProfile {
+        AgentProfile {
+            name: "script-worker".to_owned(),
+            title: "Script worker".to_owned(),
+            ..AgentProfile::default()
+        }
+    }
+
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        play::play(&self.steps, &self.cast, cx).await
+    }
+}
