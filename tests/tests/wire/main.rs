@@ -77,6 +77,22 @@ fn the_single_messages_show_everything() {
     });
     let carried: BTreeSet<_> = carried.map(str::to_owned).collect();
     assert_eq!(carried, extensions.discriminators().collect());
+    // What a host may be asked for is what it is told of.
+    let find = |name: &str| singles.iter().find(|single| single.name == name).unwrap();
+    let told =
+        &find("initialize-result-host-bridge").line.value["agentCapabilities"]["_meta"]["harn"];
+    let told = told["hostCapabilityOperations"]["process"]
+        .as_array()
+        .unwrap()
+        .iter();
+    let told: BTreeSet<_> = told
+        .map(|name| format!("process.{}", name.as_str().unwrap()))
+        .collect();
+    let asked = singles
+        .iter()
+        .filter(|single| single.name.starts_with("host_call-"));
+    let asked = asked.map(|single| single.line.value["name"].as_str().unwrap().to_owned());
+    assert_eq!(asked.collect::<BTreeSet<_>>(), told);
 }
 
 #[tokio::test]
