@@ -73,6 +73,14 @@ async fn harn_is_kept_from_the_host_by_the_sdk() -> Result<()> {
     let delivered = kinds(&host.updates());
     assert!(unknown.is_disjoint(&delivered), "{delivered:?}");
     assert_eq!(carried(&host.updates()), [Value::Null; 0]);
+    let sent = sent(&host);
+    let dropped = sent.iter().filter_map(|it| it["sessionUpdate"].as_str());
+    let dropped = dropped.filter(|kind| unknown.contains(*kind)).count();
+    let complaints = host.take_complaints();
+    let complaints = complaints
+        .iter()
+        .filter(|it| it.contains("Handler errored"));
+    assert_eq!(complaints.count(), dropped, "one for each it dropped");
     // Notifications of our own are no trouble.
     assert_eq!(host.events(), events_sent(&host));
     Ok(())

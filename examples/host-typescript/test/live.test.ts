@@ -1,0 +1,108 @@
+// This host against the real agent on its tour, which shows every shape once: what arrives fits the
+// schemas, and the recording keeps the rules of the wire.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Host } from "../src/host.js";
+import { judge, root } from "./contract.js";
+
+const TOUR = process.env.TOUR ?? fileURLToPath(new URL("../../fixtures/scenarios/tour.yaml", root));
+
+/** `harn-serve fixtures verify --json`: its exit code and what it found. */
+function verify(file: string): { code: number | null; findings: any[] } {
+  const command = process.env.HARN_SERVE ?? "harn-serve";
+  const { status, stdout } = spawnSync(command, ["fixtures", "verify", "--json", file], { encoding: "utf8" });
+  return { code: status, findings: stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line)) };
+}
+
+describe("on tour", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "harn-host-"));
+  const lines: string[] = [];
+  const questions: string[] = [];
+  let host: Host, advertised: any;
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** The recording with one line replaced, as a file. */
+  const recording = (name: string, change?: { line: number; text: string }) => {
+    const file = path.join(folder, name);
+    const changed = change ? lines.with(change.line - 1, change.text) : lines;
+    writeFileSync(file, `${changed.join("\n")}\n`);
+    return file;
+  };
+  const received = () => {
+    const entries: { to: string; message: any }[] = lines.map((line) => JSON.parse(line));
+    return entries.filter(({ to }) => to === "client").map(({ message }) => message);
+  };
+
+  before(async () => {
+    host = new Host(["acp", "--engine", `script:${TOUR}`, "--state-dir", path.join(folder, "state")], {
+      line: (line) => lines.push(line),
+      asked: (question, options) => {
+        questions.push(question);
+        return options.find((option) => option.kind === "allow_once")?.optionId;
+      },
+    });
+    advertised = (await host.initialize()).agentCapabilities?._meta?.harn;
+    const session = await host.open(folder);
+    assert.equal(await host.prompt(session, "/everything"), "end_turn");
+    assert.equal(await host.prompt(session, "/write"), "end_turn");
+    await host.close(session);
+    assert.equal(await host.end(), 0);
+  });
+
+  it("every message fits the schemas", () => {
+    for (const message of received()) assert.deepEqual(judge(message).problems, [], JSON.stringify(message));
+  });
+
+  it("every extension that was advertised arrived", () => {
+    const updates = received().flatMap((message) => message.params?.update ?? []);
+    const names = updates.map((update) => update._meta?.harn?.sessionUpdate ?? update.sessionUpdate);
+    assert.deepEqual(advertised.sessionUpdateExtensions.filter((name: string) => !names.includes(name)), []);
+    const kinds = received().filter((m) => m.method === "_harn/agentEvent").map((m) => m.params.kind);
+    const { kinds: promised } = advertised.extensionMethods["_harn/agentEvent"];
+    assert.deepEqual(promised.filter((kind: string) => !kinds.includes(kind)), []);
+  });
+
+  it("the host showed what went on", () => {
+    const rows = [...host.rows.values()];
+    for (const row of [
+      /^tester: .* — completed$/,
+      /^Indexing the workspace \(120 of 480\)$/,
+      /^close_ticket — failed, .*mcp_server_error/,
+    ]) {
+      assert.ok(rows.some((text) => row.test(text)), `${row} is not in\n${rows.join("\n")}`);
+    }
+    assert.deepEqual(questions, ["Write NOTES.md"]);
+  });
+
+  it("the recording keeps the rules", () => {
+    assert.deepEqual(verify(recording("session.jsonl")), { code: 0, findings: [] });
+  });
+
+  /** The number of the first line that holds all of these texts, and the line. */
+  const find = (...texts: string[]) => {
+    const index = lines.findIndex((line) => texts.every((text) => line.includes(text)));
+    assert.notEqual(index, -1, `no line has ${texts}`);
+    return { line: index + 1, text: lines[index]! };
+  };
+  for (const [rule, texts, from, to] of [
+    ["worker-terminal-wrong", ['"WorkerCompleted"'], '"terminal":true', '"terminal":false'],
+    ["wrong-extension", ['"sessionUpdate":"skill_activated"'], '"skillName"', '"skill_name"'],
+    ["update-before-call", ['"tool_call_update"', '"completed"'], '"toolCallId":"', '"toolCallId":"not-'],
+  ] as const) {
+    it(`a recording that was tampered with is refused: ${rule}`, () => {
+      const { line, text } = find(...texts);
+      const { code, findings } = verify(recording(`${rule}.jsonl`, { line, text: text.replace(from, to) }));
+      assert.equal(code, 1);
+      assert.ok(
+        findings.some((finding) => finding.rule === rule && finding.line === line),
+        `line ${line} breaks ${rule}; found ${JSON.stringify(findings)}`,
+      );
+    });
+  }
+});
