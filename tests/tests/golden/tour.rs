@@ -128,6 +128,7 @@ async fn tour(profile: &str, name: &str) {
         "Look around",
         "/everything",
         "/host",
+        "/delegate",
         "/write",
         "/wait",
         "/slow",
@@ -161,9 +162,10 @@ async fn tour(profile: &str, name: &str) {
         seen.content_fields, advertised.content_fields,
         "{profile}: fields of content"
     );
-    // A scenario cannot ask a host for its shells; the fixtures `host_call-*` show that the agent can.
-    assert!(seen.operations.is_subset(&advertised.operations));
-    assert!(!advertised.operations.is_empty());
+    assert_eq!(
+        seen.operations, advertised.operations,
+        "{profile}: operations of the host"
+    );
 }
 
 /// Answers what is asked, and cancels a turn that only a cancel ends.
@@ -173,9 +175,10 @@ async fn play(client: &mut StrictClient, session: &Value, request: &Value, seen:
         seen.note(&message);
         match message {
             Message::Response { id, .. } if id == *request => return,
-            Message::Request { id, method, .. } => {
+            Message::Request { id, method, params } => {
                 let answer = match method.as_str() {
                     "builtin_call" => json!(4),
+                    "host/call" => operation(&params["name"]),
                     "session/request_permission" => {
                         json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}})
                     }
@@ -191,6 +194,22 @@ async fn play(client: &mut StrictClient, session: &Value, request: &Value, seen:
             }
             other @ Message::Response { .. } => panic!("{other:?}"),
         }
+    }
+}
+
+/// What a host with one shell answers.
+fn operation(name: &Value) -> Value {
+    let shell = json!({
+        "id": "zsh", "label": "zsh", "path": "/bin/zsh", "platform": "linux", "available": true,
+        "supports_login": true, "supports_interactive": true, "default_args": ["-c"],
+        "login_args": ["-l", "-c"], "source": "host",
+    });
+    match name.as_str() {
+        Some("process.list_shells") => json!({"shells": [shell], "default_shell_id": "zsh"}),
+        Some("process.shell_invocation") => json!({
+            "program": "/bin/zsh", "args": ["-c", "ls"], "command_arg_index": 1, "shell": shell,
+        }),
+        _ => shell,
     }
 }
 
