@@ -191,6 +191,7 @@ fn play(dice: &mut Dice) -> (Vec<Value>, Vec<Shown>) {
         });
         if dice.below(2) == 0 {
             // Everything before a seam is written when it is passed: batches of many sizes.
+            story.push(json!(["loop_checkpoint", "post_tool_dispatch"]));
             steps.push(json!({"seam": "post_tool_dispatch"}));
         }
     }
@@ -222,6 +223,7 @@ fn shown(envelope: &Envelope) -> Option<Shown> {
         AgentEvent::ToolCallUpdate(update) => {
             json!(["tool_call_update", update.tool_call_id, update.status])
         }
+        AgentEvent::LoopCheckpoint(checkpoint) => json!(["loop_checkpoint", checkpoint.seam]),
         AgentEvent::Recovered(_) => {
             envelope.turn.as_ref()?;
             json!(["agent_thought_chunk", INTERRUPTED])
@@ -232,7 +234,11 @@ fn shown(envelope: &Envelope) -> Option<Shown> {
 
 /// The same of a line.
 fn shown_update(message: &Value) -> Shown {
-    let update = &message["params"]["update"];
+    let params = &message["params"];
+    if params["kind"] == "loop_checkpoint" {
+        return json!([params["kind"], params["seam"]]);
+    }
+    let update = &params["update"];
     let kind = &update["sessionUpdate"];
     match kind.as_str() {
         Some("tool_call" | "tool_call_update") => {
