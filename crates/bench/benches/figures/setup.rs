@@ -32,7 +32,7 @@ pub(crate) struct Setup {
     pub(crate) sessions: u32,
     /// Batches to time, for each number of observers.
     pub(crate) batches: usize,
-    /// Times that each kind of event is translated, by the hundred.
+    /// Rounds in which each kind of event is translated.
     pub(crate) translations: usize,
     harn_serve: PathBuf,
     dir: TempDir,
@@ -53,7 +53,7 @@ impl Setup {
             unread: if quick { 100_000 } else { 1_000_000 },
             sessions: if quick { 1_000 } else { 10_000 },
             batches: if quick { 200 } else { 800 },
-            translations: if quick { 11 } else { 41 },
+            translations: if quick { 80 } else { 320 },
             harn_serve: match std::env::var_os("HARN_SERVE_BIN") {
                 Some(path) => PathBuf::from(path),
                 None => build_harn_serve()?,

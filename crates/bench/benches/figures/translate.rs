@@ -27,8 +27,9 @@ const HOT: [&str; 5] = [
     "plan",
 ];
 
-/// Translations of a kind that are timed together: one is too short for the clock.
-const TOGETHER: usize = 200;
+/// Translations of a kind that are timed together: one is too short for the clock, and many would seldom run
+/// undisturbed on a busy machine.
+const TOGETHER: usize = 25;
 
 /// What one event of a kind takes, in seconds.
 struct Costs {
