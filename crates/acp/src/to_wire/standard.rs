@@ -1,6 +1,6 @@
 //! The standard updates: messages, tool calls, plans.
 
-use harn_model::{ContentBlock, MessageId, Plan, ToolCallUpdate};
+use harn_model::{ContentBlock, MessageId, Plan, ToolCallUpdate, ToolContent};
 
 use super::Projector;
 use crate::{
@@ -64,15 +64,22 @@ impl Projector {
     }
 
     pub(super) fn tool_call<'a>(&self, call: &'a harn_model::ToolCall) -> Update<'a> {
+        let is_shown = |content: &ToolContent| {
+            !self.replay || !matches!(content, ToolContent::Terminal { .. })
+        };
         Update::ToolCall(ToolCall {
             tool_call_id: call.tool_call_id.as_str(),
             title: Some(call.title.as_deref().unwrap_or(&call.tool_name)),
             kind: call.kind,
             status: call.status,
-            content: (!call.content.is_empty()).then_some(ToolContents::Given {
-                contents: &call.content,
-                terminals: !self.replay,
-            }),
+            content: call
+                .content
+                .iter()
+                .any(is_shown)
+                .then_some(ToolContents::Given {
+                    contents: &call.content,
+                    terminals: !self.replay,
+                }),
             locations: (!call.locations.is_empty()).then_some(call.locations.as_slice()),
             raw_input: (!call.raw_input.is_null()).then_some(&call.raw_input),
             raw_output: None,

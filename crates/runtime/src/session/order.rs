@@ -114,13 +114,15 @@ impl Order {
                     Verdict::as_is()
                 }
             }
-            AgentEvent::HitlResolved { request_id, .. } => {
-                if turn.is_some_and(|turn| turn.questions.contains_key(request_id)) {
+            AgentEvent::HitlResolved {
+                request_id, kind, ..
+            } => match turn.and_then(|turn| turn.questions.get(request_id)) {
+                Some(asked) => {
+                    kind.clone_from(asked);
                     Verdict::as_is()
-                } else {
-                    Verdict::LeaveOut("the question was not put, or is settled")
                 }
-            }
+                None => Verdict::LeaveOut("the question was not put, or is settled"),
+            },
             AgentEvent::SkillDeactivated { skill_name, .. } => {
                 if view.skills.contains(skill_name) {
                     Verdict::as_is()

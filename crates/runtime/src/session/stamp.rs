@@ -50,6 +50,11 @@ impl Stamper {
             AgentEvent::ToolCall(call) => {
                 self.open = None;
                 call.audit.clone_from(&self.audit);
+                call.title.take_if(|title| title.is_empty());
+                // Said only of a call whose arguments are still to come.
+                call.parsing = call
+                    .parsing
+                    .filter(|parsing| *parsing && !call.status.is_terminal());
             }
             AgentEvent::ToolCallUpdate(update) => {
                 self.open = None;
@@ -149,19 +154,11 @@ impl Stamper {
 
 /// Every update says which call it is about; the rest belongs to some of them only.
 fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timestamp) {
-    let failed = update.status == ToolCallStatus::Failed;
-    if failed {
-        update
-            .error
-            .get_or_insert_with(|| "the tool failed".to_owned());
-        update.error_category.get_or_insert(ErrorCategory::Unknown);
-    } else {
-        update.error = None;
-        update.error_category = None;
-    }
+    failure(update.status, &mut update.error, &mut update.error_category);
     if update.raw_input.is_some() {
         update.raw_input_partial = None;
     }
+    update.title.take_if(|title| title.is_empty());
     let ended = update.status.is_terminal();
     if !ended {
         update.duration_ms = None;
@@ -176,17 +173,33 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
     update
         .title
         .get_or_insert_with(|| call.title.clone().unwrap_or_else(|| call.tool_name.clone()));
-    if call.parsing && update.parsing.is_none() {
-        let parsed =
-            ended || update.raw_input.is_some() || update.status == ToolCallStatus::InProgress;
-        update.parsing = parsed.then_some(false);
-    }
+    let parsed = ended || update.raw_input.is_some() || update.status == ToolCallStatus::InProgress;
+    update.parsing = match call.parsing {
+        true if parsed => Some(false),
+        true => update.parsing,
+        false => None,
+    };
     if ended {
         let since = |then: Timestamp| at.saturating_sub(then);
         update.duration_ms.get_or_insert(since(call.announced_at));
         if update.execution_duration_ms.is_none() {
             update.execution_duration_ms = call.started_at.map(since);
         }
+    }
+}
+
+/// What went wrong is said of what failed, and of nothing else.
+fn failure(
+    status: ToolCallStatus,
+    error: &mut Option<String>,
+    category: &mut Option<ErrorCategory>,
+) {
+    if status == ToolCallStatus::Failed {
+        error.get_or_insert_with(|| "the tool failed".to_owned());
+        category.get_or_insert(ErrorCategory::Unknown);
+    } else {
+        *error = None;
+        *category = None;
     }
 }
 
@@ -233,6 +246,11 @@ fn complete_handoff(handoff: &mut HandoffArtifact, at: Timestamp, ids: &dyn Ids)
 }
 
 fn child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
+    // A result is an end; anything short of one is none that can be counted on.
+    if !result.status.is_terminal() {
+        result.status = ToolCallStatus::Failed;
+    }
+    failure(result.status, &mut result.error, &mut result.error_category);
     let run = view
         .open_turn
         .as_ref()
