@@ -40,18 +40,19 @@ impl CatchUp {
         }
     }
 
-    /// The events after the cursor, which moves past them. A reader keeps the chunk until its next look,
+    /// The events after the cursor up to what was published, and the cursor moves past them. A reader keeps the chunk until its next look,
     /// for others who come to the same place. Cancel safe.
     pub(super) async fn next(
         &self,
         cursor: &mut ReadCursor,
+        published: Seq,
     ) -> Result<(Delivery, Arc<Chunk>), SessionEnd> {
         let next = cursor.after.next();
         let mut chunk = self.chunk_at(cursor.after);
-        let mut read = self.read(&chunk, *cursor).await?;
+        let mut read = self.read(&chunk, *cursor, published).await?;
         if read.batch.last() < next {
             chunk = self.begin_chunk(cursor.after);
-            read = self.read(&chunk, *cursor).await?;
+            read = self.read(&chunk, *cursor, published).await?;
         }
         *cursor = read.end;
         Ok((Delivery::rest(read.batch.clone(), next), chunk.clone()))
@@ -86,7 +87,12 @@ impl CatchUp {
     }
 
     /// What is in a chunk. If the one who reads it gives up, the next one who waits does.
-    async fn read<'a>(&self, chunk: &'a Chunk, own: ReadCursor) -> Result<&'a Read, SessionEnd> {
+    async fn read<'a>(
+        &self,
+        chunk: &'a Chunk,
+        own: ReadCursor,
+        published: Seq,
+    ) -> Result<&'a Read, SessionEnd> {
         // Who stands at its beginning may know where that is on disk.
         let begin = if own.after == chunk.after {
             own
@@ -99,7 +105,16 @@ impl CatchUp {
         let read = || async {
             let (log, mut cursor) = (self.log.clone(), begin);
             let read = tokio::task::spawn_blocking(move || {
-                let events = log.read(&mut cursor, CHUNK_BYTES)?;
+                let mut events = log.read(&mut cursor, CHUNK_BYTES)?;
+                // What is written may still be on its way to the disk: nobody hears of it before.
+                let heard = events.partition_point(|envelope| envelope.seq <= published);
+                if heard < events.len() {
+                    events.truncate(heard);
+                    cursor = ReadCursor {
+                        after: events.last().map_or(begin.after, |envelope| envelope.seq),
+                        offset: None,
+                    };
+                }
                 Ok::<_, JournalError>((events, cursor))
             });
             let failed = |reason: String| SessionEnd::Failed(reason.into());

@@ -71,7 +71,9 @@ impl Subscription {
                     return Ok(delivery);
                 }
                 Look::InJournal => {
-                    let (delivery, chunk) = self.feed.catch_up().next(&mut self.at).await?;
+                    let published = self.feed.last();
+                    let journal = self.feed.catch_up();
+                    let (delivery, chunk) = journal.next(&mut self.at, published).await?;
                     self.chunk = Some(chunk);
                     return Ok(delivery);
                 }

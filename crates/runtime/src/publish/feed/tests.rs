@@ -70,6 +70,12 @@ impl Rig {
 
     /// Appends and publishes one event.
     fn publish(&mut self) {
+        let envelope = self.append();
+        self.feed.publish(vec![envelope]);
+    }
+
+    /// Appends an event that nobody may hear of yet.
+    fn append(&mut self) -> Envelope {
         self.last = self.last.next();
         let envelope = Envelope {
             seq: self.last,
@@ -78,7 +84,7 @@ impl Rig {
             event: AgentEvent::message("x".repeat(256)),
         };
         self.log.written.lock().unwrap().push(envelope.clone());
-        self.feed.publish(vec![envelope]);
+        envelope
     }
 
     /// Publishes until the ring has let go of `seq`.
@@ -274,6 +280,21 @@ async fn who_fell_out_of_the_ring_goes_on_from_the_journal_and_back() {
     rig.publish();
     let delivery = reader.next().await.unwrap();
     assert_eq!(delivery.events().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_written_and_not_published_is_not_heard_from_the_journal() {
+    let mut rig = Rig::new();
+    let mut reader = rig.readers(1).remove(0);
+    rig.publish_past(Seq(1));
+    let published = rig.last;
+    let held_back = rig.append();
+    reader.next().await.unwrap();
+    assert_eq!(reader.position(), published);
+    rig.feed.publish(vec![held_back]);
+    let delivery = reader.next().await.unwrap();
+    assert_eq!(delivery.events().len(), 1);
+    assert_eq!(reader.position(), rig.last);
 }
 
 #[tokio::test]
