@@ -3,17 +3,17 @@
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { compile } from "json-schema-to-typescript";
 
 const here = (name) => new URL(`pinned/${name}`, import.meta.url);
 const harn = (...args) => execFileSync(process.env.HARN_SERVE ?? "harn-serve", args, { encoding: "utf8" });
 
-rmSync(here("."), { recursive: true, force: true });
-for (const folder of ["messages/", "schemas/", "types/"]) mkdirSync(here(folder), { recursive: true });
-
 // Messages as a client of the profile `meta` gets them: under the plain name, or with `.meta` behind it
 // where they differ from those of the profile `harn`.
 const names = harn("fixtures", "list").split("\n").slice(1).map((row) => row.split(" ")[0]);
+rmSync(here("."), { recursive: true, force: true });
+for (const folder of ["messages/", "schemas/", "types/"]) mkdirSync(here(folder), { recursive: true });
 const wanted = names.filter((name) => name && !name.endsWith(".acp") && !names.includes(`${name}.meta`));
 for (const name of wanted) {
   const text = harn("fixtures", "show", name);
@@ -21,7 +21,7 @@ for (const name of wanted) {
   if (text.startsWith("{\n")) writeFileSync(here(`messages/${name.replace(/\.meta$/, "")}.json`), text);
 }
 
-harn("schema", "--out", here("schemas/").pathname);
+harn("schema", "--out", fileURLToPath(here("schemas/")));
 for (const file of readdirSync(here("schemas/"))) {
   const schema = JSON.parse(readFileSync(here(`schemas/${file}`), "utf8"), besideRef);
   // `additionalProperties`: what the schema does not name is no member of the type.

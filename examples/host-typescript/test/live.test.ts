@@ -51,6 +51,7 @@ describe("on tour", () => {
     const session = await host.open(folder);
     assert.equal(await host.prompt(session, "/everything"), "end_turn");
     assert.equal(await host.prompt(session, "/write"), "end_turn");
+    assert.equal(await host.prompt(session, "/delegate"), "end_turn");
     await host.close(session);
     assert.equal(await host.end(), 0);
   });
@@ -71,13 +72,14 @@ describe("on tour", () => {
   it("the host showed what went on", () => {
     const rows = [...host.rows.values()];
     for (const row of [
-      /^tester: .* — completed$/,
+      /^writer: .* — completed$/,
       /^Indexing the workspace \(120 of 480\)$/,
       /^close_ticket — failed, .*mcp_server_error/,
     ]) {
       assert.ok(rows.some((text) => row.test(text)), `${row} is not in\n${rows.join("\n")}`);
     }
-    assert.deepEqual(questions, ["Write NOTES.md"]);
+    // One of the agent, one of a worker's worker.
+    assert.deepEqual(questions, ["Write NOTES.md", "lead › writer › Write NOTES.md"]);
   });
 
   it("the recording keeps the rules", () => {
