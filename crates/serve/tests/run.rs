@@ -33,6 +33,20 @@ turns:
       - await_cancel: {}
       - emit: {type: tool_call_update, tool_call_id: t1, tool_name: sh, status: in_progress, content: [{type: content, content: {type: text, text: "one\ntwo\n"}}]}
       - emit: {type: tool_call_update, tool_call_id: t1, tool_name: sh, status: completed, content: [{type: content, content: {type: text, text: "one\ntwo\nthree\n"}}]}
+  - match: "^delegate"
+    steps:
+      - worker: {name: left, task: "Look left", steps: [{say: "Said to nobody."}, {await_cancel: {}}]}
+      - worker: {name: right, task: "Look right", steps: [{fail: "it is dark\nthere"}]}
+      - await_workers: [right]
+      - cancel_worker: {worker: left}
+      - worker: {name: scribe, task: "Write it down", steps: [{ask: {tool: write_file, kind: edit, title: "Write NOTES.md"}}]}
+      - await_workers: {}
+      - emit: {type: skill_activated, skill_name: seeing, iteration: 1, reason: "it is dark"}
+      - emit: {type: artifact, artifact_id: a1, kind: map, mime_type: text/plain, spec: {}, fallback: "A map of the house.", size_bytes: 2}
+      - emit: {type: composition_start, run_id: r1, language: lua, snippet_hash: "", binding_manifest_hash: "", requested_side_effect_ceiling: none}
+      - emit: {type: composition_error, run_id: r1, language: lua, snippet_hash: "", binding_manifest_hash: "", requested_side_effect_ceiling: none, error: "too deep"}
+      - emit: {type: handoff, artifact_id: h1, handoff: {task: "Find a lamp", target_persona_or_human: {kind: human, label: "Ada"}}}
+      - say: "Behind the door."
   - match: "^enough"
     steps: [{stop: max_tokens}]
   - steps:
@@ -97,6 +111,88 @@ fn a_permission_is_refused_aloud() {
     assert!(ran.notes.contains("+Seen.\n"), "{}", ran.notes);
     let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n";
     assert!(ran.notes.contains(refused), "{}", ran.notes);
+}
+
+/// Lines without the time that something took.
+fn without_times(notes: &str) -> Vec<String> {
+    let is_time = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit()) && *word != "ms";
+    let words = |line: &str| {
+        line.split(' ')
+            .filter(is_time)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    notes.lines().map(words).collect()
+}
+
+#[test]
+fn workers_and_other_activity_are_a_line_each() {
+    let ran = run("delegate");
+    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert_eq!(ran.answer, "Behind the door.\n");
+    let expected = [
+        "» started left, right",
+        "» right: Look right  ✗  it is dark …",
+        "» left: Look left  ✗  cancelled",
+        "» started scribe",
+        "refused, as there is no terminal to ask on: Write NOTES.md",
+        "» scribe: Write it down  ✓",
+        "· skill seeing is active: it is dark",
+        "· artifact map: A map of the house.",
+        "» composition: lua  ✗  too deep",
+        "· work is handed over to Ada: Find a lamp",
+    ];
+    let notes = without_times(&ran.notes);
+    let notes: Vec<_> = notes.iter().map(|line| line.trim_end()).collect();
+    assert_eq!(notes, expected);
+}
+
+#[test]
+fn all_folders_are_explored_by_workers_that_no_list_shows() {
+    let folder = TempDir::new().unwrap();
+    for (path, text) in [
+        ("src/a.rs", "fn apple() {}\n"),
+        ("docs/guide.md", "Pears.\n"),
+        ("README.md", "An apple.\n"),
+    ] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let state = TempDir::new().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+        .args(["run", "--state-dir", state.path().to_str().unwrap()])
+        .args(["--cwd", folder.path().to_str().unwrap()])
+        .arg("/explore-all apple")
+        .output()
+        .unwrap();
+    let answer = String::from_utf8(output.stdout).unwrap();
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{notes}");
+    assert!(answer.contains("1. `src/a.rs:1`"), "{answer}");
+    let end = "\n\nSearched 3 files in 2 folders and on top.\n";
+    assert!(answer.ends_with(end), "{answer}");
+    for line in [
+        "[ ] Search docs/\n",
+        "» docs: Search docs/ for \"apple\"  ✓ ",
+        "» src: Search src/ for \"apple\"  ✓ ",
+        "» files on top: Search files on top for \"apple\"  ✓ ",
+        "[x] Put the best places together\n",
+    ] {
+        assert_eq!(notes.matches(line).count(), 1, "{line} in:\n{notes}");
+    }
+    let of_workers = notes.lines().filter(|line| line.starts_with("[x] Search"));
+    assert_eq!(of_workers.count(), 0, "said twice:\n{notes}");
+
+    let kept = fs::read_dir(state.path().join("threads")).unwrap().count();
+    assert_eq!(kept, 4, "a session for each worker and one for the person");
+    let list = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+        .args(["sessions", "list", "--state-dir"])
+        .arg(state.path())
+        .output()
+        .unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert_eq!(list.lines().count(), 2, "{list}");
 }
 
 #[test]

@@ -111,9 +111,9 @@ async fn every_folder_has_a_worker_and_the_answer_is_one() {
         ]
     );
     let plans = turn.plans();
-    let first = [PlanEntryStatus::InProgress; 3];
-    assert_eq!(plans[0][..3], first);
-    assert_eq!(plans[0][3], PlanEntryStatus::Pending);
+    assert_eq!(plans[0][..], [PlanEntryStatus::Pending; 4]);
+    assert_eq!(plans[1][..3], [PlanEntryStatus::InProgress; 3]);
+    assert_eq!(plans[1][3], PlanEntryStatus::Pending);
     assert_eq!(plans.last().unwrap()[..], [PlanEntryStatus::Completed; 4]);
 }
 

@@ -94,6 +94,7 @@ async fn gather(
     let mut waiting: VecDeque<usize> = (0..parts.len()).collect();
     let mut running = JoinSet::new();
     let mut at_once = AT_ONCE;
+    board.show().await?;
     loop {
         while running.len() < at_once
             && let Some(at) = waiting.pop_front()

@@ -8,7 +8,10 @@ use agent_client_protocol::v1::schema::{
 };
 use serde_json::Value;
 
-use super::show::{Show, block_text, symbol};
+use super::{
+    activity::lineage,
+    show::{Show, block_text, symbol},
+};
 use crate::cli::paint::{Style, visible};
 
 /// Puts the question: exactly what would be done, and the answers by number.
@@ -24,6 +27,11 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
         (Style::Cyan, symbol(kind)),
         (Style::Plain, title),
     ]);
+    let workers = lineage(request.meta.as_ref());
+    if !workers.is_empty() {
+        let asks = format!("  asked by the worker {}", workers.join(" > "));
+        screen.line(&[(Style::Dim, &asks)]);
+    }
     let content = fields.content.as_deref().unwrap_or_default();
     let shows_itself = content
         .iter()

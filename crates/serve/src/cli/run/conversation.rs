@@ -10,8 +10,8 @@ use agent_client_protocol::{
     v1::{
         ConnectionTo, Responder,
         schema::{
-            CancelNotification, ContentBlock, Implementation, InitializeRequest, NewSessionRequest,
-            PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
+            AgentNotification, CancelNotification, ContentBlock, Implementation, InitializeRequest,
+            NewSessionRequest, PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
             RequestPermissionResponse, SessionId, SessionNotification, SessionUpdate, StopReason,
             TextContent,
         },
@@ -22,6 +22,7 @@ use harn_acp::{AcpConfig, ProfileChoice, serve_connection, transport};
 use tokio::sync::mpsc;
 
 use super::{
+    activity::Activity,
     ask::{self, Typed},
     keyboard::Keyboard,
     pair,
@@ -36,6 +37,7 @@ use crate::{
 /// What was heard from the agent.
 enum Heard {
     Update(Box<SessionUpdate>),
+    Activity(Activity),
     Ask(Box<Question>),
 }
 
@@ -95,7 +97,7 @@ impl Conversation {
         workshop.spawn(agent);
 
         let (heard, mut events) = mpsc::channel(WAITING);
-        let asks = heard.clone();
+        let (asks, activities) = (heard.clone(), heard.clone());
         let held = Client
             .v1()
             .on_receive_notification(
@@ -103,6 +105,17 @@ impl Conversation {
                     let update = Heard::Update(Box::new(notification.update));
                     // Nobody listens when we are leaving.
                     let _ = heard.send(update).await;
+                    Ok(())
+                },
+                on_receive_notification!(),
+            )
+            .on_receive_notification(
+                async move |notification: AgentNotification, _| {
+                    if let AgentNotification::ExtNotification(notification) = notification
+                        && let Some(activity) = Activity::of_notification(&notification)
+                    {
+                        let _ = activities.send(Heard::Activity(activity)).await;
+                    }
                     Ok(())
                 },
                 on_receive_notification!(),
@@ -178,6 +191,7 @@ impl Conversation {
     fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Update(update) => self.show.update(*update),
+            Heard::Activity(activity) => self.show.activity(&activity),
             Heard::Ask(question) if self.cancelled => {
                 question.answer(RequestPermissionOutcome::Cancelled);
             }

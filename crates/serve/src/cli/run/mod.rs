@@ -3,8 +3,10 @@
 //! Everything passes through the same front-end an editor talks to. The client offers neither files nor
 //! terminals, so the agent works on this machine by itself.
 
+mod activity;
 mod ask;
 mod conversation;
+mod crew;
 mod diff;
 mod keyboard;
 mod pair;
@@ -33,9 +35,9 @@ pub(super) fn run(serve: Serve, cwd: Option<PathBuf>, prompt: String) -> Result<
     }
     let cwd = directory(cwd.as_deref().unwrap_or(Path::new("."))).map_err(wrong_use)?;
     let (agent, mut options) = load(serve)?;
-    // This client shows what any client can; extensions would be sent for nothing.
+    // This client is made with a typed SDK, which delivers extensions on known updates only.
     if options.profile == ProfileChoice::Auto {
-        options.profile = ProfileChoice::Acp;
+        options.profile = ProfileChoice::Meta;
     }
     limits::raise_open_files();
     let workshop = Workshop::open(agent, &options)?;

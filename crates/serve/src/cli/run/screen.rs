@@ -101,6 +101,18 @@ impl Screen {
         self.notes.open = Some(whose.to_owned());
     }
 
+    /// Goes on with the line that `whose` began, which stays open; false when something else was printed
+    /// since.
+    pub(super) fn go_on(&mut self, whose: &str, parts: &[(Style, &str)]) -> bool {
+        if self.notes.open.as_deref() != Some(whose) {
+            return false;
+        }
+        let more = self.painted(parts);
+        self.notes.put(&more);
+        self.notes.open = Some(whose.to_owned());
+        true
+    }
+
     /// Ends the line that `whose` began; false when something else was printed since.
     pub(super) fn end_line(&mut self, whose: &str, parts: &[(Style, &str)]) -> bool {
         if self.notes.open.as_deref() != Some(whose) {

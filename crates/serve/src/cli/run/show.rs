@@ -12,7 +12,7 @@ use agent_client_protocol::v1::schema::{
 };
 use harn_runtime::Clock;
 
-use super::{diff, screen::Screen};
+use super::{activity::Activity, crew::Crew, diff, screen::Screen};
 use crate::cli::{
     paint::{Style, one_line},
     text,
@@ -26,6 +26,7 @@ pub(super) struct Show {
     message: Option<MessageId>,
     calls: HashMap<ToolCallId, Call>,
     plan: Vec<PlanEntry>,
+    pub(super) crew: Crew,
 }
 
 /// A tool call that has not ended.
@@ -49,7 +50,13 @@ impl Show {
             message: None,
             calls: HashMap::new(),
             plan: Vec::new(),
+            crew: Crew::default(),
         }
+    }
+
+    /// Time that only moves forward.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.clock.elapsed()
     }
 
     /// Shows one update. What is of no use in a terminal is left out.
@@ -60,6 +67,11 @@ impl Show {
             SessionUpdate::ToolCall(call) => self.call(call),
             SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
             SessionUpdate::Plan(plan) => self.plan(plan),
+            SessionUpdate::SessionInfoUpdate(info) => {
+                if let Some(activity) = Activity::of_update(&info) {
+                    self.activity(&activity);
+                }
+            }
             // The prompt is in sight, and commands, modes and options cannot be chosen here.
             _ => {}
         }
@@ -209,7 +221,8 @@ impl Show {
         }
     }
 
-    /// The whole plan when it is another one, else the entries that changed.
+    /// The whole plan when it is another one, else the entries that changed, unless a worker's own lines
+    /// tell of them.
     fn plan(&mut self, plan: Plan) {
         let before = std::mem::replace(&mut self.plan, plan.entries);
         let same = before.len() == self.plan.len()
@@ -218,7 +231,7 @@ impl Show {
                 .zip(&self.plan)
                 .all(|(a, b)| a.content == b.content);
         for (at, entry) in self.plan.iter().enumerate() {
-            if same && before[at].status == entry.status {
+            if same && (before[at].status == entry.status || self.crew.tells(&entry.content)) {
                 continue;
             }
             let (style, mark) = match entry.status {

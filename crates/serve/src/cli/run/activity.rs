@@ -1,0 +1,276 @@
+//! What an agent does beside talking and calling tools, read from the extensions of the profile `meta`.
+//!
+//! What is not understood is left out: a display must not fail over something new.
+
+use agent_client_protocol::v1::schema::{ExtNotification, Meta, SessionInfoUpdate};
+use serde_json::Value;
+
+/// Something to show.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// A worker took a step in its life.
+    Worker(WorkerStep),
+    /// A composition began.
+    CompositionBegan { id: String, title: String },
+    /// A composition ended; with a reason if badly.
+    CompositionEnded {
+        id: String,
+        title: String,
+        failed: Option<String>,
+    },
+    /// A line of its own.
+    Note(String),
+    /// One that asks for attention.
+    Warning(String),
+}
+
+/// A worker and what became of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct WorkerStep {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) task: String,
+    pub(super) state: WorkerState,
+}
+
+/// What a worker does after a step.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum WorkerState {
+    Running,
+    Waiting,
+    Completed,
+    Stopped,
+    Cancelled,
+    Failed(String),
+}
+
+const AGENT_EVENT: &str = "_harn/agentEvent";
+
+impl Activity {
+    /// What an update carries.
+    pub(super) fn of_update(update: &SessionInfoUpdate) -> Option<Self> {
+        let harn = harn(update.meta.as_ref())?;
+        let word = |name: &str| text(harn, name);
+        match harn.get("sessionUpdate")?.as_str()? {
+            "worker_update" => worker(harn).map(Self::Worker),
+            "progress" => Some(Self::Note(progress(harn))),
+            "skill_activated" => {
+                let active = format!("skill {} is active", word("skillName"));
+                Some(Self::Note(titled(&active, word("reason"))))
+            }
+            "skill_deactivated" => {
+                let name = word("skillName");
+                Some(Self::Note(format!("skill {name} is no longer active")))
+            }
+            "skill_narrow" => {
+                let fewer = titled("fewer tools are in reach", word("reason"));
+                Some(Self::Note(fewer))
+            }
+            "artifact" => {
+                let title = harn.get("title").and_then(Value::as_str);
+                let title = title.unwrap_or_else(|| word("kind"));
+                let title = format!("artifact {title}");
+                Some(Self::Note(titled(&title, word("fallback"))))
+            }
+            "handoff" => Some(Self::Note(handoff(harn.get("handoff")?))),
+            "hitl_request" => {
+                let asked = format!("a person is asked ({})", word("kind"));
+                Some(Self::Warning(asked))
+            }
+            "log" if ["warn", "error"].contains(&word("level")) => {
+                Some(Self::Warning(titled(word("level"), word("message"))))
+            }
+            "transcript_compacted" => {
+                Some(Self::Note("older messages were folded away".to_owned()))
+            }
+            // The rest is for hosts that keep books: watches, searches for tools, prompts, clients.
+            _ => None,
+        }
+    }
+
+    /// What a notification beside the updates says.
+    pub(super) fn of_notification(notification: &ExtNotification) -> Option<Self> {
+        if &*notification.method != AGENT_EVENT {
+            return None;
+        }
+        let event: Value = serde_json::from_str(notification.params.get()).ok()?;
+        let id = text(&event, "runId").to_owned();
+        let title = titled("composition", text(&event, "language"));
+        match text(&event, "kind") {
+            "composition_start" => Some(Self::CompositionBegan { id, title }),
+            "composition_finish" => Some(Self::CompositionEnded {
+                id,
+                title,
+                failed: None,
+            }),
+            "composition_error" => Some(Self::CompositionEnded {
+                id,
+                title,
+                failed: Some(text(&event, "error").to_owned()),
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// The workers a question came through, from the session down.
+pub(super) fn lineage(meta: Option<&Meta>) -> Vec<&str> {
+    let steps = harn(meta).and_then(|harn| harn.get("lineage")?.as_array());
+    let steps = steps.into_iter().flatten();
+    steps.map(|step| text(step, "workerName")).collect()
+}
+
+fn harn(meta: Option<&Meta>) -> Option<&Value> {
+    meta?.get("harn")
+}
+
+fn worker(harn: &Value) -> Option<WorkerStep> {
+    let state = match harn.get("event")?.as_str()? {
+        "WorkerSpawned" => WorkerState::Running,
+        "WorkerWaitingForInput" => WorkerState::Waiting,
+        "WorkerCompleted" => WorkerState::Completed,
+        "WorkerStopped" => WorkerState::Stopped,
+        "WorkerCancelled" => WorkerState::Cancelled,
+        "WorkerFailed" => {
+            let reason = harn.get("metadata").map(|metadata| text(metadata, "error"));
+            WorkerState::Failed(reason.unwrap_or_default().to_owned())
+        }
+        // The cycle that follows is told.
+        _ => return None,
+    };
+    Some(WorkerStep {
+        id: text(harn, "workerId").to_owned(),
+        name: text(harn, "workerName").to_owned(),
+        task: text(harn, "workerTask").to_owned(),
+        state,
+    })
+}
+
+fn progress(harn: &Value) -> String {
+    let number = |name: &str| harn.get(name).and_then(Value::as_i64);
+    let message = text(harn, "message");
+    match (number("progress"), number("total")) {
+        (Some(done), Some(total)) => format!("{message} ({done} of {total})"),
+        (Some(done), None) => format!("{message} ({done})"),
+        (None, _) => message.to_owned(),
+    }
+}
+
+fn handoff(handoff: &Value) -> String {
+    let target = handoff.get("target_persona_or_human");
+    let named = |name: &str| target?.get(name)?.as_str().filter(|name| !name.is_empty());
+    let who = named("label")
+        .or_else(|| named("id"))
+        .or_else(|| named("kind"));
+    let handed = match who {
+        Some(who) => format!("work is handed over to {who}"),
+        None => "work is handed over".to_owned(),
+    };
+    titled(&handed, text(handoff, "task"))
+}
+
+/// Two texts with a colon between them, where there are two.
+fn titled(title: &str, text: &str) -> String {
+    match text.trim() {
+        "" => title.to_owned(),
+        text => format!("{title}: {text}"),
+    }
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(harn: Value) -> Option<Activity> {
+        let update = json!({"_meta": {"harn": harn}});
+        Activity::of_update(&serde_json::from_value(update).unwrap())
+    }
+
+    fn note(harn: Value) -> String {
+        match of(harn) {
+            Some(Activity::Note(words)) => words,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_worker_is_told_by_its_event() {
+        let step = |event: &str| {
+            let metadata = json!({"error": "no luck"});
+            of(
+                json!({"sessionUpdate": "worker_update", "workerId": "w", "workerName": "n",
+                      "workerTask": "t", "event": event, "metadata": metadata}),
+            )
+        };
+        let state = |event: &str| match step(event) {
+            Some(Activity::Worker(step)) => step.state,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(state("WorkerSpawned"), WorkerState::Running);
+        assert_eq!(state("WorkerWaitingForInput"), WorkerState::Waiting);
+        assert_eq!(state("WorkerCompleted"), WorkerState::Completed);
+        assert_eq!(state("WorkerStopped"), WorkerState::Stopped);
+        assert_eq!(state("WorkerCancelled"), WorkerState::Cancelled);
+        let failed = WorkerState::Failed("no luck".to_owned());
+        assert_eq!(state("WorkerFailed"), failed);
+        assert_eq!(step("WorkerProgressed"), None);
+    }
+
+    #[test]
+    fn activity_is_put_into_words() {
+        let progress = |more: Value| {
+            let mut harn = json!({"sessionUpdate": "progress", "message": "Reading"});
+            harn.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            note(harn)
+        };
+        assert_eq!(progress(json!({})), "Reading");
+        assert_eq!(progress(json!({"progress": 1})), "Reading (1)");
+        assert_eq!(
+            progress(json!({"progress": 1, "total": 2})),
+            "Reading (1 of 2)"
+        );
+        let handoff = |target: Value| {
+            let handoff = json!({"target_persona_or_human": target, "task": "Go on"});
+            note(json!({"sessionUpdate": "handoff", "handoff": handoff}))
+        };
+        assert_eq!(
+            handoff(json!({"kind": "human"})),
+            "work is handed over to human: Go on"
+        );
+        assert_eq!(
+            handoff(json!({"kind": "", "id": null})),
+            "work is handed over: Go on"
+        );
+        let log = |level: &str| of(json!({"sessionUpdate": "log", "level": level, "message": "m"}));
+        assert_eq!(log("warn"), Some(Activity::Warning("warn: m".to_owned())));
+        assert_eq!(log("debug"), None);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_left_out() {
+        assert_eq!(of(json!({"sessionUpdate": "telepathy"})), None);
+        assert_eq!(of(json!({"sessionUpdate": 7})), None);
+        assert_eq!(
+            of(json!({"sessionUpdate": "worker_update", "event": 7})),
+            None
+        );
+        assert_eq!(of(json!({"sessionUpdate": "handoff"})), None);
+        assert_eq!(Activity::of_update(&SessionInfoUpdate::new()), None);
+        assert_eq!(lineage(None), [""; 0]);
+    }
+
+    #[test]
+    fn a_question_tells_whose_it_is() {
+        let meta = json!({"harn": {"lineage": [{"workerName": "a"}, {"workerName": "b"}]}});
+        let meta: Meta = serde_json::from_value(meta).unwrap();
+        assert_eq!(lineage(Some(&meta)), ["a", "b"]);
+    }
+}
