@@ -3,7 +3,7 @@
 //!
 //! For tests with a paused clock: that nothing more comes is told by time passing.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use harn_acp::AcpConfig;
 use harn_testkit::{Message, Recorder, StrictClient, TestHub};
@@ -106,7 +106,12 @@ impl Audience {
     }
 
     /// Closes the session and loads it in another process.
-    pub async fn end(mut self) -> Heard {
+    pub async fn end(self) -> Heard {
+        self.end_with(|_| ()).await
+    }
+
+    /// The same, with something done to the session's log in between.
+    pub async fn end_with(mut self, tamper: impl FnOnce(&Path)) -> Heard {
         let params = json!({"sessionId": self.session});
         let close = self.driver.send_request("session/close", params).await;
         until_answered(&mut self.driver, &close).await;
@@ -115,7 +120,10 @@ impl Audience {
         transcripts.push(self.watcher.recorder().transcript());
         self.driver.close().await;
         self.watcher.close().await;
-        self.test.restart().await;
+        self.test.hub().shutdown().await;
+        let id = self.session.as_str().unwrap_or_default();
+        tamper(&self.test.log_of(&id.into()));
+        self.test = self.test.beside();
         let mut reader = connect(&self.test, &self.profile).await;
         let load = load(&mut reader, &self.test, &self.session).await;
         let replayed = until_answered(&mut reader, &load).await;

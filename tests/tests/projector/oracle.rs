@@ -1,0 +1,403 @@
+//! The sequence rules, told again and simply: what must hold of the messages to one client, whatever made
+//! them. It shares nothing with the checker it stands beside, so that neither excuses the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+/// What one client has been told so far.
+#[derive(Default)]
+pub(crate) struct Oracle {
+    /// Ids of its prompts that have no answer.
+    prompts: Vec<Value>,
+    /// Calls: whether they are open, and whether their arguments are streaming in.
+    calls: BTreeMap<String, Call>,
+    /// The last event of each worker.
+    workers: BTreeMap<String, String>,
+    /// Runs: whether they are open, their hashes, and their open children.
+    runs: BTreeMap<String, Run>,
+    /// Questions that are open, with their kind.
+    questions: BTreeMap<String, Value>,
+    skills: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct Call {
+    open: bool,
+    parsing: bool,
+}
+
+struct Run {
+    open: bool,
+    hashes: [Value; 2],
+    children: BTreeSet<String>,
+}
+
+type Verdict = Result<(), String>;
+
+fn must(holds: bool, what: impl Into<String>) -> Verdict {
+    if holds { Ok(()) } else { Err(what.into()) }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+impl Oracle {
+    pub(crate) fn take(&mut self, to_client: bool, message: &Value) -> Verdict {
+        let method = message["method"].as_str();
+        if !to_client {
+            if method == Some("session/prompt") {
+                self.prompts.push(message["id"].clone());
+            }
+            return Ok(());
+        }
+        let params = &message["params"];
+        match method {
+            Some("session/update") => self.update(&params["update"]),
+            Some("_harn/agentEvent") => self.event(params),
+            Some(_) => Ok(()),
+            None if self.prompts.contains(&message["id"]) => {
+                self.prompts.retain(|id| *id != message["id"]);
+                self.settled()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Nothing that belongs to a turn outlives it.
+    pub(crate) fn settled(&self) -> Verdict {
+        must(
+            self.calls.values().all(|call| !call.open),
+            "a call was left open",
+        )?;
+        must(
+            self.runs.values().all(|run| !run.open),
+            "a composition was left open",
+        )?;
+        must(self.questions.is_empty(), "a question was left open")?;
+        let running = ["WorkerSpawned", "WorkerProgressed"];
+        let mut last = self.workers.values();
+        must(
+            last.all(|event| !running.contains(&event.as_str())),
+            "a worker was left at work",
+        )
+    }
+
+    fn update(&mut self, update: &Value) -> Verdict {
+        let harn = &update["_meta"]["harn"];
+        let name = match update["sessionUpdate"].as_str() {
+            Some("session_info_update") => harn["sessionUpdate"].as_str(),
+            name => name,
+        };
+        match name {
+            Some("tool_call") => self.call(update, harn),
+            Some("tool_call_update") => self.call_update(update, harn),
+            Some("worker_update") => self.worker(harn),
+            Some("hitl_request") => {
+                let id = text(&harn["requestId"]);
+                let before = self.questions.insert(id, harn["kind"].clone());
+                must(before.is_none(), "a question was put twice")
+            }
+            Some("hitl_resolved") => {
+                let kind = self.questions.remove(&text(&harn["requestId"]));
+                let Some(kind) = kind else {
+                    return Err("a question was settled that was not open".to_owned());
+                };
+                must(
+                    kind == harn["kind"],
+                    "a question was settled as one of another kind",
+                )
+            }
+            Some("skill_activated") => {
+                self.skills.insert(text(&harn["skillName"]));
+                Ok(())
+            }
+            Some("skill_deactivated") => {
+                let active = self.skills.remove(&text(&harn["skillName"]));
+                must(active, "a skill ended that was not active")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn call(&mut self, call: &Value, harn: &Value) -> Verdict {
+        rules(call, harn)?;
+        let status = text(&call["status"]);
+        let fresh = Call {
+            open: !ends(&status),
+            parsing: harn["parsing"] == true,
+        };
+        must(
+            fresh.open || !fresh.parsing,
+            "a call that has ended is parsing",
+        )?;
+        let before = self.calls.insert(text(&call["toolCallId"]), fresh);
+        must(before.is_none(), "a call was announced twice")
+    }
+
+    fn call_update(&mut self, update: &Value, harn: &Value) -> Verdict {
+        rules(update, harn)?;
+        let Some(call) = self.calls.get_mut(&text(&update["toolCallId"])) else {
+            return Err("an update of a call that was not announced".to_owned());
+        };
+        must(call.open, "an update of a call that has ended")?;
+        match harn["parsing"].as_bool() {
+            None => {}
+            Some(parsing) => {
+                must(
+                    call.parsing,
+                    "parsing is spoken of, and the call was not parsing",
+                )?;
+                call.parsing = parsing;
+            }
+        }
+        if ends(&text(&update["status"])) {
+            must(!call.parsing, "a call ended while it was parsing")?;
+            call.open = false;
+        }
+        Ok(())
+    }
+
+    fn worker(&mut self, harn: &Value) -> Verdict {
+        let event = text(&harn["event"]);
+        let before = self.workers.insert(text(&harn["workerId"]), event.clone());
+        let waited = before.as_deref() == Some("WorkerWaitingForInput");
+        let may = match (before.as_deref(), event.as_str()) {
+            (None | Some("WorkerProgressed"), event) => event == "WorkerSpawned",
+            (Some("WorkerSpawned"), event) => {
+                !matches!(event, "WorkerSpawned" | "WorkerProgressed")
+            }
+            (Some("WorkerWaitingForInput"), event) => event != "WorkerWaitingForInput",
+            (Some(_), _) => false,
+        };
+        must(may, format!("{event} after {before:?}"))?;
+        let over = [
+            "WorkerCompleted",
+            "WorkerFailed",
+            "WorkerStopped",
+            "WorkerCancelled",
+        ];
+        let over = over.contains(&event.as_str());
+        must(harn["terminal"] == over, "`terminal` is wrong")?;
+        let metadata = &harn["metadata"];
+        must(
+            metadata["started_at"].is_string(),
+            "a worker without a beginning",
+        )?;
+        must(
+            metadata["finished_at"].is_string() == over,
+            "`finished_at` is wrong",
+        )?;
+        let waits = event == "WorkerWaitingForInput" || (over && waited);
+        must(
+            metadata["awaiting_started_at"].is_string() == waits,
+            "`awaiting_started_at` is wrong",
+        )
+    }
+
+    fn event(&mut self, params: &Value) -> Verdict {
+        let id = text(&params["runId"]);
+        let hashes = ["snippetHash", "bindingManifestHash"].map(|key| params[key].clone());
+        let child = text(&params["toolCallId"]);
+        let kind = params["kind"].as_str();
+        if kind == Some("composition_start") {
+            let run = Run {
+                open: true,
+                hashes,
+                children: BTreeSet::new(),
+            };
+            return must(
+                self.runs.insert(id, run).is_none(),
+                "a composition began twice",
+            );
+        }
+        if !kind.is_some_and(|kind| kind.starts_with("composition_")) {
+            return Ok(());
+        }
+        let Some(run) = self.runs.get_mut(&id).filter(|run| run.open) else {
+            return Err("a composition is spoken of that is not open".to_owned());
+        };
+        match kind {
+            Some("composition_child_call") => {
+                must(run.children.insert(child), "a child began twice")
+            }
+            Some("composition_child_result") => {
+                must(
+                    run.children.remove(&child),
+                    "a child ended that was not open",
+                )?;
+                let status = text(&params["status"]);
+                must(ends(&status), "a result that is none")?;
+                let said = params["errorCategory"].is_null() || status == "failed";
+                must(said, "a child that did not fail has a category")
+            }
+            _ => {
+                must(
+                    run.children.is_empty(),
+                    "a composition ended before its children",
+                )?;
+                must(
+                    run.hashes == hashes,
+                    "a composition has other hashes at its end",
+                )?;
+                run.open = false;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn ends(status: &str) -> bool {
+    matches!(status, "completed" | "failed")
+}
+
+/// Which field goes with which status.
+fn rules(update: &Value, harn: &Value) -> Verdict {
+    let titled = update["title"]
+        .as_str()
+        .is_some_and(|title| !title.is_empty());
+    must(titled, "nothing to show a person")?;
+    let status = text(&update["status"]);
+    let timed = !harn["durationMs"].is_null() || !harn["executionDurationMs"].is_null();
+    must(!timed || ends(&status), "a duration before the end")?;
+    let blamed = !harn["errorCategory"].is_null();
+    must(
+        !blamed || status == "failed",
+        "a category without a failure",
+    )?;
+    must(
+        !blamed || harn["error"].is_string(),
+        "a category without an error",
+    )?;
+    must(
+        harn["error"].is_null() || status == "failed",
+        "an error without a failure",
+    )?;
+    let both = !update["rawInput"].is_null() && !harn["rawInputPartial"].is_null();
+    must(!both, "arguments that are whole and partial")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn update(name: &str, mut members: Value, harn: Value) -> Value {
+        members["sessionUpdate"] = json!(name);
+        members["_meta"] = json!({"harn": harn});
+        json!({"method": "session/update", "params": {"update": members}})
+    }
+
+    fn call(name: &str, status: &str, harn: Value) -> Value {
+        let members = json!({"toolCallId": "a", "title": "look", "status": status});
+        update(name, members, harn)
+    }
+
+    fn worker(event: &str) -> Value {
+        let over = event == "WorkerCompleted";
+        let waits = event == "WorkerWaitingForInput";
+        let time = |told: bool| told.then_some("2026-01-01T00:00:00Z");
+        let metadata = json!({
+            "started_at": time(true), "finished_at": time(over), "awaiting_started_at": time(waits),
+        });
+        let harn = json!({"workerId": "w", "event": event, "terminal": over, "metadata": metadata});
+        update("worker_update", json!({}), harn)
+    }
+
+    fn run(kind: &str) -> Value {
+        let params = json!({"kind": kind, "runId": "r", "toolCallId": "c", "status": "completed"});
+        json!({"method": "_harn/agentEvent", "params": params})
+    }
+
+    fn objects(messages: &[Value]) -> Option<String> {
+        let mut oracle = Oracle::default();
+        let (last, before) = messages.split_last().unwrap();
+        for message in before {
+            oracle.take(true, message).unwrap();
+        }
+        oracle.take(true, last).err()
+    }
+
+    /// An oracle that never objects proves nothing.
+    #[test]
+    fn what_is_illegal_is_told() {
+        let announced = || call("tool_call", "pending", json!({}));
+        let ended = || call("tool_call_update", "completed", json!({}));
+        for illegal in [
+            vec![ended()],
+            vec![announced(), announced()],
+            vec![announced(), ended(), ended()],
+            vec![
+                announced(),
+                call("tool_call_update", "pending", json!({"durationMs": 1})),
+            ],
+            vec![
+                announced(),
+                call(
+                    "tool_call_update",
+                    "completed",
+                    json!({"errorCategory": "unknown"}),
+                ),
+            ],
+            vec![
+                announced(),
+                call("tool_call_update", "pending", json!({"parsing": true})),
+            ],
+            vec![
+                call("tool_call", "pending", json!({"parsing": true})),
+                ended(),
+            ],
+            vec![worker("WorkerProgressed")],
+            vec![worker("WorkerSpawned"), worker("WorkerSpawned")],
+            vec![
+                worker("WorkerSpawned"),
+                worker("WorkerCompleted"),
+                worker("WorkerSpawned"),
+            ],
+            vec![run("composition_child_call")],
+            vec![run("composition_start"), run("composition_start")],
+            vec![run("composition_start"), run("composition_child_result")],
+            vec![
+                run("composition_start"),
+                run("composition_child_call"),
+                run("composition_finish"),
+            ],
+            vec![
+                run("composition_start"),
+                run("composition_finish"),
+                run("composition_error"),
+            ],
+            vec![update(
+                "hitl_resolved",
+                json!({}),
+                json!({"requestId": "q"}),
+            )],
+            vec![update(
+                "skill_deactivated",
+                json!({}),
+                json!({"skillName": "s"}),
+            )],
+        ] {
+            assert!(objects(&illegal).is_some(), "{illegal:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_leaves_nothing_open() {
+        for left in [
+            call("tool_call", "in_progress", json!({})),
+            worker("WorkerSpawned"),
+            run("composition_start"),
+            update("hitl_request", json!({}), json!({"requestId": "q"})),
+        ] {
+            let mut oracle = Oracle::default();
+            let prompt = json!({"id": 1, "method": "session/prompt"});
+            oracle.take(false, &prompt).unwrap();
+            oracle.take(true, &left).unwrap();
+            let answer = json!({"id": 1, "result": {"stopReason": "end_turn"}});
+            assert!(oracle.take(true, &answer).is_err(), "{left}");
+        }
+    }
+}
