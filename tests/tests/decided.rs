@@ -280,7 +280,7 @@ fn everything_shown_has_a_fixture() {
             for word in words {
                 assert!(
                     shown.contains(&word),
-                    "{event}: no fixture shows {word}; add a row to tests/tests/fixtures/table.rs"
+                    "{event}: no fixture shows {word}; add a row to tests/tests/fixtures/table"
                 );
             }
         }
