@@ -55,6 +55,8 @@ pub(super) enum Look {
 const IDLE_RING_BYTES: usize = 4 * 1024;
 /// How long late readers are waited for when none of them moves.
 const MOMENT: Duration = Duration::from_millis(5);
+/// The longest that many who come one after another are waited for.
+const MOMENTS: Duration = Duration::from_millis(50);
 
 impl Feed {
     pub(crate) fn new(last: Seq, reader: Arc<dyn LogReader>, ring_bytes: usize) -> Self {
@@ -76,20 +78,29 @@ impl Feed {
     /// Gives readers that are about to lose their place in the ring a moment to move on: a reader that is
     /// merely late is spared the journal. One that uses the moment up is not waited for again until it has
     /// caught up, so that a client which does not read costs the session this once. Many that are late
-    /// together are waited for while they come, since all of them in the journal would take far longer.
+    /// together are waited for while they come, up to a limit, since all of them in the journal would take
+    /// far longer.
     pub(crate) async fn pace(&self) {
         let Some(oldest) = self.about_to_be_lost() else {
             return;
         };
+        let all_moved = tokio::time::timeout(MOMENTS, self.all_move(oldest)).await;
+        if all_moved != Ok(true) {
+            self.state().places.give_up_before(oldest);
+        }
+    }
+
+    /// Waits until nobody stands before `seq`, or for a moment in which none of them moves; whether they
+    /// all moved.
+    async fn all_move(&self, seq: Seq) -> bool {
         loop {
             let steps = self.state().places.late_steps();
-            let all_moved = tokio::time::timeout(MOMENT, self.beyond(oldest)).await;
+            let all_moved = tokio::time::timeout(MOMENT, self.beyond(seq)).await;
             if all_moved.is_ok() {
-                return;
+                return true;
             }
-            let mut state = self.state();
-            if state.places.late_steps() == steps {
-                return state.places.give_up_before(oldest);
+            if self.state().places.late_steps() == steps {
+                return false;
             }
         }
     }

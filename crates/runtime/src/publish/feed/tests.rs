@@ -192,6 +192,7 @@ async fn many_that_are_late_together_are_waited_for_while_they_come() {
     }
     rig.publish_past(Seq(1));
     let _stuck = readers.pop();
+    readers.truncate(30);
     let coming = readers.len() as u32;
     let moving = tokio::spawn(async move {
         for reader in &mut readers {
@@ -207,6 +208,30 @@ async fn many_that_are_late_together_are_waited_for_while_they_come() {
     assert_eq!(readers.len() as u32, coming);
     rig.publish();
     assert_eq!(rig.log.reads(), 0, "none of them needed the journal");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crowd_that_trickles_in_holds_the_session_up_no_longer_than_the_limit() {
+    let mut rig = Rig::new();
+    rig.publish();
+    let mut readers = rig.readers(MANY);
+    for reader in &mut readers {
+        reader.next().await.unwrap();
+    }
+    rig.publish_past(Seq(1));
+    let trickling = tokio::spawn(async move {
+        for reader in &mut readers {
+            tokio::time::sleep(MOMENT / 2).await;
+            reader.next().await.unwrap();
+        }
+    });
+    assert_eq!(rig.pace().await, MOMENTS);
+    assert_eq!(
+        rig.pace().await,
+        Duration::ZERO,
+        "nobody is waited for twice"
+    );
+    trickling.abort();
 }
 
 #[tokio::test(start_paused = true)]
