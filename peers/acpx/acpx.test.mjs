@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const ACPX = here("node_modules/acpx/dist/cli.js");
 const TAP = here("tap.mjs");
-const SCENARIO = here("../../fixtures/scenarios/peer.yaml");
+const scenario = (name) => here(`../../fixtures/scenarios/${name}.yaml`);
 const BINARY = process.env.HARN_SERVE;
 // Only so that a hang fails instead of hanging: nothing here measures time.
 const PATIENCE_S = "60";
@@ -36,9 +36,9 @@ beforeEach(async () => {
 const quoted = (words) => words.map((word) => `"${word}"`).join(" ");
 
 /** The agent as acpx is told to start it. */
-function agent({ profile = "acp", hideResume = false } = {}) {
+function agent({ profile = "acp", hideResume = false, play = "peer" } = {}) {
   const command = [process.execPath, TAP, log, ...(hideResume ? ["--hide-resume"] : []), "--", BINARY];
-  command.push("acp", "--engine", `script:${SCENARIO}`, "--state-dir", state);
+  command.push("acp", "--engine", `script:${scenario(play)}`, "--state-dir", state);
   if (profile) command.push("--profile", profile);
   return ["--agent", quoted(command)];
 }
@@ -177,4 +177,19 @@ describe("acpx", () => {
       await assertQuiet();
     });
   }
+
+  it("goes on the tour of everything as a host we know by name: plain ACP, nothing unknown", async () => {
+    const messages = await acpx(...agent({ profile: undefined, play: "tour" }), "exec", "/everything");
+    assert.equal(stopIn(messages), "end_turn");
+    assert.match(textIn(updatesIn(messages)), /The bucket no longer leaks\./);
+    const { received } = await wire();
+    const methods = new Set(received.flatMap((m) => m.method ?? []));
+    assert.deepEqual([...methods], ["session/update"]);
+    const kinds = new Set(updatesIn(received).map((u) => u.sessionUpdate));
+    assert.deepEqual([...kinds].sort(), [
+      "agent_message_chunk", "agent_thought_chunk", "available_commands_update", "plan", "session_info_update",
+      "tool_call", "tool_call_update", "usage_update", "user_message_chunk",
+    ]);
+    await assertQuiet();
+  });
 });
