@@ -44,14 +44,18 @@ use proptest::{
 use serde_json::Value;
 
 use oracle::Oracle;
-use strategy::{Ending, Turn, turns};
+use strategy::{Act, Ending, Turn, turns};
 
 type Script = Arc<Mutex<VecDeque<Turn>>>;
 
 async fn act(script: &Script, cx: &TurnContext) -> Result<StopReason, AgentError> {
     let turn = script.lock().unwrap().pop_front().unwrap();
-    for event in turn.events {
-        match cx.emit(event).await {
+    for act in turn.acts {
+        let done = match act {
+            Act::Report(event) => cx.emit(event).await,
+            Act::Ask(ask) => cx.ask(ask).await.map(drop),
+        };
+        match done {
             // The turn may be over already; some events are refused, which is as good as never reported.
             Ok(()) | Err(AgentError::Cancelled | AgentError::Failed(_)) => {}
             Err(error) => return Err(error),
@@ -163,7 +167,7 @@ fn in_no_time<T>(work: impl Future<Output = T>) -> T {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 32,
+        cases: 80,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -2,9 +2,10 @@
 
 use harn_model::{
     AgentEvent, Artifact, ChildCall, ChildResult, CompositionRun, ContentBlock, ErrorCategory,
-    FailureCategory, HandoffArtifact, HitlOutcome, LogRecord, Plan, PlanEntry, Progress,
-    ProgressReport, SessionInfo, SideEffectLevel, ToolCall, ToolCallStatus, ToolCallUpdate,
-    ToolContent, ToolExecutor, ToolKind, Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
+    FailureCategory, HandoffArtifact, HitlOutcome, Lineage, LogRecord, PermissionAsked,
+    PermissionOption, PermissionOptionKind, Plan, PlanEntry, Progress, ProgressReport, SessionInfo,
+    SideEffectLevel, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor, ToolKind,
+    Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
@@ -12,8 +13,15 @@ use serde_json::{Map, Value, json};
 /// What an agent does in a turn, and how that ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
-    pub(crate) events: Vec<AgentEvent>,
+    pub(crate) acts: Vec<Act>,
     pub(crate) ending: Ending,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    Report(AgentEvent),
+    /// Asks whether a call may run, and waits for the answer.
+    Ask(PermissionAsked),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +44,8 @@ pub(crate) fn turns() -> impl Strategy<Value = Vec<Turn>> {
         2 => Just(Ending::Hang),
         1 => Just(Ending::HangForever),
     ];
-    let turn = (vec(event(), 0..40), ending).prop_map(|(events, ending)| Turn { events, ending });
+    let act = prop_oneof![30 => event().prop_map(Act::Report), 1 => ask().prop_map(Act::Ask)];
+    let turn = (vec(act, 0..40), ending).prop_map(|(acts, ending)| Turn { acts, ending });
     vec(turn, 1..4)
 }
 
@@ -50,6 +59,30 @@ fn event() -> impl Strategy<Value = AgentEvent> {
         3 => skill(),
         6 => said(),
     ]
+}
+
+/// About a call that was announced, was not, or is another worker's.
+fn ask() -> impl Strategy<Value = PermissionAsked> {
+    let kinds = [
+        PermissionOptionKind::AllowOnce,
+        PermissionOptionKind::RejectOnce,
+    ];
+    let options = kinds.map(|kind| PermissionOption {
+        option_id: format!("{kind:?}"),
+        name: format!("{kind:?}"),
+        kind,
+    });
+    let ask_id = select(&["ask-1", "ask-2", "ask-3"][..]);
+    (ask_id, id(), any::<bool>()).prop_map(move |(ask_id, call, of_worker)| PermissionAsked {
+        ask_id: ask_id.into(),
+        tool_call: ToolCall::new(call, "look"),
+        options: options.to_vec(),
+        lineage: Vec::from_iter(of_worker.then(|| Lineage {
+            worker_id: "w".into(),
+            worker_name: "tester".to_owned(),
+            session_id: "session-9".into(),
+        })),
+    })
 }
 
 fn id() -> impl Strategy<Value = String> + Clone {
