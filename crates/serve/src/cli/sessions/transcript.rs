@@ -5,7 +5,8 @@ use std::{collections::HashMap, fmt::Write as _};
 use harn_journal::SessionMeta;
 use harn_model::{
     AgentEvent, AskId, Decision, Envelope, PermissionResolved, StopReason, Timestamp, ToolCall,
-    ToolCallId, ToolCallStatus, ToolCallUpdate, TurnEnded, TurnOutcome, plain_text,
+    ToolCallId, ToolCallStatus, ToolCallUpdate, TurnEnded, TurnOutcome, WorkerEvent, WorkerUpdate,
+    plain_text,
 };
 
 use crate::cli::{
@@ -34,6 +35,7 @@ struct Page {
     text: Option<Text>,
     calls: HashMap<ToolCallId, String>,
     asks: HashMap<AskId, String>,
+    plan: String,
     running: bool,
 }
 
@@ -53,8 +55,10 @@ impl Page {
             "{id}, created {created} in {}",
             meta.directory.display()
         ));
-        if let Some(parent) = &meta.parent {
-            self.line(&format!("forked from {parent}"));
+        match (&meta.parent, &meta.worker) {
+            (Some(parent), Some(worker)) => self.line(&format!("{worker}, works for {parent}")),
+            (Some(parent), None) => self.line(&format!("forked from {parent}")),
+            (None, _) => {}
         }
     }
 
@@ -133,19 +137,27 @@ impl Page {
             }
             AgentEvent::Plan { plan } => {
                 let entries: Vec<_> = plan.entries().into_iter().map(|e| e.content).collect();
-                self.mark(&format!("* plan: {}", visible(&entries.join("; "))));
+                let plan = entries.join("; ");
+                // One that only got further is the same plan.
+                if plan != self.plan {
+                    self.mark(&format!("* plan: {}", visible(&plan)));
+                    self.plan = plan;
+                }
             }
             AgentEvent::Artifact(artifact) => {
                 let what = one_line(&artifact.fallback).into_owned();
                 self.mark(&format!("* artifact: {what}"));
             }
+            AgentEvent::Handoff { handoff, .. } => {
+                let what = one_line(&handoff.task).into_owned();
+                self.mark(&format!("* handed over: {what}"));
+            }
+            AgentEvent::WorkerUpdate(worker) => self.worker(worker),
             // Facts about the work rather than the conversation; they are in the journal itself.
             AgentEvent::ProgressReported(_)
             | AgentEvent::Progress(_)
             | AgentEvent::Log(_)
             | AgentEvent::FsWatch { .. }
-            | AgentEvent::Handoff { .. }
-            | AgentEvent::WorkerUpdate(_)
             | AgentEvent::SkillActivated { .. }
             | AgentEvent::SkillDeactivated { .. }
             | AgentEvent::SkillScopeTools { .. }
@@ -203,6 +215,27 @@ impl Page {
         }
         if let Some(millis) = update.duration_ms {
             let _ = write!(line, " ({})", text::duration(millis.into()));
+        }
+        self.mark(&line);
+    }
+
+    /// How a worker's cycle ended, and where to read on.
+    fn worker(&mut self, worker: &WorkerUpdate) {
+        let how = match worker.event {
+            WorkerEvent::WorkerSpawned | WorkerEvent::WorkerProgressed => return,
+            WorkerEvent::WorkerWaitingForInput => "waits for input",
+            WorkerEvent::WorkerCompleted => "done",
+            WorkerEvent::WorkerFailed => "failed",
+            WorkerEvent::WorkerStopped => "stopped",
+            WorkerEvent::WorkerCancelled => "cancelled",
+        };
+        let (name, task) = (one_line(&worker.worker_name), one_line(&worker.worker_task));
+        let mut line = format!("» {name}, {task}: {how}");
+        if let Some(error) = &worker.metadata.error {
+            let _ = write!(line, ", {}", one_line(error));
+        }
+        if let Some(session) = &worker.metadata.child_run_id {
+            let _ = write!(line, " ({session})");
         }
         self.mark(&line);
     }
