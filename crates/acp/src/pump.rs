@@ -9,7 +9,7 @@ use agent_client_protocol::{
     Error, RequestCancellationHandle, Responder, UntypedMessage, v1::schema::PromptResponse,
 };
 use bytes::Bytes;
-use harn_model::{AgentEvent, AskId, Envelope, PermissionAsked, TurnId, TurnOutcome};
+use harn_model::{AgentEvent, AskId, Command, Envelope, PermissionAsked, TurnId, TurnOutcome};
 use harn_runtime::{Delivery, SessionEnd, Subscription};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -20,8 +20,9 @@ use crate::{
 
 /// How a client comes to follow a session.
 pub(crate) enum Opening {
-    /// From here on, once its answer is queued, beginning with the questions that are open.
-    Fresh(Gate, Vec<PermissionAsked>),
+    /// From here on, once its answer is queued, beginning with the commands there are and the questions
+    /// that are open.
+    Fresh(Gate, Vec<PermissionAsked>, Vec<Command>),
     /// All of it so far, then the answer, then from here on.
     Replay(Box<Responder>, LateAnswer),
 }
@@ -93,16 +94,18 @@ impl Pump {
 
     async fn open(&mut self, from: &mut Subscription, opening: Opening) -> Result<(), Stopped> {
         let mut replayed = Replayed::default();
-        let gate = match opening {
-            Opening::Fresh(gate, open) => {
+        // As they were when the opening was answered: a change after that comes with the stream.
+        let (gate, commands) = match opening {
+            Opening::Fresh(gate, open, commands) => {
                 replayed.open = open;
-                gate
+                (gate, commands)
             }
             Opening::Replay(responder, result) => {
                 replayed = self.replay(from).await?;
+                let commands = self.attached.session.commands();
                 let gate = self.peer.gates.behind(responder.raw_id());
                 answer(*responder, result());
-                gate
+                (gate, commands)
             }
         };
         gate.passed().await;
@@ -111,7 +114,6 @@ impl Pump {
         for (turn, outcome) in replayed.ended {
             self.end_prompt(&turn, &outcome).await;
         }
-        let commands = self.attached.session.commands();
         if !commands.is_empty() {
             let mut out = Vec::new();
             let available_commands = &commands;

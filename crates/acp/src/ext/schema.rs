@@ -172,5 +172,26 @@ fn described<T: JsonSchema>(settings: SchemaSettings, description: &str) -> Valu
     if let Value::Object(rest) = Value::from(schema) {
         ordered.extend(rest);
     }
-    Value::Object(ordered)
+    let mut schema = Value::Object(ordered);
+    references_apart(&mut schema);
+    schema
+}
+
+/// Makes `allOf` of a reference with properties beside it: the same to a validator, while generators of
+/// types overlook one of the two.
+fn references_apart(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(references_apart),
+        Value::Object(members) => {
+            if members.contains_key("properties")
+                && let Some(reference) = members.remove("$ref")
+            {
+                let apart = Map::from_iter([("$ref".to_owned(), reference)]);
+                let all = Value::Array(vec![Value::Object(apart)]);
+                members.insert("allOf".to_owned(), all);
+            }
+            members.values_mut().for_each(references_apart);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }

@@ -110,6 +110,7 @@ fn begin<R: Serialize>(
         // Before the answer is made: a change in between comes as an update.
         let from = session.subscribe_from_now();
         let response = response(&session);
+        let commands = session.commands();
         // Questions belong to the session: those put before this client came are put to it too.
         let open = session.view().open_turn.map(|turn| turn.asks);
         let attached = lend(&peer, session);
@@ -117,7 +118,7 @@ fn begin<R: Serialize>(
             let gate = peer.gates.behind(to.raw_id());
             let open = open.into_iter().flat_map(BTreeMap::into_values);
             let open = open.map(|ask| *ask).collect();
-            follow(&peer, &attached, from, Opening::Fresh(gate, open));
+            follow(&peer, &attached, from, Opening::Fresh(gate, open, commands));
         }
         answer(to, Ok(response));
     });
