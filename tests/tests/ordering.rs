@@ -44,6 +44,33 @@ fn with_commands(agent: ScriptedAgent) -> ScriptedAgent {
     }])
 }
 
+/// Commands announced in the first breath of a turn are news of that turn, not also of the opening before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn commands_an_agent_announces_are_told_once() {
+    let test = TestHub::new(ScriptedAgent::new(async |cx| {
+        let commands = vec![Command {
+            name: "go".to_owned(),
+            description: "Start".to_owned(),
+            input: None,
+        }];
+        cx.emit(AgentEvent::AvailableCommands { commands }).await?;
+        Ok(StopReason::EndTurn)
+    }));
+    let mut client = meet(&test).await;
+    for _ in 0..200 {
+        let opened = client.request("session/new", new_session(&test)).await;
+        let session = opened["sessionId"].as_str().unwrap();
+        let prompt = text_prompt(session, "go");
+        let id = client.send_request("session/prompt", prompt).await;
+        let (updates, _) = client.updates_until(&id).await;
+        let told = updates
+            .iter()
+            .filter(|update| kind(update) == "available_commands_update");
+        assert_eq!(told.count(), 1);
+    }
+    client.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_promise_holds_with_many_sessions_at_once() {
     let test = TestHub::new(with_commands(ScriptedAgent::new(chatter)));
