@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use harn_model::{AgentEvent, Command, ConfigOption};
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     cast::Cast,
@@ -116,7 +116,7 @@ fn step(node: &Node, depth: usize) -> Result<Step, Fault> {
             let [op, args] = fields(value, key, ["op", "args"])?;
             Step::HostCall {
                 op: filled(required(value, key, "op", op)?, "op")?,
-                args: args.map_or(Value::Null, Node::to_value),
+                args: args.map_or_else(|| Value::Object(Map::new()), Node::to_value),
             }
         }
         "worker" => Step::Worker(Box::new(worker::start(value, depth)?)),
