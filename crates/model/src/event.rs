@@ -2,7 +2,7 @@
 //!
 //! Big payloads are boxed so that a text chunk, which outnumbers everything else, stays small.
 
-use std::fmt;
+use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -248,12 +248,12 @@ impl AgentEvent {
         }
     }
 
-    /// About how many bytes this event keeps alive: what the byte bounds of queues count.
-    /// Payloads of unknown shape count by a fixed guess; they are rare and small beside text.
+    /// About how many bytes this event keeps alive: what the byte bounds of queues count. Text and tool
+    /// calls are added up; what is rarer counts as long as it is written.
     #[must_use]
     pub fn weight(&self) -> usize {
         const BASE: usize = 96;
-        const STRUCTURED: usize = 1024;
+        const FACTS: usize = 256;
         BASE + match self {
             Self::AgentMessageChunk { content, .. } | Self::AgentThoughtChunk { content, .. } => {
                 content.len()
@@ -270,13 +270,15 @@ impl AgentEvent {
             Self::ToolCallUpdate(update) => {
                 update.raw_output.as_ref().map_or(0, value_weight)
                     + update.raw_input.as_ref().map_or(0, value_weight)
+                    + update.raw_input_partial.as_ref().map_or(0, String::len)
+                    + update.error.as_ref().map_or(0, String::len)
                     + update
                         .content
                         .iter()
                         .flatten()
                         .map(crate::ToolContent::weight)
                         .sum::<usize>()
-                    + STRUCTURED / 4
+                    + FACTS
             }
             Self::TurnStarted(turn) => turn.prompt.iter().map(ContentBlock::weight).sum(),
             Self::PermissionAsked(ask) => {
@@ -288,21 +290,13 @@ impl AgentEvent {
                         .map(crate::ToolContent::weight)
                         .sum::<usize>()
             }
-            Self::Artifact(artifact) => value_weight(&artifact.spec) + artifact.fallback.len(),
-            Self::HitlRequested { payload, .. } => value_weight(payload),
-            Self::CompositionStart(run)
-            | Self::CompositionFinish(run)
-            | Self::CompositionError(run) => {
-                run.snippet.len()
-                    + value_weight(&run.binding_manifest)
-                    + run.stdout.as_ref().map_or(0, String::len)
-                    + run.stderr.as_ref().map_or(0, String::len)
-                    + run.result.as_ref().map_or(0, value_weight)
-            }
-            Self::CompositionChildResult(result) => {
-                result.raw_output.as_ref().map_or(0, value_weight)
-            }
-            Self::Plan { .. }
+            Self::Artifact(_)
+            | Self::HitlRequested { .. }
+            | Self::CompositionStart(_)
+            | Self::CompositionChildResult(_)
+            | Self::CompositionFinish(_)
+            | Self::CompositionError(_)
+            | Self::Plan { .. }
             | Self::ProgressReported(_)
             | Self::Progress(_)
             | Self::Log(_)
@@ -331,9 +325,30 @@ impl AgentEvent {
             | Self::SessionInfo(_)
             | Self::Recovered(_)
             | Self::LoopCheckpoint(_)
-            | Self::SessionClosed { .. } => STRUCTURED,
+            | Self::SessionClosed { .. } => written_len(self),
         }
     }
+}
+
+/// How long the event is in the journal.
+fn written_len(event: &AgentEvent) -> usize {
+    struct Count(usize);
+
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut count = Count(0);
+    // What cannot be written whole is refused by the journal; until then it counts as far as it goes.
+    let _ = serde_json::to_writer(&mut count, event);
+    count.0
 }
 
 /// About how many bytes a JSON value keeps alive.

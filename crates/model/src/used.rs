@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Ids of tool calls and composition runs that were announced in a session. Two ids that differ are taken
-/// for one with a chance of one in 2⁶⁴; the later is renamed then, which harms nobody.
+/// for one with a chance of one in 2⁶⁴; the later gets a count then.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UsedIds(HashSet<u64>);
 
@@ -34,10 +34,26 @@ impl UsedIds {
     /// An id that was not used yet: the given one, or that one with a count behind it.
     #[must_use]
     pub fn fresh(&self, what: Named, id: &str) -> String {
-        let counted = (2..).map(|n: u64| format!("{id}~{n}"));
-        let mut candidates = std::iter::once(id.to_owned()).chain(counted);
-        let free = candidates.find(|candidate| !self.contains(what, candidate));
-        free.unwrap_or_default()
+        let counted = |n: u64| format!("{id}~{n}");
+        let is_used = |n: u64| self.contains(what, &counted(n));
+        if !self.contains(what, id) {
+            return id.to_owned();
+        }
+        // Counts are given without gaps, so the first free one need not be looked for one by one: an agent
+        // may use one id for all of its calls.
+        let (mut used, mut free) = (1, 2);
+        while is_used(free) {
+            (used, free) = (free, free * 2);
+        }
+        while free - used > 1 {
+            let middle = used.midpoint(free);
+            if is_used(middle) {
+                used = middle;
+            } else {
+                free = middle;
+            }
+        }
+        counted(free)
     }
 }
 
@@ -60,6 +76,11 @@ mod tests {
         used.add(Named::Call, "c");
         used.add(Named::Call, "c~2");
         assert_eq!(used.fresh(Named::Call, "c"), "c~3");
+        for n in 3..100 {
+            let fresh = used.fresh(Named::Call, "c");
+            assert_eq!(fresh, format!("c~{n}"));
+            used.add(Named::Call, &fresh);
+        }
         assert_eq!(used.fresh(Named::Run, "c"), "c");
     }
 }
