@@ -28,11 +28,27 @@ pub(crate) struct RunningTurn {
     pub(crate) pipe: Arc<Pipe>,
     pub(crate) asks: HashMap<AskId, PendingAsk>,
     agent: JoinHandle<Result<StopReason, AgentError>>,
+    /// What came of the agent, once it is gone.
+    returned: Option<AgentResult>,
     cancel: CancellationToken,
     crew: Arc<Crew>,
-    /// Runs from the moment the turn is cancelled.
+    /// How long those who are told to stop may take: a cancelled agent, and once it is gone or given up,
+    /// those who work for it.
     deadline: Option<Pin<Box<Sleep>>>,
+    /// Whether the agent's part is over: it returned or was given up.
+    leaving: bool,
+    /// How long everyone below may take to be gone once they were given up.
+    farewell: Duration,
 }
+
+type AgentResult = Result<Result<StopReason, AgentError>, JoinError>;
+
+/// How long a closing session waits for an agent that was told to stop.
+pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long a session takes at most, after everyone below it is gone or given up, to write so. Each
+/// level has this much more than the one below: nobody gives up those who are about to be done.
+const FAREWELL: Duration = Duration::from_millis(250);
 
 pub(crate) struct PendingAsk {
     pub(crate) ask: Box<PermissionAsked>,
@@ -43,10 +59,10 @@ pub(crate) struct PendingAsk {
 pub(crate) enum TurnWake {
     /// The agent handed something over.
     Items,
-    /// The agent returned.
-    Returned(Result<Result<StopReason, AgentError>, JoinError>),
     /// It was cancelled and did not return in time.
     Overdue,
+    /// The agent is gone, and so is everyone who worked for it; or they were given up.
+    Over,
 }
 
 impl RunningTurn {
@@ -59,7 +75,7 @@ impl RunningTurn {
             shared.clone(),
             prompt.turn.clone(),
             pipe.clone(),
-            cancel.child_token(),
+            cancel.clone(),
         ));
         // A client knows the session at the top, and no workers.
         let root = shared.root();
@@ -86,15 +102,23 @@ impl RunningTurn {
             iteration: AtomicU64::new(0),
         });
         let agent = shared.agent.clone();
+        let levels = shared
+            .config
+            .max_worker_depth
+            .saturating_sub(shared.depth());
+        let levels = u32::try_from(levels).unwrap_or(u32::MAX);
         Self {
             id: prompt.turn,
             prompt: prompt.blocks,
             pipe,
             asks: HashMap::new(),
             agent: tokio::spawn(async move { agent.turn(&mut cx).await }),
+            returned: None,
             cancel,
             crew,
             deadline: None,
+            leaving: false,
+            farewell: FAREWELL.saturating_mul(levels.saturating_add(1)),
         }
     }
 
@@ -102,28 +126,72 @@ impl RunningTurn {
         self.cancel.is_cancelled()
     }
 
-    /// Tells the agent to stop and starts the clock. Open asks are answered at once.
-    pub(crate) fn cancel(&mut self, deadline: Duration) {
+    /// Whether somebody may still be asked: not once the turn is on its way out.
+    pub(crate) fn may_ask(&self) -> bool {
+        !self.is_cancelled() && !self.leaving
+    }
+
+    /// Tells the agent and its workers to stop, and starts the clock. Open asks are answered at once.
+    pub(crate) fn cancel(&mut self, patience: Duration) {
+        self.cancel.cancel();
         if self.deadline.is_none() {
-            self.deadline = Some(Box::pin(tokio::time::sleep(deadline)));
-            self.cancel.cancel();
+            self.deadline = Some(Box::pin(tokio::time::sleep(patience)));
         }
+    }
+
+    /// Cancels with less patience than before.
+    pub(crate) fn hurry(&mut self, patience: Duration) {
+        self.cancel.cancel();
+        let sooner = Box::pin(tokio::time::sleep(patience));
+        // Those who are leaving have a clock of their own.
+        if !self.leaving
+            && self
+                .deadline
+                .as_ref()
+                .is_none_or(|deadline| sooner.deadline() < deadline.deadline())
+        {
+            self.deadline = Some(sooner);
+        }
+    }
+
+    /// Goes on without the agent.
+    pub(crate) fn give_up(&mut self) {
+        self.agent.abort();
+        self.leave(self.farewell);
+    }
+
+    /// Waits for the workers, who were told to stop with the agent or are now.
+    fn leave(&mut self, patience: Duration) {
+        self.leaving = true;
+        self.crew.dismiss();
+        self.deadline = Some(Box::pin(tokio::time::sleep(patience)));
     }
 
     /// Waits for something to happen; items go into `items`. Cancel safe.
     pub(crate) async fn wake(&mut self, items: &mut Vec<TurnItem>) -> TurnWake {
-        let overdue = async {
-            match &mut self.deadline {
-                Some(deadline) => deadline.await,
-                None => std::future::pending().await,
+        loop {
+            let overdue = async {
+                match &mut self.deadline {
+                    Some(deadline) => deadline.await,
+                    None => std::future::pending().await,
+                }
+            };
+            let gone = self.leaving && self.returned.is_some();
+            tokio::select! {
+                biased;
+                // First, or an agent that never falls silent would never be given up.
+                () = overdue => {
+                    return if self.leaving { TurnWake::Over } else { TurnWake::Overdue };
+                }
+                () = self.pipe.take(items) => return TurnWake::Items,
+                result = &mut self.agent, if self.returned.is_none() => {
+                    self.returned = Some(result);
+                    if !self.leaving {
+                        self.leave(CLOSE_PATIENCE + self.farewell);
+                    }
+                }
+                () = self.crew.idle(), if gone => return TurnWake::Over,
             }
-        };
-        tokio::select! {
-            biased;
-            // First, or an agent that never falls silent would never be given up.
-            () = overdue => TurnWake::Overdue,
-            () = self.pipe.take(items) => TurnWake::Items,
-            result = &mut self.agent => TurnWake::Returned(result),
         }
     }
 
@@ -134,23 +202,24 @@ impl RunningTurn {
         self.agent.abort();
     }
 
-    /// What the agent's result means for the turn.
-    pub(crate) fn outcome(
-        &self,
-        result: Result<Result<StopReason, AgentError>, JoinError>,
-    ) -> TurnOutcome {
+    /// What the agent's result means for the turn. One that was given up was cancelled before.
+    pub(crate) fn outcome(&mut self) -> TurnOutcome {
+        let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
         if self.is_cancelled() {
-            return TurnOutcome::stopped(StopReason::Cancelled);
+            return cancelled;
         }
-        match result {
-            Ok(Ok(reason)) => TurnOutcome::stopped(reason),
-            Ok(Err(AgentError::Denied { .. })) => TurnOutcome::stopped(StopReason::EndTurn),
-            Ok(Err(AgentError::Cancelled)) => TurnOutcome::stopped(StopReason::Cancelled),
-            Ok(Err(error @ (AgentError::Tool(_) | AgentError::Failed(_)))) => TurnOutcome::Failed {
-                message: error.to_string(),
-            },
+        match self.returned.take() {
+            None => cancelled,
+            Some(Ok(Ok(reason))) => TurnOutcome::stopped(reason),
+            Some(Ok(Err(AgentError::Denied { .. }))) => TurnOutcome::stopped(StopReason::EndTurn),
+            Some(Ok(Err(AgentError::Cancelled))) => cancelled,
+            Some(Ok(Err(error @ (AgentError::Tool(_) | AgentError::Failed(_))))) => {
+                TurnOutcome::Failed {
+                    message: error.to_string(),
+                }
+            }
             // The panic's own text may hold anything; it went to the log, not to the client.
-            Err(_) => TurnOutcome::Failed {
+            Some(Err(_)) => TurnOutcome::Failed {
                 message: "the agent stopped unexpectedly; its log has the reason".to_owned(),
             },
         }

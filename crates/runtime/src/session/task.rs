@@ -3,7 +3,7 @@
 //! Append, then publish: nobody hears of an event that is not written. When the journal cannot be
 //! written the session ends; what was published is safe, and opening it again recovers the rest.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc};
 
 use harn_journal::{JournalError, Log};
 use harn_model::{
@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{
     Msg, Shared,
     handle::{QueuedPrompt, lock},
-    running::{PendingAsk, RunningTurn, TurnWake},
+    running::{CLOSE_PATIENCE, PendingAsk, RunningTurn, TurnWake},
     scribe::Scribe,
     settle::{Leftover, settle, title},
 };
@@ -150,17 +150,17 @@ impl SessionTask {
                 self.shared.feed.pace().await;
                 Ok(())
             }
-            TurnWake::Returned(result) => {
-                let outcome = self.turn.as_ref().map(|turn| turn.outcome(result));
-                self.finish(outcome).await
-            }
             TurnWake::Overdue => {
                 tracing::warn!(
                     session = %self.shared.meta.thread_id,
                     "the agent did not stop in time; the turn is settled without it"
                 );
-                self.finish(None).await
+                if let Some(turn) = &mut self.turn {
+                    turn.give_up();
+                }
+                Ok(())
             }
+            TurnWake::Over => self.finish().await,
         }
     }
 
@@ -182,7 +182,7 @@ impl SessionTask {
                 TurnItem::Ask(ask, reply) => {
                     events.push(AgentEvent::PermissionAsked(ask.clone()));
                     match &mut self.turn {
-                        Some(turn) if !turn.is_cancelled() => {
+                        Some(turn) if turn.may_ask() => {
                             turn.asks
                                 .insert(ask.ask_id.clone(), PendingAsk { ask, reply });
                         }
@@ -238,12 +238,13 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Ends the running turn. Without an outcome the agent is given up.
-    async fn finish(&mut self, outcome: Option<TurnOutcome>) -> Result<(), JournalError> {
-        let Some(turn) = &self.turn else {
+    /// Ends the running turn. Whoever is still at work for it is not listened to any more.
+    async fn finish(&mut self) -> Result<(), JournalError> {
+        let Some(turn) = &mut self.turn else {
             return Ok(());
         };
         turn.abandon();
+        let outcome = turn.outcome();
         let (id, prompt, pipe) = (turn.id.clone(), turn.prompt.clone(), turn.pipe.clone());
         let cancelled = turn.is_cancelled();
         // What it handed over before it stopped still counts.
@@ -265,7 +266,6 @@ impl SessionTask {
         if untitled {
             closing.extend(title(&prompt));
         }
-        let outcome = outcome.unwrap_or(TurnOutcome::stopped(StopReason::Cancelled));
         self.end_turn(&id, closing, outcome).await?;
         self.act_under_mode();
         Ok(())
@@ -307,7 +307,9 @@ impl SessionTask {
         if let Some(id) = self.turn.as_ref().map(|turn| turn.id.clone()) {
             self.cancel(&id).await?;
         }
-        let mut patience = std::pin::pin!(tokio::time::sleep(CLOSE_PATIENCE));
+        if let Some(turn) = &mut self.turn {
+            turn.hurry(CLOSE_PATIENCE);
+        }
         while let Some(turn) = &mut self.turn {
             tokio::select! {
                 wake = turn.wake(&mut self.items) => self.advance(wake).await?,
@@ -317,7 +319,6 @@ impl SessionTask {
                         told |= tell;
                     }
                 }
-                () = &mut patience => self.finish(None).await?,
             }
         }
         for prompt in &mut self.waiting {
@@ -404,9 +405,6 @@ impl SessionTask {
         }
     }
 }
-
-/// How long a closing session waits for an agent that was told to stop.
-const CLOSE_PATIENCE: Duration = Duration::from_millis(500);
 
 fn resolved(ask_id: AskId, decision: Decision) -> AgentEvent {
     AgentEvent::PermissionResolved(Box::new(PermissionResolved { ask_id, decision }))

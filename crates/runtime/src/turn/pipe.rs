@@ -45,10 +45,23 @@ const MAX_ITEMS: usize = 1024;
 impl Pipe {
     /// Hands an item over, waiting while the pipe is full. Fails once the turn is over.
     pub(crate) async fn push(&self, item: TurnItem) -> Result<(), AgentError> {
-        let weight = match &item {
-            TurnItem::Event(event) => event.weight(),
-            TurnItem::Ask(..) | TurnItem::Withdraw(_) | TurnItem::Flush(_) => 0,
-        };
+        let weight = weight(&item);
+        self.put(weight, 1, |items| items.push(item)).await
+    }
+
+    /// Hands several items over, all of them or none: nothing comes between them, and the end of the
+    /// turn comes before or after.
+    pub(crate) async fn push_all(&self, all: Vec<TurnItem>) -> Result<(), AgentError> {
+        let weight = all.iter().map(weight).sum();
+        self.put(weight, all.len(), |items| items.extend(all)).await
+    }
+
+    async fn put(
+        &self,
+        weight: usize,
+        count: usize,
+        hand_over: impl FnOnce(&mut Vec<TurnItem>),
+    ) -> Result<(), AgentError> {
         loop {
             // Registered before the look, so that a drain in between is not missed.
             let drained = self.drained.notified();
@@ -58,11 +71,11 @@ impl Pipe {
                     return Err(AgentError::Cancelled);
                 }
                 if state.items.is_empty()
-                    || (state.bytes + weight <= MAX_BYTES && state.items.len() < MAX_ITEMS)
+                    || (state.bytes + weight <= MAX_BYTES && state.items.len() + count <= MAX_ITEMS)
                 {
                     let first = state.items.is_empty();
                     state.bytes += weight;
-                    state.items.push(item);
+                    hand_over(&mut state.items);
                     drop(state);
                     if first {
                         self.filled.notify_one();
@@ -113,5 +126,12 @@ impl Pipe {
 
     fn lock(&self) -> MutexGuard<'_, PipeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn weight(item: &TurnItem) -> usize {
+    match item {
+        TurnItem::Event(event) => event.weight(),
+        TurnItem::Ask(..) | TurnItem::Withdraw(_) | TurnItem::Flush(_) => 0,
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use harn_model::{AgentEvent, HandoffArtifact, TurnId, WorkerId, WorkerStatus, WorkerUpdate};
-use tokio::sync::watch;
+use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::WorkerReport;
@@ -24,9 +24,13 @@ pub(crate) struct Crew {
     pub(super) session: Arc<Shared>,
     pub(super) turn: TurnId,
     pub(super) pipe: Arc<Pipe>,
+    /// The turn's own: it was cancelled.
+    cancel: CancellationToken,
     /// Over when the turn is cancelled or ends: what runs belongs to the turn.
     stop: CancellationToken,
     busy: Mutex<BTreeMap<WorkerId, Arc<Cycle>>>,
+    /// A worker was given back.
+    freed: Notify,
 }
 
 /// A cycle of a worker, from the outside.
@@ -67,20 +71,45 @@ impl Crew {
         session: Arc<Shared>,
         turn: TurnId,
         pipe: Arc<Pipe>,
-        stop: CancellationToken,
+        cancel: CancellationToken,
     ) -> Self {
         Self {
             session,
             turn,
             pipe,
-            stop,
+            stop: cancel.child_token(),
+            cancel,
             busy: Mutex::new(BTreeMap::new()),
+            freed: Notify::new(),
         }
     }
 
-    /// Stops everyone who is at work.
+    /// Tells everyone who is at work to stop; nobody begins any more.
     pub(crate) fn dismiss(&self) {
+        // With claims held off, or one that was just made would be missed by those who wait.
+        let _busy = lock(&self.busy);
         self.stop.cancel();
+    }
+
+    /// Waits until nobody is at work. Cancel safe.
+    pub(crate) async fn idle(&self) {
+        loop {
+            // Registered before the look, so that a release in between is not missed.
+            let freed = self.freed.notified();
+            if lock(&self.busy).is_empty() {
+                return;
+            }
+            freed.await;
+        }
+    }
+
+    /// Why those who were told to stop were.
+    pub(super) fn why_over(&self) -> &'static str {
+        if self.cancel.is_cancelled() {
+            "the turn was cancelled"
+        } else {
+            "the turn ended before this worker did"
+        }
     }
 
     /// The last word on a worker.
@@ -128,10 +157,10 @@ impl Crew {
         id: WorkerId,
         check: impl FnOnce(bool) -> Result<T, WorkerError>,
     ) -> Result<(Claim, T), WorkerError> {
+        let mut busy = lock(&self.busy);
         if self.stop.is_cancelled() {
             return Err(WorkerError::TurnOver);
         }
-        let mut busy = lock(&self.busy);
         let checked = check(busy.contains_key(&id))?;
         let limit = self.session.config.max_workers;
         if busy.len() >= limit {
@@ -153,13 +182,14 @@ impl Crew {
         Ok((claim, checked))
     }
 
-    /// Writes events in the session, after everything its agent emitted before; fails once the turn is
-    /// over.
+    /// Writes events in the session, after everything its agent emitted before. All of them, or none
+    /// where it fails, which it does once the turn is over.
     pub(super) async fn write(&self, events: Vec<AgentEvent>) -> Result<(), AgentError> {
-        for event in events {
-            self.pipe.push(TurnItem::Event(event)).await?;
-        }
-        self.pipe.flush().await
+        let (reply, written) = oneshot::channel();
+        let events = events.into_iter().map(TurnItem::Event);
+        let items = events.chain([TurnItem::Flush(reply)]).collect();
+        self.pipe.push_all(items).await?;
+        written.await.map_err(|_| AgentError::Cancelled)
     }
 }
 
@@ -185,6 +215,8 @@ impl Claim {
             .is_some_and(|held| Arc::ptr_eq(held, &self.cycle))
         {
             busy.remove(&self.id);
+            drop(busy);
+            self.crew.freed.notify_waiters();
         }
     }
 }

@@ -114,6 +114,11 @@ impl Run {
     /// Has the child's agent work on the prompt, and follows it until it is done or stopped.
     async fn follow(&self, child: &Controller) -> (End, Said) {
         let mut said = Said::default();
+        let (crew, cycle) = (&self.claim.crew, &self.claim.cycle);
+        // Stopped while its session was opened: its agent need not begin.
+        if cycle.stop.is_cancelled() {
+            return (stopped(crew, cycle), said);
+        }
         let mut events = child.subscribe_from_now();
         let prompt = vec![ContentBlock::text(self.prompt.clone())];
         let turn = match child.prompt(prompt, |_| ()).await {
@@ -121,32 +126,33 @@ impl Run {
             Err(PromptError::Closed) => return (End::Cancelled(CLOSED), said),
             Err(error) => return (End::Failed(error.to_string()), said),
         };
-        let crew = &self.claim.crew;
         let entry = Lineage {
             worker_id: self.claim.id.clone(),
             worker_name: self.update.worker_name.clone(),
             session_id: self.session.clone(),
         };
         let mut relay = Relay::new(crew.clone(), entry);
-        let cycle = &self.claim.cycle;
         let end = tokio::select! {
             biased;
-            () = cycle.stop.cancelled() => stopped(cycle),
-            end = listen(child, &turn, &mut events, &mut relay, &mut said) => end,
+            () = cycle.stop.cancelled() => stopped(crew, cycle),
+            end = listen(child, &turn, &mut events, &mut relay, &mut said) => {
+                end.unwrap_or_else(|| stopped(crew, cycle))
+            }
         };
         relay.withdraw().await;
         (end, said)
     }
 }
 
-/// Takes in what happens in the child until its turn ends, and passes questions and answers on.
+/// Takes in what happens in the child until its turn ends, and passes questions and answers on. Nothing
+/// where the turn above is over.
 async fn listen(
     child: &Controller,
     turn: &TurnId,
     events: &mut Subscription,
     relay: &mut Relay,
     said: &mut Said,
-) -> End {
+) -> Option<End> {
     loop {
         let delivery = tokio::select! {
             (ask, decision) = relay.answered() => {
@@ -157,8 +163,8 @@ async fn listen(
         };
         let delivery = match delivery {
             Ok(delivery) => delivery,
-            Err(SessionEnd::Closed) => return End::Cancelled(CLOSED),
-            Err(SessionEnd::Failed(reason)) => return End::Failed(reason.to_string()),
+            Err(SessionEnd::Closed) => return Some(End::Cancelled(CLOSED)),
+            Err(SessionEnd::Failed(reason)) => return Some(End::Failed(reason.to_string())),
         };
         let ours = delivery.events().iter();
         for envelope in ours.filter(|envelope| envelope.turn.as_ref() == Some(turn)) {
@@ -171,20 +177,18 @@ async fn listen(
                 said.add(content, message_id.as_ref());
             } else if let AgentEvent::PermissionAsked(ask) = &envelope.event {
                 if relay.put(ask).await.is_err() {
-                    return End::Cancelled(TURN_OVER);
+                    return None;
                 }
             } else if let AgentEvent::PermissionResolved(resolved) = &envelope.event {
                 relay.settled(&resolved.ask_id).await;
             } else if let AgentEvent::TurnEnded(ended) = &envelope.event {
-                return outcome(&ended.outcome);
+                return Some(outcome(&ended.outcome));
             }
         }
     }
 }
 
 const CLOSED: &str = "the worker's session was closed";
-/// Once a turn has ended nothing can be written any more, so whoever reads this was cancelled.
-const TURN_OVER: &str = "the turn was cancelled";
 
 /// What the end of the child's turn means for the worker.
 fn outcome(outcome: &TurnOutcome) -> End {
@@ -201,10 +205,10 @@ fn outcome(outcome: &TurnOutcome) -> End {
 }
 
 /// Why a cycle was stopped from outside.
-fn stopped(cycle: &Cycle) -> End {
+fn stopped(crew: &Crew, cycle: &Cycle) -> End {
     match cycle.ending() {
         Some(how) => wanted(how),
-        None => End::Cancelled(TURN_OVER),
+        None => End::Cancelled(crew.why_over()),
     }
 }
 

@@ -4,6 +4,7 @@ mod asks;
 mod ends;
 mod life;
 mod sessions;
+mod stops;
 mod storm;
 
 use std::{future::Future, sync::Arc};

@@ -1,0 +1,233 @@
+//! When something is over, everyone who worked for it has stopped: not told to stop, stopped.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_journal::{JournalError, JsonlStore, Listing, Log, Opened, SessionMeta, Store};
+use harn_model::{AgentEvent, SessionId, StopReason, WorkerStatus};
+use harn_runtime::{READ_ONLY_MODE, TurnContext, WorkerError};
+use tokio::sync::{Notify, mpsc};
+
+use super::*;
+
+/// Whether somebody is still at it: set while its future is alive.
+#[derive(Clone, Default)]
+struct AtWork(Arc<AtomicUsize>);
+
+impl AtWork {
+    fn begin(&self) -> Busy {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Busy(self.0.clone())
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+struct Busy(Arc<AtomicUsize>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Works on, two levels down, whatever it is told; `reached` rings when the deepest is at it.
+fn deep(at_work: &AtWork, reached: &Arc<Notify>) -> Arc<dyn Agent> {
+    let (at_work, reached) = (at_work.clone(), reached.clone());
+    agent(move |cx: TurnContext| {
+        let (at_work, reached) = (at_work.clone(), reached.clone());
+        async move {
+            let _busy = at_work.begin();
+            if cx.prompt_text() == "deep" {
+                reached.notify_one();
+                return std::future::pending().await;
+            }
+            let below = cx
+                .worker("below")
+                .task("deep")
+                .agent(deep(&at_work, &reached));
+            below.start().await?;
+            // Returns when it is told to, unlike the one below.
+            cx.cancelled().await;
+            Ok(StopReason::EndTurn)
+        }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_a_turn_has_ended_nobody_works_for_it_at_any_depth() {
+    for cancelled in [false, true] {
+        let (at_work, reached) = (AtWork::default(), Arc::new(Notify::new()));
+        let (below, rung) = (at_work.clone(), reached.clone());
+        let ready = Arc::new(Notify::new());
+        let is_ready = ready.clone();
+        let world = World::new();
+        let hub = world.hub(agent(move |cx: TurnContext| {
+            let (below, rung, ready) = (below.clone(), rung.clone(), is_ready.clone());
+            async move {
+                let worker = cx.worker("w").task("t").agent(deep(&below, &rung));
+                worker.start().await?;
+                rung.notified().await;
+                ready.notify_one();
+                if cancelled {
+                    cx.cancelled().await;
+                }
+                Ok(StopReason::EndTurn)
+            }
+        }));
+        let session = world.session(&hub).await;
+        let turn = prompt(&session, "go").await;
+        if cancelled {
+            ready.notified().await;
+            assert_eq!(at_work.count(), 2);
+            session.cancel(turn.clone()).await;
+        }
+        let events = whole_turn(&session, &turn).await;
+        assert_eq!(at_work.count(), 0);
+        // Nor is any of their sessions open.
+        assert!(hub.live(&"session-2".into()).is_none());
+        assert!(hub.live(&"session-3".into()).is_none());
+        let why = match cancelled {
+            false => "the turn ended before this worker did",
+            true => "the turn was cancelled",
+        };
+        assert!(
+            lines(&events).contains(&format!("worker-1 WorkerCancelled 1 {why}\n")),
+            "{}",
+            lines(&events)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_was_cancelled_has_stopped_with_everyone_below_it() {
+    let (at_work, reached) = (AtWork::default(), Arc::new(Notify::new()));
+    one_turn(move |cx: TurnContext| {
+        let (at_work, reached) = (at_work.clone(), reached.clone());
+        async move {
+            let worker = cx.worker("w").task("t").agent(deep(&at_work, &reached));
+            let worker = worker.start().await?;
+            reached.notified().await;
+            assert_eq!(at_work.count(), 2);
+            worker.cancel().await?;
+            assert_eq!(at_work.count(), 0);
+            assert_eq!(worker.finished().await.status, WorkerStatus::Cancelled);
+            Ok(StopReason::EndTurn)
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_is_served_while_its_workers_are_stopped() {
+    let world = World::new();
+    let returning = Arc::new(Notify::new());
+    let returns = returning.clone();
+    let hub = world.hub(agent(move |cx: TurnContext| {
+        let returns = returns.clone();
+        async move {
+            cx.worker("w").task("t").agent(stuck()).start().await?;
+            returns.notify_one();
+            Ok(StopReason::EndTurn)
+        }
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    returning.notified().await;
+    // Long enough for the agent to have returned, not for the worker to have been given up.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let set = session.set_mode(READ_ONLY_MODE).await.unwrap();
+    let ended = whole_turn(&session, &turn).await;
+    assert!(set < ended.last().unwrap().seq);
+    // A cancel that comes now is still one of this turn.
+    let turn = prompt(&session, "again").await;
+    returning.notified().await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    session.cancel(turn.clone()).await;
+    let log = lines(&whole_turn(&session, &turn).await);
+    assert!(
+        log.ends_with("turn Stopped { stop_reason: Cancelled }\n"),
+        "{log}"
+    );
+}
+
+/// A store that keeps whoever creates a worker's session waiting until it is let go.
+struct Slow {
+    inner: JsonlStore,
+    entered: Arc<Notify>,
+    open: Arc<AtomicBool>,
+}
+
+impl Store for Slow {
+    fn create(&self, meta: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+        if meta.worker.is_some() {
+            self.entered.notify_one();
+            while !self.open.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.inner.create(meta)
+    }
+
+    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+        self.inner.open(id)
+    }
+
+    fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError> {
+        self.inner.read(id)
+    }
+
+    fn list(&self) -> Result<Listing, JournalError> {
+        self.inner.list()
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
+        self.inner.delete(id)
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_cannot_be_stopped_is_given_up_and_leaves_nothing() {
+    let world = World::new();
+    let (entered, open) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+    let store = Slow {
+        inner: JsonlStore::new(world.state()),
+        entered: entered.clone(),
+        open: open.clone(),
+    };
+    let (tell, mut late) = mpsc::channel(1);
+    let lead = agent(move |cx: TurnContext| {
+        let (entered, tell) = (entered.clone(), tell.clone());
+        async move {
+            let beside = cx.clone();
+            tokio::spawn(async move {
+                let started = beside.worker("w").task("t").start().await;
+                tell.send(started.map(drop)).await
+            });
+            entered.notified().await;
+            Ok(StopReason::EndTurn)
+        }
+    });
+    let hub = world.hub_with(lead, |config| config.store = Arc::new(store));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let events = whole_turn(&session, &turn).await;
+    assert_eq!(steps(&events, None), [""; 0]);
+    // It comes too late, is told so, and cleans up after itself.
+    open.store(true, Ordering::SeqCst);
+    let told = late.recv().await.unwrap();
+    assert!(matches!(told, Err(WorkerError::TurnOver)), "{told:?}");
+    assert!(!world.state().join("threads/session-2").exists());
+    assert!(session.view().workers.is_empty());
+    assert!(matches!(
+        events.last().unwrap().event,
+        AgentEvent::TurnEnded(_)
+    ));
+}
