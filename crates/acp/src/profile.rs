@@ -133,6 +133,7 @@ mod tests {
         assert_eq!(chosen(Flag::Auto, by_name("zed")), Profile::Harn);
         assert_eq!(chosen(Flag::Auto, by_name("yopo")), Profile::Acp);
         assert_eq!(chosen(Flag::Auto, by_name("Toad")), Profile::Acp);
+        assert_eq!(chosen(Flag::Auto, by_name("acpx")), Profile::Acp);
         assert_eq!(chosen(Flag::Harn, by_name("acpx")), Profile::Harn);
         assert_eq!(chosen(Flag::Meta, by_name("zed")), Profile::Meta);
         let profile = |word: &str| wish(json!({"profile": word}));

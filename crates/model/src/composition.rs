@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
-use crate::{ErrorCategory, ToolCallStatus, ToolExecutor, ToolKind};
+use crate::{ErrorCategory, ToolCallStatus, ToolExecutor, ToolKind, hash};
 
 /// How far a tool may reach, from nothing to the network.
 #[derive(
@@ -41,6 +40,7 @@ pub enum SideEffectLevel {
 
 /// What is known about a tool before it runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct ToolAnnotations {
     /// What sort of tool.
     #[serde(default)]
@@ -54,6 +54,15 @@ pub struct ToolAnnotations {
     /// Operations it needs, by capability.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub capabilities: BTreeMap<String, Vec<String>>,
+    /// Whether it makes artifacts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emits_artifacts: Option<bool>,
+    /// Tools that read what it leaves behind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub result_readers: Vec<String>,
+    /// Whether its result is small enough to stand in the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline_result: Option<bool>,
 }
 
 /// The parent of a composition: the same envelope at start, finish and error; at the start the result
@@ -196,11 +205,9 @@ fn read_only() -> SideEffectLevel {
 /// `sha256:` and the digest, in hex, of the domain, the language and the snippet, NUL between them.
 #[must_use]
 pub fn snippet_hash(language: &str, snippet: &str) -> String {
-    sha256(&[
-        b"harn.composition.snippet.v1",
-        language.as_bytes(),
-        snippet.as_bytes(),
-    ])
+    let domain = b"harn.composition.snippet.v1";
+    let hash = hash::sha256(&[domain, language.as_bytes(), snippet.as_bytes()]);
+    format!("sha256:{hash}")
 }
 
 /// `sha256:` and the digest, in hex, of the domain and the manifest as compact JSON with sorted keys,
@@ -208,21 +215,8 @@ pub fn snippet_hash(language: &str, snippet: &str) -> String {
 #[must_use]
 pub fn binding_manifest_hash(manifest: &Value) -> String {
     let canonical = sorted(manifest).to_string();
-    sha256(&[
-        b"harn.composition.binding_manifest.v1",
-        canonical.as_bytes(),
-    ])
-}
-
-fn sha256(parts: &[&[u8]]) -> String {
-    use std::fmt::Write;
-    let digest = Sha256::digest(parts.join(&0));
-    let mut hash = String::from("sha256:");
-    for byte in digest {
-        // Writing to a string cannot fail.
-        let _ = write!(hash, "{byte:02x}");
-    }
-    hash
+    let domain = b"harn.composition.binding_manifest.v1";
+    format!("sha256:{}", hash::sha256(&[domain, canonical.as_bytes()]))
 }
 
 /// The same value whatever order its members were given in.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 /// What was done, what is left, and who should go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct HandoffArtifact {
     /// `handoff_artifact`.
     #[serde(rename = "_type")]
@@ -78,6 +79,7 @@ impl Default for HandoffArtifact {
 /// Who should go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct HandoffTarget {
     /// `human`, `persona`, …
     pub kind: String,
@@ -90,6 +92,7 @@ pub struct HandoffTarget {
 /// Something that supports a handoff.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct EvidenceRef {
     /// The artifact, where it is one.
     pub artifact_id: Option<String>,
@@ -106,6 +109,7 @@ pub struct EvidenceRef {
 /// What is left to spend.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct HandoffBudget {
     /// Tokens.
     pub tokens: Option<u64>,
@@ -118,6 +122,7 @@ pub struct HandoffBudget {
 /// By when something is due.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct HandoffDeadline {
     /// When it must be done.
     pub deadline: Option<String>,
@@ -128,6 +133,7 @@ pub struct HandoffDeadline {
 /// Where a record is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct ReceiptLink {
     /// What sort.
     pub kind: Option<String>,

@@ -107,6 +107,7 @@ pub struct LogRecord {
 
 /// One change in a watched folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct FsWatchEvent {
     /// `create`, `modify`, `remove`, `rename`, `other`.
     pub kind: String,

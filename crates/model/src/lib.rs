@@ -10,6 +10,7 @@ mod durability;
 mod event;
 mod handoff;
 mod harn;
+mod hash;
 mod id;
 mod live;
 mod mutation;

@@ -30,6 +30,7 @@ pub enum LiveClientMode {
 
 /// A client on a session. Times are Unix seconds as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct LiveClient {
     /// The name it gave itself.
     pub client_id: String,
@@ -49,6 +50,7 @@ pub struct LiveClient {
 
 /// The clients of a session after one of them did something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct LiveClientChange {
     /// Who did it; nobody after a detach.
     pub client: Option<LiveClient>,

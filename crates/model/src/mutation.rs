@@ -9,6 +9,7 @@ use crate::{SessionId, TurnId, WorkerId};
 /// Groups everything done under one right to write. The same record travels with tool calls, worker
 /// updates and permission requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct MutationSession {
     /// The session that acts.
     pub session_id: SessionId,

@@ -61,6 +61,7 @@ pub enum ShellSource {
 
 /// The answer to `process.list_shells`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct ShellList {
     /// What was found.
     pub shells: Vec<Shell>,
@@ -70,6 +71,7 @@ pub struct ShellList {
 
 /// The params of `process.set_default_shell`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct SetDefaultShell {
     /// The shell to use from now on.
     pub shell_id: String,
@@ -77,6 +79,7 @@ pub struct SetDefaultShell {
 
 /// The params of `process.shell_invocation`: a shell by id, or as an object, and a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct ShellCommand {
     /// A shell that was listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,6 +99,7 @@ pub struct ShellCommand {
 
 /// The answer to `process.shell_invocation`: what to execute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct ShellInvocation {
     /// The program.
     pub program: String,

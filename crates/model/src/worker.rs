@@ -144,6 +144,7 @@ impl WorkerUpdate {
 /// Facts about a worker for who tracks it. Times are RFC 3339.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct WorkerMetadata {
     /// What it does.
     pub task: String,

@@ -74,7 +74,9 @@ agent_events! {
 pub(crate) struct RunFields<'a> {
     run_id: &'a str,
     language: &'a str,
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     snippet_hash: &'a str,
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     binding_manifest_hash: &'a str,
     requested_side_effect_ceiling: harn_model::SideEffectLevel,
     stdout: Option<&'a str>,

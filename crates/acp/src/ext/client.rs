@@ -30,7 +30,7 @@ pub(crate) struct Wish {
 #[schemars(rename = "WantedExtensions")]
 enum Wanted {
     All(bool),
-    These(Vec<String>),
+    These(#[schemars(with = "Vec<String>")] Vec<Value>),
 }
 
 /// Yes or no; an object means yes.
@@ -54,7 +54,9 @@ impl Wish {
     /// The extension updates it wants.
     pub(crate) fn extensions(&self) -> ExtensionSet {
         match &self.session_update_extensions {
-            Some(Wanted::These(names)) => ExtensionSet::named(names.iter().map(String::as_str)),
+            Some(Wanted::These(names)) => {
+                ExtensionSet::named(names.iter().filter_map(Value::as_str))
+            }
             Some(Wanted::All(_)) | None => ExtensionSet::ALL,
         }
     }

@@ -132,7 +132,7 @@ impl Projector {
             }
 
             AgentEvent::ProgressReported(report) => {
-                let message = report.message.as_deref().filter(|text| !text.is_empty());
+                let message = report.message.as_deref().filter(|text| !is_blank(text));
                 if !report.entries.is_empty() {
                     self.plan(&Plan::Entries(report.entries.clone()), out);
                 } else if let Some(message) = message {
@@ -143,14 +143,14 @@ impl Projector {
                 }
             }
             AgentEvent::Progress(progress) => {
-                if !progress.message.is_empty() {
+                if !is_blank(&progress.message) {
                     let fields = ProgressFields::from(&**progress);
                     let note = || plain::progress(progress);
                     self.extension_or(fields, out, |out| self.note(seq, &note(), out));
                 }
             }
             AgentEvent::Log(log) => {
-                if !log.message.is_empty() {
+                if !is_blank(&log.message) {
                     self.extension(LogFields::from(&**log), out);
                 }
             }
@@ -376,8 +376,10 @@ impl Projector {
 
     /// A thought that is a message of its own, or clients would join it to its neighbours.
     fn note(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
-        let id = MessageId::from(format!("note-{seq}"));
-        self.thought(text, Some(&id), out);
+        if !is_blank(text) {
+            let id = MessageId::from(format!("note-{seq}"));
+            self.thought(text, Some(&id), out);
+        }
     }
 
     /// The agent's own words, with what a person should see of them beside.
@@ -401,3 +403,7 @@ impl Projector {
 }
 
 const INTERRUPTED: &str = "The turn above was interrupted before it ended.";
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
