@@ -62,6 +62,15 @@ pub struct Opened {
     pub torn_bytes: u64,
 }
 
+/// Where a session is kept, as paths below the store's own folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// All of it.
+    pub session: String,
+    /// Its events.
+    pub events: String,
+}
+
 /// Where sessions are kept.
 pub trait Store: Send + Sync + 'static {
     /// Creates an empty, locked log.
@@ -77,8 +86,15 @@ pub trait Store: Send + Sync + 'static {
     /// as problems. What never became a session, and what is none of ours, is in neither.
     fn list(&self) -> Result<Listing, JournalError>;
 
-    /// Removes a session for good, with the sessions of its workers. Fails with `Locked` while another process has it open.
+    /// Removes a session for good, with the sessions of its workers. Fails with `Locked` while another
+    /// process has it open.
     fn delete(&self, id: &SessionId) -> Result<(), JournalError>;
+
+    /// Where a session is kept, for those who are told of it; nothing where it is no place in a file
+    /// system.
+    fn place(&self, _: &SessionId) -> Option<Place> {
+        None
+    }
 }
 
 /// The log of one session. There is one writer, and it is the session's own task.

@@ -161,7 +161,7 @@ pub enum WorkerError {
     /// Nothing was said where something must be.
     #[error("the worker's {0} is blank")]
     Blank(&'static str),
-    /// The session has as many at work as it may.
+    /// The session, or the one at the top with everyone below it, has as many at work as it may.
     #[error("{limit} workers are running already, which is the limit; wait for one to finish")]
     TooMany {
         /// How many may run at once.
@@ -173,6 +173,9 @@ pub enum WorkerError {
         /// How deep they may be nested.
         limit: usize,
     },
+    /// It would reach further than the session it works for.
+    #[error("{} is outside the directories of the session; a worker works within them", .0.display())]
+    Outside(PathBuf),
     /// Somebody else has a turn running in its session.
     #[error("session {0} of the worker is in use; wait until its turn has ended")]
     SessionInUse(SessionId),

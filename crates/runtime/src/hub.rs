@@ -13,7 +13,7 @@ use std::{
 
 use harn_journal::{JournalError, Log, Opened, SessionMeta, SessionSummary, Store};
 use harn_model::{SessionId, SessionView};
-use tokio::sync::{OnceCell, mpsc};
+use tokio::sync::{OnceCell, Semaphore, mpsc};
 
 use crate::{
     Agent, AgentProfile, Clock, Controller, HostPort, IdKind, Ids, NoHost, SessionError,
@@ -42,6 +42,8 @@ pub struct HubConfig {
     pub ring_bytes: usize,
     /// How many workers of a session may run at once.
     pub max_workers: usize,
+    /// How many workers may run at once below a session that is nobody's worker, at every depth.
+    pub max_workers_below: usize,
     /// How deep workers may be nested; a session's own are one deep.
     pub max_worker_depth: usize,
 }
@@ -65,6 +67,7 @@ impl HubConfig {
             max_waiting_prompts: 64,
             ring_bytes: 1024 * 1024,
             max_workers: 16,
+            max_workers_below: 64,
             max_worker_depth: 4,
         }
     }
@@ -105,6 +108,7 @@ impl WeakHub {
 }
 
 /// Who works in a session, and for whom.
+#[derive(Clone)]
 struct Role {
     agent: Arc<dyn Agent>,
     profile: Arc<AgentProfile>,
@@ -174,24 +178,32 @@ impl Hub {
         cwd: Option<&Path>,
         role: Role,
     ) -> Result<Controller, SessionError> {
-        let cell = self.cell(id)?;
-        let open = async {
-            let (store, wanted) = (self.inner.config.store.clone(), id.clone());
-            let opened = blocking(move || store.open(&wanted)).await?;
-            // Before it is served: a session that is refused must not stay open and locked.
-            check_own_cwd(id, cwd, &opened.meta.directory)?;
-            self.recover(opened, role)
-        };
-        let session = self.fill(id, &cell, open).await?;
-        check_own_cwd(id, cwd, &session.meta().directory)?;
-        Ok(session)
+        loop {
+            let (cell, role) = (self.cell(id)?, role.clone());
+            let open = async {
+                let (store, wanted) = (self.inner.config.store.clone(), id.clone());
+                let opened = blocking(move || store.open(&wanted)).await?;
+                // Before it is served: a session that is refused must not stay open and locked.
+                check_own_cwd(id, cwd, &opened.meta.directory)?;
+                self.recover(opened, role)
+            };
+            let session = self.fill(id, &cell, open).await?;
+            // Its task may have ended and not be forgotten yet.
+            if session.is_closed() {
+                self.inner.forget_closed(id);
+                continue;
+            }
+            check_own_cwd(id, cwd, &session.meta().directory)?;
+            return Ok(session);
+        }
     }
 
     /// The session if it is open here.
     #[must_use]
     pub fn live(&self, id: &SessionId) -> Option<Controller> {
         let live = self.inner.lock();
-        live.as_ref()?.get(id)?.get().cloned()
+        let session = live.as_ref()?.get(id)?.get().cloned();
+        session.filter(|session| !session.is_closed())
     }
 
     /// Creates a session that begins with the history of another. A turn that is still running there is
@@ -362,6 +374,7 @@ impl Hub {
         let (sender, inbox) = mpsc::channel::<Msg>(INBOX);
         let last = view.last_seq;
         let id = meta.thread_id.clone();
+        let places = config.max_workers_below.min(Semaphore::MAX_PERMITS);
         let shared = Arc::new(Shared {
             cwd: meta.directory.as_path().into(),
             meta,
@@ -369,16 +382,20 @@ impl Hub {
             feed: Arc::new(Feed::new(last, log.reader(), config.ring_bytes)),
             unfinished: Mutex::new(VecDeque::new()),
             host: Mutex::new(Arc::new(NoHost)),
-            audit: Mutex::new(None),
             config,
             agent: role.agent,
             profile: role.profile,
             lineage: role.lineage,
             hub: WeakHub(Arc::downgrade(&self.inner)),
+            places: Arc::new(Semaphore::new(places)),
         });
         let task = SessionTask::new(shared.clone(), log, inbox);
         let hub = Arc::downgrade(&self.inner);
-        tokio::spawn(task.run(move || forget(&hub, &id)));
+        tokio::spawn(task.run(move || {
+            if let Some(hub) = hub.upgrade() {
+                hub.forget_closed(&id);
+            }
+        }));
         Controller::new(shared, sender)
     }
 }
@@ -402,13 +419,18 @@ impl Inner {
             live.remove(id);
         }
     }
-}
 
-fn forget(hub: &Weak<Inner>, id: &SessionId) {
-    if let Some(hub) = hub.upgrade()
-        && let Some(live) = hub.lock().as_mut()
-    {
-        live.remove(id);
+    /// Forgets a session whose task has ended; not one that was opened after it.
+    fn forget_closed(&self, id: &SessionId) {
+        let mut live = self.lock();
+        if let Some(live) = live.as_mut()
+            && live
+                .get(id)
+                .and_then(|cell| cell.get())
+                .is_some_and(Controller::is_closed)
+        {
+            live.remove(id);
+        }
     }
 }
 

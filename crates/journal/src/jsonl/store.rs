@@ -20,10 +20,11 @@ use super::{
     meta,
     scan::{Scanned, scan},
 };
-use crate::{JournalError, Listing, Log, Opened, SessionMeta, SessionSummary, Store};
+use crate::{JournalError, Listing, Log, Opened, Place, SessionMeta, SessionSummary, Store};
 
 pub(super) const META: &str = "meta.json";
 const EVENTS: &str = "events.jsonl";
+const THREADS: &str = "threads";
 
 /// Keeps each session in `<state>/threads/<id>`, as `meta.json` and a log of one line an event.
 ///
@@ -64,7 +65,7 @@ impl JsonlStore {
     /// Sessions under `state_dir`, which need not exist yet.
     pub fn new(state_dir: impl Into<PathBuf>) -> Self {
         Self {
-            threads: state_dir.into().join("threads"),
+            threads: state_dir.into().join(THREADS),
         }
     }
 
@@ -193,6 +194,13 @@ impl Store for JsonlStore {
             }
         }
         self.delete_one(id)
+    }
+
+    fn place(&self, id: &SessionId) -> Option<Place> {
+        is_valid(id.as_str()).then(|| Place {
+            session: format!("{THREADS}/{id}"),
+            events: format!("{THREADS}/{id}/{EVENTS}"),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use harn_journal::SessionMeta;
 use harn_model::SessionId;
 
 use super::{Hub, NewSession, Role, check_cwd, close_all};
@@ -16,11 +17,12 @@ impl Hub {
         new: NewSession,
         child_of: ChildOf,
         agent: Option<Arc<dyn Agent>>,
-    ) -> Result<Controller, SessionError> {
-        check_cwd(&new.cwd)?;
+    ) -> Result<Controller, WorkerError> {
+        let new = within(child_of.parent.meta(), new).await?;
         let mut meta = self.fresh_meta(id, new, Some(child_of.parent.id().clone()));
         meta.worker = Some(child_of.worker_id.clone());
-        self.create_as(meta, self.role_of(child_of, agent)).await
+        let role = self.role_of(child_of, agent);
+        Ok(self.create_as(meta, role).await?)
     }
 
     /// Opens the session of a worker for another cycle. Somebody who merely looks at it loses it; a turn
@@ -31,18 +33,27 @@ impl Hub {
         child_of: ChildOf,
         agent: Option<Arc<dyn Agent>>,
     ) -> Result<Controller, WorkerError> {
+        // An agent may have said anything of a worker, also which session is its own.
+        let unknown = || WorkerError::Unknown(child_of.worker_id.clone());
         if let Some(open) = self.live(id) {
+            if !child_of.owns(open.meta()) {
+                return Err(unknown());
+            }
             if open.cancel_target().is_some() {
                 return Err(WorkerError::SessionInUse(id.clone()));
             }
             open.close(false).await;
         }
         let child = self
-            .open_as(id, None, self.role_of(child_of, agent))
+            .open_as(id, None, self.role_of(child_of.clone(), agent))
             .await?;
         // Opened by somebody else in between, it knows nothing of its worker.
         if child.shared.lineage.is_none() {
             return Err(WorkerError::SessionInUse(id.clone()));
+        }
+        if !child_of.owns(child.meta()) {
+            child.close(false).await;
+            return Err(unknown());
         }
         Ok(child)
     }
@@ -84,4 +95,22 @@ impl Hub {
             lineage: Some(child_of),
         }
     }
+}
+
+/// Refuses a directory that leads out of those of the session above: a worker may reach no further. Asked
+/// of the disk, so not here, where nothing may wait.
+async fn within(parent: &SessionMeta, new: NewSession) -> Result<NewSession, WorkerError> {
+    let roots = std::iter::once(&parent.directory).chain(&parent.additional_directories);
+    let roots: Vec<_> = roots.cloned().collect();
+    let checked = tokio::task::spawn_blocking(move || {
+        check_cwd(&new.cwd)?;
+        let real = new.cwd.canonicalize().map_err(|_| SessionError::BadCwd)?;
+        let mut roots = roots.iter().filter_map(|root| root.canonicalize().ok());
+        match roots.any(|root| real.starts_with(root)) {
+            true => Ok(new),
+            false => Err(WorkerError::Outside(new.cwd)),
+        }
+    });
+    // The look itself failed: nothing is known of the directory.
+    checked.await.unwrap_or(Err(SessionError::BadCwd.into()))
 }

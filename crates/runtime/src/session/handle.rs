@@ -12,7 +12,7 @@ use harn_model::{
     AskId, Command, ConfigOption, ContentBlock, Decision, ExecutionKind, MessageId, MutationScope,
     MutationSession, Seq, SessionId, SessionView, TurnId,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::{
     Agent, AgentProfile, HostPort, HubConfig, IdKind, PromptError, SettingError, Subscription,
@@ -51,8 +51,6 @@ pub(crate) struct Shared {
     /// moment it is read, so that a late one cannot reach a later turn.
     pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
     pub(crate) host: Mutex<Arc<dyn HostPort>>,
-    /// The right the running turn acts under.
-    pub(crate) audit: Mutex<Option<Arc<MutationSession>>>,
     pub(crate) config: Arc<HubConfig>,
     /// Who works on its prompts.
     pub(crate) agent: Arc<dyn Agent>,
@@ -60,6 +58,8 @@ pub(crate) struct Shared {
     /// Whose worker it is, while it works for somebody.
     pub(crate) lineage: Option<ChildOf>,
     pub(crate) hub: WeakHub,
+    /// Places for workers at every depth below it; those of the session at the top count.
+    pub(crate) places: Arc<Semaphore>,
 }
 
 impl Shared {
@@ -112,12 +112,9 @@ impl Shared {
             return None;
         }
         if let Some(child_of) = &self.lineage {
-            let lent = lock(&child_of.parent.shared.audit).clone();
-            let lent = lent.map(|lent| {
-                Arc::new(lent.delegated(Some(&self.meta.thread_id), &child_of.worker_id))
-            });
-            // While a worker is wound up, the turn it worked for may be over.
-            return lent.or_else(|| lock(&self.audit).clone());
+            let lent = child_of.parent.shared.mutation(&child_of.turn)?;
+            let own = lent.delegated(Some(&self.meta.thread_id), &child_of.worker_id);
+            return Some(Arc::new(own));
         }
         Some(Arc::new(MutationSession {
             session_id: self.meta.thread_id.clone(),
@@ -230,6 +227,11 @@ impl Controller {
             observer: Observer { shared },
             inbox,
         }
+    }
+
+    /// Whether its task has ended. Its journal is free then.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.inbox.is_closed()
     }
 
     /// A handle that may only watch.

@@ -224,18 +224,25 @@ fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> Verdict {
         Verdict::Write(vec![AgentEvent::WorkerUpdate(Box::new(spawned))])
     };
     match (last.map(|last| last.event), update.event) {
-        (Some(last), _) if last.is_terminal() => Verdict::LeaveOut("the worker has ended"),
+        (Some(WorkerCompleted | WorkerFailed | WorkerStopped | WorkerCancelled), _) => {
+            Verdict::LeaveOut("the worker has ended")
+        }
         (Some(WorkerSpawned), WorkerSpawned) => Verdict::LeaveOut("the worker is running already"),
         (Some(WorkerWaitingForInput), WorkerWaitingForInput) => {
             Verdict::LeaveOut("the worker is waiting already")
         }
-        (last, WorkerProgressed) => match last {
-            Some(WorkerWaitingForInput) => Verdict::as_is(),
-            _ => Verdict::LeaveOut("the worker is not waiting for a trigger"),
-        },
-        (None | Some(WorkerProgressed | WorkerWaitingForInput), WorkerSpawned) => Verdict::as_is(),
+        (None | Some(WorkerSpawned | WorkerProgressed), WorkerProgressed) => {
+            Verdict::LeaveOut("the worker is not waiting for a trigger")
+        }
         // Nobody heard of its beginning, or of the cycle after its trigger.
-        (None | Some(WorkerProgressed), _) => spawned(&WorkerUpdate {
+        (
+            None | Some(WorkerProgressed),
+            WorkerWaitingForInput
+            | WorkerCompleted
+            | WorkerFailed
+            | WorkerStopped
+            | WorkerCancelled,
+        ) => spawned(&WorkerUpdate {
             metadata: WorkerMetadata {
                 finished_at: None,
                 awaiting_started_at: None,
@@ -243,17 +250,13 @@ fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> Verdict {
             },
             ..update.clone()
         }),
-        (
+        (None | Some(WorkerProgressed | WorkerWaitingForInput), WorkerSpawned)
+        | (Some(WorkerWaitingForInput), WorkerProgressed)
+        | (Some(WorkerSpawned), WorkerWaitingForInput)
+        | (
             Some(WorkerSpawned | WorkerWaitingForInput),
-            WorkerWaitingForInput
-            | WorkerCompleted
-            | WorkerFailed
-            | WorkerStopped
-            | WorkerCancelled,
+            WorkerCompleted | WorkerFailed | WorkerStopped | WorkerCancelled,
         ) => Verdict::as_is(),
-        (Some(WorkerCompleted | WorkerFailed | WorkerStopped | WorkerCancelled), _) => {
-            Verdict::LeaveOut("the worker has ended")
-        }
     }
 }
 

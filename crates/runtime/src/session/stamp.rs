@@ -76,7 +76,7 @@ impl Stamper {
                 let audit = match last {
                     // A cycle acts under the right it began with.
                     Some(last) if !update.event.is_running() => last.audit.clone(),
-                    _ => self.audit.as_deref().map(|audit| {
+                    Some(_) | None => self.audit.as_deref().map(|audit| {
                         let session = update.metadata.child_run_id.as_ref();
                         Arc::new(audit.delegated(session, &update.worker_id))
                     }),
@@ -203,10 +203,20 @@ fn failure(
     }
 }
 
-/// Cycles and times follow from the worker's life so far.
+/// Cycles, times and what a worker is follow from its life so far.
 fn worker(update: &mut WorkerUpdate, last: Option<&WorkerUpdate>, at: Timestamp) {
     let cycle = last.map_or(0, |last| last.cycle);
     let metadata = &mut update.metadata;
+    // Which session is a worker's, and whether it can be triggered, is said once: who could say it anew
+    // could have somebody else's session worked in.
+    if let Some(last) = last {
+        update.retriggerable = last.retriggerable;
+        let known = &last.metadata;
+        if known.child_run_id.is_some() {
+            metadata.child_run_id.clone_from(&known.child_run_id);
+            metadata.child_run_path.clone_from(&known.child_run_path);
+        }
+    }
     if metadata.task.is_empty() {
         metadata.task.clone_from(&update.worker_task);
     }
@@ -228,8 +238,13 @@ fn worker(update: &mut WorkerUpdate, last: Option<&WorkerUpdate>, at: Timestamp)
     };
     metadata.finished_at = update.event.is_terminal().then(|| rfc3339(at));
     update.cycle = match update.event {
-        WorkerEvent::WorkerSpawned => cycle + 1,
-        _ => cycle,
+        WorkerEvent::WorkerSpawned => cycle.saturating_add(1),
+        WorkerEvent::WorkerProgressed
+        | WorkerEvent::WorkerWaitingForInput
+        | WorkerEvent::WorkerCompleted
+        | WorkerEvent::WorkerFailed
+        | WorkerEvent::WorkerStopped
+        | WorkerEvent::WorkerCancelled => cycle,
     };
 }
 

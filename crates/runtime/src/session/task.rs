@@ -23,6 +23,7 @@ use crate::{SessionEnd, turn::TurnItem};
 
 pub(crate) struct SessionTask {
     shared: Arc<Shared>,
+    /// Before the inbox: a session whose inbox is closed has given its journal back.
     log: Box<dyn Log>,
     inbox: mpsc::Receiver<Msg>,
     waiting: VecDeque<QueuedPrompt>,
@@ -343,7 +344,6 @@ impl SessionTask {
     /// Which right the turn acts under, for those who account for it.
     fn act_in(&mut self, turn: Option<&TurnId>) {
         let audit = turn.and_then(|turn| self.shared.mutation(turn));
-        lock(&self.shared.audit).clone_from(&audit);
         self.scribe.acts_under(audit);
     }
 

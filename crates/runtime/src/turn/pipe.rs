@@ -135,3 +135,42 @@ fn weight(item: &TurnItem) -> usize {
         TurnItem::Ask(..) | TurnItem::Withdraw(_) | TurnItem::Flush(_) => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(bytes: usize) -> TurnItem {
+        TurnItem::Event(AgentEvent::message("x".repeat(bytes)))
+    }
+
+    async fn waits(mut push: std::pin::Pin<&mut impl Future>) -> bool {
+        std::future::poll_fn(|cx| std::task::Poll::Ready(push.as_mut().poll(cx).is_pending())).await
+    }
+
+    #[tokio::test]
+    async fn what_belongs_together_is_handed_over_whole_or_not_at_all() {
+        let pipe = Pipe::default();
+        let mut taken = Vec::new();
+        pipe.push(said(MAX_BYTES - 10_000)).await.unwrap();
+        // One of them would fit.
+        let together = vec![said(8_000), said(8_000)];
+        let mut waiting = std::pin::pin!(pipe.push_all(together));
+        assert!(waits(waiting.as_mut()).await);
+        assert!(pipe.try_take(&mut taken));
+        assert_eq!(taken.len(), 1);
+        taken.clear();
+        waiting.await.unwrap();
+        assert!(pipe.try_take(&mut taken));
+        assert_eq!(taken.len(), 2);
+
+        taken.clear();
+        pipe.push(said(MAX_BYTES)).await.unwrap();
+        let mut waiting = std::pin::pin!(pipe.push_all(vec![said(1), said(1)]));
+        assert!(waits(waiting.as_mut()).await);
+        pipe.close();
+        assert_eq!(waiting.await, Err(AgentError::Cancelled));
+        assert!(pipe.try_take(&mut taken));
+        assert_eq!(taken.len(), 1);
+    }
+}

@@ -67,7 +67,8 @@ impl WorkerBuilder {
         self
     }
 
-    /// The directory it works in, the session's own where nothing is said. It must exist.
+    /// The directory it works in, the session's own where nothing is said. It must exist, and lie within
+    /// one of the session's.
     pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
         // A relative path starts at the session's directory.
         self.cwd = self.crew.session.cwd.join(cwd.into());
@@ -104,6 +105,8 @@ impl WorkerBuilder {
             .claim_new(WorkerId::new(config.ids.mint(IdKind::Worker)))?;
         let session = SessionId::new(config.ids.mint(IdKind::Session));
         let parent = &self.crew.session.meta;
+        let own = config.store.place(&session);
+        let above = config.store.place(&parent.thread_id);
         let update = WorkerUpdate {
             worker_id: claim.id.clone(),
             worker_name: self.name,
@@ -116,8 +119,8 @@ impl WorkerBuilder {
                 task: self.task.clone(),
                 mode: self.mode,
                 child_run_id: Some(session.clone()),
-                child_run_path: Some(format!("threads/{session}")),
-                snapshot_path: Some(format!("threads/{}/events.jsonl", parent.thread_id)),
+                child_run_path: own.map(|place| place.session),
+                snapshot_path: above.map(|place| place.events),
                 ..WorkerMetadata::default()
             },
             audit: None,

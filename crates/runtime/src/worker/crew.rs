@@ -4,11 +4,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use harn_model::{AgentEvent, HandoffArtifact, TurnId, WorkerId, WorkerStatus, WorkerUpdate};
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::WorkerReport;
@@ -28,13 +28,20 @@ pub(crate) struct Crew {
     cancel: CancellationToken,
     /// Over when the turn is cancelled or ends: what runs belongs to the turn.
     stop: CancellationToken,
-    busy: Mutex<BTreeMap<WorkerId, Arc<Cycle>>>,
+    busy: Mutex<Busy>,
     /// A worker was given back.
     freed: Notify,
 }
 
+/// Those who are claimed.
+type Busy = BTreeMap<WorkerId, Arc<Cycle>>;
+
 /// A cycle of a worker, from the outside.
 pub(super) struct Cycle {
+    /// Which one it is; that of the last where only the end of a worker is written.
+    pub(super) number: u64,
+    /// Whether it takes one of the places there are.
+    at_work: bool,
     pub(super) stop: CancellationToken,
     /// What was wanted when it was stopped; nothing where it is the turn that is over.
     ending: Mutex<Option<Ending>>,
@@ -128,58 +135,96 @@ impl Crew {
         if self.session.depth() >= limit {
             return Err(WorkerError::TooDeep { limit });
         }
-        self.claim(id, |_| Ok(())).map(|(claim, ())| claim)
+        let mut busy = self.claims()?;
+        let place = self.place(&busy)?;
+        Ok(self.claim(&mut busy, id, 1, Some(place)))
     }
 
-    /// Claims a worker that waits, with the last word on it.
-    pub(super) fn claim_waiting(
+    /// Claims a worker that waits, for another cycle, with the last word on it.
+    pub(super) fn claim_again(
         self: &Arc<Self>,
         id: &WorkerId,
     ) -> Result<(Claim, WorkerUpdate), WorkerError> {
-        self.claim(id.clone(), |busy| {
-            let last = self.last(id);
-            let last = last.ok_or_else(|| WorkerError::Unknown(id.clone()))?;
-            if last.event.is_terminal() {
-                return Err(WorkerError::Ended {
-                    worker: id.clone(),
-                    status: last.event.status(),
-                });
-            }
-            if busy || last.event.is_running() {
-                return Err(WorkerError::Running(id.clone()));
-            }
-            Ok(last)
-        })
+        let mut busy = self.claims()?;
+        let last = self.waits(&busy, id)?;
+        let place = self.place(&busy)?;
+        let number = last.cycle.saturating_add(1);
+        let claim = self.claim(&mut busy, id.clone(), number, Some(place));
+        Ok((claim, last))
     }
 
-    fn claim<T>(
+    /// Claims a worker that waits in order to end it, which takes no place.
+    pub(super) fn claim_end(
         self: &Arc<Self>,
-        id: WorkerId,
-        check: impl FnOnce(bool) -> Result<T, WorkerError>,
-    ) -> Result<(Claim, T), WorkerError> {
-        let mut busy = lock(&self.busy);
+        id: &WorkerId,
+    ) -> Result<(Claim, WorkerUpdate), WorkerError> {
+        let mut busy = self.claims()?;
+        let last = self.waits(&busy, id)?;
+        let claim = self.claim(&mut busy, id.clone(), last.cycle, None);
+        Ok((claim, last))
+    }
+
+    /// Those who are claimed, while somebody may be.
+    fn claims(&self) -> Result<MutexGuard<'_, Busy>, WorkerError> {
+        let busy = lock(&self.busy);
         if self.stop.is_cancelled() {
             return Err(WorkerError::TurnOver);
         }
-        let checked = check(busy.contains_key(&id))?;
-        let limit = self.session.config.max_workers;
-        if busy.len() >= limit {
+        Ok(busy)
+    }
+
+    /// The last word on a worker that waits and that nobody holds.
+    fn waits(&self, busy: &Busy, id: &WorkerId) -> Result<WorkerUpdate, WorkerError> {
+        let last = self.last(id);
+        let last = last.ok_or_else(|| WorkerError::Unknown(id.clone()))?;
+        if last.event.is_terminal() {
+            return Err(WorkerError::Ended {
+                worker: id.clone(),
+                status: last.event.status(),
+            });
+        }
+        if busy.contains_key(id) || last.event.is_running() {
+            return Err(WorkerError::Running(id.clone()));
+        }
+        Ok(last)
+    }
+
+    /// A place to work, among those of the session and those below the session at the top.
+    fn place(&self, busy: &Busy) -> Result<OwnedSemaphorePermit, WorkerError> {
+        let config = &self.session.config;
+        let limit = config.max_workers;
+        if busy.values().filter(|cycle| cycle.at_work).count() >= limit {
             return Err(WorkerError::TooMany { limit });
         }
+        let limit = config.max_workers_below;
+        let places = self.session.root().places.clone();
+        let place = places.try_acquire_owned();
+        place.map_err(|_| WorkerError::TooMany { limit })
+    }
+
+    fn claim(
+        self: &Arc<Self>,
+        busy: &mut Busy,
+        id: WorkerId,
+        number: u64,
+        place: Option<OwnedSemaphorePermit>,
+    ) -> Claim {
         let (done, report) = watch::channel(None);
         let cycle = Arc::new(Cycle {
+            number,
+            at_work: place.is_some(),
             stop: self.stop.child_token(),
             ending: Mutex::new(None),
             report,
         });
         busy.insert(id.clone(), cycle.clone());
-        let claim = Claim {
+        Claim {
             crew: self.clone(),
             id,
             cycle,
             done,
-        };
-        Ok((claim, checked))
+            place: Mutex::new(place),
+        }
     }
 
     /// Writes events in the session, after everything its agent emitted before. All of them, or none
@@ -199,6 +244,7 @@ pub(super) struct Claim {
     pub(super) id: WorkerId,
     pub(super) cycle: Arc<Cycle>,
     done: watch::Sender<Option<WorkerReport>>,
+    place: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl Claim {
@@ -209,6 +255,8 @@ impl Claim {
     }
 
     fn release(&self) {
+        // Before the worker itself: whoever hears of that may start another at once.
+        lock(&self.place).take();
         let mut busy = lock(&self.crew.busy);
         if busy
             .get(&self.id)

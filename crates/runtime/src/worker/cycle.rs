@@ -86,6 +86,7 @@ impl Run {
             parent: Observer {
                 shared: crew.session.clone(),
             },
+            turn: crew.turn.clone(),
         };
         let agent = self.agent.clone();
         let child = match &self.place {

@@ -106,13 +106,20 @@ impl Worker {
     /// its text unless this handle saw it.
     pub async fn finished(&self) -> WorkerReport {
         let running = self.crew.cycle(&self.id);
-        let cycle = running.or_else(|| lock(&self.seen).clone());
-        if let Some(cycle) = cycle
+        if let Some(cycle) = &running
             && let Some(report) = cycle.over().await
         {
             return report;
         }
+        let seen = lock(&self.seen).clone();
         let last = self.crew.last(&self.id);
+        // Another handle may have started cycles since.
+        if let (Some(seen), Some(last)) = (seen, &last)
+            && seen.number >= last.cycle
+            && let Some(report) = seen.over().await
+        {
+            return report;
+        }
         last.map_or_else(WorkerReport::lost, |last| WorkerReport {
             status: last.event.status(),
             text: String::new(),
@@ -132,7 +139,7 @@ impl Worker {
         if prompt.trim().is_empty() {
             return Err(WorkerError::Blank("trigger"));
         }
-        let (claim, last) = self.crew.claim_waiting(&self.id)?;
+        let (claim, last) = self.crew.claim_again(&self.id)?;
         let mut update = last.then(WorkerEvent::WorkerProgressed);
         update.metadata.error = None;
         self.run(Run {
@@ -168,10 +175,12 @@ impl Worker {
     /// Runs a cycle beside the agent; returns when it has begun, or could not. In a task of its own, so
     /// that whoever stops waiting cannot leave a worker half started.
     pub(super) async fn run(&self, run: Run) -> Result<(), WorkerError> {
-        *lock(&self.seen) = Some(run.claim.cycle.clone());
+        let cycle = run.claim.cycle.clone();
         let (begun, when_begun) = oneshot::channel();
         tokio::spawn(run.finish(begun));
-        when_begun.await.unwrap_or(Err(WorkerError::TurnOver))
+        when_begun.await.unwrap_or(Err(WorkerError::TurnOver))?;
+        *lock(&self.seen) = Some(cycle);
+        Ok(())
     }
 
     async fn end(&self, how: impl Fn() -> Ending, wanted: WorkerStatus) -> Result<(), WorkerError> {
@@ -184,7 +193,7 @@ impl Worker {
                 }
                 // It was faster: it may wait now, or have ended otherwise.
             }
-            match self.crew.claim_waiting(&self.id) {
+            match self.crew.claim_end(&self.id) {
                 Ok((claim, last)) => return self.end_waiting(claim, last, how()).await,
                 // Somebody else got hold of it in between, and may be done with it by now.
                 Err(WorkerError::Running(_)) if self.is_held() => {}

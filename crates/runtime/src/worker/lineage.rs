@@ -1,6 +1,7 @@
 //! Whose worker a session is, and what it has from the session it works for.
 
-use harn_model::WorkerId;
+use harn_journal::SessionMeta;
+use harn_model::{TurnId, WorkerId};
 
 use crate::Observer;
 
@@ -10,4 +11,14 @@ pub(crate) struct ChildOf {
     pub(crate) worker_id: WorkerId,
     /// The session it works for.
     pub(crate) parent: Observer,
+    /// The turn of it that this is part of.
+    pub(crate) turn: TurnId,
+}
+
+impl ChildOf {
+    /// Whether this is the session of that worker.
+    pub(crate) fn owns(&self, meta: &SessionMeta) -> bool {
+        meta.worker.as_ref() == Some(&self.worker_id)
+            && meta.parent.as_ref() == Some(self.parent.id())
+    }
 }

@@ -16,7 +16,8 @@ pub(super) struct Relay {
     entry: Lineage,
     /// The worker's questions that are open above, with their names there.
     open: HashMap<AskId, AskId>,
-    answers: JoinSet<(AskId, Decision)>,
+    /// Which question was answered: its names below and above, and the decision.
+    answers: JoinSet<(AskId, AskId, Decision)>,
 }
 
 impl Relay {
@@ -34,19 +35,23 @@ impl Relay {
         let above = AskId::new(self.crew.session.config.ids.mint(IdKind::Ask));
         let mut lineage = vec![self.entry.clone()];
         lineage.extend_from_slice(&asked.lineage);
-        let ask = PermissionAsked {
+        let mut ask = PermissionAsked {
             ask_id: above.clone(),
             lineage,
             ..asked.clone()
         };
+        // Two sessions may use one id; whoever is asked knows them as one session.
+        let call = &mut ask.tool_call.tool_call_id;
+        *call = format!("{}/{call}", self.entry.worker_id).into();
         let (reply, decision) = oneshot::channel();
         let item = TurnItem::Ask(Box::new(ask), reply);
         self.crew.pipe.push(item).await?;
         let below = asked.ask_id.clone();
-        self.open.insert(below.clone(), above);
+        self.open.insert(below.clone(), above.clone());
         self.answers.spawn(async move {
             // A dropped reply means that the turn above settled without an answer.
-            (below, decision.await.unwrap_or(Decision::Cancelled))
+            let decision = decision.await.unwrap_or(Decision::Cancelled);
+            (below, above, decision)
         });
         Ok(())
     }
@@ -55,8 +60,9 @@ impl Relay {
     pub(super) async fn answered(&mut self) -> (AskId, Decision) {
         loop {
             match self.answers.join_next().await {
-                // One that was withdrawn is answered too, but to nobody.
-                Some(Ok((below, decision))) if self.open.remove(&below).is_some() => {
+                // One that was withdrawn is answered too, but to nobody: not to the next of its name.
+                Some(Ok((below, above, decision))) if self.open.get(&below) == Some(&above) => {
+                    self.open.remove(&below);
                     return (below, decision);
                 }
                 Some(_) => {}

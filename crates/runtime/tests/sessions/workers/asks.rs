@@ -91,6 +91,8 @@ async fn a_question_is_put_to_the_session_and_its_answer_goes_back() {
         );
         assert_eq!(way.session_id.as_str(), "session-2");
         assert_eq!(ask.tool_call.tool_name, "write_file");
+        // Told apart from a call of the session's own that has the same id.
+        assert_eq!(ask.tool_call.tool_call_id.as_str(), "worker-1/call-1");
         assert_eq!(ask.options.len(), 2);
         // The call's own record: the worker's, lent by the session.
         let audit = ask.tool_call.audit.clone().unwrap();
@@ -121,6 +123,10 @@ async fn from_two_levels_down_it_comes_with_the_whole_way() {
     let ask = asked(&mut session.subscribe(Seq::ZERO)).await;
     let way: Vec<_> = ask.lineage.iter().map(|l| l.worker_name.as_str()).collect();
     assert_eq!(way, ["w2", "w1"]);
+    assert_eq!(
+        ask.tool_call.tool_call_id.as_str(),
+        "worker-1/worker-2/call-1"
+    );
     let audit = ask.tool_call.audit.clone().unwrap();
     assert_eq!(audit.session_id, ask.lineage[1].session_id);
     assert_eq!(

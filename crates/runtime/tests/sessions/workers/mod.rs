@@ -3,6 +3,7 @@
 mod asks;
 mod ends;
 mod life;
+mod reach;
 mod sessions;
 mod stops;
 mod storm;

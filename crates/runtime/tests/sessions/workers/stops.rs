@@ -231,3 +231,46 @@ async fn a_worker_that_cannot_be_stopped_is_given_up_and_leaves_nothing() {
         AgentEvent::TurnEnded(_)
     ));
 }
+
+#[tokio::test]
+async fn a_worker_that_is_stopped_before_it_begins_never_begins() {
+    let world = World::new();
+    let (entered, open) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+    let store = Slow {
+        inner: JsonlStore::new(world.state()),
+        entered: entered.clone(),
+        open: open.clone(),
+    };
+    let begun = AtWork::default();
+    let count = begun.clone();
+    let (may_cancel, is_inside) = (Arc::new(Notify::new()), entered.clone());
+    let inside = may_cancel.clone();
+    let lead = agent(move |cx: TurnContext| {
+        let (open, count) = (open.clone(), count.clone());
+        let (entered, inside) = (is_inside.clone(), inside.clone());
+        async move {
+            let child = agent(move |_| {
+                std::mem::forget(count.begin());
+                async { Ok(StopReason::EndTurn) }
+            });
+            let start = cx.worker("w").task("t").agent(child).start();
+            let (started, ()) = tokio::join!(start, async {
+                entered.notified().await;
+                inside.notify_one();
+                cx.cancelled().await;
+                open.store(true, Ordering::SeqCst);
+            });
+            let report = started?.finished().await;
+            assert_eq!(report.status, WorkerStatus::Cancelled);
+            Ok(StopReason::EndTurn)
+        }
+    });
+    let hub = world.hub_with(lead, |config| config.store = Arc::new(store));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    may_cancel.notified().await;
+    session.cancel(turn.clone()).await;
+    let events = whole_turn(&session, &turn).await;
+    assert_eq!(steps(&events, None), ["WorkerSpawned", "WorkerCancelled"]);
+    assert_eq!(begun.count(), 0);
+}
