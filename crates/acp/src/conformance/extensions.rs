@@ -4,24 +4,20 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use agent_client_protocol::v1::schema as acp;
-use schemars::JsonSchema;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
-    Found, Rule,
+    Found, Rule, acp_shapes,
     methods::Method,
-    shape::{Shape, document, variants},
+    shape::{Shape, variants},
     shown,
 };
-use crate::ext::{VENDOR, schema::schemas};
+use crate::ext::{VENDOR, published::SCHEMAS};
 
-static UPDATES: Shape = Shape::new(
-    || published("session-update-extensions"),
-    Rule::WrongExtension,
-);
-static EVENTS: Shape = Shape::new(|| published("agent-event"), Rule::WrongExtension);
-static USER_MESSAGE: Shape = Shape::acp::<UserMessage>();
+static UPDATES: Shape = Shape::extension(|| published("session-update-extensions"));
+static EVENTS: Shape = Shape::extension(|| published("agent-event"));
+/// The contract's whole message of a user, which ACP has from its second version on.
+static USER_MESSAGE: Shape = Shape::acp("UserMessage");
 
 /// Says of a replayed message that it is one; the contract lets any have it.
 pub(super) const REPLAYED: &str = "replayed";
@@ -29,9 +25,9 @@ pub(super) const REPLAYED: &str = "replayed";
 /// A published schema; anything fits one that is not there.
 pub(super) fn published(name: &str) -> Value {
     let file = format!("{name}.schema.json");
-    let mut all = schemas().into_iter();
-    all.find(|(name, _)| *name == file)
-        .map_or(Value::Bool(true), |(_, schema)| schema)
+    let text = SCHEMAS.iter().find(|(name, _)| *name == file);
+    text.and_then(|(_, text)| serde_json::from_str(text).ok())
+        .unwrap_or(Value::Bool(true))
 }
 
 /// The words that tell messages apart.
@@ -42,22 +38,11 @@ struct Names {
 }
 
 static NAMES: LazyLock<Names> = LazyLock::new(|| Names {
-    standard: variants(&document::<acp::SessionUpdate>(), "sessionUpdate"),
+    standard: acp_shapes::definition("SessionUpdate")
+        .map_or_else(Vec::new, |schema| variants(schema, "sessionUpdate")),
     extensions: variants(&published("session-update-extensions"), "sessionUpdate"),
     kinds: variants(&published("agent-event"), "kind"),
 });
-
-/// The contract's whole message of a user, which ACP has from its second version on.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only its schema is used")]
-struct UserMessage {
-    session_update: String,
-    message_id: String,
-    content: Vec<acp::ContentBlock>,
-    #[serde(rename = "_meta")]
-    meta: Option<Map<String, Value>>,
-}
 
 /// A session update, whichever way it came.
 pub(super) struct Update<'a> {

@@ -3,20 +3,17 @@
 use serde_json::Value;
 
 use super::{
-    Found, Rule,
+    Found,
     extensions::{REPLAYED, published, without},
     shape::Shape,
 };
 
-static TOOL: Shape = Shape::new(|| published("tool-lifecycle-meta"), Rule::WrongExtension);
-static PLAN: Shape = Shape::new(|| published("plan-meta"), Rule::WrongExtension);
-static CONTENT: Shape = Shape::new(|| published("content-meta"), Rule::WrongExtension);
-static PERMISSION: Shape = Shape::new(permission, Rule::WrongExtension);
-static CLIENT: Shape = Shape::new(
-    || published("client-capabilities-meta"),
-    Rule::WrongExtension,
-);
-static AGENT: Shape = Shape::new(|| published("initialize-meta"), Rule::WrongExtension);
+static TOOL: Shape = Shape::extension(|| published("tool-lifecycle-meta"));
+static PLAN: Shape = Shape::extension(|| published("plan-meta"));
+static CONTENT: Shape = Shape::extension(|| published("content-meta"));
+static PERMISSION: Shape = Shape::extension(permission);
+static CLIENT: Shape = Shape::extension(|| published("client-capabilities-meta"));
+static AGENT: Shape = Shape::extension(|| published("initialize-meta"));
 
 /// The published schema is of the whole request; ACP's own is asked about the rest.
 fn permission() -> Value {
@@ -77,11 +74,7 @@ mod tests {
     #[test]
     fn every_schema_is_published_and_compiles() {
         for shape in [&TOOL, &PLAN, &CONTENT, &PERMISSION, &CLIENT, &AGENT] {
-            assert!(shape.compiles());
-            assert!(
-                !shape.fits(&Value::from("anything")),
-                "one is not published any more"
-            );
+            assert!(shape.is_known(), "one is not published any more");
         }
     }
 }

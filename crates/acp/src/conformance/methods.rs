@@ -1,8 +1,5 @@
 //! The methods: who may send each, and what it and its answer look like.
 
-use agent_client_protocol::v1::schema as acp;
-use schemars::JsonSchema;
-
 use super::{Direction, shape::Shape};
 
 /// A method of ACP.
@@ -24,21 +21,26 @@ impl Method {
     }
 }
 
-const fn request<P: JsonSchema, R: JsonSchema>(to: Direction, name: &'static str) -> Method {
+const fn request(
+    to: Direction,
+    name: &'static str,
+    params: &'static str,
+    result: &'static str,
+) -> Method {
     Method {
         name,
         to: Some(to),
-        params: Shape::acp::<P>(),
-        result: Some(Shape::acp::<R>()),
+        params: Shape::acp(params),
+        result: Some(Shape::acp(result)),
         beside: &[],
     }
 }
 
-const fn notification<P: JsonSchema>(to: Option<Direction>, name: &'static str) -> Method {
+const fn notification(to: Option<Direction>, name: &'static str, params: &'static str) -> Method {
     Method {
         name,
         to,
-        params: Shape::acp::<P>(),
+        params: Shape::acp(params),
         result: None,
         beside: &[],
     }
@@ -46,29 +48,84 @@ const fn notification<P: JsonSchema>(to: Option<Direction>, name: &'static str) 
 
 use Direction::{ToAgent, ToClient};
 
+/// The shapes are named as the types of the SDK are.
 static METHODS: [Method; 26] = [
-    request::<acp::InitializeRequest, acp::InitializeResponse>(ToAgent, "initialize"),
-    request::<acp::AuthenticateRequest, acp::AuthenticateResponse>(ToAgent, "authenticate"),
-    request::<acp::LogoutRequest, acp::LogoutResponse>(ToAgent, "logout"),
-    request::<acp::NewSessionRequest, acp::NewSessionResponse>(ToAgent, "session/new"),
-    request::<acp::LoadSessionRequest, acp::LoadSessionResponse>(ToAgent, "session/load"),
-    request::<acp::ResumeSessionRequest, acp::ResumeSessionResponse>(ToAgent, "session/resume"),
-    request::<acp::ForkSessionRequest, acp::ForkSessionResponse>(ToAgent, "session/fork"),
-    request::<acp::ListSessionsRequest, acp::ListSessionsResponse>(ToAgent, "session/list"),
-    request::<acp::CloseSessionRequest, acp::CloseSessionResponse>(ToAgent, "session/close"),
-    request::<acp::DeleteSessionRequest, acp::DeleteSessionResponse>(ToAgent, "session/delete"),
-    request::<acp::SetSessionModeRequest, acp::SetSessionModeResponse>(ToAgent, "session/set_mode"),
-    request::<acp::SetSessionConfigOptionRequest, acp::SetSessionConfigOptionResponse>(
+    request(
+        ToAgent,
+        "initialize",
+        "InitializeRequest",
+        "InitializeResponse",
+    ),
+    request(
+        ToAgent,
+        "authenticate",
+        "AuthenticateRequest",
+        "AuthenticateResponse",
+    ),
+    request(ToAgent, "logout", "LogoutRequest", "LogoutResponse"),
+    request(
+        ToAgent,
+        "session/new",
+        "NewSessionRequest",
+        "NewSessionResponse",
+    ),
+    request(
+        ToAgent,
+        "session/load",
+        "LoadSessionRequest",
+        "LoadSessionResponse",
+    ),
+    request(
+        ToAgent,
+        "session/resume",
+        "ResumeSessionRequest",
+        "ResumeSessionResponse",
+    ),
+    request(
+        ToAgent,
+        "session/fork",
+        "ForkSessionRequest",
+        "ForkSessionResponse",
+    ),
+    request(
+        ToAgent,
+        "session/list",
+        "ListSessionsRequest",
+        "ListSessionsResponse",
+    ),
+    request(
+        ToAgent,
+        "session/close",
+        "CloseSessionRequest",
+        "CloseSessionResponse",
+    ),
+    request(
+        ToAgent,
+        "session/delete",
+        "DeleteSessionRequest",
+        "DeleteSessionResponse",
+    ),
+    request(
+        ToAgent,
+        "session/set_mode",
+        "SetSessionModeRequest",
+        "SetSessionModeResponse",
+    ),
+    request(
         ToAgent,
         "session/set_config_option",
+        "SetSessionConfigOptionRequest",
+        "SetSessionConfigOptionResponse",
     ),
-    request::<acp::PromptRequest, acp::PromptResponse>(ToAgent, "session/prompt"),
-    notification::<acp::CancelNotification>(Some(ToAgent), "session/cancel"),
-    notification::<acp::CancelRequestNotification>(None, "$/cancel_request"),
-    notification::<acp::SessionNotification>(Some(ToClient), "session/update"),
-    request::<acp::RequestPermissionRequest, acp::RequestPermissionResponse>(
+    request(ToAgent, "session/prompt", "PromptRequest", "PromptResponse"),
+    notification(Some(ToAgent), "session/cancel", "CancelNotification"),
+    notification(None, "$/cancel_request", "CancelRequestNotification"),
+    notification(Some(ToClient), "session/update", "SessionNotification"),
+    request(
         ToClient,
         "session/request_permission",
+        "RequestPermissionRequest",
+        "RequestPermissionResponse",
     )
     .beside(&[
         "approvalRequest",
@@ -76,27 +133,59 @@ static METHODS: [Method; 26] = [
         "mutation",
         "policyDecision",
     ]),
-    request::<acp::ReadTextFileRequest, acp::ReadTextFileResponse>(ToClient, "fs/read_text_file"),
-    request::<acp::WriteTextFileRequest, acp::WriteTextFileResponse>(
+    request(
+        ToClient,
+        "fs/read_text_file",
+        "ReadTextFileRequest",
+        "ReadTextFileResponse",
+    ),
+    request(
         ToClient,
         "fs/write_text_file",
+        "WriteTextFileRequest",
+        "WriteTextFileResponse",
     ),
-    request::<acp::CreateTerminalRequest, acp::CreateTerminalResponse>(ToClient, "terminal/create"),
-    request::<acp::TerminalOutputRequest, acp::TerminalOutputResponse>(ToClient, "terminal/output"),
-    request::<acp::WaitForTerminalExitRequest, acp::WaitForTerminalExitResponse>(
+    request(
+        ToClient,
+        "terminal/create",
+        "CreateTerminalRequest",
+        "CreateTerminalResponse",
+    ),
+    request(
+        ToClient,
+        "terminal/output",
+        "TerminalOutputRequest",
+        "TerminalOutputResponse",
+    ),
+    request(
         ToClient,
         "terminal/wait_for_exit",
+        "WaitForTerminalExitRequest",
+        "WaitForTerminalExitResponse",
     ),
-    request::<acp::KillTerminalRequest, acp::KillTerminalResponse>(ToClient, "terminal/kill"),
-    request::<acp::ReleaseTerminalRequest, acp::ReleaseTerminalResponse>(
+    request(
+        ToClient,
+        "terminal/kill",
+        "KillTerminalRequest",
+        "KillTerminalResponse",
+    ),
+    request(
         ToClient,
         "terminal/release",
+        "ReleaseTerminalRequest",
+        "ReleaseTerminalResponse",
     ),
-    request::<acp::CreateElicitationRequest, acp::CreateElicitationResponse>(
+    request(
         ToClient,
         "elicitation/create",
+        "CreateElicitationRequest",
+        "CreateElicitationResponse",
     ),
-    notification::<acp::CompleteElicitationNotification>(Some(ToClient), "elicitation/complete"),
+    notification(
+        Some(ToClient),
+        "elicitation/complete",
+        "CompleteElicitationNotification",
+    ),
 ];
 
 /// The contract's own methods. Their params are not ACP's and have no schema here.
@@ -153,7 +242,7 @@ pub(super) fn known(name: &str) -> Known {
 
 /// What an error looks like.
 pub(super) fn error() -> &'static Shape {
-    static ERROR: Shape = Shape::acp::<acp::Error>();
+    static ERROR: Shape = Shape::acp("Error");
     &ERROR
 }
 
@@ -170,11 +259,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_schema_compiles() {
+    fn every_shape_is_known_and_compiles() {
+        assert!(error().is_known());
         for method in &METHODS {
-            assert!(method.params.compiles(), "{}", method.name);
+            assert!(method.params.is_known(), "{}", method.name);
             let result = method.result.as_ref();
-            assert!(result.is_none_or(Shape::compiles), "{}", method.name);
+            assert!(result.is_none_or(Shape::is_known), "{}", method.name);
         }
     }
 }

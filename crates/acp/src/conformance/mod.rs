@@ -12,6 +12,7 @@
 //! assert_eq!(findings[0].rule, Rule::UpdateBeforeCall);
 //! ```
 
+mod acp_shapes;
 mod activity;
 mod advertised;
 mod checker;

@@ -6,31 +6,35 @@
 use std::sync::OnceLock;
 
 use jsonschema::Validator;
-use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
-use super::{Found, Rule, explain};
+use super::{Found, Rule, acp_shapes, explain};
 
 /// A schema that costs nothing until something is held against it.
 pub(super) struct Shape {
-    document: fn() -> Value,
+    source: Source,
     /// The rule that a value breaks which does not fit.
     rule: Rule,
     compiled: OnceLock<Option<Validator>>,
 }
 
 impl Shape {
-    pub(super) const fn new(document: fn() -> Value, rule: Rule) -> Self {
+    /// A schema that is ours.
+    pub(super) const fn extension(document: fn() -> Value) -> Self {
         Self {
-            document,
-            rule,
+            source: Source::Made(document),
+            rule: Rule::WrongExtension,
             compiled: OnceLock::new(),
         }
     }
 
-    /// The schema of one of the SDK's types.
-    pub(super) const fn acp<T: JsonSchema>() -> Self {
-        Self::new(document::<T>, Rule::WrongShape)
+    /// The schema of ACP with this name.
+    pub(super) const fn acp(name: &'static str) -> Self {
+        Self {
+            source: Source::Acp(name),
+            rule: Rule::WrongShape,
+            compiled: OnceLock::new(),
+        }
     }
 
     /// Where `value` does not fit; `place` says what it is in the message.
@@ -52,23 +56,27 @@ impl Shape {
 
     fn validator(&self) -> Option<&Validator> {
         let compiled = self.compiled.get_or_init(|| {
-            let mut document = (self.document)();
+            let mut document = match self.source {
+                Source::Made(document) => document(),
+                Source::Acp(name) => acp_shapes::document(name)?,
+            };
             tighten(&mut document);
             jsonschema::validator_for(&document).ok()
         });
         compiled.as_ref()
     }
 
+    /// Whether there is such a schema, it compiles, and not everything fits it.
     #[cfg(test)]
-    pub(super) fn compiles(&self) -> bool {
-        self.validator().is_some()
+    pub(super) fn is_known(&self) -> bool {
+        self.validator().is_some() && !self.fits(&Value::from("anything"))
     }
 }
 
-/// What a receiver has to accept.
-pub(super) fn document<T: JsonSchema>() -> Value {
-    let generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
-    Value::from(generator.into_root_schema_for::<T>())
+/// Where a schema is from.
+enum Source {
+    Made(fn() -> Value),
+    Acp(&'static str),
 }
 
 /// The words of a tag, of a schema that tells its variants apart by one.

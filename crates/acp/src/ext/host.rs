@@ -96,9 +96,18 @@ pub(crate) struct Exchange<P, R> {
 }
 
 fn fits<T: DeserializeOwned>(value: &Value) -> Result<(), String> {
-    serde_json::from_value::<T>(value.clone())
-        .map(drop)
-        .map_err(|e| e.to_string())
+    let fits = T::deserialize(value).map(drop);
+    fits.map_err(|e| without_value(&e.to_string()))
+}
+
+/// What was wanted, from words that also repeat the value: it may be a secret, and an agent may show them.
+fn without_value(message: &str) -> String {
+    match message.rsplit_once(", expected ") {
+        Some((_, wanted)) => format!("expected {wanted}"),
+        // The name is one of ours.
+        None if message.starts_with("missing field") => message.to_owned(),
+        None => "of another shape than it should be".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -129,5 +138,16 @@ mod tests {
         assert!(get.check_result(&Value::Null).is_ok());
         let list = json!({"shells": [], "default_shell_id": null});
         assert!(Operation::ListShells.check_result(&list).is_ok());
+    }
+
+    #[test]
+    fn a_misfit_is_told_without_its_value() {
+        let set = Operation::SetDefaultShell;
+        let told = |args: Value| set.check_args(&args).unwrap_err();
+        assert_eq!(told(json!({})), "missing field `shell_id`");
+        assert_eq!(told(json!({"shell_id": 4711})), "expected a string");
+        let secret = told(json!("hunter2, expected nothing"));
+        assert!(!secret.contains("hunter2"), "{secret}");
+        assert!(secret.starts_with("expected struct"), "{secret}");
     }
 }

@@ -28,6 +28,7 @@ pub(crate) mod content;
 pub mod host;
 pub(crate) mod permission;
 pub(crate) mod plan;
+pub mod published;
 pub mod schema;
 pub(crate) mod tool;
 pub mod update;

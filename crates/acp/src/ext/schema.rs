@@ -1,6 +1,7 @@
 //! JSON Schemas of everything vendor-specific on the wire, generated from the types that write it.
 //!
-//! They are kept in `spec/schemas` for host authors; a test tells when the two differ.
+//! They are kept in `spec/schemas` for host authors; a test tells when the two differ. Only tests generate
+//! them: what runs reads [`published`](super::published), so that no generator is linked into it.
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow};
-use harn_acp::ext::schema::schemas;
+use harn_acp::ext::published::SCHEMAS;
 use serde_json::Value;
 
 use super::{print, text, wrong_use};
@@ -14,19 +14,19 @@ pub(super) fn run(name: Option<String>, out: Option<PathBuf>) -> Result<ExitCode
     match (name, out) {
         (_, Some(out)) => {
             fs::create_dir_all(&out).with_context(|| out.display().to_string())?;
-            for (file, schema) in schemas() {
+            for (file, schema) in SCHEMAS {
                 let path = out.join(file);
-                fs::write(&path, written(&schema)?).with_context(|| path.display().to_string())?;
+                fs::write(&path, schema).with_context(|| path.display().to_string())?;
                 print(&format!("wrote {}\n", path.display()))?;
             }
         }
         (Some(name), None) => {
-            let all = schemas();
-            let wanted = name.trim_end_matches(ENDING);
-            match all.iter().find(|(file, _)| stem(file) == wanted) {
-                Some((_, schema)) => print(&written(schema)?)?,
+            let wanted = stem(&name);
+            match SCHEMAS.iter().find(|(file, _)| stem(file) == wanted) {
+                Some((_, schema)) => print(schema)?,
                 None => {
-                    let hint = text::did_you_mean(wanted, all.iter().map(|(file, _)| stem(file)));
+                    let names = SCHEMAS.iter().map(|(file, _)| stem(file));
+                    let hint = text::did_you_mean(wanted, names);
                     let error = anyhow!(
                         "there is no schema `{name}`; {hint}`harn-serve schema` names them all"
                     );
@@ -35,11 +35,10 @@ pub(super) fn run(name: Option<String>, out: Option<PathBuf>) -> Result<ExitCode
             }
         }
         (None, None) => {
-            let all = schemas();
-            let rows: Vec<_> = all
-                .iter()
-                .map(|(file, schema)| [stem(file).into(), about(schema).into()])
-                .collect();
+            let mut rows = Vec::new();
+            for (file, schema) in SCHEMAS {
+                rows.push([stem(file).into(), about(schema)?.into()]);
+            }
             print(&text::table(["NAME", "DESCRIBES"], &rows))?;
         }
     }
@@ -50,17 +49,10 @@ fn stem(file: &str) -> &str {
     file.trim_end_matches(ENDING)
 }
 
-/// The bytes of the file in `spec/schemas`.
-fn written(schema: &Value) -> Result<String> {
-    let mut text = serde_json::to_string_pretty(schema)?;
-    text.push('\n');
-    Ok(text)
-}
-
 /// The first sentence of its description.
-fn about(schema: &Value) -> &str {
+fn about(schema: &str) -> Result<String> {
+    let schema: Value = serde_json::from_str(schema)?;
     let text = schema["description"].as_str().unwrap_or_default();
-    text.split_once(". ")
-        .map_or(text, |(first, _)| first)
-        .trim_end_matches('.')
+    let first = text.split_once(". ").map_or(text, |(first, _)| first);
+    Ok(first.trim_end_matches('.').to_owned())
 }

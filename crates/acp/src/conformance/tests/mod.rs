@@ -3,6 +3,7 @@
 
 mod broken;
 mod guessed;
+mod shapes;
 mod spoiled;
 
 use serde_json::{Value, json};

@@ -1,0 +1,25 @@
+//! The schemas of `spec/schemas` as they are published, a part of the program.
+//!
+//! A program needs no generator to know them; a test compares them with what the types say.
+
+macro_rules! published {
+    ($($file:literal)*) => {
+        &[$(($file, include_str!(concat!("../../../../spec/schemas/", $file)))),*]
+    };
+}
+
+/// The texts by file name.
+pub const SCHEMAS: &[(&str, &str)] = published! {
+    "session-update-extensions.schema.json"
+    "session-info-meta.schema.json"
+    "tool-lifecycle-meta.schema.json"
+    "content-meta.schema.json"
+    "plan-meta.schema.json"
+    "agent-event.schema.json"
+    "initialize-meta.schema.json"
+    "client-capabilities-meta.schema.json"
+    "permission-request.schema.json"
+    "reminder.schema.json"
+    "live-clients.schema.json"
+    "host-shell-discovery.schema.json"
+};
