@@ -236,14 +236,19 @@ impl Checker {
             method: method.to_owned(),
             session: session.map(str::to_owned),
         };
-        if direction == Some(Direction::ToAgent) {
-            self.sessions.requested(id, &asked);
+        let mut found = Found::new();
+        match (direction, session) {
+            (Some(Direction::ToAgent), _) => self.sessions.requested(id, &asked),
+            (Some(Direction::ToClient), Some(session)) if !self.lone => {
+                found.extend(self.sessions.wanted(session, method, self.heard_client));
+            }
+            (Some(Direction::ToClient) | None, _) => {}
         }
-        if self.requests.ask(direction, id, asked) || self.lone {
-            return Found::new();
+        if !self.requests.ask(direction, id, asked) && !self.lone {
+            let what = format!("another request with the id {} is open", shown(id));
+            found.push((Rule::IdInUse, what));
         }
-        let what = format!("another request with the id {} is open", shown(id));
-        vec![(Rule::IdInUse, what)]
+        found
     }
 
     fn answer(

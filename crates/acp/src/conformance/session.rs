@@ -45,7 +45,7 @@ impl Session {
         }
     }
 
-    /// Whether updates of tool calls may come now, as far as one can know.
+    /// Whether a turn may run now, or be replayed, as far as one can know.
     fn in_turn(&self) -> bool {
         !self.prompts.is_empty() || self.loading > 0 || self.others_turn || !self.prompted
     }
@@ -63,6 +63,23 @@ impl Session {
         self.tools.settle();
         found
     }
+}
+
+/// What an agent asks of a client while it works. To end a terminal and to give it back is not work.
+const OF_A_TURN: [&str; 8] = [
+    "builtin_call",
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "host/call",
+    "session/request_permission",
+    "terminal/create",
+    "terminal/output",
+    "terminal/wait_for_exit",
+];
+
+fn work_outside_turn(who: &str) -> (Rule, String) {
+    let what = format!("{who} is spoken of after its turn was answered");
+    (Rule::WorkOutsideTurn, what)
 }
 
 impl Sessions {
@@ -95,7 +112,13 @@ impl Sessions {
                 if let Some(session) = self.open.get_mut(name) {
                     session.prompts.push_back(id.to_owned());
                     session.prompted = true;
-                    session.others_turn = false;
+                }
+            }
+            // They may begin a turn, or come into the middle of one.
+            "agent/resume" | "session/attach" | "session/inject" | "session/remind"
+            | "session/takeover" => {
+                if let Some(session) = self.open.get_mut(name) {
+                    session.others_turn = true;
                 }
             }
             _ => {}
@@ -155,7 +178,11 @@ impl Sessions {
         session.prompts.remove(place);
         // A prompt that was refused had no turn, and one that waited has no calls.
         let had_turn = match outcome {
-            Outcome::Result(_) => true,
+            Outcome::Result(result) => {
+                // Turns come one after another. One that was cancelled may have waited for another's.
+                session.others_turn &= result["stopReason"] == "cancelled";
+                true
+            }
             Outcome::Error(error) => {
                 let refused = [-32600, -32601, -32602, -32002];
                 !error["code"]
@@ -210,6 +237,9 @@ impl Sessions {
             found.extend(session.tools.take(update, past));
         }
         if update.is_extension() {
+            if update.name == "worker_update" && !session.in_turn() {
+                found.push(work_outside_turn("a worker"));
+            }
             found.extend(session.activity.take(update, session.past));
         }
         found
@@ -218,7 +248,24 @@ impl Sessions {
     /// Takes the params of an agent event.
     pub(super) fn event(&mut self, name: &str, params: &Value, strict: bool) -> Found {
         let (session, mut found) = self.find(name, strict);
+        let kind = params["kind"].as_str().unwrap_or_default();
+        if kind.starts_with("composition_") && !session.in_turn() {
+            found.push(work_outside_turn("a composition run"));
+        }
         found.extend(session.runs.take(params, session.past));
+        found
+    }
+
+    /// Takes a request of the agent that names a session.
+    pub(super) fn wanted(&mut self, name: &str, method: &str, strict: bool) -> Found {
+        if !OF_A_TURN.contains(&method) {
+            return Found::new();
+        }
+        let (session, mut found) = self.find(name, strict);
+        if !session.in_turn() {
+            let what = format!("{} comes after its turn was answered", shown(method));
+            found.push((Rule::RequestOutsideTurn, what));
+        }
         found
     }
 

@@ -18,6 +18,7 @@ fn every_rule_is_broken_by_its_case_alone() {
         shapes(),
         sessions(),
         tools(),
+        turns(),
         activity(),
         compositions(),
     ];
@@ -442,6 +443,83 @@ fn tools() -> Vec<Case> {
             ]),
         ),
     ]
+}
+
+fn turns() -> Vec<Case> {
+    let of_session = |more: Value| {
+        let mut params = json!({"sessionId": "s"});
+        let members = params.as_object_mut().unwrap();
+        members.extend(more.as_object().unwrap().clone());
+        params
+    };
+    let ask = json!({"toolCall": {"toolCallId": "c"}, "options": []});
+    let write = json!({"path": "/w/a", "content": "a"});
+    let wanted = [
+        ("session/request_permission", ask.clone()),
+        ("fs/read_text_file", json!({"path": "/w/a"})),
+        ("fs/write_text_file", write.clone()),
+        ("terminal/create", json!({"command": "ls"})),
+        ("terminal/output", json!({"terminalId": "t"})),
+        ("terminal/wait_for_exit", json!({"terminalId": "t"})),
+        (
+            "host/call",
+            json!({"name": "process.list_shells", "args": {}}),
+        ),
+        ("builtin_call", json!({"name": "n", "args": {}})),
+    ];
+    let late = wanted.map(|(method, more)| {
+        let wanted = request(9, method, of_session(more));
+        let recording = opened([prompt(5), end_turn(5), wanted]);
+        (Rule::RequestOutsideTurn, 5, recording)
+    });
+    let cancelled = |id| answer(id, json!({"stopReason": "cancelled"}));
+    let spawned = || worker("WorkerSpawned", "running", false);
+    let start = || run("composition_start", HASH);
+    let refused = json!({"jsonrpc": "2.0", "id": 6, "error": {"code": -32602, "message": "no"}});
+    let mut cases = Vec::from(late);
+    cases.extend([
+        (
+            Rule::SessionNotOpen,
+            3,
+            opened([request(9, "fs/write_text_file", {
+                let mut params = of_session(write.clone());
+                params["sessionId"] = json!("another");
+                params
+            })]),
+        ),
+        (
+            Rule::RequestOutsideTurn,
+            7,
+            opened([
+                prompt(5),
+                end_turn(5),
+                prompt(6),
+                refused.to_string(),
+                request(9, "fs/write_text_file", of_session(write)),
+            ]),
+        ),
+        (
+            Rule::WorkOutsideTurn,
+            6,
+            opened([
+                prompt(5),
+                spawned(),
+                cancelled(5),
+                worker("WorkerCancelled", "cancelled", true),
+            ]),
+        ),
+        (
+            Rule::WorkOutsideTurn,
+            6,
+            opened([
+                prompt(5),
+                start(),
+                end_turn(5),
+                run("composition_finish", HASH),
+            ]),
+        ),
+    ]);
+    cases
 }
 
 fn activity() -> Vec<Case> {

@@ -135,6 +135,53 @@ fn turns_of_others_and_pasts_nobody_saw_are_let_pass() {
     assert_eq!(found, [(12, Rule::UpdateBeforeCall)]);
 }
 
+/// What may come after the answer to a prompt, for somebody else's turn may run, or it is no work.
+#[test]
+fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
+    let text = json!({"type": "text", "text": "theirs"});
+    let theirs = || update(json!({"sessionUpdate": "user_message_chunk", "content": text}));
+    let read = |id| {
+        let params = json!({"sessionId": "s", "path": "/w/a"});
+        [
+            request(id, "fs/read_text_file", params),
+            answer(id, json!({"content": ""})),
+        ]
+    };
+    let of_session = |id, method: &str| request(id, method, json!({"sessionId": "s"}));
+    let load = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
+    let release = json!({"sessionId": "s", "terminalId": "t"});
+    let open = [
+        request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
+        answer(1, json!({"sessionId": "s"})),
+        prompt(2),
+        worker("WorkerSpawned", "running", false),
+        worker("WorkerWaitingForInput", "awaiting_input", false),
+        end_turn(2),
+        request(91, "terminal/release", release),
+        answer(91, json!({})),
+    ];
+    let of_another = |head: Vec<String>| {
+        let tail = [worker("WorkerProgressed", "progressed", false)];
+        let tail = tail.into_iter().chain(read(92));
+        let all: Vec<_> = open.iter().cloned().chain(head).chain(tail).collect();
+        lines(&all)
+    };
+    // Without any of these, both are found.
+    let missed = [(9, Rule::WorkOutsideTurn), (10, Rule::RequestOutsideTurn)];
+    assert_eq!(of_another(vec![]), missed);
+    assert_eq!(of_another(vec![theirs()]), []);
+    assert_eq!(of_another(vec![of_session(3, "session/inject")]), []);
+    // A prompt that waited for their turn and was given up does not end it.
+    let gave_up = answer(4, json!({"stopReason": "cancelled"}));
+    assert_eq!(of_another(vec![theirs(), prompt(4), gave_up]), []);
+    // A replay, also of what came before.
+    let spawned = worker("WorkerSpawned", "running", false);
+    assert_eq!(
+        of_another(vec![request(4, "session/load", load), spawned]),
+        []
+    );
+}
+
 #[test]
 fn a_session_is_loaded_again_while_its_turn_runs() {
     let none = serde_json::Value::Null;
