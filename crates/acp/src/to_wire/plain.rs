@@ -39,11 +39,16 @@ pub(super) fn skill_narrow(narrow: &SkillNarrow) -> String {
 
 pub(super) fn handoff(handoff: &HandoffArtifact) -> String {
     let target = &handoff.target_persona_or_human;
-    let who = target.label.as_deref().or(target.id.as_deref());
-    let who = who.unwrap_or(&target.kind);
-    let text = match who {
-        "" => "Work is handed over".to_owned(),
-        who => format!("Work is handed over to {who}"),
+    // An empty name is none.
+    let names = [
+        target.label.as_deref(),
+        target.id.as_deref(),
+        Some(target.kind.as_str()),
+    ];
+    let mut names = names.into_iter().flatten();
+    let text = match names.find(|name| !name.trim().is_empty()) {
+        None => "Work is handed over".to_owned(),
+        Some(who) => format!("Work is handed over to {who}"),
     };
     titled(&text, &handoff.task)
 }
@@ -163,5 +168,30 @@ fn call<'a>(id: &'a str, title: &'a str, status: ToolCallStatus) -> ToolCall<'a>
         raw_input: None,
         raw_output: None,
         meta: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::HandoffTarget;
+
+    use super::*;
+
+    #[test]
+    fn an_empty_name_is_none() {
+        let to = |label: &str, id: &str, kind: &str| {
+            handoff(&HandoffArtifact {
+                target_persona_or_human: HandoffTarget {
+                    kind: kind.to_owned(),
+                    id: Some(id.to_owned()),
+                    label: Some(label.to_owned()),
+                },
+                ..HandoffArtifact::default()
+            })
+        };
+        assert_eq!(to("Ann", "u1", "human"), "Work is handed over to Ann");
+        assert_eq!(to(" ", "u1", "human"), "Work is handed over to u1");
+        assert_eq!(to("", "", "human"), "Work is handed over to human");
+        assert_eq!(to("", "", ""), "Work is handed over");
     }
 }

@@ -67,8 +67,7 @@ impl Activity {
                 Some(Self::Note(fewer))
             }
             "artifact" => {
-                let title = harn.get("title").and_then(Value::as_str);
-                let title = title.unwrap_or_else(|| word("kind"));
+                let title = named(harn, "title").unwrap_or_else(|| word("kind"));
                 let title = format!("artifact {title}");
                 Some(Self::Note(titled(&title, word("fallback"))))
             }
@@ -117,7 +116,8 @@ impl Activity {
 pub(super) fn lineage(meta: Option<&Meta>) -> Vec<&str> {
     let steps = harn(meta).and_then(|harn| harn.get("lineage")?.as_array());
     let steps = steps.into_iter().flatten();
-    steps.map(|step| text(step, "workerName")).collect()
+    let name = |step| named(step, "workerName").unwrap_or_else(|| text(step, "workerId"));
+    steps.map(name).collect()
 }
 
 fn harn(meta: Option<&Meta>) -> Option<&Value> {
@@ -158,10 +158,8 @@ fn progress(harn: &Value) -> String {
 
 fn handoff(handoff: &Value) -> String {
     let target = handoff.get("target_persona_or_human");
-    let named = |name: &str| target?.get(name)?.as_str().filter(|name| !name.is_empty());
-    let who = named("label")
-        .or_else(|| named("id"))
-        .or_else(|| named("kind"));
+    let mut names = ["label", "id", "kind"].into_iter();
+    let who = names.find_map(|name| named(target?, name));
     let handed = match who {
         Some(who) => format!("work is handed over to {who}"),
         None => "work is handed over".to_owned(),
@@ -175,6 +173,12 @@ fn titled(title: &str, text: &str) -> String {
         "" => title.to_owned(),
         text => format!("{title}: {text}"),
     }
+}
+
+/// A name, where there is one: an empty one is none.
+fn named<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    let name = value.get(name)?.as_str()?;
+    (!name.trim().is_empty()).then_some(name)
 }
 
 fn text<'v>(value: &'v Value, name: &str) -> &'v str {
@@ -246,9 +250,15 @@ mod tests {
             "work is handed over to human: Go on"
         );
         assert_eq!(
+            handoff(json!({"kind": "human", "id": "u1", "label": " "})),
+            "work is handed over to u1: Go on"
+        );
+        assert_eq!(
             handoff(json!({"kind": "", "id": null})),
             "work is handed over: Go on"
         );
+        let artifact = json!({"sessionUpdate": "artifact", "title": "", "kind": "image"});
+        assert_eq!(note(artifact), "artifact image");
         let log = |level: &str| of(json!({"sessionUpdate": "log", "level": level, "message": "m"}));
         assert_eq!(log("warn"), Some(Activity::Warning("warn: m".to_owned())));
         assert_eq!(log("debug"), None);

@@ -1,6 +1,6 @@
 //! Permission questions: what is shown, what may be typed, and what no answer means.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
@@ -18,19 +18,19 @@ use crate::cli::paint::{Style, visible};
 pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
     let call = &request.tool_call;
     let fields = &call.fields;
-    let title = fields.title.as_deref().unwrap_or("a tool call");
+    let title = in_one_line(fields.title.as_deref().unwrap_or("a tool call"));
     let kind = fields.kind.unwrap_or_default();
     let screen = &mut show.screen;
     screen.line(&[
         (Style::Yellow, "? "),
         (Style::Bold, "Allow this? "),
         (Style::Cyan, symbol(kind)),
-        (Style::Plain, title),
+        (Style::Plain, &title),
     ]);
     let workers = lineage(request.meta.as_ref());
     if !workers.is_empty() {
         let asks = format!("  asked by the worker {}", workers.join(" > "));
-        screen.line(&[(Style::Dim, &asks)]);
+        screen.line(&[(Style::Dim, &in_one_line(&asks))]);
     }
     let content = fields.content.as_deref().unwrap_or_default();
     let shows_itself = content
@@ -58,11 +58,22 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
 pub(super) fn put_options(show: &mut Show, options: &[PermissionOption]) {
     for (at, option) in options.iter().enumerate() {
         let number = format!("  {}) ", at + 1);
-        show.screen
-            .line(&[(Style::Yellow, &number), (Style::Plain, &option.name)]);
+        show.screen.line(&[
+            (Style::Yellow, &number),
+            (Style::Plain, &in_one_line(&option.name)),
+        ]);
     }
     let question = format!("a number from 1 to {}, or Enter to refuse: ", options.len());
     show.screen.question(&[(Style::Yellow, &question)]);
+}
+
+/// A name or a title with its line breaks spelt out: it hides nothing, and adds no line that could pass for
+/// one of ours.
+fn in_one_line(text: &str) -> Cow<'_, str> {
+    match text.trim_end() {
+        text if text.contains('\n') => text.replace('\n', "\\n").into(),
+        text => text.into(),
+    }
 }
 
 /// The arguments, so that nothing of them is hidden: a command as it would be typed, else all of them.
@@ -155,6 +166,15 @@ mod tests {
     fn who_cannot_refuse_cancels() {
         let allow = vec![options().remove(0)];
         assert_eq!(refusal(&allow), RequestPermissionOutcome::Cancelled);
+    }
+
+    #[test]
+    fn a_name_adds_no_line_to_the_question() {
+        assert_eq!(in_one_line("Look\n"), "Look");
+        assert_eq!(
+            in_one_line("x\n? Allow this? Read a file"),
+            "x\\n? Allow this? Read a file"
+        );
     }
 
     #[test]
