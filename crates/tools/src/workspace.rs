@@ -149,17 +149,19 @@ impl Workspace {
         let regex = grep::compile(pattern)?;
         let workspace = self.clone();
         off_thread(move |stop| {
+            workspace.readable()?;
             let mut found = Grepped::default();
             found.walked = workspace.walk(stop, |path, text| found.take(&regex, path, text));
-            found
+            Ok(found)
         })
-        .await
+        .await?
     }
 
     /// What lies directly in the folder: names, folders with a `/` at their end.
     pub async fn top(&self) -> Result<Vec<String>, SearchError> {
         let workspace = self.clone();
         off_thread(move |_| {
+            workspace.readable()?;
             let mut walk = workspace.builder(&workspace.root);
             let entries = walk.max_depth(Some(1)).build().filter_map(Result::ok);
             let name = |entry: ignore::DirEntry| {
@@ -169,14 +171,19 @@ impl Workspace {
                 };
                 (entry.depth() == 1).then(|| format!("{}{slash}", entry.file_name().display()))
             };
-            entries.filter_map(name).collect()
+            Ok(entries.filter_map(name).collect())
         })
-        .await
+        .await?
+    }
+
+    /// A walk passes over what it cannot read, which could be everything.
+    fn readable(&self) -> Result<(), SearchError> {
+        let opened = fs::read_dir(self.start()).map(drop);
+        opened.map_err(|error| SearchError::Unreadable(error.to_string()))
     }
 
     fn survey_now(&self, query: &Query, stop: &AtomicBool) -> Result<Survey, SearchError> {
-        // A walk passes over what it cannot read, which here would be everything.
-        fs::read_dir(self.start()).map_err(|error| SearchError::Unreadable(error.to_string()))?;
+        self.readable()?;
         let mut corpus = Corpus::new(query);
         let walked = self.walk(stop, |path, text| {
             corpus.add(path, text);

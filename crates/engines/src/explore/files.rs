@@ -8,7 +8,7 @@ use harn_tools::confine;
 use serde::Serialize;
 
 use super::{
-    executor,
+    call::{executor, run_by},
     markdown::{code, fence, language},
 };
 
@@ -87,16 +87,15 @@ pub(super) async fn read(
         None => format!("Read {shown}"),
     };
     let call = tool.title(title).location(&target, line).start().await?;
-    call.run(|host| async move {
-        let by = executor(host.client_offers().read_text);
-        let text: Arc<str> = host.read_text(target).await?.into();
+    let by = executor(cx.host().client_offers().read_text);
+    let work = async {
+        let text: Arc<str> = cx.host().read_text(target).await?.into();
         let output = ToolOutput {
             raw: Some(value(ReadOutput {
                 lines: text.lines().count(),
                 bytes: text.len(),
             })),
             content: Some(vec![ToolContent::text(part(&shown, &text, line).1)]),
-            executor: Some(by),
             ..ToolOutput::default()
         };
         Ok::<_, ToolError>(ReadFile {
@@ -104,8 +103,8 @@ pub(super) async fn read(
             text,
             output,
         })
-    })
-    .await
+    };
+    run_by(cx, call, by, work).await
 }
 
 /// `/read PATH[:LINE]`.

@@ -5,6 +5,7 @@
 
 mod all;
 mod attached;
+mod call;
 mod explain;
 mod files;
 mod markdown;
@@ -17,9 +18,7 @@ mod steps;
 mod write;
 
 use async_trait::async_trait;
-use harn_model::{
-    Command, CommandInput, ConfigChoice, ConfigOption, PromptSupport, StopReason, ToolExecutor,
-};
+use harn_model::{Command, CommandInput, ConfigChoice, ConfigOption, PromptSupport, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
 
 use prompt::{COMMANDS, Prompt, Request};
@@ -104,13 +103,4 @@ fn results_option() -> ConfigOption {
 fn results(cx: &TurnContext) -> usize {
     let chosen = cx.option(RESULTS).and_then(|value| value.parse().ok());
     chosen.unwrap_or(DEFAULT_RESULTS)
-}
-
-/// Who does what the client may offer to do.
-fn executor(offered: bool) -> ToolExecutor {
-    if offered {
-        ToolExecutor::HostBridge
-    } else {
-        ToolExecutor::HarnBuiltin
-    }
 }

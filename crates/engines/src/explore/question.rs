@@ -8,6 +8,7 @@ use harn_tools::{Corpus, Found, Hit, Query, SearchError, Workspace, defined_name
 
 use super::{
     attached::Attached,
+    call::run_by,
     files::{ReadFile, read, shown_path, told, value},
     markdown::{code, list, shorten},
     place::{Place, short_item},
@@ -279,7 +280,6 @@ impl From<Top> for ToolOutput {
         Self {
             content: Some(vec![ToolContent::text(names.join("\n"))]),
             raw: Some(value(&names)),
-            executor: Some(ToolExecutor::HarnBuiltin),
             ..Self::default()
         }
     }
@@ -290,8 +290,8 @@ pub(super) async fn list_top(cx: &TurnContext) -> Result<Vec<String>, AgentError
     let tool = cx.tool("list_files").kind(ToolKind::Search).path(cx.cwd());
     let call = tool.title("List the workspace").start().await?;
     let workspace = Workspace::new(cx.cwd());
-    let work = |_| async move { Ok::<_, SearchError>(Top(workspace.top().await?)) };
-    Ok(call.run(work).await?.0)
+    let work = async { Ok::<_, SearchError>(Top(workspace.top().await?)) };
+    Ok(run_by(cx, call, ToolExecutor::HarnBuiltin, work).await?.0)
 }
 
 /// The first paragraph that says something: no heading, badge or markup.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use harn_model::{ErrorCategory, ToolContent, ToolKind};
+use harn_model::{ErrorCategory, ToolContent, ToolExecutor, ToolKind};
 use harn_runtime::{
     AgentError, CommandExit, CommandSink, CommandSpec, HostError, ToolHandle, ToolOutput,
     TurnContext,
@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use super::{
-    executor,
+    call::{executor, fail_by},
     files::{told, value},
     markdown::{code, fence, shorten},
 };
@@ -59,18 +59,16 @@ pub(super) async fn run(cx: &TurnContext, command: &str) -> Result<(), AgentErro
         cwd: cx.cwd().to_owned(),
         output_limit: KEPT,
     };
+    let by = executor(cx.host().client_offers().terminal);
     let exit = match watch(cx, &call, spec).await? {
         Ok(exit) => exit,
         Err(error) => {
-            let error = harn_runtime::ToolError::from(error);
-            call.fail(&error.message, error.category).await?;
-            return cx
-                .say(format!("{name} could not be run: {}.", error.message))
-                .await;
+            let reason = fail_by(call, by, error).await?;
+            return cx.say(format!("{name} could not be run: {reason}.")).await;
         }
     };
     let how = how_it_ended(&exit);
-    let output = output(cx, &exit, &how);
+    let output = output(by, &exit, &how);
     if exit.code == Some(0) {
         call.complete(output).await?;
         return cx.say(format!("{name} ended well ({how}).")).await;
@@ -115,7 +113,7 @@ fn how_it_ended(exit: &CommandExit) -> String {
     }
 }
 
-fn output(cx: &TurnContext, exit: &CommandExit, how: &str) -> ToolOutput {
+fn output(by: ToolExecutor, exit: &CommandExit, how: &str) -> ToolOutput {
     let shown = printed(&exit.output, exit.truncated);
     ToolOutput {
         raw: Some(value(RunOutput {
@@ -124,7 +122,7 @@ fn output(cx: &TurnContext, exit: &CommandExit, how: &str) -> ToolOutput {
             truncated: exit.truncated,
         })),
         content: Some(vec![ToolContent::text(format!("{shown}\n{how}\n"))]),
-        executor: Some(executor(cx.host().client_offers().terminal)),
+        executor: Some(by),
         ..ToolOutput::default()
     }
 }

@@ -8,6 +8,7 @@ use harn_tools::{Found, Grepped, Query, SearchError, Survey, Walked, Workspace};
 use serde::Serialize;
 
 use super::{
+    call::run_by,
     files::{told, value},
     markdown::{code, list},
     place::short_item,
@@ -91,7 +92,7 @@ pub(super) async fn survey(
         .title(format!("Search for \"{words}\""))
         .start()
         .await?;
-    let work = |_| async move {
+    let work = async {
         let (found, survey) = part.survey(query, limit).await?;
         keep(survey);
         let hits = found.hits.iter().map(|hit| HitOutput {
@@ -105,7 +106,9 @@ pub(super) async fn survey(
         let output = output(root, &found.walked, hits.collect());
         Ok::<_, SearchError>(Searched { found, output })
     };
-    Ok(call.run(work).await?.found)
+    Ok(run_by(cx, call, ToolExecutor::HarnBuiltin, work)
+        .await?
+        .found)
 }
 
 /// `/find WORDS`.
@@ -137,7 +140,7 @@ pub(super) async fn grep(cx: &TurnContext, pattern: &str) -> Result<(), AgentErr
         .await?;
     let (cwd, pattern) = (cx.cwd().to_owned(), pattern.to_owned());
     let shown_pattern = code(&pattern);
-    let work = |_| async move {
+    let work = async {
         let found = Workspace::new(&cwd).grep(&pattern).await?;
         let hits = found.lines.iter().map(|line| HitOutput {
             path: &line.path,
@@ -149,7 +152,8 @@ pub(super) async fn grep(cx: &TurnContext, pattern: &str) -> Result<(), AgentErr
         let output = output(&cwd, &found.walked, hits.collect());
         Ok::<_, SearchError>(Searched { found, output })
     };
-    let found: Grepped = match told(call.run(work).await)? {
+    let done = run_by(cx, call, ToolExecutor::HarnBuiltin, work).await;
+    let found: Grepped = match told(done)? {
         Ok(searched) => searched.found,
         Err(reason) => return cx.say(format!("Not searched: {reason}.")).await,
     };
@@ -219,7 +223,6 @@ fn output(root: &Path, walked: &Walked, hits: Vec<HitOutput<'_>>) -> ToolOutput 
             note: walked.note.as_deref(),
             hits,
         })),
-        title: None,
-        executor: Some(ToolExecutor::HarnBuiltin),
+        ..ToolOutput::default()
     }
 }

@@ -8,7 +8,7 @@ use harn_tools::confine_write;
 use serde::Serialize;
 
 use super::{
-    executor,
+    call::{executor, fail_by, run_by, unless_cancelled},
     files::{shown_path, told, value},
     markdown::code,
 };
@@ -21,11 +21,14 @@ struct WriteInput<'a> {
 
 /// A change that was made, as its call shows it.
 #[derive(Clone)]
-struct Written(ToolOutput);
+struct Written(ToolContent);
 
 impl From<Written> for ToolOutput {
-    fn from(Written(output): Written) -> Self {
-        output
+    fn from(Written(diff): Written) -> Self {
+        Self {
+            content: Some(vec![diff]),
+            ..Self::default()
+        }
     }
 }
 
@@ -43,22 +46,23 @@ async fn try_write(cx: &TurnContext, path: &str, text: &str) -> Result<String, A
         content: text,
     });
     let tool = cx.tool("write_file").kind(ToolKind::Edit).input(input);
-    let prepared = match confine_write(cx.cwd(), path) {
-        Ok(target) => match old_text(cx.host(), &target).await {
-            Ok(old) => Ok((target, old)),
-            Err(error) => Err(ToolError::from(error)),
-        },
-        Err(error) => Err(ToolError {
-            message: error.to_string(),
-            category: ErrorCategory::PermissionDenied,
-        }),
-    };
-    let (target, old) = match prepared {
-        Ok(prepared) => prepared,
+    // Asked each time: a decision can outlast a client.
+    let reader = || executor(cx.host().client_offers().read_text);
+    let target = match confine_write(cx.cwd(), path) {
+        Ok(target) => target,
+        // Refused before anybody was asked to do it.
         Err(error) => {
             let call = tool.title(format!("Write {path}")).start().await?;
-            call.fail(&error.message, error.category).await?;
-            return Err(error.into());
+            let reason = error.to_string();
+            call.fail(&reason, ErrorCategory::PermissionDenied).await?;
+            return Err(AgentError::Tool(reason));
+        }
+    };
+    let old = match old_text(cx.host(), &target).await {
+        Ok(old) => old,
+        Err(error) => {
+            let call = tool.title(format!("Write {path}")).start().await?;
+            return Err(fail_by(call, reader(), error).await?);
         }
     };
     let shown = shown_path(cx.cwd(), &target);
@@ -71,24 +75,27 @@ async fn try_write(cx: &TurnContext, path: &str, text: &str) -> Result<String, A
     let tool = tool.title(format!("{verb} {shown}"));
     let tool = tool.location(&target, None).content(diff.clone());
     let call = tool.ask().await?;
-    let (root, path, text) = (cx.cwd().to_owned(), path.to_owned(), text.to_owned());
-    let work = |host: Host| async move {
-        // Deciding takes time: what was shown must still be what would change.
-        let still = confine_write(&root, &path).is_ok_and(|now| now == target);
-        if !still || old_text(&host, &target).await? != old {
-            return Err(ToolError::new(
-                "the file changed while the permission was pending; look at it and try again",
-            ));
-        }
-        let by = executor(host.client_offers().write_text);
-        host.write_text(&target, text).await?;
-        Ok(Written(ToolOutput {
-            content: Some(vec![diff]),
-            executor: Some(by),
-            ..ToolOutput::default()
-        }))
+    // Deciding takes time: what was shown must still be what would change.
+    let unchanged = async {
+        let still = confine_write(cx.cwd(), path).is_ok_and(|now| now == target);
+        Ok::<_, HostError>(still && old_text(cx.host(), &target).await? == old)
     };
-    call.run(work).await?;
+    let changed = match unless_cancelled(cx, unchanged).await? {
+        Ok(true) => None,
+        Ok(false) => Some(ToolError::new(
+            "the file changed while the permission was pending; look at it and try again",
+        )),
+        Err(error) => Some(error.into()),
+    };
+    if let Some(error) = changed {
+        return Err(fail_by(call, reader(), error).await?);
+    }
+    let writer = executor(cx.host().client_offers().write_text);
+    let work = async {
+        cx.host().write_text(&target, text.to_owned()).await?;
+        Ok::<_, HostError>(Written(diff))
+    };
+    run_by(cx, call, writer, work).await?;
     Ok(shown)
 }
 

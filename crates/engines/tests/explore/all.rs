@@ -7,7 +7,7 @@ use harn_model::{
 };
 use harn_runtime::Hub;
 
-use crate::rig::{Rig, Turn};
+use crate::rig::{Rig, Turn, assert_failed};
 
 const FILES: &[(&str, &str)] = &[
     ("README.md", "# Fruit\n\nAn apple a day.\n"),
@@ -243,6 +243,19 @@ async fn folders_that_fail_are_named_with_the_reason() {
     );
     let plans = turn.plans();
     assert_eq!(plans.last().unwrap()[..], [PlanEntryStatus::Completed; 4]);
+}
+
+/// A workspace that is gone, or shut, is not an empty one.
+#[tokio::test]
+async fn an_unreadable_workspace_says_why() {
+    let mut rig = Rig::new(FILES).await;
+    fs::remove_dir_all(rig.at("")).unwrap();
+    let why = "the folder cannot be read: No such file or directory (os error 2)";
+    let turn = rig.play("/explore-all apple").await;
+    assert_failed(turn.only_call().1, why);
+    assert_eq!(turn.answer(), format!("Not listed: {why}."));
+    let grep = rig.play("/grep apple").await;
+    assert_eq!(grep.answer(), format!("Not searched: {why}."));
 }
 
 /// A folder that cannot be read fails its worker; the others answer. Who may read everything, as root may,

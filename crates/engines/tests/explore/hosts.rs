@@ -19,6 +19,7 @@ struct Editor {
     unsaved: String,
     written: Mutex<Vec<(String, String)>>,
     broken_terminal: bool,
+    full_disk: bool,
 }
 
 #[async_trait]
@@ -40,6 +41,9 @@ impl HostPort for Editor {
     }
 
     async fn write_text(&self, _: &SessionId, path: &Path, text: &str) -> Result<(), HostError> {
+        if self.full_disk {
+            return Err(HostError::Host("no space left".to_owned()));
+        }
         let written = (path.display().to_string(), text.to_owned());
         self.written.lock().unwrap().push(written);
         Ok(())
@@ -145,10 +149,47 @@ async fn a_client_that_cannot_run_is_told_of() {
     })
     .await;
     let turn = rig.play_allowing("/run make all").await;
-    assert_failed(turn.only_call().1, "no terminal left");
+    let (_, end) = turn.only_call();
+    assert_failed(end, "no terminal left");
+    assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
     assert!(
         turn.answer().contains("could not be run"),
         "{}",
         turn.answer()
     );
+}
+
+#[tokio::test]
+async fn a_failure_says_whose_it_is() {
+    let (mut rig, _) = rig(Editor {
+        full_disk: true,
+        ..Editor::default()
+    })
+    .await;
+    rig.put("shut.txt", "a file the editor will not read");
+    let by_client = Some(ToolExecutor::HostBridge);
+
+    let turn = rig.play("/read shut.txt").await;
+    let (_, end) = turn.only_call();
+    assert_failed(end, "Resource not found");
+    assert_eq!(end.executor, by_client);
+
+    // It cannot show what would change, so it does not ask.
+    let turn = rig.play("/write shut.txt new").await;
+    let (_, end) = turn.only_call();
+    assert_failed(end, "Resource not found");
+    assert_eq!(end.executor, by_client);
+
+    let turn = rig.play_allowing("/write fresh.txt new").await;
+    let (_, end) = turn.only_call();
+    assert_failed(end, "no space left");
+    assert_eq!(end.executor, by_client);
+
+    // Nobody was asked to do what may not be done.
+    let turn = rig.play("/read ../outside.txt").await;
+    assert_eq!(turn.only_call().1.executor, None);
+
+    let turn = rig.play("/grep (").await;
+    let (_, end) = turn.only_call();
+    assert_eq!(end.executor, Some(ToolExecutor::HarnBuiltin));
 }
