@@ -74,7 +74,7 @@ impl Activity {
             "handoff" => Some(Self::Note(handoff(harn.get("handoff")?))),
             "hitl_request" => {
                 let asked = format!("a person is asked ({})", word("kind"));
-                Some(Self::Warning(asked))
+                Some(Self::Warning(titled(&asked, question(harn))))
             }
             "log" if ["warn", "error"].contains(&word("level")) => {
                 Some(Self::Warning(titled(word("level"), word("message"))))
@@ -154,6 +154,14 @@ fn progress(harn: &Value) -> String {
         (Some(done), None) => format!("{message} ({done})"),
         (None, _) => message.to_owned(),
     }
+}
+
+/// What a person is asked; each kind has its own word for it.
+fn question(harn: &Value) -> &str {
+    let mut words = ["prompt", "question", "message", "detail", "action"].into_iter();
+    let payload = harn.get("payload");
+    let asked = words.find_map(|word| named(payload?, word));
+    asked.unwrap_or_default()
 }
 
 fn handoff(handoff: &Value) -> String {
@@ -259,6 +267,19 @@ mod tests {
         );
         let artifact = json!({"sessionUpdate": "artifact", "title": "", "kind": "image"});
         assert_eq!(note(artifact), "artifact image");
+        let hitl = |payload: Value| {
+            of(json!({"sessionUpdate": "hitl_request", "kind": "approval", "payload": payload}))
+        };
+        let asked = |words: &str| Some(Activity::Warning(words.to_owned()));
+        assert_eq!(
+            hitl(json!({"prompt": " ", "action": "deploy"})),
+            asked("a person is asked (approval): deploy")
+        );
+        assert_eq!(
+            hitl(json!({"action": 7})),
+            asked("a person is asked (approval)")
+        );
+        assert_eq!(hitl(Value::Null), asked("a person is asked (approval)"));
         let log = |level: &str| of(json!({"sessionUpdate": "log", "level": level, "message": "m"}));
         assert_eq!(log("warn"), Some(Activity::Warning("warn: m".to_owned())));
         assert_eq!(log("debug"), None);
