@@ -25,7 +25,7 @@ pub use mode::{ASK_MODE, READ_ONLY_MODE, modes};
 pub use ports::{Clock, IdKind, Ids};
 pub use publish::{Batch, Delivery, EncodingSlot, SessionEnd, Subscription};
 pub use session::{Controller, Observer};
-pub use turn::{Steering, ToolBuilder, ToolHandle, ToolOutput, TurnContext};
+pub use turn::{Question, Steering, ToolBuilder, ToolHandle, ToolOutput, TurnContext};
 pub use worker::{Worker, WorkerBuilder, WorkerReport};
 
 pub use async_trait::async_trait;

@@ -34,7 +34,7 @@ use std::{
 
 use harn_acp::conformance::Checker;
 use harn_model::StopReason;
-use harn_runtime::{AgentError, TurnContext};
+use harn_runtime::{AgentError, Question, TurnContext};
 use harn_testkit::{ScriptedAgent, TestHub};
 use harn_tests::{Audience, Heard};
 use proptest::{
@@ -53,7 +53,8 @@ async fn act(script: &Script, cx: &TurnContext) -> Result<StopReason, AgentError
     for act in turn.acts {
         let done = match act {
             Act::Report(event) => cx.emit(event).await,
-            Act::Ask(ask) => cx.ask(ask).await.map(drop),
+            Act::Ask(question, false) => cx.ask(question).await.map(drop),
+            Act::Ask(question, true) => ask_through_worker(cx, question).await,
         };
         match done {
             // The turn may be over already; some events are refused, which is as good as never reported.
@@ -70,6 +71,17 @@ async fn act(script: &Script, cx: &TurnContext) -> Result<StopReason, AgentError
         }
         Ending::HangForever => std::future::pending().await,
     }
+}
+
+/// Has a worker ask, and waits until it is done.
+async fn ask_through_worker(cx: &TurnContext, question: Question) -> Result<(), AgentError> {
+    let asker = ScriptedAgent::new(move |cx| {
+        let question = question.clone();
+        async move { cx.ask(question).await.map(|_| StopReason::EndTurn) }
+    });
+    let worker = cx.worker("tester").task("look").agent(Arc::new(asker));
+    worker.start().await?.finished().await;
+    Ok(())
 }
 
 async fn play(turns: Vec<Turn>, profile: &str) -> Audience {

@@ -2,11 +2,12 @@
 
 use harn_model::{
     AgentEvent, Artifact, ChildCall, ChildResult, CompositionRun, ContentBlock, ErrorCategory,
-    FailureCategory, HandoffArtifact, HitlOutcome, Lineage, LogRecord, PermissionAsked,
-    PermissionOption, PermissionOptionKind, Plan, PlanEntry, Progress, ProgressReport, SessionInfo,
-    SideEffectLevel, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor, ToolKind,
-    Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
+    FailureCategory, HandoffArtifact, HitlOutcome, LogRecord, PermissionOption,
+    PermissionOptionKind, Plan, PlanEntry, Progress, ProgressReport, SessionInfo, SideEffectLevel,
+    ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor, ToolKind, Usage,
+    WorkerEvent, WorkerMetadata, WorkerUpdate,
 };
+use harn_runtime::Question;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
@@ -20,8 +21,8 @@ pub(crate) struct Turn {
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     Report(AgentEvent),
-    /// Asks whether a call may run, and waits for the answer.
-    Ask(PermissionAsked),
+    /// Asks whether a call may run, itself or through a worker, and waits for the answer.
+    Ask(Question, bool),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +45,7 @@ pub(crate) fn turns() -> impl Strategy<Value = Vec<Turn>> {
         2 => Just(Ending::Hang),
         1 => Just(Ending::HangForever),
     ];
-    let act = prop_oneof![30 => event().prop_map(Act::Report), 1 => ask().prop_map(Act::Ask)];
+    let act = prop_oneof![30 => event().prop_map(Act::Report), 1 => ask()];
     let turn = (vec(act, 0..40), ending).prop_map(|(acts, ending)| Turn { acts, ending });
     vec(turn, 1..4)
 }
@@ -61,8 +62,8 @@ fn event() -> impl Strategy<Value = AgentEvent> {
     ]
 }
 
-/// About a call that was announced, was not, or is another worker's.
-fn ask() -> impl Strategy<Value = PermissionAsked> {
+/// About a call that was announced, was not, or is a worker's.
+fn ask() -> impl Strategy<Value = Act> {
     let kinds = [
         PermissionOptionKind::AllowOnce,
         PermissionOptionKind::RejectOnce,
@@ -72,16 +73,10 @@ fn ask() -> impl Strategy<Value = PermissionAsked> {
         name: format!("{kind:?}"),
         kind,
     });
-    let ask_id = select(&["ask-1", "ask-2", "ask-3"][..]);
-    (ask_id, id(), any::<bool>()).prop_map(move |(ask_id, call, of_worker)| PermissionAsked {
-        ask_id: ask_id.into(),
-        tool_call: ToolCall::new(call, "look"),
-        options: options.to_vec(),
-        lineage: Vec::from_iter(of_worker.then(|| Lineage {
-            worker_id: "w".into(),
-            worker_name: "tester".to_owned(),
-            session_id: "session-9".into(),
-        })),
+    (id(), any::<bool>()).prop_map(move |(call, of_worker)| {
+        let tool_call = ToolCall::new(call, "look");
+        let options = options.to_vec();
+        Act::Ask(Question { tool_call, options }, of_worker)
     })
 }
 

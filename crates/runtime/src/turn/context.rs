@@ -9,8 +9,9 @@ use std::{
 };
 
 use harn_model::{
-    AgentEvent, Author, ContentBlock, Decision, LoopCheckpoint, PermissionAsked, Plan, PlanEntry,
-    Seam, SessionId, TurnId, WorkerId, WorkerUpdate, plain_text,
+    AgentEvent, AskId, Author, ContentBlock, Decision, LoopCheckpoint, PermissionAsked,
+    PermissionOption, Plan, PlanEntry, Seam, SessionId, ToolCall, TurnId, WorkerId, WorkerUpdate,
+    plain_text,
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -48,6 +49,15 @@ pub(crate) struct TurnParts {
 pub enum Steering {
     /// The user said something more.
     Message(Vec<ContentBlock>),
+}
+
+/// What somebody is asked to decide: whether a call may run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The call.
+    pub tool_call: ToolCall,
+    /// The answers on offer.
+    pub options: Vec<PermissionOption>,
 }
 
 impl TurnContext {
@@ -187,7 +197,15 @@ impl TurnContext {
     }
 
     /// Puts a question to whoever controls the session and waits for the decision.
-    pub async fn ask(&self, ask: PermissionAsked) -> Result<Decision, AgentError> {
+    pub async fn ask(&self, question: Question) -> Result<Decision, AgentError> {
+        // Named and traced here: an agent can neither take the answer to another question for this one's
+        // nor speak for a worker.
+        let ask = PermissionAsked {
+            ask_id: AskId::new(self.mint(IdKind::Ask)),
+            tool_call: question.tool_call,
+            options: question.options,
+            lineage: Vec::new(),
+        };
         let (reply, decision) = oneshot::channel();
         let item = TurnItem::Ask(Box::new(ask), reply);
         self.parts.pipe.push(item).await?;

@@ -4,7 +4,7 @@ mod context;
 mod pipe;
 mod tool;
 
-pub use context::{Steering, TurnContext};
+pub use context::{Question, Steering, TurnContext};
 pub use tool::{ToolBuilder, ToolHandle, ToolOutput};
 
 pub(crate) use context::TurnParts;

@@ -3,13 +3,12 @@
 use std::{future::Future, path::Path};
 
 use harn_model::{
-    AgentEvent, AskId, Decision, ErrorCategory, Location, PermissionAsked, PermissionOption,
-    PermissionOptionKind, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor,
-    ToolKind,
+    AgentEvent, Decision, ErrorCategory, Location, PermissionOption, PermissionOptionKind,
+    ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor, ToolKind,
 };
 use serde_json::Value;
 
-use super::TurnContext;
+use super::{Question, TurnContext};
 use crate::{AgentError, Host, IdKind, ToolError, mode};
 
 /// A tool call that has been described but not announced.
@@ -95,13 +94,11 @@ impl ToolBuilder {
                 reason: Some(reason.to_owned()),
             },
             None => {
-                let ask = PermissionAsked {
-                    ask_id: AskId::new(cx.mint(IdKind::Ask)),
+                let question = Question {
                     tool_call: call,
                     options: once_options(),
-                    lineage: Vec::new(),
                 };
-                cx.ask(ask).await?
+                cx.ask(question).await?
             }
         };
         let reason = match decision {

@@ -1,8 +1,11 @@
 //! Questions: one answer wins, and only an offered option that allows is a grant.
 
 use expect_test::expect;
-use harn_model::{AgentEvent, AskId, Decision, Envelope, Seq, StopReason, ToolKind};
-use harn_runtime::{AgentError, Controller, READ_ONLY_MODE, SettingError};
+use harn_model::{
+    AgentEvent, AskId, Decision, Envelope, PermissionOption, PermissionOptionKind, Seq, StopReason,
+    ToolCall, ToolKind,
+};
+use harn_runtime::{AgentError, Controller, Question, READ_ONLY_MODE, SettingError};
 
 use crate::support::*;
 
@@ -144,4 +147,47 @@ async fn read_only_mode_refuses_without_asking_and_is_remembered() {
     hub.shutdown().await;
     let again = world.hub(writer()).open(&id, None).await.unwrap();
     assert_eq!(again.mode(), READ_ONLY_MODE);
+}
+
+#[tokio::test]
+async fn an_answer_goes_to_the_question_it_was_given_to() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        // The same call twice: nothing the agent says tells the two apart.
+        let option = PermissionOption {
+            option_id: "yes".to_owned(),
+            name: "Yes".to_owned(),
+            kind: PermissionOptionKind::AllowOnce,
+        };
+        let question = Question {
+            tool_call: ToolCall::new("call", "write_file"),
+            options: vec![option],
+        };
+        let (first, second) = tokio::join!(cx.ask(question.clone()), cx.ask(question));
+        let allowed = |decision| matches!(decision, Ok(Decision::Allowed { .. }));
+        cx.say(format!("{} {}", allowed(first), allowed(second)))
+            .await?;
+        Ok(StopReason::EndTurn)
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let mut from = session.subscribe(Seq::ZERO);
+    let mut open = Vec::new();
+    while open.len() < 2 {
+        let seen = until(&mut from, |e| {
+            matches!(e.event, AgentEvent::PermissionAsked(_))
+        });
+        open.extend(seen.await.into_iter().filter_map(|e| match e.event {
+            AgentEvent::PermissionAsked(ask) => Some(ask),
+            _ => None,
+        }));
+    }
+    assert!(open.iter().all(|ask| ask.lineage.is_empty()));
+    let option_id = "yes".to_owned();
+    let yes = Decision::Allowed { option_id };
+    session.answer(open[0].ask_id.clone(), yes).await;
+    let answered = open[1].ask_id.clone();
+    session.answer(answered, Decision::Cancelled).await;
+    let log = short(&whole_turn(&session, &turn).await);
+    assert!(log.contains("true false"), "{log}");
 }

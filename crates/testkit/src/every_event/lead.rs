@@ -1,7 +1,7 @@
 //! Leads the story: a hub, an agent that does as it is told, and somebody who answers, cancels and crashes.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     fs,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -9,9 +9,10 @@ use std::{
 
 use harn_journal::{JsonlStore, Store};
 use harn_model::{
-    AgentEvent, ConfigChoice, ConfigOption, Envelope, PromptSupport, Seq, SessionId, StopReason,
+    AgentEvent, ConfigChoice, ConfigOption, Decision, Envelope, PromptSupport, Seq, SessionId,
+    StopReason,
 };
-use harn_runtime::{AgentError, Controller, NewSession, Subscription, TurnContext};
+use harn_runtime::{AgentError, Controller, NewSession, Question, Subscription, TurnContext};
 use tokio::sync::Notify;
 
 use super::{Ending, Step, Turn};
@@ -72,7 +73,7 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
             }
             session.cancel(turn).await;
         }
-        until_ended(&session, &mut heard, &answers).await;
+        until_ended(&session, &mut heard, answers).await;
     }
     if let Some(log) = crashed {
         drop(session);
@@ -119,11 +120,13 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
         match step {
             Step::Emit(event) => cx.emit(event).await?,
             Step::Pass(seam) => drop(cx.seam(seam).await?),
-            Step::Ask(ask, Some(_)) => drop(cx.ask(*ask).await?),
+            Step::Ask(ask) if ask.decision.is_some() => {
+                put(cx, ask.through, ask.question).await?;
+            }
             // Put, and not waited for.
-            Step::Ask(ask, None) => {
+            Step::Ask(ask) => {
                 let cx = cx.clone();
-                tokio::spawn(async move { cx.ask(*ask).await });
+                tokio::spawn(async move { cx.ask(ask.question).await });
                 tokio::task::yield_now().await;
             }
         }
@@ -140,24 +143,50 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
     }
 }
 
-type Answers = HashMap<harn_model::AskId, harn_model::Decision>;
+/// Asks, or has a worker pass it on to one that does.
+async fn put(
+    cx: &TurnContext,
+    through: &'static [&'static str],
+    question: Question,
+) -> Result<(), AgentError> {
+    let Some((name, further)) = through.split_first() else {
+        return cx.ask(question).await.map(drop);
+    };
+    let worker = cx.worker(*name).task("Write the report");
+    let worker = worker.agent(Arc::new(asker(further, question)));
+    worker.start().await?.finished().await;
+    Ok(())
+}
+
+fn asker(through: &'static [&'static str], question: Question) -> ScriptedAgent {
+    ScriptedAgent::new(move |cx| {
+        let question = question.clone();
+        async move {
+            put(&cx, through, question).await?;
+            Ok(StopReason::EndTurn)
+        }
+    })
+}
+
+/// What is answered, in the order in which it is asked.
+type Answers = VecDeque<Option<Decision>>;
 
 fn answers(steps: &[Step]) -> Answers {
     let answers = steps.iter().filter_map(|step| match step {
-        Step::Ask(ask, Some(decision)) => Some((ask.ask_id.clone(), decision.clone())),
-        Step::Ask(_, None) | Step::Emit(_) | Step::Pass(_) => None,
+        Step::Ask(ask) => Some(ask.decision.clone()),
+        Step::Emit(_) | Step::Pass(_) => None,
     });
     answers.collect()
 }
 
-async fn until_ended(session: &Controller, heard: &mut Subscription, answers: &Answers) {
+async fn until_ended(session: &Controller, heard: &mut Subscription, mut answers: Answers) {
     loop {
         let delivery = settled(heard.next().await);
         for envelope in delivery.events() {
             match &envelope.event {
                 AgentEvent::PermissionAsked(ask) => {
-                    if let Some(decision) = answers.get(&ask.ask_id) {
-                        session.answer(ask.ask_id.clone(), decision.clone()).await;
+                    if let Some(decision) = answers.pop_front().flatten() {
+                        session.answer(ask.ask_id.clone(), decision).await;
                     }
                 }
                 AgentEvent::TurnEnded(_) => return,

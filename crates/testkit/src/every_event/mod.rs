@@ -12,9 +12,8 @@ mod workers;
 
 use std::{sync::OnceLock, thread};
 
-use harn_model::{
-    AgentEvent, ContentBlock, Decision, Envelope, PermissionAsked, Seam, StopReason, ToolCall,
-};
+use harn_model::{AgentEvent, ContentBlock, Decision, Envelope, Seam, StopReason, ToolCall};
+use harn_runtime::Question;
 use serde_json::json;
 
 /// At least one event of every kind, one of every inner kind whose form is its own, and those with optional
@@ -101,8 +100,15 @@ names! {
 enum Step {
     Emit(AgentEvent),
     Pass(Seam),
-    /// Asks, and is answered like this; nobody answers without a decision.
-    Ask(Box<PermissionAsked>, Option<Decision>),
+    Ask(Box<Ask>),
+}
+
+/// A question, and how it is answered; nobody answers without a decision.
+struct Ask {
+    question: Question,
+    /// The workers that pass the task on to the one that asks, by name.
+    through: &'static [&'static str],
+    decision: Option<Decision>,
 }
 
 enum Ending {
@@ -177,8 +183,11 @@ fn left_open(turn: &str) -> Vec<Step> {
         emit(workers::spawned(&format!("worker-{turn}"))),
     ];
     steps.extend(composition::left_open(&format!("run-{turn}")));
-    let ask = tools::question(&format!("ask-{turn}"), call);
-    steps.push(Step::Ask(Box::new(ask), None));
+    steps.push(Step::Ask(Box::new(Ask {
+        question: tools::question(call),
+        through: &[],
+        decision: None,
+    })));
     steps
 }
 
@@ -194,7 +203,7 @@ fn strings(items: &[&str]) -> Vec<String> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use harn_model::LoopCheckpoint;
+    use harn_model::{Lineage, LoopCheckpoint, PermissionAsked};
 
     use super::*;
 
@@ -223,7 +232,7 @@ mod tests {
         for step in story().into_iter().flat_map(|turn| turn.steps) {
             let told = match step {
                 Step::Emit(event) => event,
-                Step::Ask(ask, _) => AgentEvent::PermissionAsked(ask),
+                Step::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),
                 Step::Pass(seam) => AgentEvent::LoopCheckpoint(LoopCheckpoint {
                     iteration: 1,
                     seam,
@@ -238,9 +247,32 @@ mod tests {
         assert_eq!(events.len(), steps + RUNTIMES_OWN);
     }
 
-    /// Four starts and three ends; an option and a mode for each turn; the answers to five asks; for each of two turns what
-    /// was left open: a question, a call, a child, a run, a worker and an ask; a recovery and a close.
-    const RUNTIMES_OWN: usize = 4 + 3 + 5 + 5 + 2 * 6 + 2;
+    /// Four starts and three ends; an option and a mode for each turn; the answers to five asks; the start and the end of a
+    /// worker that asks; for each of two turns what was left open: a question, a call, a child, a run, a worker and an ask;
+    /// a recovery and a close.
+    const RUNTIMES_OWN: usize = 4 + 3 + 5 + 5 + 2 + 2 * 6 + 2;
+
+    /// A question as it is written, as far as the story tells: names are given by the runtime.
+    fn put(ask: Ask) -> PermissionAsked {
+        let Question {
+            mut tool_call,
+            options,
+        } = ask.question;
+        if !ask.through.is_empty() {
+            tool_call.tool_call_id = "".into();
+        }
+        let through = ask.through.iter().map(|name| Lineage {
+            worker_id: "".into(),
+            worker_name: (*name).to_owned(),
+            session_id: "".into(),
+        });
+        PermissionAsked {
+            ask_id: "".into(),
+            tool_call,
+            options,
+            lineage: through.collect(),
+        }
+    }
 
     /// Whether `written` says all that `told` says.
     fn is_completed(told: &AgentEvent, written: &AgentEvent) -> bool {

@@ -1,13 +1,14 @@
 //! Tool calls from their announcement to their end, and questions about them.
 
 use harn_model::{
-    AgentEvent, Decision, ErrorCategory, Lineage, Location, McpServerTag, PermissionAsked,
-    PermissionOption, PermissionOptionKind, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
-    ToolExecutor, ToolKind,
+    AgentEvent, Decision, ErrorCategory, Location, McpServerTag, PermissionOption,
+    PermissionOptionKind, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor,
+    ToolKind,
 };
+use harn_runtime::Question;
 use serde_json::json;
 
-use super::{Step, emit};
+use super::{Ask, Step, emit};
 
 const PATH: &str = "/home/ada/engine/src/limit.rs";
 
@@ -65,7 +66,7 @@ fn edited() -> Vec<Step> {
     };
     vec![
         called(edit.clone()),
-        ask(question("ask-allowed", edit), allowed),
+        ask(question(edit), allowed),
         updated(running),
         updated(shown),
         updated(done),
@@ -194,11 +195,11 @@ fn refused() -> Vec<Step> {
     let (first, second) = (call("call-rejected"), call("call-unanswered"));
     vec![
         called(first.clone()),
-        ask(question("ask-rejected", first), rejected),
+        ask(question(first), rejected),
         denied("call-rejected", "not on a Friday"),
         called(second.clone()),
-        ask(question("ask-unavailable", second.clone()), unavailable),
-        ask(question("ask-by-rule", second), by_rule),
+        ask(question(second.clone()), unavailable),
+        ask(question(second), by_rule),
         denied("call-unanswered", "nobody is connected"),
     ]
 }
@@ -223,28 +224,20 @@ fn brief() -> Vec<Step> {
 
 /// A question that came up from a worker of a worker.
 fn of_workers() -> Vec<Step> {
-    let step = |id: &str, name: &str, session: &str| Lineage {
-        worker_id: id.into(),
-        worker_name: name.to_owned(),
-        session_id: session.into(),
-    };
     let call = ToolCall {
         title: Some("Write target/report.txt".to_owned()),
         kind: Some(ToolKind::Edit),
         raw_input: json!({"path": "/home/ada/engine/target/report.txt"}),
         ..ToolCall::new("call-of-worker", "write_file")
     };
-    let ask = PermissionAsked {
-        lineage: vec![
-            step("worker-tester", "tester", "session-2"),
-            step("worker-reporter", "reporter", "session-3"),
-        ],
-        ..question("ask-of-worker", call)
-    };
     let allowed = Decision::Allowed {
         option_id: "file".to_owned(),
     };
-    vec![Step::Ask(Box::new(ask), Some(allowed))]
+    vec![Step::Ask(Box::new(Ask {
+        question: question(call),
+        through: &["tester", "reporter"],
+        decision: Some(allowed),
+    }))]
 }
 
 /// In a mode in which nothing may change.
@@ -261,14 +254,13 @@ pub(super) fn without_audit() -> Vec<Step> {
 }
 
 /// Every answer there can be.
-pub(super) fn question(ask_id: &str, tool_call: ToolCall) -> PermissionAsked {
+pub(super) fn question(tool_call: ToolCall) -> Question {
     let option = |option_id: &str, name: &str, kind| PermissionOption {
         option_id: option_id.to_owned(),
         name: name.to_owned(),
         kind,
     };
-    PermissionAsked {
-        ask_id: ask_id.into(),
+    Question {
         tool_call,
         options: vec![
             option("once", "Allow this once", PermissionOptionKind::AllowOnce),
@@ -284,12 +276,15 @@ pub(super) fn question(ask_id: &str, tool_call: ToolCall) -> PermissionAsked {
                 PermissionOptionKind::RejectAlways,
             ),
         ],
-        lineage: Vec::new(),
     }
 }
 
-fn ask(ask: PermissionAsked, decision: Decision) -> Step {
-    Step::Ask(Box::new(ask), Some(decision))
+fn ask(question: Question, decision: Decision) -> Step {
+    Step::Ask(Box::new(Ask {
+        question,
+        through: &[],
+        decision: Some(decision),
+    }))
 }
 
 fn called(call: ToolCall) -> Step {
