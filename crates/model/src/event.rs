@@ -259,14 +259,7 @@ impl AgentEvent {
                 content.len()
             }
             Self::UserMessage { content, .. } => content.iter().map(ContentBlock::weight).sum(),
-            Self::ToolCall(call) => {
-                value_weight(&call.raw_input)
-                    + call
-                        .content
-                        .iter()
-                        .map(crate::ToolContent::weight)
-                        .sum::<usize>()
-            }
+            Self::ToolCall(call) => call.weight(),
             Self::ToolCallUpdate(update) => {
                 update.raw_output.as_ref().map_or(0, value_weight)
                     + update.raw_input.as_ref().map_or(0, value_weight)
@@ -281,15 +274,7 @@ impl AgentEvent {
                     + FACTS
             }
             Self::TurnStarted(turn) => turn.prompt.iter().map(ContentBlock::weight).sum(),
-            Self::PermissionAsked(ask) => {
-                value_weight(&ask.tool_call.raw_input)
-                    + ask
-                        .tool_call
-                        .content
-                        .iter()
-                        .map(crate::ToolContent::weight)
-                        .sum::<usize>()
-            }
+            Self::PermissionAsked(ask) => ask.weight(),
             Self::Artifact(_)
             | Self::HitlRequested { .. }
             | Self::CompositionStart(_)
@@ -352,7 +337,7 @@ fn written_len(event: &AgentEvent) -> usize {
 }
 
 /// About how many bytes a JSON value keeps alive.
-fn value_weight(value: &Value) -> usize {
+pub(crate) fn value_weight(value: &Value) -> usize {
     const NODE: usize = 32;
     NODE + match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

@@ -20,6 +20,14 @@ pub struct PermissionAsked {
     pub lineage: Vec<Lineage>,
 }
 
+impl PermissionAsked {
+    /// About how many bytes this keeps alive.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        self.tool_call.weight()
+    }
+}
+
 /// A worker on the way from a session to who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lineage {

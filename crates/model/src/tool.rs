@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ContentBlock, MutationSession, ToolCallId};
+use crate::{ContentBlock, MutationSession, ToolCallId, event::value_weight};
 
 /// What sort of thing a tool does; decides how a host shows it and whether it may write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -235,6 +235,15 @@ impl ToolCall {
             parsing: None,
             audit: None,
         }
+    }
+}
+
+impl ToolCall {
+    /// About how many bytes this keeps alive.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let content = self.content.iter().map(ToolContent::weight);
+        value_weight(&self.raw_input) + content.sum::<usize>()
     }
 }
 

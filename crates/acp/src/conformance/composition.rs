@@ -32,12 +32,6 @@ impl Runs {
             return Found::new();
         };
         let mut found = Found::new();
-        for name in ["snippetHash", "bindingManifestHash"] {
-            if word(name).is_some_and(|hash| !is_hash(hash)) {
-                let what = format!("`{name}` is not `sha256:` and 64 hexadecimal digits");
-                found.push((Rule::CompositionHash, what));
-            }
-        }
         let mut broken =
             |rule, what: String| found.push((rule, format!("run {} {what}", shown(id))));
         match (self.runs.get(id), kind) {
@@ -79,9 +73,4 @@ impl Runs {
         }
         found
     }
-}
-
-fn is_hash(text: &str) -> bool {
-    let digits = text.strip_prefix("sha256:");
-    digits.is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }

@@ -66,7 +66,6 @@ rules! {
     CompositionStartedTwice "composition-started-twice" "A composition run is started once."
     CompositionAfterEnd "composition-after-end" "Nothing is said of a composition run after its finish or error."
     CompositionResultWithoutCall "composition-result-without-call" "A child's result comes once, after its call in the same run."
-    CompositionHash "composition-hash" "`snippetHash` and `bindingManifestHash` are `sha256:` and 64 hexadecimal digits."
     HitlNotAsked "hitl-not-asked" "A `hitl_resolved` comes once, after its `hitl_request`."
     SkillNotActive "skill-not-active" "A skill is deactivated after it was activated."
 }

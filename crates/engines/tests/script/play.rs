@@ -100,7 +100,12 @@ async fn every_event_can_be_emitted_or_is_refused() {
     // The runtime numbers messages, says under what calls and workers work, and reads the clock.
     let as_given = |mut event: Value| {
         if let Some(fields) = event.as_object_mut() {
-            let ours = ["message_id", "audit", "duration_ms"];
+            let ours = [
+                "message_id",
+                "audit",
+                "duration_ms",
+                "execution_duration_ms",
+            ];
             fields.retain(|name, _| !ours.contains(&name.as_str()));
             let metadata = fields.get_mut("metadata").and_then(Value::as_object_mut);
             if let Some(metadata) = metadata {

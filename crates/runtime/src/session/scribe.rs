@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use harn_model::{
     AgentEvent, Envelope, MutationSession, SessionId, SessionView, Timestamp, TurnId,
+    binding_manifest_hash, snippet_hash,
 };
 
 use super::{
@@ -41,6 +42,17 @@ impl Scribe {
     /// Under which right the session acts from now on; none where it may change nothing.
     pub(crate) fn acts_under(&mut self, audit: Option<Arc<MutationSession>>) {
         self.stamper.audit = audit;
+    }
+
+    /// Hashes what has to be hashed: apart, because large snippets take their time and nobody else should
+    /// wait for the view meanwhile.
+    pub(crate) fn hash(events: &mut [AgentEvent]) {
+        for event in events {
+            if let AgentEvent::CompositionStart(run) = event {
+                run.snippet_hash = snippet_hash(&run.language, &run.snippet);
+                run.binding_manifest_hash = binding_manifest_hash(&run.binding_manifest);
+            }
+        }
     }
 
     /// Numbers the events after those in `view`, and folds them in. There may be fewer or more than were

@@ -1,5 +1,5 @@
 //! What the runtime fills in so that no agent has to, and none can get wrong: message ids, the titles,
-//! durations and audits of tool calls, the times of workers, the hashes of compositions.
+//! durations and audits of tool calls, the times of workers, what a composition repeats at its end.
 
 use std::{
     sync::Arc,
@@ -9,7 +9,7 @@ use std::{
 use harn_model::{
     AgentEvent, ChildResult, CompositionRun, ErrorCategory, HandoffArtifact, MessageId,
     MutationSession, SessionView, Timestamp, ToolCallStatus, ToolCallUpdate, WorkerEvent,
-    WorkerUpdate, binding_manifest_hash, snippet_hash,
+    WorkerUpdate,
 };
 
 use crate::{IdKind, Ids};
@@ -85,14 +85,12 @@ impl Stamper {
                 update.audit = audit;
             }
             AgentEvent::Handoff { handoff, .. } => complete_handoff(handoff, at, ids),
-            AgentEvent::CompositionStart(run) => {
-                run.snippet_hash = snippet_hash(&run.language, &run.snippet);
-                run.binding_manifest_hash = binding_manifest_hash(&run.binding_manifest);
-            }
+            AgentEvent::Plan { plan } => plan.complete(),
             AgentEvent::CompositionChildResult(result) => {
                 child_result(result, view, at);
                 if self.unmeasured {
                     result.duration_ms = None;
+                    result.execution_duration_ms = None;
                 }
             }
             AgentEvent::CompositionFinish(run) | AgentEvent::CompositionError(run) => {
@@ -107,8 +105,7 @@ impl Stamper {
             | AgentEvent::TurnEnded(_)
             | AgentEvent::Recovered(_) => self.open = None,
             // Passes by without touching the message under way.
-            AgentEvent::Plan { .. }
-            | AgentEvent::ProgressReported(_)
+            AgentEvent::ProgressReported(_)
             | AgentEvent::Progress(_)
             | AgentEvent::Log(_)
             | AgentEvent::Artifact(_)
@@ -127,6 +124,7 @@ impl Stamper {
             | AgentEvent::HitlResolved { .. }
             | AgentEvent::AvailableCommands { .. }
             | AgentEvent::LiveSessionClient { .. }
+            | AgentEvent::CompositionStart(_)
             | AgentEvent::CompositionChildCall(_)
             | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::PermissionResolved(_)
@@ -181,10 +179,8 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
     };
     if ended {
         let since = |then: Timestamp| at.saturating_sub(then);
-        update.duration_ms.get_or_insert(since(call.announced_at));
-        if update.execution_duration_ms.is_none() {
-            update.execution_duration_ms = call.started_at.map(since);
-        }
+        update.duration_ms = Some(since(call.announced_at));
+        update.execution_duration_ms = call.started_at.map(since);
     }
 }
 
@@ -273,9 +269,10 @@ fn child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
     if let Some(child) = run.and_then(|run| run.children.get(&result.tool_call_id)) {
         result.tool_name.clone_from(&child.tool_name);
         result.operation_index = child.operation_index;
-        result
-            .duration_ms
-            .get_or_insert(at.saturating_sub(child.started_at));
+        let took = at.saturating_sub(child.started_at);
+        result.duration_ms = Some(took);
+        // How much of it the tool ran is known to who ran it alone.
+        result.execution_duration_ms = result.execution_duration_ms.map(|ran| ran.min(took));
     }
 }
 
@@ -290,11 +287,13 @@ fn composition_end(run: &mut CompositionRun, view: &SessionView, at: Timestamp) 
         run.binding_manifest_hash
             .clone_from(&open.binding_manifest_hash);
         run.requested_side_effect_ceiling = open.ceiling;
-        run.duration_ms
-            .get_or_insert(at.saturating_sub(open.started_at));
+        run.duration_ms = Some(at.saturating_sub(open.started_at));
     }
 }
 
 fn rfc3339(at: Timestamp) -> String {
-    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at)).to_string()
+    /// The end of the year 9999: what comes after has no such form.
+    const LAST: Timestamp = 253_402_300_799_999;
+    let at = UNIX_EPOCH + Duration::from_millis(at.min(LAST));
+    humantime::format_rfc3339_millis(at).to_string()
 }

@@ -371,8 +371,9 @@ impl SessionTask {
     fn append(
         &mut self,
         turn: Option<&TurnId>,
-        events: Vec<AgentEvent>,
+        mut events: Vec<AgentEvent>,
     ) -> Result<Vec<Envelope>, JournalError> {
+        Scribe::hash(&mut events);
         // What a worker may do is decided above, and may change there at any time.
         if self.shared.lineage.is_some() {
             self.act_in(turn);

@@ -132,7 +132,8 @@ impl Pipe {
 fn weight(item: &TurnItem) -> usize {
     match item {
         TurnItem::Event(event) => event.weight(),
-        TurnItem::Ask(..) | TurnItem::Withdraw(_) | TurnItem::Flush(_) => 0,
+        TurnItem::Ask(ask, _) => ask.weight(),
+        TurnItem::Withdraw(_) | TurnItem::Flush(_) => 0,
     }
 }
 

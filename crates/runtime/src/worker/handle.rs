@@ -142,6 +142,7 @@ impl Worker {
         let (claim, last) = self.crew.claim_again(&self.id)?;
         let mut update = last.then(WorkerEvent::WorkerProgressed);
         update.metadata.error = None;
+        update.metadata.task.clone_from(&prompt);
         self.run(Run {
             claim,
             session: self.session.clone(),

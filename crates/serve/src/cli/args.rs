@@ -17,6 +17,25 @@ pub(super) struct Args {
     pub(super) command: Command,
 }
 
+impl Args {
+    /// `harn-serve acp`, all defaults.
+    pub(super) fn just_acp() -> Self {
+        Self {
+            log: LogArgs {
+                log_level: LogLevel::Warn,
+                log_file: None,
+            },
+            command: Command::Acp {
+                serve: Serve {
+                    engine: EngineChoice::Explore,
+                    state: StateDir { state_dir: None },
+                    profile: ProfileChoice::Auto,
+                },
+            },
+        }
+    }
+}
+
 /// What to log, and where.
 #[derive(Debug, clap::Args)]
 pub(super) struct LogArgs {
@@ -157,6 +176,12 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn the_short_way_says_what_the_parser_says() {
+        let parsed = Args::try_parse_from(["harn-serve", "acp"]).unwrap();
+        assert_eq!(format!("{parsed:?}"), format!("{:?}", Args::just_acp()));
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -606,7 +606,7 @@ fn compositions() -> Vec<Case> {
             opened([start(), asked(), result(), result(), finish()]),
         ),
         (
-            Rule::CompositionHash,
+            Rule::WrongExtension,
             3,
             opened([run("composition_start", "sha256:12ab")]),
         ),

@@ -60,9 +60,9 @@ impl Desk {
     fn enter(&mut self, event: AgentEvent) {
         self.now += 10;
         let (view, turn) = (&mut self.view, Some(&self.turn));
-        let batch = self
-            .scribe
-            .enter(view, turn, vec![event], self.now, &self.ids);
+        let mut events = vec![event];
+        Scribe::hash(&mut events);
+        let batch = self.scribe.enter(view, turn, events, self.now, &self.ids);
         self.written.extend(batch);
     }
 
