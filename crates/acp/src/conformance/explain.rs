@@ -17,6 +17,8 @@ struct Leaf {
 enum Problem {
     /// It has a member nobody knows.
     Unknown(String),
+    /// It has a member that no part which fits accounts for; says less than `Unknown`.
+    Leftover(String),
     /// It has not a member it should have.
     Lacks(String),
     Other(String),
@@ -28,6 +30,7 @@ pub(super) fn errors(errors: ErrorIterator<'_>, place: &str, rule: Rule) -> Foun
     for error in errors {
         descend(&error, &mut leaves);
     }
+    let leaves = without_leftovers(leaves);
     let mut found = Found::new();
     for leaf in &leaves {
         let path = leaf.path.as_str();
@@ -35,11 +38,15 @@ pub(super) fn errors(errors: ErrorIterator<'_>, place: &str, rule: Rule) -> Foun
         let at = shown(&format!("{place}{path}"));
         let finding = match &leaf.problem {
             // Where a part does not fit, all its members are unknown one level up; that says nothing.
-            Problem::Unknown(_) if leaves.iter().any(|other| explains(other, path)) => continue,
-            Problem::Unknown(_) => {
+            Problem::Unknown(_) | Problem::Leftover(_)
+                if leaves.iter().any(|other| explains(other, path)) =>
+            {
+                continue;
+            }
+            Problem::Unknown(_) | Problem::Leftover(_) => {
                 let names = here().filter_map(|other| match &other.problem {
                     Problem::Unknown(name) => Some(name.as_str()),
-                    Problem::Lacks(_) | Problem::Other(_) => None,
+                    Problem::Leftover(_) | Problem::Lacks(_) | Problem::Other(_) => None,
                 });
                 (
                     Rule::UnknownMember,
@@ -49,7 +56,7 @@ pub(super) fn errors(errors: ErrorIterator<'_>, place: &str, rule: Rule) -> Foun
             Problem::Lacks(_) => {
                 let names = here().filter_map(|other| match &other.problem {
                     Problem::Lacks(name) => Some(name.as_str()),
-                    Problem::Unknown(_) | Problem::Other(_) => None,
+                    Problem::Unknown(_) | Problem::Leftover(_) | Problem::Other(_) => None,
                 });
                 (rule, format!("{at} lacks {}", listed(names)))
             }
@@ -62,10 +69,30 @@ pub(super) fn errors(errors: ErrorIterator<'_>, place: &str, rule: Rule) -> Foun
     found
 }
 
+/// Where the members that nobody knows are named, what is merely left over says nothing more; elsewhere it is
+/// all there is to say.
+fn without_leftovers(leaves: Vec<Leaf>) -> Vec<Leaf> {
+    let is_unknown = |leaf: &&Leaf| matches!(leaf.problem, Problem::Unknown(_));
+    let named: Vec<_> = leaves
+        .iter()
+        .filter(is_unknown)
+        .map(|leaf| leaf.path.clone())
+        .collect();
+    let told = leaves.into_iter().filter_map(|leaf| match leaf.problem {
+        Problem::Leftover(_) if named.contains(&leaf.path) => None,
+        Problem::Leftover(name) => Some(Leaf {
+            problem: Problem::Unknown(name),
+            ..leaf
+        }),
+        Problem::Unknown(_) | Problem::Lacks(_) | Problem::Other(_) => Some(leaf),
+    });
+    told.collect()
+}
+
 /// Whether a leaf is the reason for unknown members at `path`: it is something else there, or deeper.
 fn explains(leaf: &Leaf, path: &str) -> bool {
     match (leaf.path.strip_prefix(path), &leaf.problem) {
-        (Some(beneath), Problem::Unknown(_)) => beneath.starts_with('/'),
+        (Some(beneath), Problem::Unknown(_) | Problem::Leftover(_)) => beneath.starts_with('/'),
         (Some(beneath), Problem::Lacks(_) | Problem::Other(_)) => {
             beneath.is_empty() || beneath.starts_with('/')
         }
@@ -90,13 +117,13 @@ fn descend(error: &ValidationError<'_>, leaves: &mut Vec<Leaf>) {
                 )),
             }
         }
-        ValidationErrorKind::AdditionalProperties { unexpected }
-        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            unexpected
-                .iter()
-                .cloned()
-                .map(Problem::Unknown)
-                .for_each(push);
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            let unknown = unexpected.iter().cloned().map(Problem::Unknown);
+            unknown.for_each(push);
+        }
+        ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            let leftover = unexpected.iter().cloned().map(Problem::Leftover);
+            leftover.for_each(push);
         }
         ValidationErrorKind::Required { property } => {
             push(Problem::Lacks(

@@ -239,3 +239,14 @@ fn no_text_of_a_message_is_repeated() {
         assert!(!finding.to_string().contains(secret), "{finding}");
     }
 }
+
+/// A vendor field beside the discriminator is named, and nothing else is.
+#[test]
+fn a_member_that_does_not_belong_is_the_only_one_named() {
+    let mut message: serde_json::Value =
+        serde_json::from_str(&worker("WorkerSpawned", "running", false)).unwrap();
+    message["params"]["update"]["workerId"] = json!("w");
+    let found = Checker::lone().value(message);
+    let found: Vec<_> = found.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(found, ["`params/update` has no member `workerId`"]);
+}
