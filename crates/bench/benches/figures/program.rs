@@ -35,6 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
     pub(crate) args: Vec<OsString>,
+    pub(crate) env: Vec<(&'static str, OsString)>,
     /// Where its stderr goes, for whoever asks why a figure failed.
     pub(crate) log: PathBuf,
 }
@@ -46,6 +47,7 @@ impl Program {
         Self {
             log: log_dir.join(name).with_extension("stderr"),
             args: Vec::new(),
+            env: Vec::new(),
             path,
         }
     }
@@ -55,11 +57,17 @@ impl Program {
         self
     }
 
+    pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.env.push((name, value.into()));
+        self
+    }
+
     pub(crate) fn start(&self) -> Result<Running> {
         let stderr = File::options().create(true).append(true).open(&self.log)?;
         let begun = Instant::now();
         let mut child = Command::new(&self.path)
             .args(&self.args)
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(stderr)

@@ -93,8 +93,7 @@ impl Setup {
         let state = TempDir::with_prefix_in("state-", self.dir.path())?;
         let program = Program::new(&self.harn_serve, self.logs())
             .arg("acp")
-            .arg("--state-dir")
-            .arg(state.path());
+            .env("XDG_STATE_HOME", state.path());
         Ok(Ours { program, state })
     }
 

@@ -72,7 +72,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 
     let begun = Instant::now();
     let id = agent.prompt(&session, "numbered")?;
-    let turn = wait_for_turn_end(ours.state.path(), &session, begun)?;
+    let turn = wait_for_turn_end(&ours.state.path().join("harn"), &session, begun)?;
     let grown = |agent: &Running| -> Result<f64> {
         Ok(agent.memory()?.peak.saturating_sub(idle.resident) as f64)
     };
