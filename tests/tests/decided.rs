@@ -119,6 +119,20 @@ fn decisions(event: &AgentEvent) -> Decisions {
                 "permission_request",
             ),
         ),
+        E::PermissionGrant(_) | E::PermissionDeny(_) | E::PermissionEscalation(_) => nowhere(
+            Written,
+            Nothing(
+                "the record of decisions is the transcript's; the call shows what came of them",
+            ),
+        ),
+        E::LiveSessionPermissionRoute(_) => {
+            nowhere(Written, Nothing("who was asked is the transcript's"))
+        }
+        E::GrantRevoked { .. } => nowhere(Synced, Nothing("the answer to the command says so")),
+        E::HitlResponded(_) => nowhere(
+            Synced,
+            Nothing("who answered what is the transcript's; hosts hear how the question ended"),
+        ),
         E::PermissionResolved(_) => nowhere(Synced, Nothing("the tool call shows what came of it")),
         E::ModeChanged { .. } => nowhere(
             Synced,

@@ -1,7 +1,6 @@
 //! The client as a host: its files, its terminals and its tools, as far as it offered them.
 
 use std::{
-    path::Path,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -15,7 +14,7 @@ use agent_client_protocol::{
 };
 use async_trait::async_trait;
 use harn_model::SessionId;
-use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort};
+use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -82,8 +81,8 @@ impl HostPort for ClientHost {
         self.offers
     }
 
-    async fn read_text(&self, session: &SessionId, path: &Path) -> Result<String, HostError> {
-        let request = ReadTextFileRequest::new(wire_id(session), path);
+    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError> {
+        let request = ReadTextFileRequest::new(wire_id(session), file.absolute());
         let sent = self.wire(session).await?.send_request(request);
         let response = in_time("fs/read_text_file", sent.block_task()).await?;
         Ok(response.content)
@@ -92,10 +91,10 @@ impl HostPort for ClientHost {
     async fn write_text(
         &self,
         session: &SessionId,
-        path: &Path,
+        file: &Place,
         text: &str,
     ) -> Result<(), HostError> {
-        let request = WriteTextFileRequest::new(wire_id(session), path, text);
+        let request = WriteTextFileRequest::new(wire_id(session), file.absolute(), text);
         let sent = self.wire(session).await?.send_request(request);
         in_time("fs/write_text_file", sent.block_task()).await?;
         Ok(())

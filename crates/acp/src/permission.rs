@@ -94,6 +94,7 @@ pub(crate) fn decision(ask: &PermissionAsked, answer: Result<Value, Error>) -> D
             {
                 Some(option) if option.kind.allows() => Decision::Allowed {
                     option_id: option.option_id.clone(),
+                    args: None,
                 },
                 Some(option) => Decision::Rejected {
                     option_id: Some(option.option_id.clone()),
@@ -118,11 +119,16 @@ mod tests {
             option_id: id.to_owned(),
             name: id.to_owned(),
             kind,
+            scope: harn_model::GrantScope::Once,
         };
         PermissionAsked {
             ask_id: "a".into(),
             tool_call: harn_model::ToolCall::new("t", "write_file"),
             lineage: Vec::new(),
+            policy_decision: None,
+            grant: None,
+            requested_at: 0,
+            deadline: None,
             options: vec![
                 option("yes", PermissionOptionKind::AllowOnce),
                 option("no", PermissionOptionKind::RejectOnce),

@@ -19,9 +19,16 @@ impl AgentEvent {
         match self {
             Self::TurnStarted(_) => Author::Runtime("a prompt starts the turn"),
             Self::TurnEnded(_) => Author::Runtime("the turn ends when the agent returns"),
-            Self::PermissionAsked(_) | Self::PermissionResolved(_) => {
+            Self::PermissionAsked(_)
+            | Self::PermissionResolved(_)
+            | Self::PermissionGrant(_)
+            | Self::PermissionDeny(_)
+            | Self::PermissionEscalation(_)
+            | Self::LiveSessionPermissionRoute(_) => {
                 Author::Runtime("a tool call asks for permission")
             }
+            Self::HitlResponded(_) => Author::Runtime("whoever is asked answers"),
+            Self::GrantRevoked { .. } => Author::Runtime("whoever controls the session revokes it"),
             Self::ModeChanged { .. } | Self::ConfigChanged { .. } => {
                 Author::Runtime("whoever controls the session changes it")
             }

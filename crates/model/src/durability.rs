@@ -20,6 +20,8 @@ impl AgentEvent {
         match self {
             Self::TurnEnded(_)
             | Self::PermissionResolved(_)
+            | Self::GrantRevoked { .. }
+            | Self::HitlResponded(_)
             | Self::HitlResolved { .. }
             | Self::ModeChanged { .. }
             | Self::ConfigChanged { .. }
@@ -58,6 +60,10 @@ impl AgentEvent {
             | Self::LoopCheckpoint(_)
             | Self::TurnStarted(_)
             | Self::PermissionAsked(_)
+            | Self::PermissionGrant(_)
+            | Self::PermissionDeny(_)
+            | Self::PermissionEscalation(_)
+            | Self::LiveSessionPermissionRoute(_)
             | Self::Usage(_)
             | Self::SessionInfo(_)
             | Self::Recovered(_) => Durability::Written,

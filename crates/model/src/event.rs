@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::{
     Artifact, ChildCall, ChildResult, Command, CompositionRun, ContentBlock, FsWatchEvent,
-    HandoffArtifact, HitlOutcome, LiveClientAction, LiveClientChange, LogRecord, LoopCheckpoint,
-    MessageId, PermissionAsked, PermissionResolved, Plan, Progress, ProgressReport, Recovered,
-    Reminder, SessionInfo, SkillMatch, SkillNarrow, ToolCall, ToolCallUpdate, ToolSearchQuery,
-    ToolSearchResult, TranscriptCompacted, TranscriptProjected, TurnEnded, TurnId, TurnStarted,
-    Usage, WorkerUpdate,
+    HandoffArtifact, HitlOutcome, HitlResponse, LiveClientAction, LiveClientChange, LogRecord,
+    LoopCheckpoint, MessageId, PermissionAsked, PermissionRecord, PermissionResolved,
+    PermissionRoute, Plan, Progress, ProgressReport, Recovered, Reminder, SessionInfo, SkillMatch,
+    SkillNarrow, ToolCall, ToolCallUpdate, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
+    TranscriptProjected, TurnEnded, TurnId, TurnStarted, Usage, WorkerUpdate,
 };
 
 /// The place of an event in its session's log, from 1 and without gaps.
@@ -163,6 +163,8 @@ pub enum AgentEvent {
         /// What is asked.
         payload: Value,
     },
+    /// Somebody answered it; stays in the transcript.
+    HitlResponded(Box<HitlResponse>),
     /// That question is settled.
     HitlResolved {
         /// The question.
@@ -204,6 +206,19 @@ pub enum AgentEvent {
     PermissionAsked(Box<PermissionAsked>),
     /// The decision.
     PermissionResolved(Box<PermissionResolved>),
+    /// A call may run; stays in the transcript.
+    PermissionGrant(Box<PermissionRecord>),
+    /// A call may not run; stays in the transcript.
+    PermissionDeny(Box<PermissionRecord>),
+    /// Somebody is going to be asked about a call; stays in the transcript.
+    PermissionEscalation(Box<PermissionRecord>),
+    /// A question was put to a client; stays in the transcript.
+    LiveSessionPermissionRoute(Box<PermissionRoute>),
+    /// What was remembered for the session is forgotten; stays in the transcript.
+    GrantRevoked {
+        /// Which grant.
+        grant_id: String,
+    },
     /// How full the context is.
     Usage(Usage),
     /// The mode changed.
@@ -275,6 +290,9 @@ impl AgentEvent {
             }
             Self::TurnStarted(turn) => turn.prompt.iter().map(ContentBlock::weight).sum(),
             Self::PermissionAsked(ask) => ask.weight(),
+            Self::PermissionGrant(record)
+            | Self::PermissionDeny(record)
+            | Self::PermissionEscalation(record) => record.weight(),
             Self::Artifact(_)
             | Self::HitlRequested { .. }
             | Self::CompositionStart(_)
@@ -298,12 +316,15 @@ impl AgentEvent {
             | Self::TranscriptCompacted(_)
             | Self::TranscriptProjected(_)
             | Self::ReminderEmitted(_)
+            | Self::HitlResponded(_)
             | Self::HitlResolved { .. }
             | Self::AvailableCommands { .. }
             | Self::LiveSessionClient { .. }
             | Self::CompositionChildCall(_)
             | Self::TurnEnded(_)
             | Self::PermissionResolved(_)
+            | Self::LiveSessionPermissionRoute(_)
+            | Self::GrantRevoked { .. }
             | Self::Usage(_)
             | Self::ModeChanged { .. }
             | Self::ConfigChanged { .. }

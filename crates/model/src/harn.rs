@@ -285,15 +285,3 @@ pub struct Reminder {
     #[serde(default)]
     pub ttl_turns: Option<i64>,
 }
-
-/// How a question to a person ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HitlOutcome {
-    /// With an answer.
-    Answered,
-    /// Too late.
-    Timeout,
-    /// Withdrawn.
-    Cancelled,
-}

@@ -3,14 +3,18 @@
 //! Nothing here runs, sleeps, reads a clock or touches a disk, and no name here belongs to a wire:
 //! each front-end translates at its own edge. The serde form of [`AgentEvent`] is the journal's.
 
+mod approval;
 mod author;
 mod composition;
 mod content;
+mod decision;
 mod durability;
 mod event;
+mod grant;
 mod handoff;
 mod harn;
 mod hash;
+mod hitl;
 mod id;
 mod live;
 mod mutation;
@@ -18,33 +22,42 @@ mod permission;
 mod plan;
 mod session;
 mod shell;
+mod time;
 mod tool;
 mod turn;
 mod used;
 mod view;
 mod worker;
 
+pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
 pub use author::Author;
 pub use composition::{
     ChildCall, ChildResult, CompositionRun, FailureCategory, SideEffectLevel, ToolAnnotations,
     binding_manifest_hash, snippet_hash,
 };
 pub use content::{ContentBlock, Resource, ResourceLink, plain_text};
+pub use decision::{
+    MatchedRule, PathKind, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RiskLabel,
+    RuleSource, WorkspacePathInfo,
+};
 pub use durability::Durability;
 pub use event::{AgentEvent, Envelope, Seq, Timestamp};
+pub use grant::{Grant, GrantEffect, GrantScope, GrantSubject};
 pub use handoff::{
     EvidenceRef, HandoffArtifact, HandoffBudget, HandoffDeadline, HandoffTarget, ReceiptLink,
 };
 pub use harn::{
-    Artifact, FsWatchEvent, HitlOutcome, LogRecord, Progress, ProgressReport, Reminder,
-    SkillCandidate, SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult,
-    TranscriptCompacted, TranscriptProjected,
+    Artifact, FsWatchEvent, LogRecord, Progress, ProgressReport, Reminder, SkillCandidate,
+    SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
+    TranscriptProjected,
 };
+pub use hitl::{HitlKind, HitlOutcome, HitlResponse};
 pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId, WorkerId};
 pub use live::{LiveClient, LiveClientAction, LiveClientChange, LiveClientMode};
 pub use mutation::{ExecutionKind, MutationScope, MutationSession};
 pub use permission::{
-    Decision, Lineage, PermissionAsked, PermissionOption, PermissionOptionKind, PermissionResolved,
+    Decision, Lineage, PermissionAsked, PermissionOption, PermissionOptionKind, PermissionRecord,
+    PermissionResolved, PermissionRoute, Remembered,
 };
 pub use plan::{Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep};
 pub use session::{
@@ -54,6 +67,7 @@ pub use session::{
 pub use shell::{
     SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList, ShellPlatform, ShellSource,
 };
+pub use time::rfc3339;
 pub use tool::{
     ErrorCategory, Location, McpServerTag, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
     ToolExecutor, ToolKind,

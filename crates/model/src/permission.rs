@@ -1,9 +1,13 @@
-//! Questions about a tool call, and what became of them.
+//! Questions about a tool call, what became of them, and the record of every decision.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::{AskId, SessionId, ToolCall, WorkerId};
+use crate::{
+    AskId, Grant, GrantScope, LiveClient, PolicyDecision, SessionId, Timestamp, ToolCall,
+    ToolCallId, WorkerId, WorkspacePathInfo, event::value_weight,
+};
 
 /// A tool call waits for a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,13 +22,33 @@ pub struct PermissionAsked {
     /// for a call of the session's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lineage: Vec<Lineage>,
+    /// Why somebody is asked: the policy's receipt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_decision: Option<PolicyDecision>,
+    /// What an answer that is to be remembered would say; absent where none can be narrow enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<Grant>,
+    /// When it was asked.
+    #[serde(default)]
+    pub requested_at: Timestamp,
+    /// When it is settled without an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
 }
 
 impl PermissionAsked {
+    /// The paths the call declares.
+    #[must_use]
+    pub fn paths(&self) -> &[WorkspacePathInfo] {
+        let receipt = self.policy_decision.as_ref();
+        receipt.map_or(&[], |receipt| &receipt.context.paths)
+    }
+
     /// About how many bytes this keeps alive.
     #[must_use]
     pub fn weight(&self) -> usize {
-        self.tool_call.weight()
+        const RECEIPT: usize = 512;
+        self.tool_call.weight() + RECEIPT
     }
 }
 
@@ -48,6 +72,13 @@ pub struct PermissionOption {
     pub name: String,
     /// What choosing it means.
     pub kind: PermissionOptionKind,
+    /// How long the answer holds.
+    #[serde(default, skip_serializing_if = "is_once")]
+    pub scope: GrantScope,
+}
+
+fn is_once(scope: &GrantScope) -> bool {
+    *scope == GrantScope::Once
 }
 
 /// What choosing an option means.
@@ -76,23 +107,38 @@ impl PermissionOptionKind {
 }
 
 /// A question is settled. Exactly one of these follows each [`PermissionAsked`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PermissionResolved {
     /// Which question.
     pub ask_id: AskId,
     /// How it ended.
     #[serde(flatten)]
     pub decision: Decision,
+    /// What is remembered of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<Remembered>,
+}
+
+/// What is remembered of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// For how long.
+    pub scope: GrantScope,
+    /// What.
+    pub grant: Grant,
 }
 
 /// How a question ended. Only `Allowed` lets the call run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
     /// Somebody chose an option that allows.
     Allowed {
         /// Which.
         option_id: String,
+        /// Arguments they put in the place of the agent's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        args: Option<Value>,
     },
     /// Somebody chose an option that rejects, or a rule rejected.
     Rejected {
@@ -121,4 +167,48 @@ impl Decision {
             Self::Rejected { .. } | Self::Cancelled | Self::Unavailable { .. } => false,
         }
     }
+}
+
+/// The record of a decision about a call: that it may run, that it may not, or that somebody was asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PermissionRecord {
+    /// Which call.
+    pub tool_call_id: ToolCallId,
+    /// The tool.
+    pub tool_name: String,
+    /// Its arguments, as they were decided about.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub arguments: Value,
+    /// Why.
+    pub reason: String,
+    /// Whether somebody was asked.
+    #[serde(default)]
+    pub escalated: bool,
+    /// The policy's receipt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_decision: Option<PolicyDecision>,
+}
+
+impl PermissionRecord {
+    /// About how many bytes this keeps alive.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        const RECEIPT: usize = 512;
+        value_weight(&self.arguments) + self.reason.len() + RECEIPT
+    }
+}
+
+/// A question was put to whoever controls the session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PermissionRoute {
+    /// Which question: the id of the call, or of what a person is asked.
+    pub request_id: String,
+    /// The question itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_id: Option<AskId>,
+    /// To whom.
+    pub client: LiveClient,
+    /// What the host says of it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub metadata: Value,
 }

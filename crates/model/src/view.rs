@@ -7,9 +7,9 @@ use std::{
 };
 
 use crate::{
-    AgentEvent, AskId, Command, CompositionRun, Envelope, MutationSession, PermissionAsked, Plan,
-    Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, TurnId, TurnOutcome, Usage,
-    WorkerId, WorkerUpdate,
+    AgentEvent, AskId, Command, CompositionRun, Envelope, Grant, GrantScope, MutationSession,
+    PermissionAsked, Plan, Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, TurnId,
+    TurnOutcome, Usage, WorkerId, WorkerUpdate,
     used::{Named, UsedIds},
 };
 
@@ -37,6 +37,8 @@ pub struct SessionView {
     pub workers: BTreeMap<WorkerId, Box<WorkerUpdate>>,
     /// Skills that are active.
     pub skills: BTreeSet<String>,
+    /// What is remembered for as long as the session is there.
+    pub grants: Vec<Grant>,
     /// Ids that are taken.
     pub used: UsedIds,
     /// The turn that is running.
@@ -238,6 +240,15 @@ impl SessionView {
                 if let Some(turn) = &mut self.open_turn {
                     turn.asks.remove(&resolved.ask_id);
                 }
+                if let Some(remembered) = &resolved.remembered
+                    && remembered.scope == GrantScope::Session
+                {
+                    self.grants.retain(|grant| grant.id != remembered.grant.id);
+                    self.grants.push(remembered.grant.clone());
+                }
+            }
+            AgentEvent::GrantRevoked { grant_id } => {
+                self.grants.retain(|grant| grant.id != *grant_id);
             }
             AgentEvent::Plan { plan } => self.plan = Some(plan.clone()),
             AgentEvent::AvailableCommands { commands } => self.commands = Some(commands.clone()),
@@ -269,6 +280,11 @@ impl SessionView {
             | AgentEvent::TranscriptCompacted(_)
             | AgentEvent::TranscriptProjected(_)
             | AgentEvent::ReminderEmitted(_)
+            | AgentEvent::HitlResponded(_)
+            | AgentEvent::PermissionGrant(_)
+            | AgentEvent::PermissionDeny(_)
+            | AgentEvent::PermissionEscalation(_)
+            | AgentEvent::LiveSessionPermissionRoute(_)
             | AgentEvent::LiveSessionClient { .. }
             | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::SessionClosed { .. } => {}

@@ -4,16 +4,23 @@
 //! [`Host`] asks the client first where it offers the thing and falls back to this machine.
 
 use std::{
+    borrow::Cow,
     future::Future,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use async_trait::async_trait;
-use harn_model::SessionId;
+use harn_model::{PolicyAction, SessionId};
+use harn_policy::Place;
 use serde_json::Value;
 
-use crate::{HostError, turn::Pipe};
+use crate::{
+    HostError,
+    permission::{Act, Permit, judge},
+    session::Shared,
+    turn::Pipe,
+};
 
 /// What a host offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +46,40 @@ pub struct CommandSpec {
     pub cwd: PathBuf,
     /// How much of its output is kept, counted from the end.
     pub output_limit: usize,
+}
+
+impl CommandSpec {
+    /// A line for the shell.
+    pub fn shell(line: impl Into<String>, cwd: impl Into<PathBuf>, output_limit: usize) -> Self {
+        Self {
+            program: "/bin/sh".to_owned(),
+            args: vec!["-c".to_owned(), line.into()],
+            cwd: cwd.into(),
+            output_limit,
+        }
+    }
+
+    /// The command as a line: what the shell is given, or the words one by one.
+    #[must_use]
+    pub fn line(&self) -> Cow<'_, str> {
+        if let [flag, line] = &self.args[..]
+            && self.program == "/bin/sh"
+            && flag == "-c"
+        {
+            return Cow::Borrowed(line);
+        }
+        let words = std::iter::once(&self.program).chain(&self.args);
+        Cow::Owned(words.map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// A word as a shell has to be given it.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
 }
 
 /// How a command ended.
@@ -70,13 +111,13 @@ pub trait HostPort: Send + Sync + 'static {
     fn offers(&self) -> HostOffers;
 
     /// Reads a text file as the host sees it, unsaved changes included.
-    async fn read_text(&self, session: &SessionId, path: &Path) -> Result<String, HostError>;
+    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError>;
 
     /// Writes a text file.
     async fn write_text(
         &self,
         session: &SessionId,
-        path: &Path,
+        file: &Place,
         text: &str,
     ) -> Result<(), HostError>;
 
@@ -119,11 +160,11 @@ impl HostPort for NoHost {
         HostOffers::default()
     }
 
-    async fn read_text(&self, _: &SessionId, _: &Path) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
         Err(HostError::Unsupported("reading files"))
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Path, _: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
         Err(HostError::Unsupported("writing files"))
     }
 
@@ -143,30 +184,45 @@ impl HostPort for NoHost {
 
 /// The host of one turn: the client's where it offers something, else this machine's. Cheap to clone;
 /// its futures own what they need.
+///
+/// The one of a turn reads; that of a tool call that may run also does what the call declared, and nothing
+/// else.
 #[derive(Clone)]
 pub struct Host {
+    /// The session that clients know.
     session: SessionId,
-    cwd: Arc<Path>,
+    /// The one that acts.
+    acting: Arc<Shared>,
     client: Arc<dyn HostPort>,
     local: Arc<dyn HostPort>,
     /// What the agent said before it asks the client for something is written first.
     pipe: Arc<Pipe>,
+    permit: Arc<Permit>,
 }
 
 impl Host {
     pub(crate) fn new(
         session: SessionId,
-        cwd: Arc<Path>,
+        acting: Arc<Shared>,
         client: Arc<dyn HostPort>,
         local: Arc<dyn HostPort>,
         pipe: Arc<Pipe>,
     ) -> Self {
         Self {
             session,
-            cwd,
+            acting,
             client,
             local,
             pipe,
+            permit: Arc::default(),
+        }
+    }
+
+    /// The same host, for a call that may run.
+    pub(crate) fn permitted(&self, permit: Permit) -> Self {
+        Self {
+            permit: Arc::new(permit),
+            ..self.clone()
         }
     }
 
@@ -179,10 +235,44 @@ impl Host {
     /// `path` as an absolute path, relative ones taken from the session's directory.
     #[must_use]
     pub fn absolute(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.cwd.join(path)
+        self.acting.cwd.join(path)
     }
 
-    /// Reads a text file.
+    /// Where a path leads that is to be read. One that the call did not declare is asked about as if a
+    /// tool read it.
+    async fn readable(&self, path: PathBuf) -> Result<Place, HostError> {
+        let shown = path.display().to_string();
+        let (place, declared) = self
+            .looked(move |permit, acting| permit.read(&acting.roots, &path, &*acting.config.probe))
+            .await?;
+        if declared {
+            return Ok(place);
+        }
+        let receipt = judge(&self.acting, Act::read(shown)).await.receipt;
+        match receipt.action {
+            PolicyAction::Allow => Ok(place),
+            PolicyAction::Ask | PolicyAction::Deny => Err(HostError::Denied(receipt.reason)),
+        }
+    }
+
+    /// Where a path leads that is to be written.
+    async fn writable(&self, path: PathBuf) -> Result<Place, HostError> {
+        self.looked(move |permit, acting| permit.write(&acting.roots, &path, &*acting.config.probe))
+            .await
+    }
+
+    /// Looks at the disk, so not on this thread.
+    async fn looked<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Permit, &Shared) -> Result<T, HostError> + Send + 'static,
+    ) -> Result<T, HostError> {
+        let (permit, acting) = (self.permit.clone(), self.acting.clone());
+        let looked = tokio::task::spawn_blocking(move || look(&permit, &acting));
+        let interrupted = || HostError::Failed("the work was interrupted".to_owned());
+        looked.await.unwrap_or_else(|_| Err(interrupted()))
+    }
+
+    /// Reads a text file of the session's directories, unless a rule forbids it.
     pub fn read_text<P: AsRef<Path>>(
         &self,
         path: P,
@@ -190,12 +280,13 @@ impl Host {
         let path = self.absolute(path);
         let this = self.clone();
         async move {
+            let file = this.readable(path).await?;
             let host = this.pick(|o| o.read_text).await?;
-            host.read_text(&this.session, &path).await
+            host.read_text(&this.session, &file).await
         }
     }
 
-    /// Writes a text file.
+    /// Writes a text file that the call declared.
     pub fn write_text<P: AsRef<Path>, T: Into<String>>(
         &self,
         path: P,
@@ -204,22 +295,24 @@ impl Host {
         let (path, text) = (self.absolute(path), text.into());
         let this = self.clone();
         async move {
+            let file = this.writable(path).await?;
             let host = this.pick(|o| o.write_text).await?;
-            host.write_text(&this.session, &path, &text).await
+            host.write_text(&this.session, &file, &text).await
         }
     }
 
-    /// Runs a command to its end; see [`HostPort::run`].
+    /// Runs the command that the call declared to its end; see [`HostPort::run`].
     pub async fn run(
         &self,
         spec: CommandSpec,
         sink: &mut dyn CommandSink,
     ) -> Result<CommandExit, HostError> {
+        self.permit.run(&spec)?;
         let host = self.pick(|o| o.terminal).await?;
         host.run(&self.session, spec, sink).await
     }
 
-    /// Calls a tool of the client.
+    /// Calls the tool of the client that the call is about.
     pub fn call_tool<N: Into<String>>(
         &self,
         name: N,
@@ -227,13 +320,14 @@ impl Host {
     ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static + use<N> {
         let (this, name) = (self.clone(), name.into());
         async move {
+            this.permit.call(&name, &args)?;
             // Tools are the client's alone.
             let host = this.pick(|_| true).await?;
             host.call_tool(&this.session, &name, args).await
         }
     }
 
-    /// Asks the client for an operation; see [`HostPort::host_call`].
+    /// Asks the client for the operation that the call is about; see [`HostPort::host_call`].
     pub fn call<N: Into<String>>(
         &self,
         operation: N,
@@ -241,6 +335,7 @@ impl Host {
     ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static + use<N> {
         let (this, operation) = (self.clone(), operation.into());
         async move {
+            this.permit.call(&operation, &args)?;
             let host = this.pick(|o| o.tools).await?;
             host.host_call(&this.session, &operation, args).await
         }

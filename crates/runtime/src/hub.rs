@@ -13,10 +13,12 @@ use std::{
 
 use harn_journal::{JournalError, Log, Opened, SessionMeta, SessionSummary, Store};
 use harn_model::{SessionId, SessionView};
+use harn_policy::{PathProbe, Roots, SessionMode};
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 
 use crate::{
-    Agent, AgentProfile, Clock, Controller, HostPort, IdKind, Ids, NoHost, SessionError,
+    Agent, AgentProfile, Clock, Controller, HostPort, IdKind, Ids, NoHost, NoRules, RuleBook,
+    SessionError,
     publish::Feed,
     session::{Msg, Scribe, SessionTask, Shared, recovery_events},
     worker::ChildOf,
@@ -46,6 +48,16 @@ pub struct HubConfig {
     pub max_workers_below: usize,
     /// How deep workers may be nested; a session's own are one deep.
     pub max_worker_depth: usize,
+    /// Looks where paths lead.
+    pub probe: Arc<dyn PathProbe>,
+    /// Rules and what was remembered.
+    pub rules: Arc<dyn RuleBook>,
+    /// The mode a session begins in.
+    pub default_mode: SessionMode,
+    /// How long a question about a tool call waits for an answer.
+    pub ask_deadline: Duration,
+    /// Places that no tool writes, wherever a session works.
+    pub protected: Vec<PathBuf>,
 }
 
 impl HubConfig {
@@ -56,6 +68,7 @@ impl HubConfig {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
         local_host: Arc<dyn HostPort>,
+        probe: Arc<dyn PathProbe>,
     ) -> Self {
         Self {
             agent,
@@ -69,6 +82,11 @@ impl HubConfig {
             max_workers: 16,
             max_workers_below: 64,
             max_worker_depth: 4,
+            probe,
+            rules: Arc::new(NoRules::default()),
+            default_mode: SessionMode::default(),
+            ask_deadline: Duration::from_secs(30 * 60),
+            protected: Vec::new(),
         }
     }
 }
@@ -375,8 +393,11 @@ impl Hub {
         let last = view.last_seq;
         let id = meta.thread_id.clone();
         let places = config.max_workers_below.min(Semaphore::MAX_PERMITS);
+        let directories = std::iter::once(&meta.directory).chain(&meta.additional_directories);
         let shared = Arc::new(Shared {
             cwd: meta.directory.as_path().into(),
+            roots: Roots::new(directories.cloned().collect(), config.protected.clone()),
+            rules: Mutex::default(),
             meta,
             view: Mutex::new(view),
             feed: Arc::new(Feed::new(last, log.reader(), config.ring_bytes)),

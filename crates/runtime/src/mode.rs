@@ -1,36 +1,22 @@
-//! The session modes that work today. A mode is enforced where a tool asks to run, not by the agent.
+//! The session modes, as front-ends show them. What a mode means is the policy's.
 
-use harn_model::{Mode, ToolKind};
+use harn_model::Mode;
+use harn_policy::SessionMode;
 
 /// Asks before anything that is not read-only. The default.
 pub const ASK_MODE: &str = "ask";
 /// Refuses anything that is not read-only, without asking.
 pub const READ_ONLY_MODE: &str = "read-only";
+/// Changes the workspace's files unasked.
+pub const ACCEPT_EDITS_MODE: &str = "accept-edits";
+/// Does unasked what stays in the workspace.
+pub const AUTO_MODE: &str = "auto";
 
 /// All modes, the default first.
 #[must_use]
 pub fn modes() -> Vec<Mode> {
-    vec![
-        Mode {
-            id: ASK_MODE.to_owned(),
-            name: "Ask".to_owned(),
-            description: "Ask before changing files or running commands".to_owned(),
-        },
-        Mode {
-            id: READ_ONLY_MODE.to_owned(),
-            name: "Read only".to_owned(),
-            description: "Refuse to change files or run commands".to_owned(),
-        },
-    ]
-}
-
-/// Whether `mode` is one of [`modes`].
-pub(crate) fn is_known(mode: &str) -> bool {
-    matches!(mode, ASK_MODE | READ_ONLY_MODE)
-}
-
-/// Why `mode` refuses a tool of this kind outright, if it does.
-pub(crate) fn refusal(mode: &str, kind: ToolKind) -> Option<&'static str> {
-    (mode == READ_ONLY_MODE && !kind.is_read_only())
-        .then_some("the session is in read-only mode; switch to the ask mode to allow this")
+    SessionMode::ALL
+        .into_iter()
+        .map(SessionMode::describe)
+        .collect()
 }

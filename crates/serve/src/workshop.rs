@@ -7,7 +7,7 @@ use std::{future::Future, io, sync::Arc, time::Duration};
 
 use harn_journal::JsonlStore;
 use harn_runtime::{Agent, Hub, HubConfig};
-use harn_tools::LocalHost;
+use harn_tools::{DiskProbe, LocalHost};
 use tokio::{
     runtime::{Builder, Handle, Runtime},
     task::JoinHandle,
@@ -28,6 +28,7 @@ fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
         Arc::new(SystemClock::new()),
         Arc::new(RandomIds::default()),
         Arc::new(local),
+        Arc::new(DiskProbe),
     ))
 }
 

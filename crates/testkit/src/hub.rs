@@ -8,7 +8,7 @@ use std::{
 use harn_acp::AcpConfig;
 use harn_journal::JsonlStore;
 use harn_model::SessionId;
-use harn_runtime::{Agent, Hub, HubConfig, NoHost};
+use harn_runtime::{Agent, Hub, HubConfig, NoDisk, NoHost};
 use tempfile::TempDir;
 
 use crate::{CountedIds, FakeClock, Recorder, StrictClient};
@@ -170,6 +170,7 @@ impl TestHubBuilder {
             Arc::new(parts.clock.clone()),
             Arc::new(parts.ids.clone()),
             Arc::new(NoHost),
+            Arc::new(NoDisk),
         );
         (parts.adjust)(&mut config);
         TestHub {

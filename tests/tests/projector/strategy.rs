@@ -69,7 +69,11 @@ fn ask() -> impl Strategy<Value = Act> {
         PermissionOptionKind::RejectOnce,
     ];
     let options = kinds.map(|kind| PermissionOption {
-        option_id: format!("{kind:?}"),
+        option_id: format!(
+            "{kind:?
+        scope: harn_model::GrantScope::Once,
+    }"
+        ),
         name: format!("{kind:?}"),
         kind,
     });

@@ -13,9 +13,16 @@ enum May {
 /// One row a package. A new package needs a row, and so a thought about where it stands.
 const ROOMS: &[(&str, May)] = &[
     ("harn-model", May::Use(&[])),
+    ("harn-policy", May::Use(&["harn-model"])),
     ("harn-journal", May::Use(&["harn-model"])),
-    ("harn-runtime", May::Use(&["harn-model", "harn-journal"])),
-    ("harn-tools", May::Use(&["harn-model", "harn-runtime"])),
+    (
+        "harn-runtime",
+        May::Use(&["harn-model", "harn-policy", "harn-journal"]),
+    ),
+    (
+        "harn-tools",
+        May::Use(&["harn-model", "harn-policy", "harn-runtime"]),
+    ),
     (
         "harn-engines",
         May::Use(&["harn-model", "harn-runtime", "harn-tools"]),
@@ -25,6 +32,7 @@ const ROOMS: &[(&str, May)] = &[
         "harn-serve",
         May::Use(&[
             "harn-model",
+            "harn-policy",
             "harn-journal",
             "harn-runtime",
             "harn-tools",
@@ -36,6 +44,7 @@ const ROOMS: &[(&str, May)] = &[
         "harn-testkit",
         May::Use(&[
             "harn-model",
+            "harn-policy",
             "harn-journal",
             "harn-runtime",
             "harn-tools",

@@ -307,6 +307,14 @@ impl Projector {
             // A question is a request to its controller; a replay shows what came of it on the call.
             | AgentEvent::PermissionAsked(_)
             | AgentEvent::PermissionResolved(_)
+            // The record of decisions is the transcript's; the call shows what came of them.
+            | AgentEvent::PermissionGrant(_)
+            | AgentEvent::PermissionDeny(_)
+            | AgentEvent::PermissionEscalation(_)
+            | AgentEvent::LiveSessionPermissionRoute(_)
+            | AgentEvent::GrantRevoked { .. }
+            // Who answered what is the transcript's; hosts hear how the question ended.
+            | AgentEvent::HitlResponded(_)
             // Settings need the whole list beside the change; a replay has them in its answer.
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. } => {}

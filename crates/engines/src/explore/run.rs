@@ -53,12 +53,7 @@ pub(super) async fn run(cx: &TurnContext, command: &str) -> Result<(), AgentErro
         Ok(call) => call,
         Err(reason) => return cx.say(format!("{name} was not run: {reason}.")).await,
     };
-    let spec = CommandSpec {
-        program: "/bin/sh".to_owned(),
-        args: vec!["-c".to_owned(), command.to_owned()],
-        cwd: cx.cwd().to_owned(),
-        output_limit: KEPT,
-    };
+    let spec = CommandSpec::shell(command, cx.cwd(), KEPT);
     let by = executor(cx.host().client_offers().terminal);
     let exit = match watch(cx, &call, spec).await? {
         Ok(exit) => exit,
@@ -88,7 +83,7 @@ async fn watch(
 ) -> Result<Result<CommandExit, HostError>, AgentError> {
     let screen = Screen::default();
     let mut sink = screen.clone();
-    let mut run = pin!(cx.host().run(spec, &mut sink));
+    let mut run = pin!(call.host().run(spec, &mut sink));
     let mut shown: u32 = 0;
     loop {
         let pause = match shown {

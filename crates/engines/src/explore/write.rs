@@ -91,8 +91,9 @@ async fn try_write(cx: &TurnContext, path: &str, text: &str) -> Result<String, A
         return Err(fail_by(call, reader(), error).await?);
     }
     let writer = executor(cx.host().client_offers().write_text);
+    let host = call.host().clone();
     let work = async {
-        cx.host().write_text(&target, text.to_owned()).await?;
+        host.write_text(&target, text.to_owned()).await?;
         Ok::<_, HostError>(Written(diff))
     };
     run_by(cx, call, writer, work).await?;

@@ -4,7 +4,7 @@
 use std::{future::Future, sync::Arc};
 
 use harn_model::{AgentEvent, StopReason, ToolExecutor, ToolKind};
-use harn_runtime::{AgentError, HostError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use harn_runtime::{AgentError, Host, HostError, ToolError, ToolHandle, ToolOutput, TurnContext};
 use serde_json::{Value, json};
 
 use super::{
@@ -114,12 +114,12 @@ impl<'s> Player<'s> {
                 tokio::task::consume_budget().await;
             }
             Step::HostTool { name, args } => {
-                let work = self.cx.host().call_tool(name, args.clone());
-                self.host_work(name, args, work).await?;
+                let ask = |host: &Host| host.call_tool(name, args.clone());
+                self.host_work(name, args, ask).await?;
             }
             Step::HostCall { op, args } => {
-                let work = self.cx.host().call(op, args.clone());
-                self.host_work(op, args, work).await?;
+                let ask = |host: &Host| host.call(op, args.clone());
+                self.host_work(op, args, ask).await?;
             }
             Step::Worker(worker) => self.crew.start(worker).await?,
             Step::AwaitWorkers(names) => self.unless_cancelled(self.crew.finished(names)).await??,
@@ -168,15 +168,22 @@ impl<'s> Player<'s> {
         Ok(())
     }
 
-    /// A failed call is the host's affair; the turn goes on.
-    async fn host_work(
+    /// A failed or refused call is the host's affair; the turn goes on.
+    async fn host_work<F>(
         &self,
         name: &str,
         args: &Value,
-        work: impl Future<Output = Result<Value, HostError>>,
-    ) -> Result<(), AgentError> {
+        ask: impl FnOnce(&Host) -> F,
+    ) -> Result<(), AgentError>
+    where
+        F: Future<Output = Result<Value, HostError>>,
+    {
         let tool = self.cx.tool(name).kind(ToolKind::Other);
-        let call = tool.input(args.clone()).start().await?;
+        let call = match tool.input(args.clone()).start().await {
+            Err(AgentError::Denied { .. }) => return Ok(()),
+            call => call?,
+        };
+        let work = ask(call.host());
         let executor = Some(ToolExecutor::HostBridge);
         match self.unless_cancelled(work).await? {
             Ok(result) => {

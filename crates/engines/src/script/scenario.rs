@@ -137,15 +137,21 @@ impl Role<'_> {
         match event {
             AgentEvent::TurnStarted(_) => Role::Reserved("a prompt starts the turn"),
             AgentEvent::TurnEnded(_) => Role::Reserved("end the turn with stop or fail"),
-            AgentEvent::PermissionAsked(_) | AgentEvent::PermissionResolved(_) => {
-                Role::Reserved("use an ask step")
-            }
+            AgentEvent::PermissionAsked(_)
+            | AgentEvent::PermissionResolved(_)
+            | AgentEvent::PermissionGrant(_)
+            | AgentEvent::PermissionDeny(_)
+            | AgentEvent::PermissionEscalation(_)
+            | AgentEvent::LiveSessionPermissionRoute(_) => Role::Reserved("use an ask step"),
+            AgentEvent::HitlResponded(_) => Role::Reserved("whoever is asked answers"),
             AgentEvent::Recovered(_) => Role::Reserved("opening a session after a crash writes it"),
             AgentEvent::LoopCheckpoint(_) => Role::Reserved("use a seam step"),
             AgentEvent::SessionClosed { .. } => {
                 Role::Reserved("whoever closes the session writes it")
             }
-            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. } => {
+            AgentEvent::ModeChanged { .. }
+            | AgentEvent::ConfigChanged { .. }
+            | AgentEvent::GrantRevoked { .. } => {
                 Role::Reserved("whoever controls the session changes it")
             }
             AgentEvent::ToolCall(call) => Role::OfCall(&mut call.tool_call_id),

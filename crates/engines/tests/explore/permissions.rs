@@ -121,6 +121,7 @@ async fn what_changed_while_asking_is_not_written_over() {
     let mut rig = Rig::new(&[("notes.md", "old")]).await;
     let allowed = Decision::Allowed {
         option_id: "allow_once".to_owned(),
+        args: None,
     };
     let edit = |rig: &Rig| rig.put("notes.md", "edited meanwhile");
     let turn = rig

@@ -68,6 +68,7 @@ impl Rig {
             Arc::new(StillClock),
             Arc::new(CountedIds::default()),
             Arc::new(LocalHost::new()),
+            Arc::new(harn_tools::DiskProbe),
         );
         limits(&mut config);
         let hub = Hub::new(config);
@@ -146,6 +147,7 @@ impl Rig {
     pub(crate) async fn play_allowing(&mut self, prompt: &str) -> Turn {
         let allowed = Decision::Allowed {
             option_id: "allow_once".to_owned(),
+            args: None,
         };
         self.play_answering(prompt, allowed, |_| ()).await
     }

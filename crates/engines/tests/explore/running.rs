@@ -95,6 +95,7 @@ async fn start(rig: &mut Rig, command: &str, count: usize) -> (TurnId, Vec<u32>)
         .await;
     let allowed = Decision::Allowed {
         option_id: "allow_once".to_owned(),
+        args: None,
     };
     let ask = asked.asked().unwrap().ask_id.clone();
     rig.session.answer(ask, allowed).await;

@@ -52,7 +52,10 @@ async fn answer_next(rig: &mut Rig, option_id: &str) -> String {
         _ => None,
     });
     let option_id = option_id.to_owned();
-    let decision = Decision::Allowed { option_id };
+    let decision = Decision::Allowed {
+        option_id,
+        args: None,
+    };
     rig.session.answer(ask.expect("an ask"), decision).await;
     lines(&asked)
 }

@@ -133,6 +133,7 @@ fn hub(agent: ScriptAgent, store: Arc<dyn Store>, ids: Arc<CountedIds>) -> Hub {
         Arc::new(StillClock),
         ids,
         Arc::new(NoHost),
+        Arc::new(harn_tools::DiskProbe),
     ))
 }
 

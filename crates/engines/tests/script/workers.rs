@@ -293,6 +293,7 @@ async fn a_question_of_a_worker_is_put_to_the_root() {
         let ask = ask.expect("an ask");
         let decision = Decision::Allowed {
             option_id: option_id.to_owned(),
+            args: None,
         };
         rig.session.answer(ask.ask_id.clone(), decision).await;
         let all = told(&asked) + &rest(&mut rig).await;

@@ -201,6 +201,12 @@ fn is_finite(event: &AgentEvent) -> bool {
         | AgentEvent::TurnEnded(_)
         | AgentEvent::PermissionAsked(_)
         | AgentEvent::PermissionResolved(_)
+        | AgentEvent::PermissionGrant(_)
+        | AgentEvent::PermissionDeny(_)
+        | AgentEvent::PermissionEscalation(_)
+        | AgentEvent::LiveSessionPermissionRoute(_)
+        | AgentEvent::GrantRevoked { .. }
+        | AgentEvent::HitlResponded(_)
         | AgentEvent::ModeChanged { .. }
         | AgentEvent::ConfigChanged { .. }
         | AgentEvent::SessionInfo(_)

@@ -102,12 +102,16 @@ fn tools() -> impl Strategy<Value = AgentEvent> {
                 option_id: "once".to_owned(),
                 name: "Allow".to_owned(),
                 kind: PermissionOptionKind::AllowOnce,
+                scope: harn_model::GrantScope::Once,
             }],
             lineage: Vec::new(),
         }))
     });
     let decision = prop_oneof![
-        text().prop_map(|option_id| Decision::Allowed { option_id }),
+        text().prop_map(|option_id| Decision::Allowed {
+            option_id,
+            args: None,
+        }),
         (option::of(text()), option::of(text()))
             .prop_map(|(option_id, reason)| Decision::Rejected { option_id, reason }),
         Just(Decision::Cancelled),

@@ -10,13 +10,15 @@ use std::{
 use harn_journal::SessionMeta;
 use harn_model::{
     AskId, Command, ConfigOption, ContentBlock, Decision, ExecutionKind, MessageId, MutationScope,
-    MutationSession, Seq, SessionId, SessionView, TurnId,
+    MutationSession, PermissionRoute, Seq, SessionId, SessionView, TurnId,
 };
+use harn_policy::{Policy, Roots, SessionMode};
+use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::{
     Agent, AgentProfile, HostPort, HubConfig, IdKind, PromptError, SettingError, Subscription,
-    hub::WeakHub, mode, publish::Feed, worker::ChildOf,
+    hub::WeakHub, mode, permission::with_command, publish::Feed, worker::ChildOf,
 };
 
 /// What a session's task is asked to do.
@@ -24,6 +26,7 @@ pub(crate) enum Msg {
     Prompt(QueuedPrompt),
     Cancel(TurnId),
     Answer(AskId, Decision),
+    Routed(Box<PermissionRoute>),
     SetMode(String, oneshot::Sender<Seq>),
     SetOption(String, String, oneshot::Sender<Seq>),
     Close {
@@ -45,6 +48,10 @@ pub(crate) struct QueuedPrompt {
 pub(crate) struct Shared {
     pub(crate) meta: SessionMeta,
     pub(crate) cwd: Arc<Path>,
+    /// Its directories, and what in them is never written.
+    pub(crate) roots: Roots,
+    /// The rules that were in force at the last call, as audits tell them.
+    pub(crate) rules: Mutex<Option<Arc<Value>>>,
     pub(crate) view: Mutex<SessionView>,
     pub(crate) feed: Arc<Feed>,
     /// Turns that were submitted and have not ended, oldest first. A cancel binds to the oldest at the
@@ -95,20 +102,37 @@ impl Shared {
     }
 
     /// The mode in force. A worker may never do more than the session it works for.
-    pub(crate) fn mode(&self) -> String {
-        match self.parent().map(|above| above.mode()) {
-            Some(mode) if mode == mode::READ_ONLY_MODE => mode,
-            _ => {
-                let chosen = self.view().mode.clone();
-                chosen.unwrap_or_else(|| mode::ASK_MODE.to_owned())
-            }
+    pub(crate) fn mode(&self) -> SessionMode {
+        let above = self.parent().map(|above| above.mode());
+        let chosen = self.view().mode.as_deref().map(|id| {
+            // A mode of a later version may be anything; the strictest is safe.
+            SessionMode::of(id).unwrap_or(SessionMode::ReadOnly)
+        });
+        match (chosen, above) {
+            (Some(chosen), Some(above)) => chosen.min(above),
+            (Some(mode), None) | (None, Some(mode)) => mode,
+            (None, None) => self.config.default_mode,
         }
+    }
+
+    /// The worker that acts in it, by name.
+    pub(crate) fn worker_name(&self) -> Option<&str> {
+        self.lineage.as_ref().map(|child_of| &*child_of.worker_name)
+    }
+
+    /// Notes which rules are in force.
+    pub(crate) fn note_policy(&self, policy: &Policy) {
+        let source = policy.source();
+        let rules = (*source != harn_policy::ToolApprovalPolicy::default())
+            .then(|| serde_json::to_value(source).ok().map(Arc::new))
+            .flatten();
+        *lock(&self.rules) = rules;
     }
 
     /// The right a turn acts under; none where nothing may change. A worker's is lent by the session it
     /// works for.
     pub(crate) fn mutation(&self, turn: &TurnId) -> Option<Arc<MutationSession>> {
-        if self.mode() == mode::READ_ONLY_MODE {
+        if self.mode() == SessionMode::ReadOnly {
             return None;
         }
         if let Some(child_of) = &self.lineage {
@@ -123,7 +147,7 @@ impl Shared {
             worker_id: None,
             execution_kind: Some(ExecutionKind::Run),
             mutation_scope: MutationScope::ApplyWorkspace,
-            approval_policy: None,
+            approval_policy: lock(&self.rules).as_deref().cloned(),
         }))
     }
 }
@@ -167,7 +191,7 @@ impl Observer {
     /// Its mode; that of a worker's session is never laxer than the one of the session it works for.
     #[must_use]
     pub fn mode(&self) -> String {
-        self.shared.mode()
+        self.shared.mode().id().to_owned()
     }
 
     /// The value of an option of its agent.
@@ -190,7 +214,7 @@ impl Observer {
     #[must_use]
     pub fn commands(&self) -> Vec<Command> {
         let own = self.shared.view().commands.clone();
-        own.unwrap_or_else(|| self.shared.profile.commands.clone())
+        with_command(own.unwrap_or_else(|| self.shared.profile.commands.clone()))
     }
 
     /// Follows the session from what is published next.
@@ -313,9 +337,15 @@ impl Controller {
         let _ = self.inbox.send(Msg::Answer(ask, decision)).await;
     }
 
+    /// Tells that a question was put to a client; stays in the transcript.
+    pub async fn routed(&self, route: PermissionRoute) {
+        // A closed session has settled its questions.
+        let _ = self.inbox.send(Msg::Routed(Box::new(route))).await;
+    }
+
     /// Chooses a mode; written and published when this returns, with the place of its event.
     pub async fn set_mode(&self, mode: &str) -> Result<Seq, SettingError> {
-        if !mode::is_known(mode) {
+        if SessionMode::of(mode).is_none() {
             return Err(SettingError::UnknownMode {
                 given: mode.to_owned(),
                 known: join(mode::modes().iter().map(|m| m.id.as_str())),

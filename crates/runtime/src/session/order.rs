@@ -155,6 +155,12 @@ impl Order {
             | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::TurnEnded(_)
             | AgentEvent::PermissionResolved(_)
+            | AgentEvent::PermissionGrant(_)
+            | AgentEvent::PermissionDeny(_)
+            | AgentEvent::PermissionEscalation(_)
+            | AgentEvent::LiveSessionPermissionRoute(_)
+            | AgentEvent::GrantRevoked { .. }
+            | AgentEvent::HitlResponded(_)
             | AgentEvent::Usage(_)
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. }

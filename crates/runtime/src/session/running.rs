@@ -11,13 +11,14 @@ use harn_model::{AskId, ContentBlock, Decision, PermissionAsked, StopReason, Tur
 use tokio::{
     sync::oneshot,
     task::{JoinError, JoinHandle},
-    time::Sleep,
+    time::{Instant, Sleep},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::handle::{QueuedPrompt, Shared, lock};
 use crate::{
     AgentError, Host, Observer, TurnContext,
+    permission::{self, PermissionsCommand},
     turn::{Pipe, TurnItem, TurnParts},
     worker::Crew,
 };
@@ -53,6 +54,8 @@ const FAREWELL: Duration = Duration::from_millis(250);
 pub(crate) struct PendingAsk {
     pub(crate) ask: Box<PermissionAsked>,
     pub(crate) reply: oneshot::Sender<Decision>,
+    /// When it is settled without an answer.
+    pub(crate) expires: Option<Instant>,
 }
 
 /// What woke the session's task while a turn runs.
@@ -61,6 +64,8 @@ pub(crate) enum TurnWake {
     Items,
     /// It was cancelled and did not return in time.
     Overdue,
+    /// Nobody answered this question in time.
+    Unanswered(AskId),
     /// The agent is gone, and so is everyone who worked for it; or they were given up.
     Over,
 }
@@ -81,7 +86,7 @@ impl RunningTurn {
         let root = shared.root();
         let host = Host::new(
             root.meta.thread_id.clone(),
-            shared.cwd.clone(),
+            shared.clone(),
             lock(&root.host).clone(),
             shared.config.local_host.clone(),
             pipe.clone(),
@@ -101,7 +106,11 @@ impl RunningTurn {
             crew: crew.clone(),
             iteration: AtomicU64::new(0),
         });
-        let agent = shared.agent.clone();
+        let agent = if permission::is_meant(&prompt.blocks) {
+            Arc::new(PermissionsCommand)
+        } else {
+            shared.agent.clone()
+        };
         let levels = shared
             .config
             .max_worker_depth
@@ -177,6 +186,18 @@ impl RunningTurn {
                 }
             };
             let gone = self.leaving && self.returned.is_some();
+            let pending = self.asks.iter();
+            let expiring = pending.filter_map(|(id, ask)| Some((ask.expires?, id)));
+            let next = expiring.min_by_key(|(expires, _)| *expires);
+            let unanswered = async {
+                match next {
+                    Some((expires, id)) => {
+                        tokio::time::sleep_until(expires).await;
+                        id.clone()
+                    }
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 biased;
                 // First, or an agent that never falls silent would never be given up.
@@ -191,6 +212,7 @@ impl RunningTurn {
                     }
                 }
                 () = self.crew.idle(), if gone => return TurnWake::Over,
+                id = unanswered => return TurnWake::Unanswered(id),
             }
         }
     }

@@ -27,6 +27,7 @@ pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
         AgentEvent::PermissionResolved(Box::new(PermissionResolved {
             ask_id: ask_id.clone(),
             decision: Decision::Cancelled,
+            remembered: None,
         }))
     });
     let questions = turn.questions.iter().map(|(request_id, kind)| {

@@ -1,18 +1,15 @@
 //! What the runtime fills in so that no agent has to, and none can get wrong: message ids, the titles,
 //! durations and audits of tool calls, the times of workers, what a composition repeats at its end.
 
-use std::{
-    sync::Arc,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
 use harn_model::{
     AgentEvent, ChildResult, CompositionRun, ErrorCategory, HandoffArtifact, MessageId,
     MutationSession, SessionView, Timestamp, ToolCallStatus, ToolCallUpdate, WorkerEvent,
-    WorkerUpdate,
+    WorkerUpdate, rfc3339,
 };
 
-use crate::{IdKind, Ids};
+use crate::{IdKind, Ids, permission::with_command};
 
 /// Completes events just before they are written.
 #[derive(Default)]
@@ -86,6 +83,9 @@ impl Stamper {
             }
             AgentEvent::Handoff { handoff, .. } => complete_handoff(handoff, at, ids),
             AgentEvent::Plan { plan } => plan.complete(),
+            AgentEvent::AvailableCommands { commands } => {
+                *commands = with_command(std::mem::take(commands));
+            }
             AgentEvent::CompositionChildResult(result) => {
                 child_result(result, view, at);
                 if self.unmeasured {
@@ -122,12 +122,17 @@ impl Stamper {
             | AgentEvent::ReminderEmitted(_)
             | AgentEvent::HitlRequested { .. }
             | AgentEvent::HitlResolved { .. }
-            | AgentEvent::AvailableCommands { .. }
             | AgentEvent::LiveSessionClient { .. }
             | AgentEvent::CompositionStart(_)
             | AgentEvent::CompositionChildCall(_)
             | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::PermissionResolved(_)
+            | AgentEvent::PermissionGrant(_)
+            | AgentEvent::PermissionDeny(_)
+            | AgentEvent::PermissionEscalation(_)
+            | AgentEvent::LiveSessionPermissionRoute(_)
+            | AgentEvent::GrantRevoked { .. }
+            | AgentEvent::HitlResponded(_)
             | AgentEvent::Usage(_)
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. }
@@ -289,11 +294,4 @@ fn composition_end(run: &mut CompositionRun, view: &SessionView, at: Timestamp) 
         run.requested_side_effect_ceiling = open.ceiling;
         run.duration_ms = Some(at.saturating_sub(open.started_at));
     }
-}
-
-fn rfc3339(at: Timestamp) -> String {
-    /// The end of the year 9999: what comes after has no such form.
-    const LAST: Timestamp = 253_402_300_799_999;
-    let at = UNIX_EPOCH + Duration::from_millis(at.min(LAST));
-    humantime::format_rfc3339_millis(at).to_string()
 }

@@ -3,14 +3,21 @@
 //! Append, then publish: nobody hears of an event that is not written. When the journal cannot be
 //! written the session ends; what was published is safe, and opening it again recovers the rest.
 
-use std::{collections::VecDeque, sync::Arc};
+mod asks;
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use harn_journal::{JournalError, Log};
 use harn_model::{
-    AgentEvent, AskId, Decision, Durability, Envelope, PermissionResolved, Seq, StopReason,
-    TurnEnded, TurnId, TurnOutcome, TurnStarted,
+    AgentEvent, Decision, Durability, Envelope, Seq, StopReason, TurnEnded, TurnId, TurnOutcome,
+    TurnStarted,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
+
+use asks::resolved;
 
 use super::{
     Msg, Shared,
@@ -106,6 +113,10 @@ impl SessionTask {
             Some(Msg::Prompt(prompt)) => self.waiting.push_back(prompt),
             Some(Msg::Cancel(turn)) => self.cancel(&turn).await?,
             Some(Msg::Answer(ask, decision)) => self.answer(&ask, decision).await?,
+            Some(Msg::Routed(route)) => {
+                let routed = AgentEvent::LiveSessionPermissionRoute(route);
+                self.write(vec![routed]).await?;
+            }
             Some(Msg::SetMode(mode_id, reply)) => {
                 let seq = self
                     .write(vec![AgentEvent::ModeChanged { mode_id }])
@@ -161,6 +172,10 @@ impl SessionTask {
                 }
                 Ok(())
             }
+            TurnWake::Unanswered(ask) => {
+                let reason = "nobody answered in time".to_owned();
+                self.answer(&ask, Decision::Unavailable { reason }).await
+            }
             TurnWake::Over => self.finish().await,
         }
     }
@@ -177,17 +192,24 @@ impl SessionTask {
                 TurnItem::Withdraw(ask) => {
                     let turn = self.turn.as_mut();
                     if turn.is_some_and(|turn| turn.asks.remove(&ask).is_some()) {
-                        events.push(resolved(ask, Decision::Cancelled));
+                        events.push(resolved(ask, Decision::Cancelled, None));
                     }
                 }
                 TurnItem::Ask(ask, reply) => {
                     events.push(AgentEvent::PermissionAsked(ask.clone()));
                     match &mut self.turn {
                         Some(turn) if turn.may_ask() => {
-                            turn.asks
-                                .insert(ask.ask_id.clone(), PendingAsk { ask, reply });
+                            let left = ask.deadline.map(|at| at.saturating_sub(ask.requested_at));
+                            let expires = left.map(|ms| Instant::now() + Duration::from_millis(ms));
+                            let id = ask.ask_id.clone();
+                            let pending = PendingAsk {
+                                ask,
+                                reply,
+                                expires,
+                            };
+                            turn.asks.insert(id, pending);
                         }
-                        _ => events.push(resolved(ask.ask_id, Decision::Cancelled)),
+                        _ => events.push(resolved(ask.ask_id, Decision::Cancelled, None)),
                     }
                 }
             }
@@ -209,7 +231,7 @@ impl SessionTask {
             let asks: Vec<_> = turn.asks.drain().collect();
             let events = asks
                 .iter()
-                .map(|(id, _)| resolved(id.clone(), Decision::Cancelled));
+                .map(|(id, _)| resolved(id.clone(), Decision::Cancelled, None));
             let events = events.collect();
             self.write(events).await?;
             for (_, pending) in asks {
@@ -219,23 +241,6 @@ impl SessionTask {
         } else if let Some(prompt) = self.waiting.iter_mut().find(|prompt| prompt.turn == *id) {
             prompt.cancelled = true;
         }
-        Ok(())
-    }
-
-    /// The first answer to an open ask wins. An option that was not offered, or that does not mean what
-    /// the decision says, is no grant.
-    async fn answer(&mut self, id: &AskId, decision: Decision) -> Result<(), JournalError> {
-        let Some(turn) = &mut self.turn else {
-            return Ok(());
-        };
-        let Some(pending) = turn.asks.remove(id) else {
-            return Ok(());
-        };
-        let decision = check(&pending, decision);
-        let event = resolved(id.clone(), decision.clone());
-        self.write(vec![event]).await?;
-        // The agent may have stopped waiting.
-        let _ = pending.reply.send(decision);
         Ok(())
     }
 
@@ -404,29 +409,5 @@ impl SessionTask {
         if let Ok(Err(error)) = synced {
             tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not sync the journal");
         }
-    }
-}
-
-fn resolved(ask_id: AskId, decision: Decision) -> AgentEvent {
-    AgentEvent::PermissionResolved(Box::new(PermissionResolved { ask_id, decision }))
-}
-
-fn check(pending: &PendingAsk, decision: Decision) -> Decision {
-    let chosen = match &decision {
-        Decision::Allowed { option_id } => option_id,
-        Decision::Rejected { .. } | Decision::Cancelled | Decision::Unavailable { .. } => {
-            return decision;
-        }
-    };
-    let offered = pending.ask.options.iter().find(|o| o.option_id == *chosen);
-    match offered {
-        Some(option) if option.kind.allows() => decision,
-        Some(option) => Decision::Rejected {
-            option_id: Some(option.option_id.clone()),
-            reason: None,
-        },
-        None => Decision::Unavailable {
-            reason: "the answer named an option that was not offered".to_owned(),
-        },
     }
 }

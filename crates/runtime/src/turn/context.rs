@@ -9,16 +9,20 @@ use std::{
 };
 
 use harn_model::{
-    AgentEvent, AskId, Author, ContentBlock, Decision, LoopCheckpoint, PermissionAsked,
-    PermissionOption, Plan, PlanEntry, Seam, SessionId, ToolCall, TurnId, WorkerId, WorkerUpdate,
-    plain_text,
+    AgentEvent, AskId, Author, ContentBlock, Decision, Grant, LoopCheckpoint, PermissionAsked,
+    PermissionOption, Plan, PlanEntry, PolicyDecision, Seam, SessionId, ToolCall, TurnId, WorkerId,
+    WorkerUpdate, plain_text,
 };
+use harn_policy::{PolicyError, SessionMode};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Pipe, ToolBuilder, TurnItem};
 use crate::{
-    AgentError, Host, IdKind, Ids, Observer, Worker, WorkerBuilder, WorkerError, worker::Crew,
+    AgentError, Host, IdKind, Ids, Observer, Worker, WorkerBuilder, WorkerError,
+    permission::{Act, Judged, judge, options},
+    session::Shared,
+    worker::Crew,
 };
 
 /// A turn, as its agent sees it. Cheap to clone; clones may be used from several tasks, and what each
@@ -196,8 +200,37 @@ impl TurnContext {
         Ok(Vec::new())
     }
 
-    /// Puts a question to whoever controls the session and waits for the decision.
+    /// Puts a question to whoever controls the session and waits for the decision. A tool call that goes
+    /// through [`TurnContext::tool`] asks by itself where the rules want it.
     pub async fn ask(&self, question: Question) -> Result<Decision, AgentError> {
+        self.put(question, None, None).await
+    }
+
+    /// Asks because of a judgement.
+    pub(super) async fn put_judged(
+        &self,
+        tool_call: ToolCall,
+        judged: &Judged,
+    ) -> Result<Decision, AgentError> {
+        let grant = judged.grant.clone();
+        let lasting = self.parts.observer.shared.config.rules.remembers();
+        let question = Question {
+            tool_call,
+            options: options(grant.as_ref(), lasting),
+        };
+        self.put(question, Some(judged.receipt.clone()), grant)
+            .await
+    }
+
+    async fn put(
+        &self,
+        question: Question,
+        policy_decision: Option<PolicyDecision>,
+        grant: Option<Grant>,
+    ) -> Result<Decision, AgentError> {
+        let config = &self.parts.observer.shared.config;
+        let requested_at = config.clock.now();
+        let deadline = u64::try_from(config.ask_deadline.as_millis()).unwrap_or(u64::MAX);
         // Named and traced here: an agent can neither take the answer to another question for this one's
         // nor speak for a worker.
         let ask = PermissionAsked {
@@ -205,12 +238,75 @@ impl TurnContext {
             tool_call: question.tool_call,
             options: question.options,
             lineage: Vec::new(),
+            policy_decision,
+            grant,
+            requested_at,
+            deadline: Some(requested_at.saturating_add(deadline)),
         };
         let (reply, decision) = oneshot::channel();
         let item = TurnItem::Ask(Box::new(ask), reply);
         self.parts.pipe.push(item).await?;
         // A dropped reply means that the turn was settled without us.
         decision.await.map_err(|_| AgentError::Cancelled)
+    }
+
+    /// Judges what a call would do.
+    pub(super) async fn judge(&self, act: Act) -> Judged {
+        judge(&self.parts.observer.shared, act).await
+    }
+
+    /// Hands over what is the runtime's own to write.
+    pub(crate) async fn push(&self, item: TurnItem) -> Result<(), AgentError> {
+        self.parts.pipe.push(item).await
+    }
+
+    pub(super) async fn push_all(&self, items: Vec<TurnItem>) -> Result<(), AgentError> {
+        self.parts.pipe.push_all(items).await
+    }
+
+    pub(crate) fn session_mode(&self) -> SessionMode {
+        self.parts.observer.shared.mode()
+    }
+
+    /// The rules in force, as text; empty where there are none.
+    pub(crate) async fn rules_shown(&self) -> Result<String, PolicyError> {
+        self.at_the_rules(|shared| {
+            let policy = shared.config.rules.policy(&shared.cwd)?;
+            let source = policy.source();
+            let none = *source == harn_policy::ToolApprovalPolicy::default();
+            let shown = serde_json::to_string_pretty(source).unwrap_or_default();
+            Ok(if none { String::new() } else { shown })
+        })
+        .await
+    }
+
+    /// What is remembered: for the session, and for the workspace.
+    pub(crate) async fn grants(&self) -> (Vec<Grant>, Result<Vec<Grant>, PolicyError>) {
+        let session = self.parts.observer.shared.root().view().grants.clone();
+        let lasting = self.at_the_rules(|shared| shared.config.rules.grants(&shared.cwd));
+        (session, lasting.await)
+    }
+
+    /// Forgets what was remembered for the workspace.
+    pub(crate) async fn revoke_lasting(&self, id: &str) -> Result<bool, PolicyError> {
+        let id = id.to_owned();
+        self.at_the_rules(move |shared| shared.config.rules.revoke(&id))
+            .await
+    }
+
+    /// Rules are kept in files, so not on this thread.
+    async fn at_the_rules<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shared) -> Result<T, PolicyError> + Send + 'static,
+    ) -> Result<T, PolicyError> {
+        let shared = self.parts.observer.shared.clone();
+        let done = tokio::task::spawn_blocking(move || work(&shared)).await;
+        done.unwrap_or_else(|error| {
+            Err(PolicyError::Syntax {
+                origin: "rules".to_owned(),
+                message: error.to_string(),
+            })
+        })
     }
 
     /// Waits until everything emitted so far is written.

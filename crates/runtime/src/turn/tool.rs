@@ -3,19 +3,25 @@
 use std::{future::Future, path::Path};
 
 use harn_model::{
-    AgentEvent, Decision, ErrorCategory, Location, PermissionOption, PermissionOptionKind,
-    ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor, ToolKind,
+    AgentEvent, Decision, ErrorCategory, Location, PermissionRecord, PolicyAction, PolicyDecision,
+    ToolAnnotations, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolContent,
+    ToolExecutor, ToolKind,
 };
 use serde_json::Value;
 
-use super::{Question, TurnContext};
-use crate::{AgentError, Host, IdKind, ToolError, mode};
+use super::{TurnContext, TurnItem};
+use crate::{
+    AgentError, Host, IdKind, ToolError,
+    permission::{Act, Judged, Permit},
+};
 
 /// A tool call that has been described but not announced.
-#[must_use = "a tool call is announced by `start` or `ask`"]
+#[must_use = "a tool call is announced by `start`"]
 pub struct ToolBuilder {
     cx: TurnContext,
     call: ToolCall,
+    annotations: Option<ToolAnnotations>,
+    declared: Vec<String>,
 }
 
 impl ToolBuilder {
@@ -24,12 +30,22 @@ impl ToolBuilder {
         Self {
             cx,
             call: ToolCall::new(id, name),
+            annotations: None,
+            declared: Vec::new(),
         }
     }
 
     /// What sort of tool it is; a tool without a kind counts as writing.
     pub fn kind(mut self, kind: ToolKind) -> Self {
         self.call.kind = Some(kind);
+        self
+    }
+
+    /// What is known of the tool: its kind, how far it reaches, which of its arguments are paths, which
+    /// capabilities it needs. Without them the argument `path` is a path.
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.call.kind.get_or_insert(annotations.kind);
+        self.annotations = Some(annotations);
         self
     }
 
@@ -45,16 +61,29 @@ impl ToolBuilder {
         self
     }
 
-    /// A file it touches: becomes a location, and the argument `path` where no arguments were given.
+    /// A file it touches: becomes a location, and the argument `path` where no arguments were given. What
+    /// a call did not declare it cannot write.
     pub fn path(mut self, path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
         if self.call.raw_input.is_null() {
             self.call.raw_input = serde_json::json!({ "path": path });
+        } else {
+            self.declared.push(path.display().to_string());
         }
         self.location(path, None)
     }
 
-    /// A place it touches.
+    /// The line it runs in a shell: becomes the argument `command` where no arguments were given, and
+    /// makes it a tool that runs commands. What a call did not declare it cannot run.
+    pub fn command(mut self, line: &str) -> Self {
+        if self.call.raw_input.is_null() {
+            self.call.raw_input = serde_json::json!({ "command": line });
+        }
+        self.call.title.get_or_insert_with(|| line.to_owned());
+        self.kind(ToolKind::Execute)
+    }
+
+    /// A place it touches, to be shown.
     pub fn location(mut self, path: impl AsRef<Path>, line: Option<u32>) -> Self {
         let path = self.cx.host().absolute(path);
         self.call.locations.push(Location {
@@ -70,76 +99,88 @@ impl ToolBuilder {
         self
     }
 
-    /// Announces the call as running.
-    pub async fn start(mut self) -> Result<ToolHandle, AgentError> {
-        self.call.status = ToolCallStatus::InProgress;
-        let handle = ToolHandle::new(&self.cx, &self.call);
-        self.cx
-            .emit(AgentEvent::ToolCall(Box::new(self.call)))
-            .await?;
-        Ok(handle)
+    /// As [`ToolBuilder::start`], for a call that is likely to be asked about.
+    pub async fn ask(self) -> Result<ToolHandle, AgentError> {
+        self.start().await
     }
 
-    /// Announces the call and asks whether it may run. A refusal fails the call and returns
-    /// [`AgentError::Denied`]; the turn may go on.
-    pub async fn ask(self) -> Result<ToolHandle, AgentError> {
-        let Self { cx, call } = self;
-        let handle = ToolHandle::new(&cx, &call);
-        cx.emit(AgentEvent::ToolCall(Box::new(call.clone())))
-            .await?;
-        let refusal = mode::refusal(&cx.mode(), call.kind.unwrap_or_default());
-        let decision = match refusal {
-            Some(reason) => Decision::Rejected {
-                option_id: None,
-                reason: Some(reason.to_owned()),
-            },
-            None => {
-                let question = Question {
-                    tool_call: call,
-                    options: once_options(),
-                };
-                cx.ask(question).await?
+    /// Announces the call, and lets it run if it may: the session's rules allow it, or somebody who is
+    /// asked does. Otherwise the call fails and this returns [`AgentError::Denied`]; the turn may go on.
+    pub async fn start(self) -> Result<ToolHandle, AgentError> {
+        let act = self.act();
+        let judged = self.cx.judge(act.clone()).await;
+        let Self { cx, mut call, .. } = self;
+        match judged.receipt.action {
+            PolicyAction::Allow => {
+                call.status = ToolCallStatus::InProgress;
+                let handle = ToolHandle::new(&cx, &call);
+                let mut items = vec![announced(call)];
+                if judged.is_told(&act) {
+                    let record = record(handle.id(), &act, &judged.receipt, None, false);
+                    items.push(TurnItem::Event(AgentEvent::PermissionGrant(record)));
+                }
+                cx.push_all(items).await?;
+                Ok(handle.permitted(act, judged.permit))
             }
-        };
-        let reason = match decision {
-            Decision::Allowed { .. } => {
-                handle.update(ToolCallStatus::InProgress, |_| ()).await?;
-                return Ok(handle);
+            PolicyAction::Deny => {
+                let handle = ToolHandle::new(&cx, &call);
+                let reason = judged.receipt.reason.clone();
+                let record = record(handle.id(), &act, &judged.receipt, None, false);
+                let denied = TurnItem::Event(AgentEvent::PermissionDeny(record));
+                cx.push_all(vec![announced(call), denied]).await?;
+                handle.denied(reason).await
             }
-            Decision::Cancelled => return Err(AgentError::Cancelled),
-            Decision::Rejected { reason, .. } => {
-                reason.unwrap_or_else(|| "permission was not granted".to_owned())
+            PolicyAction::Ask => {
+                let handle = ToolHandle::new(&cx, &call);
+                let record = record(handle.id(), &act, &judged.receipt, None, true);
+                let escalated = TurnItem::Event(AgentEvent::PermissionEscalation(record));
+                cx.push_all(vec![announced(call.clone()), escalated])
+                    .await?;
+                let decision = cx.put_judged(call, &judged).await?;
+                handle.decided(act, judged, decision).await
             }
-            Decision::Unavailable { reason } => reason,
-        };
-        handle
-            .fail(&reason, ErrorCategory::PermissionDenied)
-            .await?;
-        Err(AgentError::Denied { reason })
+        }
+    }
+
+    fn act(&self) -> Act {
+        Act {
+            tool: self.call.tool_name.clone(),
+            kind: self.call.kind,
+            annotations: self.annotations.clone(),
+            input: self.call.raw_input.clone(),
+            declared: self.declared.clone(),
+        }
     }
 }
 
-/// The answers that work today: this call and no other.
-fn once_options() -> Vec<PermissionOption> {
-    vec![
-        PermissionOption {
-            option_id: "allow_once".to_owned(),
-            name: "Allow this once".to_owned(),
-            kind: PermissionOptionKind::AllowOnce,
-        },
-        PermissionOption {
-            option_id: "reject_once".to_owned(),
-            name: "Reject this once".to_owned(),
-            kind: PermissionOptionKind::RejectOnce,
-        },
-    ]
+fn announced(call: ToolCall) -> TurnItem {
+    TurnItem::Event(AgentEvent::ToolCall(Box::new(call)))
+}
+
+fn record(
+    call: &ToolCallId,
+    act: &Act,
+    receipt: &PolicyDecision,
+    reason: Option<String>,
+    escalated: bool,
+) -> Box<PermissionRecord> {
+    Box::new(PermissionRecord {
+        tool_call_id: call.clone(),
+        tool_name: act.tool.clone(),
+        arguments: act.input.clone(),
+        reason: reason.unwrap_or_else(|| receipt.reason.clone()),
+        escalated,
+        policy_decision: Some(receipt.clone()),
+    })
 }
 
 /// A running tool call. Dropped without an end, it is settled as failed when the turn ends.
 pub struct ToolHandle {
     cx: TurnContext,
-    call: harn_model::ToolCallId,
+    call: ToolCallId,
     tool: String,
+    input: Value,
+    host: Host,
 }
 
 impl ToolHandle {
@@ -148,12 +189,95 @@ impl ToolHandle {
             cx: cx.clone(),
             call: call.tool_call_id.clone(),
             tool: call.tool_name.clone(),
+            input: Value::Null,
+            host: cx.host().clone(),
         }
+    }
+
+    fn permitted(mut self, act: Act, permit: Permit) -> Self {
+        self.host = self.host.permitted(permit);
+        self.input = act.input;
+        self
+    }
+
+    async fn denied(self, reason: String) -> Result<Self, AgentError> {
+        let category = ErrorCategory::PermissionDenied;
+        self.fail(&reason, category).await?;
+        Err(AgentError::Denied { reason })
+    }
+
+    /// What a decision comes to. Arguments that were put in the place of the agent's are judged again.
+    async fn decided(
+        self,
+        mut act: Act,
+        judged: Judged,
+        decision: Decision,
+    ) -> Result<Self, AgentError> {
+        let (receipt, refusal) = match decision {
+            Decision::Cancelled => return Err(AgentError::Cancelled),
+            Decision::Allowed { args: None, .. } => {
+                self.tell(&act, &judged.receipt, None).await?;
+                self.update(ToolCallStatus::InProgress, |_| ()).await?;
+                return Ok(self.permitted(act, judged.permit));
+            }
+            Decision::Allowed {
+                args: Some(args), ..
+            } => {
+                act.input = args;
+                let again = self.cx.judge(act.clone()).await;
+                if again.receipt.action != PolicyAction::Deny {
+                    self.tell(&act, &again.receipt, None).await?;
+                    let input = act.input.clone();
+                    self.update(ToolCallStatus::InProgress, |u| u.raw_input = Some(input))
+                        .await?;
+                    return Ok(self.permitted(act, again.permit));
+                }
+                let why = &again.receipt.reason;
+                let refusal = format!("the arguments of the answer are not allowed: {why}");
+                (again.receipt, refusal)
+            }
+            Decision::Rejected { reason, .. } => {
+                let refusal = reason.unwrap_or_else(|| "permission was not granted".to_owned());
+                (judged.receipt, refusal)
+            }
+            Decision::Unavailable { reason } => (judged.receipt, reason),
+        };
+        self.tell(&act, &receipt, Some(refusal.clone())).await?;
+        self.denied(refusal).await
+    }
+
+    /// Records what came of a question: a refusal, or that the call may run.
+    async fn tell(
+        &self,
+        act: &Act,
+        receipt: &PolicyDecision,
+        refusal: Option<String>,
+    ) -> Result<(), AgentError> {
+        let event = match refusal {
+            Some(_) => AgentEvent::PermissionDeny(record(&self.call, act, receipt, refusal, true)),
+            None => {
+                let reason = Some("somebody who was asked allowed it".to_owned());
+                AgentEvent::PermissionGrant(record(&self.call, act, receipt, reason, true))
+            }
+        };
+        self.cx.push(TurnItem::Event(event)).await
+    }
+
+    /// The arguments that count: those of the call, unless whoever allowed it put others in their place.
+    #[must_use]
+    pub fn input(&self) -> &Value {
+        &self.input
+    }
+
+    /// Files, commands and tools, as far as the call declared them.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        &self.host
     }
 
     /// Its id.
     #[must_use]
-    pub fn id(&self) -> &harn_model::ToolCallId {
+    pub fn id(&self) -> &ToolCallId {
         &self.call
     }
 
@@ -199,7 +323,7 @@ impl ToolHandle {
         T: Clone + Into<ToolOutput>,
         E: Into<ToolError>,
     {
-        let work = work(self.cx.host().clone());
+        let work = work(self.host.clone());
         let result = tokio::select! {
             biased;
             () = self.cx.cancelled() => return Err(AgentError::Cancelled),

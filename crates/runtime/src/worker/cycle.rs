@@ -83,6 +83,7 @@ impl Run {
         let hub = crew.session.hub.upgrade().ok_or(WorkerError::TurnOver)?;
         let child_of = ChildOf {
             worker_id: self.claim.id.clone(),
+            worker_name: self.update.worker_name.clone(),
             parent: Observer {
                 shared: crew.session.clone(),
             },

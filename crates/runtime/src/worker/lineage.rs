@@ -9,6 +9,7 @@ use crate::Observer;
 #[derive(Clone)]
 pub(crate) struct ChildOf {
     pub(crate) worker_id: WorkerId,
+    pub(crate) worker_name: String,
     /// The session it works for.
     pub(crate) parent: Observer,
     /// The turn of it that this is part of.

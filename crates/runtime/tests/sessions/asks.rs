@@ -54,6 +54,7 @@ async fn answered(decisions: &[Decision]) -> String {
 fn allowed(option: &str) -> Decision {
     Decision::Allowed {
         option_id: option.to_owned(),
+        args: None,
     }
 }
 
@@ -158,6 +159,7 @@ async fn an_answer_goes_to_the_question_it_was_given_to() {
             option_id: "yes".to_owned(),
             name: "Yes".to_owned(),
             kind: PermissionOptionKind::AllowOnce,
+            scope: harn_model::GrantScope::Once,
         };
         let question = Question {
             tool_call: ToolCall::new("call", "write_file"),
@@ -184,7 +186,10 @@ async fn an_answer_goes_to_the_question_it_was_given_to() {
     }
     assert!(open.iter().all(|ask| ask.lineage.is_empty()));
     let option_id = "yes".to_owned();
-    let yes = Decision::Allowed { option_id };
+    let yes = Decision::Allowed {
+        option_id,
+        args: None,
+    };
     session.answer(open[0].ask_id.clone(), yes).await;
     let answered = open[1].ask_id.clone();
     session.answer(answered, Decision::Cancelled).await;

@@ -20,7 +20,7 @@ use harn_model::{
 };
 use harn_runtime::{
     Agent, AgentError, AgentProfile, Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession,
-    NoHost, Subscription, TurnContext, async_trait,
+    NoDisk, NoHost, Subscription, TurnContext, async_trait,
 };
 use tempfile::TempDir;
 
@@ -129,6 +129,7 @@ impl World {
             Arc::new(TickingClock::default()),
             Arc::new(CountedIds::default()),
             Arc::new(NoHost),
+            Arc::new(NoDisk),
         );
         adjust(&mut config);
         Hub::new(config)

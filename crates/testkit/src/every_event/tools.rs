@@ -41,6 +41,7 @@ fn edited() -> Vec<Step> {
     };
     let allowed = Decision::Allowed {
         option_id: "once".to_owned(),
+        args: None,
     };
     let running = update("call-edit", "edit_file", ToolCallStatus::InProgress);
     let shown = ToolCallUpdate {
@@ -232,6 +233,7 @@ fn of_workers() -> Vec<Step> {
     };
     let allowed = Decision::Allowed {
         option_id: "file".to_owned(),
+        args: None,
     };
     vec![Step::Ask(Box::new(Ask {
         question: question(call),
@@ -259,6 +261,7 @@ pub(super) fn question(tool_call: ToolCall) -> Question {
         option_id: option_id.to_owned(),
         name: name.to_owned(),
         kind,
+        scope: harn_model::GrantScope::Once,
     };
     Question {
         tool_call,

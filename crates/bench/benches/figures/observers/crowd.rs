@@ -15,7 +15,7 @@ use harn_journal::Store;
 use harn_model::{AgentEvent, ContentBlock, StopReason};
 use harn_runtime::{
     Agent, AgentError, Controller, Delivery, EncodingSlot, Hub, HubConfig, IdKind, Ids, NewSession,
-    NoHost, SessionEnd, Subscription, TurnContext, async_trait,
+    NoDisk, NoHost, SessionEnd, Subscription, TurnContext, async_trait,
 };
 use tokio::{sync::Notify, task::JoinSet};
 
@@ -73,6 +73,7 @@ pub(crate) async fn watch(
         stage.gauge.clone(),
         Arc::new(Counted::default()),
         Arc::new(NoHost),
+        Arc::new(NoDisk),
     );
     let hub = Hub::new(config);
     let additional_directories = Vec::new();

@@ -46,6 +46,7 @@ async fn asked(from: &mut Subscription) -> PermissionAsked {
 fn allow() -> Decision {
     Decision::Allowed {
         option_id: "allow_once".to_owned(),
+        args: None,
     }
 }
 

@@ -53,7 +53,10 @@ async fn allow_all(session: Controller) {
         for e in delivery.events() {
             if let AgentEvent::PermissionAsked(ask) = &e.event {
                 let option_id = "allow_once".to_owned();
-                let decision = Decision::Allowed { option_id };
+                let decision = Decision::Allowed {
+                    option_id,
+                    args: None,
+                };
                 session.answer(ask.ask_id.clone(), decision).await;
             }
         }

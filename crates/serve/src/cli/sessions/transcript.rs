@@ -170,6 +170,12 @@ impl Page {
             | AgentEvent::ReminderEmitted(_)
             | AgentEvent::HitlRequested { .. }
             | AgentEvent::HitlResolved { .. }
+            | AgentEvent::HitlResponded(_)
+            | AgentEvent::PermissionGrant(_)
+            | AgentEvent::PermissionDeny(_)
+            | AgentEvent::PermissionEscalation(_)
+            | AgentEvent::LiveSessionPermissionRoute(_)
+            | AgentEvent::GrantRevoked { .. }
             | AgentEvent::AvailableCommands { .. }
             | AgentEvent::LiveSessionClient { .. }
             | AgentEvent::CompositionStart(_)

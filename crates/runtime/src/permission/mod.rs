@@ -1,0 +1,15 @@
+//! Whether a call may run: its facts, the judgement, what is asked, and what a permit lets a host do.
+
+mod act;
+mod command;
+mod judge;
+mod options;
+mod permit;
+mod rules;
+
+pub(crate) use act::Act;
+pub(crate) use command::{PermissionsCommand, is_meant, with_command};
+pub(crate) use judge::{Judged, judge};
+pub(crate) use options::options;
+pub(crate) use permit::Permit;
+pub use rules::{NoDisk, NoRules, RuleBook};

@@ -1,0 +1,121 @@
+//! Answers to questions: the first wins, and what is to be remembered is kept before anyone is told.
+
+use std::sync::Arc;
+
+use harn_journal::JournalError;
+use harn_model::{
+    AgentEvent, AskId, Decision, GrantEffect, GrantScope, PermissionAsked, PermissionOption,
+    PermissionResolved, Remembered,
+};
+
+use super::SessionTask;
+use crate::session::Shared;
+
+impl SessionTask {
+    /// The first answer to an open ask wins. An option that was not offered, or that does not mean what
+    /// the decision says, is no grant. Whoever answers that it is cancelled cancels the turn.
+    pub(super) async fn answer(
+        &mut self,
+        id: &AskId,
+        decision: Decision,
+    ) -> Result<(), JournalError> {
+        let Some(turn) = &mut self.turn else {
+            return Ok(());
+        };
+        if decision == Decision::Cancelled && turn.asks.contains_key(id) {
+            let turn = turn.id.clone();
+            return self.cancel(&turn).await;
+        }
+        let Some(pending) = turn.asks.remove(id) else {
+            return Ok(());
+        };
+        let (decision, chosen) = check(&pending.ask, decision);
+        let remembered = match chosen {
+            Some(option) => remember(&self.shared.clone(), &pending.ask, option, &decision).await,
+            None => None,
+        };
+        let event = resolved(id.clone(), decision.clone(), remembered);
+        self.write(vec![event]).await?;
+        // The agent may have stopped waiting.
+        let _ = pending.reply.send(decision);
+        Ok(())
+    }
+}
+
+/// Keeps what an answer is to mean from now on. What cannot be kept holds for this call.
+async fn remember(
+    shared: &Arc<Shared>,
+    ask: &PermissionAsked,
+    option: &PermissionOption,
+    decision: &Decision,
+) -> Option<Remembered> {
+    // A worker's question was put to the session above as well, which remembers.
+    if shared.lineage.is_some() || option.scope == GrantScope::Once {
+        return None;
+    }
+    let effect = match decision {
+        // What was shown is not what runs; nobody said that it may always.
+        Decision::Allowed { args: Some(_), .. } => return None,
+        Decision::Allowed { args: None, .. } => GrantEffect::Allow,
+        Decision::Rejected { .. } => GrantEffect::Deny,
+        Decision::Cancelled | Decision::Unavailable { .. } => return None,
+    };
+    let grant = harn_policy::with_effect(ask.grant.as_ref()?, effect);
+    if option.scope == GrantScope::Always {
+        let config = shared.config.clone();
+        let (kept, at) = (grant.clone(), config.clock.now());
+        let kept = tokio::task::spawn_blocking(move || config.rules.remember(&kept, at)).await;
+        let error = match kept {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(error) = error {
+            let session = &shared.meta.thread_id;
+            tracing::warn!(%session, error, "an answer could not be remembered; it holds once");
+            return None;
+        }
+    }
+    let scope = option.scope;
+    Some(Remembered { scope, grant })
+}
+
+pub(super) fn resolved(
+    ask_id: AskId,
+    decision: Decision,
+    remembered: Option<Remembered>,
+) -> AgentEvent {
+    AgentEvent::PermissionResolved(Box::new(PermissionResolved {
+        ask_id,
+        decision,
+        remembered,
+    }))
+}
+
+/// What an answer comes to, and the option it chose.
+fn check(ask: &PermissionAsked, decision: Decision) -> (Decision, Option<&PermissionOption>) {
+    let offered = |id: &str| ask.options.iter().find(|option| option.option_id == id);
+    match &decision {
+        Decision::Allowed { option_id, .. } => match offered(option_id) {
+            Some(option) if option.kind.allows() => (decision, Some(option)),
+            Some(option) => {
+                let rejected = Decision::Rejected {
+                    option_id: Some(option.option_id.clone()),
+                    reason: None,
+                };
+                (rejected, Some(option))
+            }
+            None => {
+                let reason = "the answer named an option that was not offered".to_owned();
+                (Decision::Unavailable { reason }, None)
+            }
+        },
+        Decision::Rejected { option_id, .. } => {
+            let option = option_id.as_deref().and_then(offered);
+            // One that allows is not what was decided; nothing is remembered of it.
+            let option = option.filter(|option| !option.kind.allows());
+            (decision, option)
+        }
+        Decision::Cancelled | Decision::Unavailable { .. } => (decision, None),
+    }
+}
