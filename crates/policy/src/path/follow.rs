@@ -1,0 +1,162 @@
+//! Follows the links of a path, one name at a time, and remembers what it saw.
+
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    io,
+    path::{Component, Path, PathBuf},
+};
+
+use super::{Look, PathProbe, Standing};
+
+/// How many links are followed for one path, as many as the system itself would.
+const MAX_LINKS: usize = 40;
+
+/// A probe, and what it said so far.
+pub(super) struct Looks<'a> {
+    probe: &'a dyn PathProbe,
+    seen: HashMap<PathBuf, Result<Look, io::ErrorKind>>,
+}
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(super) struct Followed {
+    /// Without links.
+    pub(super) real: PathBuf,
+    /// The links that were followed, each where it stands.
+    pub(super) links: Vec<PathBuf>,
+    /// The first name that is not there.
+    pub(super) absent: Option<PathBuf>,
+}
+
+/// Why nobody can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    Nowhere,
+    Loop,
+    Unreadable(io::ErrorKind),
+}
+
+impl Lost {
+    pub(super) fn standing(self) -> Standing {
+        match self {
+            Self::Nowhere | Self::Loop => Standing::Dangling,
+            Self::Unreadable(_) => Standing::Invalid,
+        }
+    }
+
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Nowhere => "goes through a link that leads nowhere",
+            Self::Loop => "goes through links without end",
+            Self::Unreadable(io::ErrorKind::PermissionDenied) => {
+                "cannot be looked at: permission denied"
+            }
+            Self::Unreadable(_) => "cannot be looked at",
+        }
+    }
+}
+
+/// A step of a path that is still to be taken.
+enum Step {
+    /// A name of the path that was asked for.
+    Asked(OsString),
+    /// A name of a link's target.
+    Linked(OsString),
+    /// The folder above, in a link's target. Real by then, so it means what the system means.
+    Up,
+}
+
+impl<'a> Looks<'a> {
+    pub(super) fn new(probe: &'a dyn PathProbe) -> Self {
+        Self {
+            probe,
+            seen: HashMap::new(),
+        }
+    }
+
+    pub(super) fn look(&mut self, path: &Path) -> Result<Look, io::ErrorKind> {
+        if let Some(seen) = self.seen.get(path) {
+            return seen.clone();
+        }
+        let look = self.probe.look(path).map_err(|error| error.kind());
+        self.seen.insert(path.to_owned(), look.clone());
+        look
+    }
+
+    /// Whether a name beside this one differs in case only. A folder that cannot be listed has none that
+    /// anybody would mistake it for.
+    pub(super) fn twin(&self, path: &Path) -> bool {
+        matches!(self.probe.twin(path), Ok(Some(_)))
+    }
+
+    /// Follows an absolute path without `..` in it. What is below a name that is not there, or below a
+    /// file, is taken as it is.
+    pub(super) fn follow(&mut self, path: &Path) -> Result<Followed, Lost> {
+        let mut steps: Vec<_> = path
+            .iter()
+            .skip(1)
+            .map(|name| Step::Asked(name.to_owned()))
+            .collect();
+        steps.reverse();
+        let mut followed = Followed {
+            real: PathBuf::from("/"),
+            links: Vec::new(),
+            absent: None,
+        };
+        while let Some(step) = steps.pop() {
+            let (name, linked) = match step {
+                Step::Asked(name) => (name, false),
+                Step::Linked(name) => (name, true),
+                Step::Up => {
+                    followed.real.pop();
+                    continue;
+                }
+            };
+            followed.real.push(name);
+            match self.look(&followed.real).map_err(Lost::Unreadable)? {
+                Look::Dir => {}
+                Look::File => match steps.last() {
+                    Some(Step::Linked(_) | Step::Up) => return Err(Lost::Nowhere),
+                    Some(Step::Asked(_)) | None => return Ok(followed.and(steps)),
+                },
+                Look::Absent if linked => return Err(Lost::Nowhere),
+                Look::Absent => {
+                    followed.absent = Some(followed.real.clone());
+                    return Ok(followed.and(steps));
+                }
+                Look::Link(target) => {
+                    if followed.links.len() == MAX_LINKS {
+                        return Err(Lost::Loop);
+                    }
+                    followed.links.push(followed.real.clone());
+                    followed.real.pop();
+                    for component in target.components().rev() {
+                        match component {
+                            Component::Normal(name) => steps.push(Step::Linked(name.to_owned())),
+                            Component::ParentDir => steps.push(Step::Up),
+                            Component::RootDir => followed.real = PathBuf::from("/"),
+                            Component::CurDir | Component::Prefix(_) => {}
+                        }
+                    }
+                }
+            }
+        }
+        Ok(followed)
+    }
+}
+
+impl Followed {
+    /// With the names that are left: nothing is there that could be a link.
+    fn and(mut self, steps: Vec<Step>) -> Self {
+        for step in steps.into_iter().rev() {
+            match step {
+                Step::Asked(name) | Step::Linked(name) => self.real.push(name),
+                Step::Up => {
+                    self.real.pop();
+                }
+            }
+        }
+        self
+    }
+}

@@ -1,0 +1,106 @@
+//! The world of `fixtures/policy/paths-world.json` on a real disk, and a probe that looks at it.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs, io,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use harn_policy::{Look, PathProbe, Roots};
+use serde::Deserialize;
+
+/// Looks at this disk.
+pub struct StdProbe;
+
+impl PathProbe for StdProbe {
+    fn look(&self, path: &Path) -> io::Result<Look> {
+        match fs::symlink_metadata(path) {
+            Ok(meta) if meta.is_symlink() => fs::read_link(path).map(Look::Link),
+            Ok(meta) if meta.is_dir() => Ok(Look::Dir),
+            Ok(_) => Ok(Look::File),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Look::Absent),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn twin(&self, path: &Path) -> io::Result<Option<OsString>> {
+        let lower = |name: &std::ffi::OsStr| name.to_string_lossy().to_lowercase();
+        let wanted = lower(path.file_name().unwrap());
+        for entry in fs::read_dir(path.parent().unwrap())? {
+            let name = entry?.file_name();
+            if lower(&name) == wanted {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[derive(Deserialize)]
+struct Plan {
+    root: String,
+    also: Vec<String>,
+    protected: Vec<String>,
+    dirs: Vec<String>,
+    files: Vec<String>,
+    links: BTreeMap<String, String>,
+}
+
+/// The world, gone when dropped.
+pub struct World {
+    base: PathBuf,
+    roots: Roots,
+    links: Vec<String>,
+    _dir: tempfile::TempDir,
+}
+
+impl World {
+    /// Builds it in a temporary folder.
+    pub fn build() -> Self {
+        let plan =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/policy/paths-world.json");
+        let plan: Plan = serde_json::from_str(&fs::read_to_string(plan).unwrap()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let at = |name: &String| base.join(name);
+        for name in &plan.dirs {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        for name in &plan.files {
+            fs::write(at(name), "x").unwrap();
+        }
+        for (name, target) in &plan.links {
+            let target = target.replace("{root}", base.to_str().unwrap());
+            symlink(target, at(name)).unwrap();
+        }
+        let root = format!("{}/", plan.root);
+        let links = plan
+            .links
+            .keys()
+            .filter_map(|name| name.strip_prefix(&root));
+        let dirs = [&plan.root].into_iter().chain(&plan.also).map(at).collect();
+        Self {
+            roots: Roots::new(dirs, plan.protected.iter().map(at).collect()),
+            links: links.map(str::to_owned).collect(),
+            base,
+            _dir: dir,
+        }
+    }
+
+    /// The folder it is in, without links.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// The directories of a session in it.
+    pub fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    /// The links in the first of them, from there.
+    pub fn links(&self) -> &[String] {
+        &self.links
+    }
+}
