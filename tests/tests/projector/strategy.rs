@@ -69,13 +69,10 @@ fn ask() -> impl Strategy<Value = Act> {
         PermissionOptionKind::RejectOnce,
     ];
     let options = kinds.map(|kind| PermissionOption {
-        option_id: format!(
-            "{kind:?
-        scope: harn_model::GrantScope::Once,
-    }"
-        ),
+        option_id: format!("{kind:?}"),
         name: format!("{kind:?}"),
         kind,
+        scope: harn_model::GrantScope::Once,
     });
     (id(), any::<bool>()).prop_map(move |(call, of_worker)| {
         let tool_call = ToolCall::new(call, "look");
