@@ -1,0 +1,315 @@
+//! Patterns for commands, word by word. What allows has to account for every word; what asks or denies
+//! needs only the first ones, however the program is spelt.
+
+use std::path::Path;
+
+use globset::GlobMatcher;
+
+use crate::{
+    PolicyError,
+    pattern::{glob, has_meta},
+    shell::Simple,
+};
+
+/// More words than this are a script.
+const MOST_WORDS: usize = 64;
+/// Longer patterns are refused.
+const LONGEST: usize = 1024;
+
+/// A pattern for one simple command.
+#[derive(Debug)]
+pub(crate) struct Command {
+    words: Vec<Word>,
+    /// Whether a last `*` stands for whatever words follow.
+    open: bool,
+}
+
+/// A pattern for one word.
+#[derive(Debug)]
+enum Word {
+    Plain(String),
+    Glob(GlobMatcher),
+}
+
+/// How strictly words are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// For what allows: every word, as it is.
+    Whole,
+    /// For what asks or denies: the first words, the program by any of its spellings.
+    Wide,
+}
+
+impl Command {
+    pub(crate) fn read(pattern: &str, reading: Reading) -> Result<Self, PolicyError> {
+        let bad = |message: String| PolicyError::Pattern {
+            pattern: pattern.chars().take(80).collect(),
+            message,
+        };
+        if pattern.len() > LONGEST {
+            return Err(bad(format!("it is longer than {LONGEST} bytes")));
+        }
+        let mut words = split(pattern).map_err(bad)?;
+        if words.len() > MOST_WORDS {
+            return Err(bad(format!("it has more than {MOST_WORDS} words")));
+        }
+        let open = words
+            .last()
+            .is_some_and(|last| last.wild && last.plain == "*");
+        if open {
+            words.pop();
+        } else if words.is_empty() {
+            let message = "it is empty; `*` stands for every command";
+            return Err(bad(message.to_owned()));
+        }
+        let words = words.iter().enumerate();
+        let words = words.map(|(at, word)| Word::read(word, reading, at == 0));
+        Ok(Self {
+            words: words.collect::<Result<_, _>>()?,
+            open,
+        })
+    }
+
+    /// Whether it means this command.
+    pub(crate) fn matches(&self, command: &Simple, reading: Reading) -> bool {
+        let argv = &command.argv;
+        let fits = match reading {
+            Reading::Whole if command.exec_capable.is_some() && !self.is_plain() => false,
+            Reading::Whole => {
+                argv.len() == self.words.len() || (self.open && argv.len() > self.words.len())
+            }
+            Reading::Wide => argv.len() >= self.words.len(),
+        };
+        fits && self
+            .words
+            .iter()
+            .zip(argv)
+            .enumerate()
+            .all(|(at, (word, text))| match reading {
+                Reading::Whole => word.is(text),
+                Reading::Wide if at == 0 => word.is_program(text),
+                Reading::Wide => word.may_be(text),
+            })
+    }
+
+    /// Whether it shows every word, so that it can mean one command only.
+    fn is_plain(&self) -> bool {
+        !self.open && self.words.iter().all(|word| matches!(word, Word::Plain(_)))
+    }
+}
+
+/// A pattern for the program of a command.
+#[derive(Debug)]
+pub(crate) struct Identity(Word);
+
+impl Identity {
+    pub(crate) fn read(pattern: &str, reading: Reading) -> Result<Self, PolicyError> {
+        if pattern.is_empty() || pattern.len() > LONGEST {
+            return Err(PolicyError::Pattern {
+                pattern: pattern.chars().take(80).collect(),
+                message: "the name of a program is expected".to_owned(),
+            });
+        }
+        let piece = Piece {
+            plain: pattern.to_owned(),
+            glob: pattern.to_owned(),
+            wild: has_meta(pattern),
+        };
+        Word::read(&piece, reading, true).map(Self)
+    }
+
+    pub(crate) fn matches(&self, command: &Simple, reading: Reading) -> bool {
+        let Some(program) = command.argv.first() else {
+            return false;
+        };
+        match reading {
+            // A name says nothing of the words, and those are what such a command runs.
+            Reading::Whole => command.exec_capable.is_none() && self.0.is(program),
+            Reading::Wide => self.0.is_program(program),
+        }
+    }
+}
+
+impl Word {
+    fn read(piece: &Piece, reading: Reading, program: bool) -> Result<Self, PolicyError> {
+        if !piece.wild {
+            return Ok(Self::Plain(piece.plain.clone()));
+        }
+        let wide = reading == Reading::Wide;
+        let glob = glob(&piece.glob, !wide, wide && program)?;
+        Ok(Self::Glob(glob.compile_matcher()))
+    }
+
+    /// Whether it means exactly this. A wildcard never stands for a way out of a directory.
+    fn is(&self, text: &str) -> bool {
+        match self {
+            Self::Plain(plain) => plain == text,
+            Self::Glob(glob) => {
+                !text.split('/').any(|part| part == "..") && glob.is_match(Path::new(text))
+            }
+        }
+    }
+
+    fn may_be(&self, text: &str) -> bool {
+        match self {
+            Self::Plain(plain) => plain == text,
+            Self::Glob(glob) => glob.is_match(Path::new(text)),
+        }
+    }
+
+    /// Whether it may mean this program: as written, or by its last part, in any case.
+    fn is_program(&self, text: &str) -> bool {
+        let last = text.rsplit(['/', '\\']).next().unwrap_or(text);
+        match self {
+            Self::Plain(plain) => {
+                plain.eq_ignore_ascii_case(text) || plain.eq_ignore_ascii_case(last)
+            }
+            Self::Glob(glob) => [text, last]
+                .iter()
+                .any(|name| glob.is_match(Path::new(name))),
+        }
+    }
+}
+
+/// A word of a pattern, before it is compiled.
+#[derive(Default)]
+struct Piece {
+    plain: String,
+    glob: String,
+    wild: bool,
+}
+
+/// Cuts a pattern into words at white space. Quotes hold a word together and take the meaning from
+/// wildcards in it, as in a shell.
+fn split(pattern: &str) -> Result<Vec<Piece>, String> {
+    let mut pieces = Vec::new();
+    let mut piece: Option<Piece> = None;
+    let mut chars = pattern.chars();
+    while let Some(next) = chars.next() {
+        match next {
+            '\'' | '"' => {
+                let rest = chars.as_str();
+                let Some(end) = rest.find(next) else {
+                    return Err(format!("a {next} is not closed"));
+                };
+                let piece = piece.get_or_insert_default();
+                let quoted = &rest[..end];
+                piece.plain.push_str(quoted);
+                piece
+                    .glob
+                    .push_str(&globset::escape(&quoted.replace('\\', "\\\\")));
+                chars = rest[end + 1..].chars();
+            }
+            white if white.is_whitespace() => pieces.extend(piece.take()),
+            other => {
+                let piece = piece.get_or_insert_default();
+                piece.plain.push(other);
+                piece.glob.push(other);
+                piece.wild |= has_meta(other.encode_utf8(&mut [0; 4]));
+            }
+        }
+    }
+    pieces.extend(piece);
+    Ok(pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn simple(argv: &[&str], exec_capable: bool) -> Simple {
+        Simple {
+            argv: argv.iter().map(|&word| word.to_owned()).collect(),
+            exec_capable: exec_capable.then(|| "-exec".to_owned()),
+        }
+    }
+
+    #[test]
+    fn what_allows_accounts_for_every_word() {
+        let table: &[(&str, &[&str], bool)] = &[
+            ("cargo test", &["cargo", "test"], true),
+            ("cargo test", &["cargo", "test", "x"], false),
+            ("cargo test", &["cargo"], false),
+            ("cargo test *", &["cargo", "test"], true),
+            ("cargo test *", &["cargo", "test", "a", "b"], true),
+            ("cargo test *", &["cargo", "run"], false),
+            ("cargo * --locked", &["cargo", "test", "--locked"], true),
+            ("cargo * --locked", &["cargo", "--locked"], false),
+            ("cargo", &["/tmp/cargo"], false),
+            ("cargo", &["Cargo"], false),
+            ("cat src/*", &["cat", "src/a.rs"], true),
+            ("cat src/*", &["cat", "src/a/b.rs"], false),
+            ("cat src/**", &["cat", "src/a/b.rs"], true),
+            ("cat src/**", &["cat", "src/../secret"], false),
+            ("grep 'a b'", &["grep", "a b"], true),
+            ("grep \"*\"", &["grep", "*"], true),
+            ("grep \"*\"", &["grep", "x"], false),
+            ("grep '*'", &["grep", "a", "b"], false),
+            (r"grep '\d'*", &["grep", r"\d+"], true),
+            ("*", &["anything", "goes"], true),
+        ];
+        for (pattern, argv, expected) in table {
+            let command = Command::read(pattern, Reading::Whole).unwrap();
+            let matches = command.matches(&simple(argv, false), Reading::Whole);
+            assert_eq!(matches, *expected, "{pattern} on {argv:?}");
+        }
+    }
+
+    #[test]
+    fn what_can_run_more_than_it_shows_is_allowed_only_when_all_is_shown() {
+        let find = simple(&["find", ".", "-exec", "rm", "{}", ";"], true);
+        for pattern in [
+            "find *",
+            "*",
+            "find . -exec rm * ;",
+            "find . -exec r? '{}' ;",
+        ] {
+            let command = Command::read(pattern, Reading::Whole).unwrap();
+            assert!(!command.matches(&find, Reading::Whole), "{pattern}");
+        }
+        let shown = Command::read("find . -exec rm '{}' ';'", Reading::Whole).unwrap();
+        assert!(shown.matches(&find, Reading::Whole));
+        let name = Identity::read("find", Reading::Whole).unwrap();
+        assert!(!name.matches(&find, Reading::Whole));
+    }
+
+    #[test]
+    fn what_denies_needs_the_first_words() {
+        let table: &[(&str, &[&str], bool)] = &[
+            ("rm", &["rm", "-rf", "/"], true),
+            ("rm", &["/bin/rm"], true),
+            ("rm", &["RM", "x"], true),
+            ("rm", &["rmdir"], false),
+            ("rm*", &["/bin/RMDIR"], true),
+            ("git push", &["git", "push", "--force"], true),
+            ("git push", &["git", "Push"], false),
+            ("git push", &["git"], false),
+            ("git push *", &["git", "push"], true),
+            ("curl http*", &["curl", "http://a/b"], true),
+            ("/bin/rm", &["/bin/rm"], true),
+            ("*", &["x"], true),
+        ];
+        for (pattern, argv, expected) in table {
+            let command = Command::read(pattern, Reading::Wide).unwrap();
+            let matches = command.matches(&simple(argv, true), Reading::Wide);
+            assert_eq!(matches, *expected, "{pattern} on {argv:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_says_so() {
+        let long = "x".repeat(LONGEST + 1);
+        let many = "x ".repeat(MOST_WORDS + 1);
+        let table = [
+            ("", "is empty"),
+            ("grep 'a", "not closed"),
+            (&*long, "longer than"),
+            (&*many, "more than 64 words"),
+            ("rm [a", "[[]"),
+        ];
+        for (pattern, expected) in table {
+            let error = Command::read(pattern, Reading::Wide).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Turns a policy as it is written into one that decides quickly: patterns compiled, nested policies laid
+//! out one after the other. Limits are kept here; what goes past one is refused.
+
+use harn_model::{PolicyAction, SideEffectLevel, ToolKind};
+
+use crate::{
+    PolicyError, SessionMode, ToolApprovalPolicy,
+    command::{Command, Identity, Reading},
+    pattern::{Name, PathGlobs, PathGlobsBuilder, PathPattern},
+    rule::{Matcher, Rule},
+};
+
+/// Policies in a policy, and how deep.
+const MOST_LAYERS: usize = 64;
+const DEEPEST: usize = 16;
+/// Patterns of all policies together.
+const MOST_PATTERNS: usize = 10_000;
+/// Rules of one policy.
+const MOST_RULES: usize = 2_000;
+
+/// A policy and those in it, as a list.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) globs: PathGlobs,
+}
+
+/// One policy by itself.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    pub(crate) auto_approve: List,
+    pub(crate) auto_deny: List,
+    pub(crate) require_approval: List,
+    pub(crate) write_paths: Vec<PathPattern>,
+    pub(crate) rules: Vec<CompiledRule>,
+    /// Whether what it allows counts as allowed, and is not only what others' allowing is narrowed to.
+    pub(crate) gives: bool,
+    /// Whether it allows anything at all; then what it does not allow is not allowed by others either.
+    pub(crate) approves: bool,
+}
+
+/// A list of names of tools.
+#[derive(Debug)]
+pub(crate) struct List {
+    names: Vec<Name>,
+    texts: Vec<String>,
+}
+
+impl List {
+    fn read(place: &str, patterns: &[String]) -> Result<Self, PolicyError> {
+        Ok(Self {
+            names: Name::all(patterns).map_err(|error| placed(error, place))?,
+            texts: patterns.to_vec(),
+        })
+    }
+
+    /// The first pattern that means this tool, and its place.
+    pub(crate) fn find(&self, tool: &str) -> Option<(usize, &str)> {
+        let at = self.names.iter().position(|name| name.matches(tool))?;
+        self.texts.get(at).map(|text| (at, text.as_str()))
+    }
+}
+
+/// A rule, compiled.
+#[derive(Debug)]
+pub(crate) struct CompiledRule {
+    pub(crate) id: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) action: PolicyAction,
+    pub(crate) tool: Vec<Name>,
+    pub(crate) tool_kind: Vec<ToolKind>,
+    pub(crate) side_effect: Vec<SideEffectLevel>,
+    pub(crate) path: Vec<PathPattern>,
+    pub(crate) command: Vec<Command>,
+    pub(crate) identity: Vec<Identity>,
+    pub(crate) agent: Vec<Name>,
+    pub(crate) mode: Vec<SessionMode>,
+    pub(crate) capability: Vec<Name>,
+}
+
+impl CompiledRule {
+    fn read(rule: &Rule, globs: &mut PathGlobsBuilder) -> Result<Self, PolicyError> {
+        let Matcher {
+            tool,
+            tool_kind,
+            side_effect,
+            path,
+            command,
+            command_identity,
+            agent,
+            mode,
+            capability,
+        } = &rule.matcher;
+        let reading = reading(rule.action);
+        let commands = command.iter().map(|text| Command::read(text, reading));
+        let programs = command_identity
+            .iter()
+            .map(|text| Identity::read(text, reading));
+        Ok(Self {
+            id: rule.id.clone(),
+            reason: rule.reason.clone(),
+            action: rule.action,
+            tool: Name::all(tool)?,
+            tool_kind: tool_kind.clone(),
+            side_effect: side_effect.clone(),
+            path: globs.all(path)?,
+            command: commands.collect::<Result<_, _>>()?,
+            identity: programs.collect::<Result<_, _>>()?,
+            agent: Name::all(agent)?,
+            mode: mode.clone(),
+            capability: Name::all(capability)?,
+        })
+    }
+
+    /// Whether it looks at what a call runs.
+    pub(crate) fn is_of_commands(&self) -> bool {
+        !self.command.is_empty() || !self.identity.is_empty()
+    }
+
+    /// How it reads commands.
+    pub(crate) fn reading(&self) -> Reading {
+        reading(self.action)
+    }
+}
+
+/// What allows has to be sure; what takes away has to miss nothing.
+fn reading(action: PolicyAction) -> Reading {
+    match action {
+        PolicyAction::Allow => Reading::Whole,
+        PolicyAction::Ask | PolicyAction::Deny => Reading::Wide,
+    }
+}
+
+impl Layers {
+    pub(crate) fn read(policy: &ToolApprovalPolicy) -> Result<Self, PolicyError> {
+        let mut reader = Reader::default();
+        reader.policy(policy, true, 0)?;
+        Ok(Self {
+            layers: reader.layers,
+            globs: reader.globs.build()?,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    layers: Vec<Layer>,
+    globs: PathGlobsBuilder,
+    patterns: usize,
+}
+
+impl Reader {
+    /// `gives` is whether what is above gives: nothing inside of what only tightens can loosen.
+    fn policy(
+        &mut self,
+        policy: &ToolApprovalPolicy,
+        gives: bool,
+        depth: usize,
+    ) -> Result<(), PolicyError> {
+        let ToolApprovalPolicy {
+            auto_approve,
+            auto_deny,
+            require_approval,
+            write_path_allowlist,
+            rules,
+            only_tightens,
+            all_of,
+        } = policy;
+        if depth > DEEPEST || self.layers.len() >= MOST_LAYERS {
+            let message = format!(
+                "policies in policies: at most {MOST_LAYERS}, and {DEEPEST} deep, are followed"
+            );
+            return Err(PolicyError::Limit { message });
+        }
+        if rules.len() > MOST_RULES {
+            let message = format!("{} rules: at most {MOST_RULES} are followed", rules.len());
+            return Err(PolicyError::Limit { message });
+        }
+        let lists = [
+            auto_approve,
+            auto_deny,
+            require_approval,
+            write_path_allowlist,
+        ];
+        self.patterns += lists.iter().map(|list| list.len()).sum::<usize>();
+        self.patterns += rules
+            .iter()
+            .map(|rule| entries(&rule.matcher))
+            .sum::<usize>();
+        if self.patterns > MOST_PATTERNS {
+            let message = format!("at most {MOST_PATTERNS} patterns are followed");
+            return Err(PolicyError::Limit { message });
+        }
+        let gives = gives && !only_tightens;
+        let write_paths = self.globs.all(write_path_allowlist);
+        let layer = Layer {
+            auto_approve: List::read("auto_approve", auto_approve)?,
+            auto_deny: List::read("auto_deny", auto_deny)?,
+            require_approval: List::read("require_approval", require_approval)?,
+            write_paths: write_paths.map_err(|error| placed(error, "write_path_allowlist"))?,
+            rules: self.rules(rules)?,
+            gives,
+            approves: !auto_approve.is_empty()
+                || rules.iter().any(|rule| rule.action == PolicyAction::Allow),
+        };
+        self.layers.push(layer);
+        for inner in all_of {
+            self.policy(inner, gives, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn rules(&mut self, rules: &[Rule]) -> Result<Vec<CompiledRule>, PolicyError> {
+        let mut compiled = Vec::with_capacity(rules.len());
+        for (index, rule) in rules.iter().enumerate() {
+            if rule.matcher.is_empty() {
+                let message = "it matches nothing in particular; `tool = \"*\"` is every call";
+                return Err(PolicyError::Rule {
+                    index,
+                    message: message.to_owned(),
+                });
+            }
+            let rule = CompiledRule::read(rule, &mut self.globs);
+            compiled.push(rule.map_err(|error| PolicyError::Rule {
+                index,
+                message: error.to_string(),
+            })?);
+        }
+        Ok(compiled)
+    }
+}
+
+fn entries(matcher: &Matcher) -> usize {
+    matcher.tool.len()
+        + matcher.path.len()
+        + matcher.command.len()
+        + matcher.command_identity.len()
+        + matcher.agent.len()
+        + matcher.capability.len()
+}
+
+/// Says in which list a pattern stands.
+fn placed(error: PolicyError, list: &str) -> PolicyError {
+    match error {
+        PolicyError::Pattern { pattern, message } => PolicyError::Pattern {
+            pattern,
+            message: format!("{message} (in {list})"),
+        },
+        other => other,
+    }
+}

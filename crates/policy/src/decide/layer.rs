@@ -1,0 +1,201 @@
+//! What one policy says of a call by itself: its lists and its rules. Knows no other policy and no mode.
+
+use harn_model::{PolicyAction, RiskLabel, ToolKind};
+
+use super::{Call, Opinion, Source, Strongest, guard};
+use crate::{
+    Located, Standing,
+    compile::{CompiledRule, Layer},
+    pattern::{Name, PathGlobs, Target},
+    shell::{Line, Simple},
+};
+
+/// A call, with what is found out about it once for all rules.
+pub(super) struct Facts<'a> {
+    pub(super) call: &'a Call<'a>,
+    /// The declared paths, ready for patterns.
+    pub(super) targets: Vec<(&'a Located, Target<'a>)>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn new(call: &'a Call<'a>, globs: &PathGlobs) -> Self {
+        let targets = call
+            .paths
+            .iter()
+            .map(|path| (path, globs.target(&path.info)));
+        Self {
+            call,
+            targets: targets.collect(),
+        }
+    }
+
+    fn line(&self) -> Option<&'a Line> {
+        self.call.command.map(|(_, line)| line)
+    }
+}
+
+/// Lets a policy speak. What takes away is said; what it allows is handed back, since that counts only
+/// when others agree.
+pub(super) fn speak<'a>(
+    layer: &'a Layer,
+    facts: &Facts<'a>,
+    strongest: &mut Strongest<'a>,
+) -> Option<Opinion<'a>> {
+    let tool = facts.call.tool;
+    if let Some((at, pattern)) = layer.auto_deny.find(tool) {
+        let source = Source::AutoDeny(at, pattern);
+        strongest.say(Opinion::new(PolicyAction::Deny, source));
+    }
+    if let Some(path) = unlisted(layer, facts) {
+        strongest.label(RiskLabel::WritePathNotAllowed);
+        let source = Source::WritePaths(path);
+        strongest.say(Opinion::new(PolicyAction::Deny, source));
+    }
+    let mut allowed = None;
+    for (index, rule) in layer.rules.iter().enumerate() {
+        match rule.action {
+            PolicyAction::Allow if allowed.is_some() => {}
+            PolicyAction::Allow => {
+                let holds = match rule.is_of_commands() {
+                    true => takes_part(rule, facts) && covers_line(layer, facts),
+                    false => holds(rule, facts),
+                };
+                let opinion = Opinion::new(PolicyAction::Allow, Source::Rule(index, rule));
+                allowed = holds.then_some(opinion);
+            }
+            action @ (PolicyAction::Ask | PolicyAction::Deny) => {
+                if holds(rule, facts) {
+                    strongest.say(Opinion::new(action, Source::Rule(index, rule)));
+                }
+            }
+        }
+    }
+    if let Some((at, pattern)) = layer.require_approval.find(tool) {
+        let source = Source::RequireApproval(at, pattern);
+        strongest.say(Opinion::new(PolicyAction::Ask, source));
+    }
+    allowed.or_else(|| {
+        let (at, pattern) = layer.auto_approve.find(tool)?;
+        let source = Source::AutoApprove(at, pattern);
+        Some(Opinion::new(PolicyAction::Allow, source))
+    })
+}
+
+/// The first declared path that would be written and is not among those that may be.
+fn unlisted<'a>(layer: &Layer, facts: &Facts<'a>) -> Option<&'a Located> {
+    if layer.write_paths.is_empty() || !facts.call.writes() {
+        return None;
+    }
+    let listed = |target: &Target<'_>| layer.write_paths.iter().any(|path| path.names(target));
+    let mut targets = facts.targets.iter();
+    targets
+        .find(|(_, target)| !listed(target))
+        .map(|(path, _)| *path)
+}
+
+/// Whether a rule is about this call.
+fn holds(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+    is_of_call(rule, facts.call) && is_of_paths(rule, facts) && is_of_line(rule, facts)
+}
+
+/// Whether an `allow` or `ask` rule names this outside path, by an absolute pattern.
+pub(super) fn names_outside(rule: &CompiledRule, facts: &Facts<'_>, target: &Target<'_>) -> bool {
+    let mut named = rule.path.iter().filter(|path| path.is_absolute());
+    rule.action != PolicyAction::Deny
+        && named.any(|path| path.names(target))
+        && is_of_call(rule, facts.call)
+        && is_of_line(rule, facts)
+}
+
+/// Everything but paths and commands.
+fn is_of_call(rule: &CompiledRule, call: &Call<'_>) -> bool {
+    let any = |names: &[Name], text: &str| names.iter().any(|name| name.matches(text));
+    let kind = call.kind.unwrap_or(ToolKind::Other);
+    (rule.tool.is_empty() || any(&rule.tool, call.tool))
+        && (rule.tool_kind.is_empty() || rule.tool_kind.contains(&kind))
+        && (rule.side_effect.is_empty()
+            || call
+                .side_effect
+                .is_some_and(|it| rule.side_effect.contains(&it)))
+        && (rule.agent.is_empty() || call.agent.is_some_and(|agent| any(&rule.agent, agent)))
+        && (rule.mode.is_empty() || rule.mode.contains(&call.mode))
+        && (rule.capability.is_empty()
+            || of_many(rule.action, call.capabilities, |it| {
+                any(&rule.capability, it)
+            }))
+}
+
+fn is_of_paths(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+    rule.path.is_empty()
+        || of_many(
+            rule.action,
+            &facts.targets,
+            |(located, target)| match rule.action {
+                PolicyAction::Allow => {
+                    let told = matches!(located.standing, Standing::Inside | Standing::Outside);
+                    told && rule.path.iter().any(|path| path.names(target))
+                }
+                PolicyAction::Ask | PolicyAction::Deny => {
+                    rule.path.iter().any(|path| path.touches(target))
+                }
+            },
+        )
+}
+
+fn is_of_line(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+    if !rule.is_of_commands() {
+        return true;
+    }
+    let Some(line) = facts.line() else {
+        return false;
+    };
+    let sure = rule.action != PolicyAction::Allow || is_plain(line);
+    sure && of_many(rule.action, &line.commands, |command| covers(rule, command))
+}
+
+/// What allows has to mean all there is, and that something; what takes away, any of it.
+fn of_many<T>(action: PolicyAction, all: &[T], matches: impl Fn(&T) -> bool) -> bool {
+    match action {
+        PolicyAction::Allow => !all.is_empty() && all.iter().all(matches),
+        PolicyAction::Ask | PolicyAction::Deny => all.iter().any(matches),
+    }
+}
+
+/// Whether a rule of commands means this one.
+fn covers(rule: &CompiledRule, command: &Simple) -> bool {
+    let reading = rule.reading();
+    let by_words = |pattern: &crate::command::Command| pattern.matches(command, reading);
+    (rule.command.is_empty() || rule.command.iter().any(by_words))
+        && (rule.identity.is_empty() || rule.identity.iter().any(|it| it.matches(command, reading)))
+}
+
+/// Whether an allow rule of commands means at least one command of the call.
+fn takes_part(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+    let line = facts.line();
+    is_of_call(rule, facts.call)
+        && is_of_paths(rule, facts)
+        && line.is_some_and(|line| line.commands.iter().any(|command| covers(rule, command)))
+}
+
+/// Whether every command of the line is allowed by a rule of this policy. One rule need not know them all:
+/// what may run alone may run after something else that may.
+fn covers_line(layer: &Layer, facts: &Facts<'_>) -> bool {
+    let Some(line) = facts.line() else {
+        return false;
+    };
+    let allowed = |command: &Simple| {
+        layer.rules.iter().any(|rule| {
+            rule.action == PolicyAction::Allow
+                && rule.is_of_commands()
+                && covers(rule, command)
+                && is_of_call(rule, facts.call)
+                && is_of_paths(rule, facts)
+        })
+    };
+    is_plain(line) && line.commands.iter().all(allowed)
+}
+
+/// Whether a line is no more than its commands: nothing doubtful, and no file written beside.
+fn is_plain(line: &Line) -> bool {
+    line.doubts.is_empty() && !line.redirects.iter().any(guard::writes_file)
+}

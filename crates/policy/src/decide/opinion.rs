@@ -1,0 +1,61 @@
+//! What somebody says of a call, and who of several is heard. Decides nothing by itself.
+
+use harn_model::{Grant, PolicyAction, RiskLabel};
+
+use crate::{Located, compile::CompiledRule};
+
+/// What is said of a call, and by whom. Words are found only for the one that is heard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opinion<'a> {
+    pub(super) action: PolicyAction,
+    pub(super) source: Source<'a>,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source<'a> {
+    AutoDeny(usize, &'a str),
+    AutoApprove(usize, &'a str),
+    RequireApproval(usize, &'a str),
+    WritePaths(&'a Located),
+    Rule(usize, &'a CompiledRule),
+    Grant(&'a Grant),
+    /// A path that is never written.
+    Protected(&'a str),
+    /// A path that cannot be told.
+    Untold(&'a Located),
+    /// A declared path elsewhere.
+    Outside(&'a Located),
+    /// A file that a command would write, elsewhere as far as its words tell.
+    OutsideRedirect(&'a str),
+    /// A command that is not understood.
+    Doubt(&'a str),
+    /// The mode, and why.
+    Mode(&'static str),
+}
+
+impl<'a> Opinion<'a> {
+    pub(super) fn new(action: PolicyAction, source: Source<'a>) -> Self {
+        Self { action, source }
+    }
+}
+
+/// The strongest opinion so far that takes away, and what makes the call risky.
+#[derive(Debug, Default)]
+pub(super) struct Strongest<'a> {
+    pub(super) opinion: Option<Opinion<'a>>,
+    pub(super) labels: Vec<RiskLabel>,
+}
+
+impl<'a> Strongest<'a> {
+    /// Hears an opinion; of equals the first stays.
+    pub(super) fn say(&mut self, opinion: Opinion<'a>) {
+        if self.opinion.is_none_or(|said| opinion.action > said.action) {
+            self.opinion = Some(opinion);
+        }
+    }
+
+    pub(super) fn label(&mut self, label: RiskLabel) {
+        self.labels.push(label);
+    }
+}

@@ -1,0 +1,162 @@
+//! Writes the receipt of a decision: who decided, why, in words for a person, and from what.
+
+use harn_model::{
+    GrantEffect, MatchedRule, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RiskLabel,
+    RuleSource, WorkspacePathInfo,
+};
+
+use super::{Call, Opinion, Source};
+use crate::{Located, compile::CompiledRule, grant};
+
+/// Writes it.
+pub(super) fn write(
+    call: &Call<'_>,
+    opinion: &Opinion<'_>,
+    mut labels: Vec<RiskLabel>,
+) -> PolicyDecision {
+    let action = opinion.action;
+    let (source, id, index) = rule(call, opinion);
+    if action == PolicyAction::Ask {
+        labels.push(RiskLabel::ApprovalRequired);
+    }
+    match opinion.source {
+        Source::AutoDeny(..) => labels.push(RiskLabel::MatchedDenyRule),
+        Source::Grant(_) if action == PolicyAction::Deny => labels.push(RiskLabel::MatchedDenyRule),
+        Source::Rule(_, rule) => label_rule(rule, &mut labels),
+        Source::AutoApprove(..)
+        | Source::RequireApproval(..)
+        | Source::WritePaths(_)
+        | Source::Grant(_)
+        | Source::Protected(_)
+        | Source::Untold(_)
+        | Source::Outside(_)
+        | Source::OutsideRedirect(_)
+        | Source::Doubt(_)
+        | Source::Mode(_) => {}
+    }
+    labels.sort_unstable();
+    labels.dedup();
+    PolicyDecision {
+        receipt: ReceiptType::V1,
+        action,
+        reason: reason(call, opinion),
+        matched_rule: Some(MatchedRule {
+            source,
+            action,
+            id: id.map(str::to_owned),
+            index,
+        }),
+        risk_labels: labels,
+        context: context(call),
+    }
+}
+
+fn label_rule(rule: &CompiledRule, labels: &mut Vec<RiskLabel>) {
+    if rule.action == PolicyAction::Deny {
+        labels.push(RiskLabel::MatchedDenyRule);
+    }
+    if !rule.path.is_empty() {
+        labels.push(RiskLabel::PathRule);
+    }
+    if rule.is_of_commands() {
+        labels.push(RiskLabel::CommandRule);
+    }
+}
+
+fn rule<'a>(
+    call: &Call<'_>,
+    opinion: &Opinion<'a>,
+) -> (RuleSource, Option<&'a str>, Option<usize>) {
+    match opinion.source {
+        Source::AutoDeny(at, text) => (RuleSource::AutoDeny, Some(text), Some(at)),
+        Source::AutoApprove(at, text) => (RuleSource::AutoApprove, Some(text), Some(at)),
+        Source::RequireApproval(at, text) => (RuleSource::RequireApproval, Some(text), Some(at)),
+        Source::WritePaths(_) => (RuleSource::WritePathAllowlist, None, None),
+        Source::Rule(at, rule) => (RuleSource::Rules, rule.id.as_deref(), Some(at)),
+        Source::Grant(grant) => (RuleSource::Grant, Some(&grant.id), None),
+        Source::Protected(_) => (RuleSource::ProtectedPath, None, None),
+        Source::Untold(_) => (RuleSource::DefaultPathGuard, None, None),
+        Source::Outside(_) | Source::OutsideRedirect(_) => {
+            (RuleSource::DefaultExternalPath, None, None)
+        }
+        Source::Doubt(_) => (RuleSource::DefaultCommandGuard, None, None),
+        Source::Mode(_) => (RuleSource::Mode, Some(call.mode.id()), None),
+    }
+}
+
+fn reason(call: &Call<'_>, opinion: &Opinion<'_>) -> String {
+    let shown = |path: &Located| grant::plain(path.info.display());
+    let given = |path: &Located| grant::plain(&path.info.input);
+    match opinion.source {
+        Source::AutoDeny(_, text) => format!("the tool is in auto_deny ({text:?})"),
+        Source::AutoApprove(_, text) => format!("the tool is in auto_approve ({text:?})"),
+        Source::RequireApproval(_, text) => format!("the tool is in require_approval ({text:?})"),
+        Source::WritePaths(path) => {
+            format!("{} is not in write_path_allowlist", shown(path))
+        }
+        Source::Rule(at, rule) => of_rule(at, rule),
+        Source::Grant(grant) => {
+            let word = match grant.effect {
+                GrantEffect::Allow => "allowed",
+                GrantEffect::Deny => "refused",
+            };
+            format!("always {word} ({}): {}", grant.id, grant::describe(grant))
+        }
+        Source::Protected(path) => format!("{} is never written", grant::plain(path)),
+        Source::Untold(path) => {
+            let reason = path.info.reason.as_deref();
+            format!("{} {}", given(path), reason.unwrap_or("cannot be told"))
+        }
+        Source::Outside(path) => {
+            let reason = path.info.reason.as_deref();
+            let reason = reason.unwrap_or("is outside the session's directories");
+            format!("{} {reason}", given(path))
+        }
+        Source::OutsideRedirect(path) => {
+            let path = grant::plain(path);
+            format!("the command writes {path}, which may be outside the session's directories")
+        }
+        Source::Doubt(about) => {
+            let about = grant::plain(about);
+            format!("it cannot be told what the command does: {about}")
+        }
+        Source::Mode(why) => format!("the session's mode is {}: {why}", call.mode.id()),
+    }
+}
+
+fn of_rule(at: usize, rule: &CompiledRule) -> String {
+    let verb = match rule.action {
+        PolicyAction::Allow => "allows",
+        PolicyAction::Ask => "asks",
+        PolicyAction::Deny => "denies",
+    };
+    match (&rule.reason, &rule.id) {
+        (Some(reason), _) => reason.clone(),
+        (None, Some(id)) => format!("the rule {id:?} {verb}"),
+        (None, None) => format!("rule {at} {verb}"),
+    }
+}
+
+fn context(call: &Call<'_>) -> PolicyContext {
+    let mut paths: Vec<WorkspacePathInfo> =
+        call.paths.iter().map(|path| path.info.clone()).collect();
+    paths.sort_by(|a, b| (a.display(), &a.input).cmp(&(b.display(), &b.input)));
+    paths.dedup();
+    let mut capabilities = call.capabilities.to_vec();
+    capabilities.sort_unstable();
+    capabilities.dedup();
+    let commands = call.command.map(|(_, line)| line.commands.as_slice());
+    let commands = commands.unwrap_or_default().iter();
+    PolicyContext {
+        tool_name: call.tool.to_owned(),
+        tool_kind: call.kind,
+        side_effect: call.side_effect,
+        capabilities,
+        paths,
+        command_identities: commands
+            .map(|command| grant::shown(&command.argv))
+            .collect(),
+        agent: call.agent.map(str::to_owned),
+        mode: Some(call.mode.id().to_owned()),
+    }
+}

@@ -1,0 +1,71 @@
+//! Grants and commands in a line for a person. Whatever is left out, it says so, and never the end: that
+//! is where the danger hides.
+
+use harn_model::{Grant, GrantSubject};
+
+/// What fits in a label.
+const FITS: usize = 60;
+
+/// One line that says what a grant is about.
+#[must_use]
+pub fn describe(grant: &Grant) -> String {
+    match &grant.subject {
+        GrantSubject::Argv(argv) => format!("`{}`", fitting(&shown(argv))),
+        GrantSubject::Line(line) => format!("`{}`", fitting(&plain(line))),
+        GrantSubject::Paths(paths) => {
+            let paths: Vec<String> = paths.iter().map(|path| word(path)).collect();
+            fitting(&format!("{} {}", plain(&grant.tool), paths.join(" ")))
+        }
+        GrantSubject::Arguments(arguments) => {
+            let arguments = plain(&arguments.to_string());
+            fitting(&format!("{} {arguments}", plain(&grant.tool)))
+        }
+    }
+}
+
+/// Words as one would type them.
+pub(crate) fn shown(argv: &[String]) -> String {
+    let words: Vec<String> = argv.iter().map(|text| word(text)).collect();
+    words.join(" ")
+}
+
+fn word(text: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(bare) {
+        return text.to_owned();
+    }
+    format!("'{}'", plain(text).replace('\'', r"'\''"))
+}
+
+/// A text with nothing in it that could move a cursor, hide or reorder what is read.
+pub(crate) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => plain.push_str("\\n"),
+            '\t' => plain.push_str("\\t"),
+            c if c.is_control() || is_unseen(c) => plain.extend(c.escape_unicode()),
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// Marks that take no room, or turn the direction of what follows.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text, or its beginning and its end and how long it is.
+fn fitting(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= FITS {
+        return text.to_owned();
+    }
+    let half = FITS / 2 - 1;
+    let start: String = chars.iter().take(half).collect();
+    let end: String = chars.iter().skip(chars.len() - half).collect();
+    format!("{start} … {end} ({} characters)", chars.len())
+}

@@ -1,0 +1,170 @@
+//! The file of grants: text that a person reads, edits and cuts lines from. Opens no file itself.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use harn_model::{Grant, GrantEffect, GrantSubject, Timestamp, rfc3339};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toml::Spanned;
+
+use super::{named, sorted};
+use crate::PolicyError;
+
+const HEADER: &str = "\
+# What was answered \"always\": calls exactly like these are not asked about again.
+# To take one back, delete its table, or run: harn-serve grants revoke <id>
+";
+
+/// A larger file is not read.
+const LARGEST: usize = 4 * 1024 * 1024;
+
+/// The file of grants, as text and back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GrantFile {
+    /// The grants, with when they were given, the oldest first.
+    pub grants: Vec<(Grant, Timestamp)>,
+}
+
+impl GrantFile {
+    /// Reads it. `origin` names it in errors. Names are made anew, so that one always follows from what the
+    /// grant says; of two that say the same the first stays.
+    pub fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
+        let syntax = |message: String| PolicyError::Syntax {
+            origin: origin.to_owned(),
+            message,
+        };
+        if text.len() > LARGEST {
+            return Err(syntax(format!("it is larger than {LARGEST} bytes")));
+        }
+        let file: ReadFile = toml::from_str(text).map_err(|error| syntax(error.to_string()))?;
+        let mut grants: Vec<(Grant, Timestamp)> = Vec::new();
+        for entry in file.grant {
+            let start = entry.span().start;
+            let line = 1 + text
+                .bytes()
+                .take(start)
+                .filter(|byte| *byte == b'\n')
+                .count();
+            let entry = entry.into_inner().read();
+            let entry = entry.map_err(|message| syntax(format!("line {line}: {message}")))?;
+            if grants.iter().all(|(grant, _)| *grant != entry.0) {
+                grants.push(entry);
+            }
+        }
+        Ok(Self { grants })
+    }
+
+    /// As it is kept.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = HEADER.to_owned();
+        for (grant, at) in &self.grants {
+            let table = WriteFile {
+                grant: [Entry::of(grant, *at)],
+            };
+            // Texts, lists of texts and a time: all of it can be written.
+            let table = toml::to_string(&table).unwrap_or_default();
+            text.push('\n');
+            text.push_str(&table);
+        }
+        text
+    }
+}
+
+#[derive(Deserialize)]
+struct ReadFile {
+    #[serde(default)]
+    grant: Vec<Spanned<Entry>>,
+}
+
+#[derive(Serialize)]
+struct WriteFile {
+    grant: [Entry; 1],
+}
+
+/// One grant, as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    #[serde(default)]
+    id: String,
+    effect: GrantEffect,
+    workspace: String,
+    tool: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    argv: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    line: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    paths: Option<Vec<String>>,
+    /// JSON, since not all of that can be said in TOML.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arguments: Option<String>,
+    granted_at: Moment,
+}
+
+/// A time, as TOML has it or in quotes.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Moment {
+    Told(toml::value::Datetime),
+    Text(String),
+}
+
+impl Entry {
+    fn of(grant: &Grant, at: Timestamp) -> Self {
+        let at = rfc3339(at);
+        let mut entry = Self {
+            id: grant.id.clone(),
+            effect: grant.effect,
+            workspace: grant.workspace.clone(),
+            tool: grant.tool.clone(),
+            argv: None,
+            line: None,
+            paths: None,
+            arguments: None,
+            granted_at: at.parse().map_or(Moment::Text(at), Moment::Told),
+        };
+        match &grant.subject {
+            GrantSubject::Argv(argv) => entry.argv = Some(argv.clone()),
+            GrantSubject::Line(line) => entry.line = Some(line.clone()),
+            GrantSubject::Paths(paths) => entry.paths = Some(paths.clone()),
+            GrantSubject::Arguments(arguments) => entry.arguments = Some(arguments.to_string()),
+        }
+        entry
+    }
+
+    fn read(self) -> Result<(Grant, Timestamp), String> {
+        let subject = match (self.argv, self.line, self.paths, self.arguments) {
+            (Some(argv), None, None, None) if !argv.is_empty() => GrantSubject::Argv(argv),
+            (None, Some(line), None, None) => GrantSubject::Line(line),
+            (None, None, Some(mut paths), None) if !paths.is_empty() => {
+                paths.sort_unstable();
+                paths.dedup();
+                GrantSubject::Paths(paths)
+            }
+            (None, None, None, Some(text)) => {
+                let arguments: Value = serde_json::from_str(&text)
+                    .map_err(|error| format!("`arguments` is not JSON: {error}"))?;
+                GrantSubject::Arguments(sorted(&arguments))
+            }
+            _ => {
+                let message = "a grant is about one of `argv`, `line`, `paths` and `arguments`, \
+                               and not about an empty one";
+                return Err(message.to_owned());
+            }
+        };
+        let at = match self.granted_at {
+            Moment::Told(at) => at.to_string(),
+            Moment::Text(at) => at,
+        };
+        let at = humantime::parse_rfc3339_weak(&at).map_err(|error| {
+            format!("`granted_at` is no time such as 2026-01-31T12:00:00Z: {error}")
+        })?;
+        let at = at.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        let grant = named(self.effect, &self.workspace, &self.tool, subject);
+        Ok((
+            grant,
+            Timestamp::try_from(at.as_millis()).unwrap_or(Timestamp::MAX),
+        ))
+    }
+}

@@ -1,0 +1,24 @@
+//! What a tool may do, judged without doing it: rules, paths and shell commands.
+//!
+//! Pure: the same call under the same rules gets the same receipt. The disk is looked at through the
+//! [`PathProbe`] that a caller hands in, and by nothing else; no file, clock or environment is touched.
+
+mod command;
+mod compile;
+mod decide;
+mod error;
+mod grant;
+mod mode;
+pub mod path;
+mod pattern;
+mod policy;
+mod rule;
+pub mod shell;
+
+pub use decide::{Call, Policy};
+pub use error::PolicyError;
+pub use grant::{GrantFile, describe, matches, narrow};
+pub use mode::SessionMode;
+pub use path::{Located, Look, PathProbe, Place, Roots, Standing, locate, locate_all};
+pub use policy::ToolApprovalPolicy;
+pub use rule::{Matcher, Rule};

@@ -1,0 +1,164 @@
+//! Session modes: what happens where no rule speaks, and what no rule can lift.
+
+use harn_model::{Mode, PolicyAction, SideEffectLevel, ToolKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Call, Matcher, Rule, Standing, ToolApprovalPolicy, decide, shell};
+
+/// A session mode, the strictest first.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionMode {
+    /// Nothing changes, and nobody is asked.
+    ReadOnly,
+    /// What changes something asks.
+    #[default]
+    Ask,
+    /// Edits of the workspace's files run; the rest asks.
+    AcceptEdits,
+    /// What stays in the workspace runs; the rest asks.
+    Auto,
+}
+
+impl SessionMode {
+    /// All of them, the default first.
+    pub const ALL: [Self; 4] = [Self::Ask, Self::ReadOnly, Self::AcceptEdits, Self::Auto];
+
+    /// Its id.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::Ask => "ask",
+            Self::AcceptEdits => "accept-edits",
+            Self::Auto => "auto",
+        }
+    }
+
+    /// The mode of this id.
+    #[must_use]
+    pub fn of(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.id() == id)
+    }
+
+    /// As a person chooses it.
+    #[must_use]
+    pub fn describe(self) -> Mode {
+        let (name, description) = match self {
+            Self::ReadOnly => ("Read only", "Refuse to change files or run commands"),
+            Self::Ask => ("Ask", "Ask before changing files or running commands"),
+            Self::AcceptEdits => (
+                "Accept edits",
+                "Change the workspace's files unasked, ask before anything else",
+            ),
+            Self::Auto => (
+                "Auto",
+                "Do unasked what stays in the workspace, ask before anything else",
+            ),
+        };
+        Mode {
+            id: self.id().to_owned(),
+            name: name.to_owned(),
+            description: description.to_owned(),
+        }
+    }
+
+    /// What it says of a call, and why.
+    pub(crate) fn word(self, call: &Call<'_>) -> (PolicyAction, &'static str) {
+        if !call.writes() {
+            return (PolicyAction::Allow, "the call only reads");
+        }
+        match self {
+            Self::ReadOnly => (PolicyAction::Deny, "nothing is changed or run"),
+            Self::AcceptEdits if is_edit(call, &[ToolKind::Edit]) => {
+                (PolicyAction::Allow, "the call edits the workspace's files")
+            }
+            Self::Auto if is_edit(call, &[ToolKind::Edit, ToolKind::Move, ToolKind::Delete]) => {
+                (PolicyAction::Allow, "the call stays in the workspace")
+            }
+            Self::Auto if only_looks(call) => (PolicyAction::Allow, "the command only reads"),
+            Self::Ask | Self::AcceptEdits | Self::Auto => {
+                (PolicyAction::Ask, "the call may change something")
+            }
+        }
+    }
+
+    /// About what it says, as a policy: for whoever reads an audit. Decisions are made by the mode itself,
+    /// which also looks at where paths lead and what commands do.
+    #[must_use]
+    pub fn policy(self) -> ToolApprovalPolicy {
+        use ToolKind::{Delete, Edit, Execute, Fetch, Move, Other, Read, Search, Think};
+        let rule = |action, kinds: &[ToolKind], path: &[&str]| {
+            let word = match action {
+                PolicyAction::Allow => "allow",
+                PolicyAction::Ask => "ask",
+                PolicyAction::Deny => "deny",
+            };
+            let matcher = Matcher {
+                tool_kind: kinds.to_vec(),
+                path: path.iter().map(|&path| path.to_owned()).collect(),
+                ..Matcher::default()
+            };
+            Rule::new(action, matcher).named(format!("{}-{word}", self.id()))
+        };
+        let reads = rule(PolicyAction::Allow, &[Read, Search, Think, Fetch], &[]);
+        let writes = [Edit, Delete, Move, Execute, Other];
+        let rules = match self {
+            Self::ReadOnly => vec![rule(PolicyAction::Deny, &writes, &[]), reads],
+            Self::Ask => vec![rule(PolicyAction::Ask, &writes, &[]), reads],
+            Self::AcceptEdits => vec![
+                rule(PolicyAction::Ask, &[Delete, Move, Execute, Other], &[]),
+                rule(PolicyAction::Allow, &[Edit], &["*"]),
+                reads,
+            ],
+            Self::Auto => vec![
+                rule(PolicyAction::Ask, &[Execute, Other], &[]),
+                rule(PolicyAction::Allow, &[Edit, Delete, Move], &["*"]),
+                reads,
+            ],
+        };
+        ToolApprovalPolicy {
+            rules,
+            ..ToolApprovalPolicy::default()
+        }
+    }
+}
+
+/// Whether a call is of one of these kinds, does nothing beside, and names only files of the workspace.
+fn is_edit(call: &Call<'_>, kinds: &[ToolKind]) -> bool {
+    let reach = call.side_effect.unwrap_or_default();
+    call.kind.is_some_and(|kind| kinds.contains(&kind))
+        && reach <= SideEffectLevel::WorkspaceWrite
+        && call.command.is_none()
+        && !call.paths.is_empty()
+        && call
+            .paths
+            .iter()
+            .all(|path| path.standing == Standing::Inside && !path.protected)
+}
+
+/// Whether a call runs commands, and every one of them is known to change nothing.
+fn only_looks(call: &Call<'_>) -> bool {
+    let Some((_, line)) = call.command else {
+        return false;
+    };
+    call.kind == Some(ToolKind::Execute)
+        && !line.commands.is_empty()
+        && line.doubts.is_empty()
+        && line.commands.iter().all(shell::read_only)
+        && decide::writes_only_located(call, line)
+}

@@ -1,0 +1,306 @@
+//! Reads rules in every form they are written in. An entry that is not understood is an error that says
+//! what would be right: a rule without it would mean something else.
+
+use std::{fmt, marker::PhantomData};
+
+use harn_model::PolicyAction;
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, DeserializeOwned, IntoDeserializer, MapAccess, SeqAccess, Visitor, value},
+};
+
+use super::{Matcher, Rule};
+
+const KEYS: [&str; 11] = [
+    "id",
+    "name",
+    "action",
+    "match",
+    "matches",
+    "when",
+    "reason",
+    "deny",
+    "ask",
+    "allow",
+    "require_approval",
+];
+
+const MATCHERS: [&str; 9] = [
+    "tool",
+    "tool_kind",
+    "side_effect",
+    "path",
+    "command",
+    "command_identity",
+    "agent",
+    "mode",
+    "capability",
+];
+
+/// What other readers of such rules judge and we do not.
+const UNJUDGED: [&str; 8] = [
+    "url",
+    "domain",
+    "http_method",
+    "mcp_server",
+    "mcp_tool",
+    "persona",
+    "env_mode",
+    "repeat_count_at_least",
+];
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RuleVisitor)
+    }
+}
+
+struct RuleVisitor;
+
+impl<'de> Visitor<'de> for RuleVisitor {
+    type Value = Rule;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a rule: `action` and `match`, or one of `deny`, `ask`, `allow`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Rule, A::Error> {
+        let mut id: Option<String> = None;
+        let mut action: Option<PolicyAction> = None;
+        let mut matcher: Option<Matcher> = None;
+        let mut short: Option<(PolicyAction, Matcher)> = None;
+        let mut reason: Option<String> = None;
+        while let Some(key) = map.next_key::<String>()? {
+            let again = match key.as_str() {
+                "id" | "name" => id.replace(map.next_value()?).is_some(),
+                "action" => action.replace(map.next_value::<Word>()?.0).is_some(),
+                "match" | "matches" | "when" => matcher.replace(map.next_value()?).is_some(),
+                "reason" => reason.replace(map.next_value()?).is_some(),
+                "deny" | "ask" | "allow" | "require_approval" => {
+                    let action = action_of(&key).unwrap_or(PolicyAction::Deny);
+                    let Shorthand(matcher) = map.next_value()?;
+                    short.replace((action, matcher)).is_some()
+                }
+                "approval" => {
+                    let message = "`approval` cannot be judged yet: leave it out, or ask for it with \
+                                   `action = \"ask\"`";
+                    return Err(de::Error::custom(message));
+                }
+                _ => return Err(unknown("a rule", &key, &KEYS)),
+            };
+            if again {
+                let message = format!("`{key}` says again what this rule has said before");
+                return Err(de::Error::custom(message));
+            }
+        }
+        let (action, matcher) = match (action, matcher, short) {
+            (Some(action), Some(matcher), None) => (action, matcher),
+            (None, None, Some(short)) => short,
+            (Some(_), None, None) => {
+                let message = "a rule with an `action` needs a `match`; `match = { tool = \"*\" }` is \
+                               about every call";
+                return Err(de::Error::custom(message));
+            }
+            (None, _, None) => {
+                let message =
+                    "a rule says what it wants: `action = \"allow\"`, `\"ask\"` or `\"deny\"`";
+                return Err(de::Error::custom(message));
+            }
+            (_, _, Some(_)) => {
+                let message = "`deny`, `ask` and `allow` say both what and of which calls: `action` and \
+                               `match` cannot stand beside them";
+                return Err(de::Error::custom(message));
+            }
+        };
+        if matcher.is_empty() {
+            let message = "a rule that matches nothing in particular is not guessed at: write \
+                           `tool = \"*\"` for every call";
+            return Err(de::Error::custom(message));
+        }
+        Ok(Rule {
+            id,
+            action,
+            matcher,
+            reason,
+        })
+    }
+}
+
+/// An action, by any of its names.
+struct Word(PolicyAction);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        action_of(&word).map(Self).ok_or_else(|| {
+            let message = format!("`{word}` is no action: `allow`, `ask` or `deny`");
+            de::Error::custom(message)
+        })
+    }
+}
+
+fn action_of(word: &str) -> Option<PolicyAction> {
+    match word {
+        "allow" | "approve" | "auto_approve" => Some(PolicyAction::Allow),
+        "ask" | "approval" | "require_approval" | "requires_approval" => Some(PolicyAction::Ask),
+        "deny" | "block" | "auto_deny" => Some(PolicyAction::Deny),
+        _ => None,
+    }
+}
+
+impl<'de> Deserialize<'de> for Matcher {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MatcherVisitor)
+    }
+}
+
+struct MatcherVisitor;
+
+impl<'de> Visitor<'de> for MatcherVisitor {
+    type Value = Matcher;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("what a call has to match, such as `{ tool = \"edit_*\" }`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Matcher, A::Error> {
+        let mut matcher = Matcher::default();
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "tool" => matcher.tool = some(&mut map)?,
+                "tool_kind" => matcher.tool_kind = some(&mut map)?,
+                "side_effect" => matcher.side_effect = some(&mut map)?,
+                "path" => matcher.path = some(&mut map)?,
+                "command" => matcher.command = some(&mut map)?,
+                "command_identity" => matcher.command_identity = some(&mut map)?,
+                "agent" => matcher.agent = some(&mut map)?,
+                "mode" => matcher.mode = some(&mut map)?,
+                "capability" => matcher.capability = some(&mut map)?,
+                key if UNJUDGED.contains(&key) => {
+                    let message = format!(
+                        "`{key}` cannot be judged yet, and a rule that is understood in part would mean \
+                         something else"
+                    );
+                    return Err(de::Error::custom(message));
+                }
+                key => return Err(unknown("what a rule matches", key, &MATCHERS)),
+            }
+        }
+        Ok(matcher)
+    }
+}
+
+fn some<'de, T: DeserializeOwned, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<T>, A::Error> {
+    map.next_value::<OneOrMany<T>>().map(|entries| entries.0)
+}
+
+/// One entry or a list of them, and at least one: an empty list could mean all as well as none.
+struct OneOrMany<T>(Vec<T>);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrManyVisitor(PhantomData))
+    }
+}
+
+struct OneOrManyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for OneOrManyVisitor<T> {
+    type Value = OneOrMany<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a list of texts")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        let text: value::StrDeserializer<'_, E> = text.into_deserializer();
+        T::deserialize(text).map(|entry| OneOrMany(vec![entry]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        let entries: Vec<T> = Vec::deserialize(value::SeqAccessDeserializer::new(seq))?;
+        if entries.is_empty() {
+            let message = "an empty list matches nothing: leave it out, or say `\"*\"`";
+            return Err(de::Error::custom(message));
+        }
+        Ok(OneOrMany(entries))
+    }
+}
+
+/// What stands beside `deny`, `ask` or `allow`: names of tools, or all that a rule can match.
+struct Shorthand(Matcher);
+
+impl<'de> Deserialize<'de> for Shorthand {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ShorthandVisitor)
+    }
+}
+
+struct ShorthandVisitor;
+
+impl ShorthandVisitor {
+    fn tools(entries: OneOrMany<String>) -> Shorthand {
+        Shorthand(Matcher {
+            tool: entries.0,
+            ..Matcher::default()
+        })
+    }
+}
+
+impl<'de> Visitor<'de> for ShorthandVisitor {
+    type Value = Shorthand;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a tool, a list of them, or what a call has to match")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Shorthand, E> {
+        OneOrManyVisitor(PhantomData)
+            .visit_str(text)
+            .map(Self::tools)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Shorthand, A::Error> {
+        OneOrManyVisitor(PhantomData)
+            .visit_seq(seq)
+            .map(Self::tools)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Shorthand, A::Error> {
+        MatcherVisitor.visit_map(map).map(Shorthand)
+    }
+}
+
+/// A key nobody knows, with the one that was probably meant.
+fn unknown<E: de::Error>(place: &str, key: &str, known: &[&str]) -> E {
+    let plain = |word: &str| word.to_ascii_lowercase().replace('-', "_");
+    let near = known.iter().find(|&&known| {
+        let (key, known) = (plain(key), plain(known));
+        let plural = |long: &str, short: &str| long.strip_suffix('s') == Some(short);
+        key == known || plural(&key, &known) || is_one_off(&key, &known)
+    });
+    let hint = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known are {}", known.join(", ")),
+    };
+    let shown: String = key.chars().take(40).collect();
+    E::custom(format!("`{shown}` is nothing that {place} has; {hint}"))
+}
+
+/// Whether one letter was added, left out or changed, or two neighbours changed places.
+fn is_one_off(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let start = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[start..], &b[start..]);
+    let end = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
+    match (a, b) {
+        ([p, q], [r, s]) => p == s && q == r,
+        _ => a.len() <= 1 && b.len() <= 1,
+    }
+}
