@@ -1,0 +1,454 @@
+//! Which well-known programs can run or write what their words do not show, and by which flag or form.
+//! A table: an unknown program is not in it, and is judged by its words alone.
+
+use super::{git, harmless};
+
+/// Programs that run what they are given, whatever their flags: interpreters, shells, pagers and editors
+/// with an escape to a shell, and tools that run what a file of the project says.
+const ALWAYS: &[&str] = &[
+    // Shells.
+    "ash",
+    "bash",
+    "cmd",
+    "csh",
+    "dash",
+    "elvish",
+    "fish",
+    "ksh",
+    "mksh",
+    "nu",
+    "powershell",
+    "pwsh",
+    "rbash",
+    "sh",
+    "tcsh",
+    "xonsh",
+    "yash",
+    "zsh",
+    // Languages.
+    "awk",
+    "bun",
+    "deno",
+    "elixir",
+    "emacs",
+    "emacsclient",
+    "erl",
+    "escript",
+    "expect",
+    "gawk",
+    "ghci",
+    "groovy",
+    "guile",
+    "iex",
+    "irb",
+    "java",
+    "jjs",
+    "jrunscript",
+    "jshell",
+    "julia",
+    "lua",
+    "luajit",
+    "m4",
+    "mawk",
+    "nawk",
+    "node",
+    "nodejs",
+    "ocaml",
+    "octave",
+    "osascript",
+    "perl",
+    "php",
+    "pypy",
+    "python",
+    "r",
+    "racket",
+    "rscript",
+    "ruby",
+    "runghc",
+    "scala",
+    "swipl",
+    "tclsh",
+    "ts-node",
+    "tsx",
+    "wish",
+    // Shells of other programs.
+    "dc",
+    "ed",
+    "ex",
+    "ftp",
+    "gdb",
+    "jdb",
+    "lldb",
+    "mail",
+    "mailx",
+    "mutt",
+    "mysql",
+    "psql",
+    "red",
+    "sqlite3",
+    "telnet",
+    // Editors and pagers.
+    "info",
+    "less",
+    "lynx",
+    "man",
+    "more",
+    "most",
+    "nano",
+    "nvim",
+    "pico",
+    "rview",
+    "rvim",
+    "vi",
+    "view",
+    "vim",
+    "vimdiff",
+    "w3m",
+    // What a file of the project says.
+    "ansible",
+    "ansible-playbook",
+    "ant",
+    "bazel",
+    "cmake",
+    "composer",
+    "ctest",
+    "gmake",
+    "gradle",
+    "gradlew",
+    "gulp",
+    "just",
+    "make",
+    "meson",
+    "mvn",
+    "mvnw",
+    "ninja",
+    "nmake",
+    "npm",
+    "npx",
+    "nx",
+    "pip",
+    "pipx",
+    "pnpm",
+    "pnpx",
+    "poetry",
+    "rake",
+    "run-parts",
+    "scons",
+    "task",
+    "terraform",
+    "tox",
+    "turbo",
+    "uv",
+    "uvx",
+    "vagrant",
+    "yarn",
+    // Other machines, containers, users and times.
+    "at",
+    "batch",
+    "bwrap",
+    "capsh",
+    "chroot",
+    "crontab",
+    "doas",
+    "docker",
+    "firejail",
+    "flatpak",
+    "gosu",
+    "kubectl",
+    "lxc",
+    "machinectl",
+    "mosh",
+    "nerdctl",
+    "nix",
+    "nix-shell",
+    "nsenter",
+    "pkexec",
+    "podman",
+    "proot",
+    "qemu",
+    "runuser",
+    "scp",
+    "screen",
+    "setpriv",
+    "sftp",
+    "snap",
+    "socat",
+    "ssh",
+    "ssh-agent",
+    "start-stop-daemon",
+    "su",
+    "su-exec",
+    "sudo",
+    "sudoedit",
+    "systemd-run",
+    "tmux",
+    "unshare",
+    "wine",
+    // Programs that run others in a way of their own.
+    "dbus-run-session",
+    "direnv",
+    "entr",
+    "eval",
+    "flock",
+    "ld.so",
+    "ltrace",
+    "parallel",
+    "perf",
+    "rlwrap",
+    "script",
+    "source",
+    ".",
+    "strace",
+    "trap",
+    "unbuffer",
+    "valgrind",
+    "watch",
+    "xargs",
+    "xvfb-run",
+];
+
+/// Flags and words by which a program runs or writes something else. `-x` is found among several letters
+/// too (`-ax`), `--long` by its beginnings and with a value, `-word` and `word` only whole.
+const FLAGS: &[(&str, &[&str])] = &[
+    ("apt", &["-o", "--option", "-c"]),
+    ("apt-get", &["-o", "--option", "-c"]),
+    ("bat", &["--pager"]),
+    (
+        "cargo",
+        &[
+            "--config",
+            "-Z",
+            "-C",
+            "run",
+            "r",
+            "install",
+            "--manifest-path",
+            "rustc",
+            "miri",
+            "bench",
+        ],
+    ),
+    ("clang", &["-wrapper", "-B", "-fplugin", "-Xclang", "-o"]),
+    ("column", &[]),
+    (
+        "curl",
+        &[
+            "-o",
+            "-O",
+            "-K",
+            "-J",
+            "-c",
+            "-D",
+            "-T",
+            "-F",
+            "-d",
+            "--config",
+            "--output",
+            "--remote-name",
+            "--remote-name-all",
+            "--output-dir",
+            "--cookie-jar",
+            "--dump-header",
+            "--trace",
+            "--trace-ascii",
+            "--stderr",
+            "--upload-file",
+            "--data",
+            "--libcurl",
+            "--etag-save",
+            "--hsts",
+            "--alt-svc",
+            "--engine",
+        ],
+    ),
+    ("date", &["-s", "--set"]),
+    (
+        "dpkg",
+        &["--admindir", "--root", "--pre-invoke", "--post-invoke"],
+    ),
+    ("enable", &["-f"]),
+    ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
+    ("fdfind", &["-x", "-X", "--exec", "--exec-batch"]),
+    ("file", &["-C", "--compile"]),
+    (
+        "find",
+        &[
+            "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf",
+            "-fls",
+        ],
+    ),
+    ("fzf", &["--preview", "--bind", "--with-shell"]),
+    ("g++", &["-wrapper", "-B", "-fplugin", "-o"]),
+    ("gcc", &["-wrapper", "-B", "-fplugin", "-o"]),
+    (
+        "go",
+        &[
+            "run",
+            "generate",
+            "tool",
+            "install",
+            "get",
+            "-exec",
+            "-toolexec",
+            "-vettool",
+            "-overlay",
+        ],
+    ),
+    ("gpg", &["--exec-path", "--photo-viewer", "-o", "--output"]),
+    ("hg", &["--config", "--cwd", "-R", "--repository", "alias"]),
+    ("install", &["--strip-program"]),
+    ("ip", &["exec", "-b", "-batch", "-force"]),
+    (
+        "journalctl",
+        &["--vacuum-size", "--vacuum-time", "--rotate"],
+    ),
+    ("logrotate", &["-m", "-s"]),
+    ("nc", &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"]),
+    ("ncat", &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"]),
+    ("nmap", &["--script", "--interactive"]),
+    ("openssl", &["-engine", "-provider", "-out"]),
+    (
+        "pandoc",
+        &[
+            "-F",
+            "-L",
+            "--filter",
+            "--lua-filter",
+            "-o",
+            "--output",
+            "--pdf-engine",
+        ],
+    ),
+    ("printf", &["-v"]),
+    ("read", &[]),
+    ("rg", &["--pre", "--hostname-bin", "-z", "--search-zip"]),
+    ("rsync", &["-e", "--rsh", "--rsync-path", "--daemon"]),
+    ("rustc", &["-C", "-o", "--codegen", "-Z"]),
+    (
+        "sort",
+        &[
+            "-o",
+            "--output",
+            "--compress-program",
+            "-T",
+            "--temporary-directory",
+        ],
+    ),
+    ("split", &["--filter"]),
+    (
+        "svn",
+        &[
+            "--diff-cmd",
+            "--diff3-cmd",
+            "--editor-cmd",
+            "--config-option",
+            "--config-dir",
+        ],
+    ),
+    ("systemctl", &["edit", "start", "restart", "enable", "link"]),
+    (
+        "tar",
+        &[
+            "-I",
+            "-F",
+            "--to-command",
+            "--checkpoint-action",
+            "--use-compress-program",
+            "--info-script",
+            "--new-volume-script",
+            "--rsh-command",
+            "--rmt-command",
+        ],
+    ),
+    ("tcpdump", &["-z", "-w", "-r"]),
+    ("test", &["-v", "-R"]),
+    ("[", &["-v", "-R"]),
+    ("tree", &["-o"]),
+    (
+        "wget",
+        &[
+            "-e",
+            "-i",
+            "-O",
+            "-o",
+            "-a",
+            "--execute",
+            "--use-askpass",
+            "--config",
+            "--output-document",
+            "--post-file",
+            "--body-file",
+        ],
+    ),
+    ("xxd", &["-r", "-revert"]),
+    ("yq", &["-i", "--inplace", "--in-place", "-s"]),
+    ("zip", &["-T", "-TT", "--unzip-command"]),
+];
+
+/// A program's name as the tables have it: no folder, no case, no `.exe`.
+pub(super) fn name(program: &str) -> String {
+    let base = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    let lower = base.to_ascii_lowercase();
+    lower.strip_suffix(".exe").unwrap_or(&lower).to_owned()
+}
+
+/// A name without the version behind it: `python3.12`, `lua5.4`.
+pub(super) fn family(name: &str) -> &str {
+    let short =
+        name.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.' || sign == '-');
+    if short.is_empty() { name } else { short }
+}
+
+/// The flag or form by which a program runs or writes what its words do not show.
+pub(super) fn form(argv: &[String]) -> Option<String> {
+    let (program, args) = argv.split_first()?;
+    let name = name(program);
+    let family = family(&name);
+    if name.starts_with("ld-linux") || name.starts_with("ld.so") {
+        return Some("loads a program".to_owned());
+    }
+    if ALWAYS.contains(&name.as_str()) || ALWAYS.contains(&family) {
+        let inline = args
+            .iter()
+            .find(|arg| matches!(arg.as_str(), "-c" | "-e" | "-exec" | "-E" | "-r"));
+        return Some(inline.map_or_else(|| format!("{name} runs what it is given"), Clone::clone));
+    }
+    match name.as_str() {
+        "git" => git::form(args),
+        "sed" | "gsed" => {
+            (!harmless::sed(args)).then(|| "a script that may write or run".to_owned())
+        }
+        "busybox" | "toybox" => (args.first()?.starts_with('-')).then(|| args[0].clone()),
+        // The second file is written.
+        "uniq" => (args.iter().filter(|arg| !arg.starts_with('-')).count() > 1)
+            .then(|| "a second file".to_owned()),
+        "env" => args
+            .iter()
+            .find(|arg| arg.starts_with("-S") || arg.starts_with("--s"))
+            .cloned(),
+        _ => {
+            let (_, flags) = FLAGS.iter().find(|(program, _)| *program == name)?;
+            let old_tar = (name == "tar").then(|| args.first().cloned()).flatten();
+            args.iter()
+                .find(|arg| flags.iter().any(|flag| has(arg, flag)))
+                .cloned()
+                .or_else(|| old_tar.filter(|first| first.contains(['I', 'F'])))
+        }
+    }
+}
+
+/// Whether an argument is, or may be, this flag.
+fn has(arg: &str, flag: &str) -> bool {
+    if let Some(long) = flag.strip_prefix("--") {
+        let given = arg
+            .strip_prefix("--")
+            .map(|rest| rest.split('=').next().unwrap_or(rest));
+        return given.is_some_and(|given| !given.is_empty() && long.starts_with(given));
+    }
+    match flag.strip_prefix('-') {
+        Some(letter) if letter.len() == 1 => {
+            arg.len() > 1 && arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter)
+        }
+        _ => arg == flag || arg.split('=').next() == Some(flag),
+    }
+}

@@ -1,0 +1,259 @@
+//! The forms of `git` that run or write what their words do not show, and those that only look.
+
+/// Flags before the subcommand that change which programs `git` runs, or whose configuration counts.
+const TOP: &[&str] = &[
+    "-c",
+    "-C",
+    "--config-env",
+    "--exec-path",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "-p",
+    "--paginate",
+    "--super-prefix",
+    "--attr-source",
+];
+
+/// Subcommands that run a program they are told, or what a repository's configuration says.
+const RUNNERS: &[&str] = &[
+    "bisect",
+    "config",
+    "credential",
+    "cvsserver",
+    "daemon",
+    "difftool",
+    "fast-import",
+    "filter-branch",
+    "for-each-repo",
+    "gui",
+    "help",
+    "hook",
+    "instaweb",
+    "maintenance",
+    "mergetool",
+    "send-email",
+    "shell",
+    "submodule",
+    "svn",
+    "upload-pack",
+    "receive-pack",
+    "web--browse",
+    "remote-ext",
+    "remote-fd",
+];
+
+/// Flags behind a subcommand. `-O`, `-u` and `-x` are found among other letters too.
+const FLAGS: &[&str] = &[
+    "--exec",
+    "--upload-pack",
+    "--receive-pack",
+    "--ext-diff",
+    "--textconv",
+    "--output",
+    "--open-files-in-pager",
+    "--template",
+    "--separate-git-dir",
+    "--config",
+    "--extcmd",
+    "--tool",
+    "--strategy",
+    "--output-directory",
+];
+
+/// The flag or form, if there is one.
+pub(super) fn form(args: &[String]) -> Option<String> {
+    let mut at = 0;
+    while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
+        let name = arg.split('=').next().unwrap_or(arg);
+        if TOP.contains(&name)
+            || !matches!(
+                name,
+                "--no-pager" | "--version" | "--help" | "--no-optional-locks" | "-P"
+            )
+        {
+            return Some(arg.clone());
+        }
+        at += 1;
+    }
+    let subcommand = args.get(at)?;
+    if RUNNERS.contains(&subcommand.as_str()) {
+        return Some(subcommand.clone());
+    }
+    args.iter()
+        .skip(at + 1)
+        .take_while(|arg| *arg != "--")
+        .find(|arg| runs(subcommand, arg))
+        .cloned()
+}
+
+fn runs(subcommand: &str, arg: &str) -> bool {
+    if let Some(long) = arg.strip_prefix("--") {
+        let given = long.split('=').next().unwrap_or(long);
+        return given.len() > 1
+            && FLAGS
+                .iter()
+                .any(|flag| flag.get(2..).is_some_and(|flag| flag.starts_with(given)));
+    }
+    if let Some(letters) = arg.strip_prefix('-') {
+        return match subcommand {
+            "grep" => letters.contains('O'),
+            "rebase" => letters.contains('x') || letters.contains('s'),
+            "clone" => letters.contains('u') || letters.contains('c'),
+            "init" | "archive" | "format-patch" => letters.contains('o'),
+            _ => false,
+        };
+    }
+    // A transport that is a program: `ext::sh -c …`.
+    arg.contains("::")
+        && matches!(
+            subcommand,
+            "clone" | "fetch" | "pull" | "push" | "remote" | "ls-remote" | "archive"
+        )
+}
+
+/// Whether this only looks at the repository.
+///
+/// `diff`, `log`, `show` and `blame` may run programs that attributes and configuration name (external
+/// diffs, text conversions); a repository's own configuration is not ours to judge, so they pass only with
+/// `--no-ext-diff` and `--no-textconv` both given (`blame` with the latter). A pager runs on a terminal
+/// only, and a command of a tool has none. `status` may refresh the index, which is no change of content.
+pub(super) fn looks(args: &[String]) -> bool {
+    let args = match args.first().map(String::as_str) {
+        Some("--no-pager") => args.get(1..).unwrap_or_default(),
+        _ => args,
+    };
+    let Some((subcommand, rest)) = args.split_first() else {
+        return false;
+    };
+    let known = |flags: &[&str]| {
+        rest.iter()
+            .take_while(|arg| *arg != "--")
+            .all(|arg| !arg.starts_with('-') || flags.contains(&arg.as_str()) || counts(arg, flags))
+    };
+    let given = |flag: &str| {
+        rest.iter()
+            .take_while(|arg| *arg != "--")
+            .any(|arg| arg == flag)
+    };
+    match subcommand.as_str() {
+        "--version" | "version" => rest.is_empty(),
+        "status" => known(&[
+            "-s",
+            "-b",
+            "-sb",
+            "--short",
+            "--branch",
+            "--porcelain",
+            "--porcelain=v1",
+            "--porcelain=v2",
+            "--long",
+            "-z",
+            "--ignored",
+            "-uno",
+            "-uall",
+            "-unormal",
+            "--show-stash",
+        ]),
+        "ls-files" => known(&[
+            "-c",
+            "-d",
+            "-m",
+            "-o",
+            "-s",
+            "-u",
+            "-z",
+            "--cached",
+            "--deleted",
+            "--modified",
+            "--others",
+            "--stage",
+            "--unmerged",
+            "--exclude-standard",
+            "--error-unmatch",
+            "--full-name",
+        ]),
+        "rev-parse" => known(&[
+            "--show-toplevel",
+            "--show-prefix",
+            "--show-cdup",
+            "--abbrev-ref",
+            "--short",
+            "--verify",
+            "-q",
+            "--quiet",
+            "--is-inside-work-tree",
+            "--git-dir",
+            "--symbolic-full-name",
+            "--all",
+        ]),
+        "branch" => rest.iter().all(|arg| {
+            matches!(
+                arg.as_str(),
+                "-a" | "-r"
+                    | "-v"
+                    | "-vv"
+                    | "--list"
+                    | "--all"
+                    | "--remotes"
+                    | "--show-current"
+                    | "--no-color"
+            )
+        }),
+        "diff" | "log" | "show" => {
+            given("--no-ext-diff")
+                && given("--no-textconv")
+                && known(&[
+                    "--no-ext-diff",
+                    "--no-textconv",
+                    "--stat",
+                    "--shortstat",
+                    "--numstat",
+                    "--name-only",
+                    "--name-status",
+                    "--oneline",
+                    "--graph",
+                    "--decorate",
+                    "--all",
+                    "--cached",
+                    "--staged",
+                    "-p",
+                    "--patch",
+                    "-w",
+                    "-b",
+                    "--no-color",
+                    "--no-patch",
+                    "-s",
+                    "--summary",
+                    "--merges",
+                    "--no-merges",
+                    "--first-parent",
+                    "--reverse",
+                    "--abbrev-commit",
+                    "--no-renames",
+                    "-M",
+                    "-U",
+                    "-n",
+                ])
+        }
+        "blame" => {
+            given("--no-textconv")
+                && known(&["--no-textconv", "-w", "-s", "-e", "--porcelain", "-l"])
+        }
+        _ => false,
+    }
+}
+
+/// `-5`, `-n5`, `-U3`: a count behind a letter that may have one.
+fn counts(arg: &str, flags: &[&str]) -> bool {
+    let Some(rest) = arg.strip_prefix('-') else {
+        return false;
+    };
+    if rest.is_empty() || !flags.contains(&"-n") {
+        return false;
+    }
+    rest.trim_start_matches(['n', 'U'])
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        && rest.bytes().any(|byte| byte.is_ascii_digit())
+}

@@ -1,0 +1,112 @@
+//! Programs without any flag that runs another, and scripts of `sed` that only print: what may stand behind
+//! `xargs` and `find -exec`, where some arguments are known only when it runs.
+
+/// Whether no argument whatever makes this program run another or write a file.
+pub(super) fn never_runs(name: &str) -> bool {
+    matches!(
+        name,
+        "basename"
+            | "cat"
+            | "cksum"
+            | "cmp"
+            | "cut"
+            | "dirname"
+            | "du"
+            | "echo"
+            | "egrep"
+            | "fgrep"
+            | "grep"
+            | "head"
+            | "ls"
+            | "md5sum"
+            | "nl"
+            | "od"
+            | "readlink"
+            | "realpath"
+            | "sha1sum"
+            | "sha256sum"
+            | "sha512sum"
+            | "stat"
+            | "tac"
+            | "tail"
+            | "tr"
+            | "wc"
+    )
+}
+
+/// Whether these arguments of `sed` neither change a file nor run anything: plain flags, and one script of
+/// printing, deleting and substituting.
+pub(super) fn sed(args: &[String]) -> bool {
+    let mut script = None;
+    let mut next_is_script = false;
+    for arg in args {
+        if next_is_script {
+            if script.replace(arg).is_some() {
+                return false;
+            }
+            next_is_script = false;
+            continue;
+        }
+        match arg.as_str() {
+            "-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-nE" | "-En" | "-nr" | "-rn" | "--quiet"
+            | "--silent" | "--regexp-extended" | "--sandbox" => {}
+            "-e" if script.is_none() => next_is_script = true,
+            flag if flag.starts_with('-') => return false,
+            _ if script.is_none() => script = Some(arg),
+            _ => {}
+        }
+    }
+    script.is_some_and(|script| sed_script(script))
+}
+
+fn sed_script(script: &str) -> bool {
+    if let Some(rest) = script.strip_prefix('s') {
+        return substitution(rest);
+    }
+    let mut rest = script;
+    while let Some(after) = rest.strip_prefix('/') {
+        let Some(end) = unescaped(after, '/') else {
+            return false;
+        };
+        rest = after.get(end + 1..).unwrap_or_default();
+        rest = rest.strip_prefix(',').unwrap_or(rest);
+    }
+    !rest.is_empty()
+        && rest
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b",$;pdq=! ".contains(&byte))
+}
+
+fn substitution(rest: &str) -> bool {
+    let Some(mark) = rest.chars().next().filter(|mark| "/|#,:@".contains(*mark)) else {
+        return false;
+    };
+    let rest = rest.get(1..).unwrap_or_default();
+    let Some(first) = unescaped(rest, mark) else {
+        return false;
+    };
+    let rest = rest.get(first + 1..).unwrap_or_default();
+    let Some(second) = unescaped(rest, mark) else {
+        return false;
+    };
+    rest.get(second + 1..)
+        .unwrap_or_default()
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || b"gpiI".contains(&byte))
+}
+
+/// Where the mark stands without a backslash before it. A bracket, in which the mark would count for
+/// nothing, and a newline are taken for none.
+fn unescaped(text: &str, mark: char) -> Option<usize> {
+    let mut escaped = false;
+    for (at, sign) in text.char_indices() {
+        match sign {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' | '\n' => return None,
+            _ if sign == mark => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}

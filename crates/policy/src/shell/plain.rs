@@ -1,0 +1,305 @@
+//! The exact reader: lists, pipelines, groups, `if`, `while`, `until`, `for`, redirections and words in
+//! which nothing is expanded. Whatever else there is, it refuses, and says what.
+
+use super::{
+    Doubt, MAX_DEPTH, Redirect,
+    token::{self, Token, Word, bash_only},
+    variable,
+};
+
+/// Words of the language that close or continue something.
+const CLOSERS: &[&str] = &["}", "then", "else", "elif", "fi", "do", "done"];
+/// Words of the language that are not followed here, or mean something in `bash` only.
+const OTHERS: &[&str] = &["case", "esac", "in"];
+const BASH: &[&str] = &["function", "select", "coproc", "[[", "]]"];
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Plain {
+    pub(super) commands: Vec<Command>,
+    pub(super) redirects: Vec<Redirect>,
+    /// Variables that a loop sets.
+    pub(super) loops: Vec<String>,
+}
+
+/// Assignments and words of one command.
+#[derive(Debug, Default)]
+pub(super) struct Command {
+    pub(super) assignments: Vec<(String, String)>,
+    pub(super) argv: Vec<String>,
+}
+
+/// Whether a program of this name, said by another program, would be a word of the language if it were the
+/// first of a command.
+pub(super) fn reserved(word: &str) -> bool {
+    matches!(word, "!" | "{" | "if" | "while" | "until" | "for" | "time")
+        || CLOSERS.contains(&word)
+        || OTHERS.contains(&word)
+        || BASH.contains(&word)
+}
+
+/// Reads a line, or says why it is not one for this reader.
+pub(super) fn read(line: &str) -> Result<Plain, Doubt> {
+    let tokens = token::cut(line)?;
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        depth: 0,
+        found: Plain::default(),
+    };
+    parser.list(true)?;
+    match parser.peek() {
+        None => Ok(parser.found),
+        Some(_) => Err(Doubt::Unparsable),
+    }
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+    found: Plain,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    /// The next word, if it is unquoted: only then can it be a word of the language.
+    fn keyword(&self) -> Option<&str> {
+        match self.peek() {
+            Some(Token::Word(word)) if word.bare => Some(&word.text),
+            _ => None,
+        }
+    }
+
+    fn expect(&mut self, word: &str) -> Result<(), Doubt> {
+        if self.keyword() == Some(word) {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(Doubt::Unparsable)
+        }
+    }
+
+    fn newlines(&mut self) {
+        while self.peek() == Some(&Token::Newline) {
+            self.at += 1;
+        }
+    }
+
+    /// Commands up to a closing word, `)` or the end.
+    fn list(&mut self, may_be_empty: bool) -> Result<(), Doubt> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Doubt::TooMuch);
+        }
+        self.newlines();
+        let mut empty = true;
+        while !self.closes() {
+            self.and_or()?;
+            empty = false;
+            match self.peek() {
+                Some(Token::Semicolon | Token::Background | Token::Newline) => self.at += 1,
+                _ => break,
+            }
+            self.newlines();
+        }
+        self.depth -= 1;
+        if empty && !may_be_empty {
+            return Err(Doubt::Unparsable);
+        }
+        Ok(())
+    }
+
+    fn closes(&self) -> bool {
+        match self.peek() {
+            None | Some(Token::Close) => true,
+            Some(_) => self.keyword().is_some_and(|word| CLOSERS.contains(&word)),
+        }
+    }
+
+    fn and_or(&mut self) -> Result<(), Doubt> {
+        loop {
+            if self.keyword() == Some("!") {
+                self.at += 1;
+            }
+            self.command()?;
+            match self.peek() {
+                Some(Token::And | Token::Or) => {
+                    self.at += 1;
+                    self.newlines();
+                }
+                Some(Token::Pipe) => {
+                    self.at += 1;
+                    self.newlines();
+                    // Only some shells take a `!` there.
+                    if self.keyword() == Some("!") {
+                        return Err(Doubt::Unparsable);
+                    }
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn command(&mut self) -> Result<(), Doubt> {
+        if self.peek() == Some(&Token::Open) {
+            self.at += 1;
+            self.list(false)?;
+            if self.peek() != Some(&Token::Close) {
+                return Err(Doubt::Unparsable);
+            }
+            self.at += 1;
+            return self.after_group();
+        }
+        let Some(keyword) = self.keyword() else {
+            return self.simple();
+        };
+        match keyword {
+            "{" => {
+                self.at += 1;
+                self.list(false)?;
+                self.expect("}")?;
+            }
+            "if" => self.conditional()?,
+            "while" | "until" => {
+                self.at += 1;
+                self.list(false)?;
+                self.body()?;
+            }
+            "for" => self.each()?,
+            word if BASH.contains(&word) => return Err(bash_only(word)),
+            word if OTHERS.contains(&word) => return Err(Doubt::Dynamic(word.to_owned())),
+            word if word == "!" || CLOSERS.contains(&word) => return Err(Doubt::Unparsable),
+            _ => return self.simple(),
+        }
+        self.after_group()
+    }
+
+    fn conditional(&mut self) -> Result<(), Doubt> {
+        self.at += 1;
+        loop {
+            self.list(false)?;
+            self.expect("then")?;
+            self.list(false)?;
+            match self.keyword() {
+                Some("elif") => self.at += 1,
+                Some("else") => {
+                    self.at += 1;
+                    self.list(false)?;
+                    return self.expect("fi");
+                }
+                _ => return self.expect("fi"),
+            }
+        }
+    }
+
+    fn body(&mut self) -> Result<(), Doubt> {
+        self.expect("do")?;
+        self.list(false)?;
+        self.expect("done")
+    }
+
+    fn each(&mut self) -> Result<(), Doubt> {
+        self.at += 1;
+        let name = self.keyword().map(str::to_owned).ok_or(Doubt::Unparsable)?;
+        if !variable::is_name(&name) {
+            return Err(Doubt::Unparsable);
+        }
+        self.at += 1;
+        self.expect("in")?;
+        while let Some(Token::Word(_)) = self.peek() {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(Token::Semicolon | Token::Newline) => self.at += 1,
+            _ => return Err(Doubt::Unparsable),
+        }
+        self.newlines();
+        self.found.loops.push(name);
+        self.body()
+    }
+
+    /// After a group only redirections may come.
+    fn after_group(&mut self) -> Result<(), Doubt> {
+        while self.redirect()? {}
+        match self.peek() {
+            Some(Token::Word(_)) if !self.closes() => Err(Doubt::Unparsable),
+            Some(Token::Open) => Err(Doubt::Unparsable),
+            _ => Ok(()),
+        }
+    }
+
+    fn simple(&mut self) -> Result<(), Doubt> {
+        let mut command = Command::default();
+        let begin = self.at;
+        loop {
+            if self.redirect()? {
+                continue;
+            }
+            let Some(Token::Word(word)) = self.peek() else {
+                break;
+            };
+            if command.argv.is_empty() {
+                if word.assigns {
+                    if let Some((name, value)) = variable::split(&word.text) {
+                        command
+                            .assignments
+                            .push((name.to_owned(), value.to_owned()));
+                    }
+                    self.at += 1;
+                    continue;
+                }
+                // After an assignment or a redirection shells disagree whether this is a program.
+                if self.at > begin && word.bare && reserved(&word.text) {
+                    return Err(Doubt::Unparsable);
+                }
+            }
+            command.argv.push(word.text.clone());
+            self.at += 1;
+        }
+        if self.peek() == Some(&Token::Open) {
+            return Err(match (self.tokens.get(self.at + 1), command.argv.first()) {
+                (Some(Token::Close), Some(name)) => {
+                    Doubt::Environment(format!("the function {name}"))
+                }
+                _ => Doubt::Unparsable,
+            });
+        }
+        if self.at == begin {
+            return Err(Doubt::Unparsable);
+        }
+        self.found.commands.push(command);
+        Ok(())
+    }
+
+    /// Takes a redirection, if one is next.
+    fn redirect(&mut self) -> Result<bool, Doubt> {
+        let token = match self.peek() {
+            Some(token @ (Token::File { .. } | Token::Duplicate | Token::Here)) => token.clone(),
+            _ => return Ok(false),
+        };
+        let target: Word = match self.tokens.get(self.at + 1) {
+            Some(Token::Word(word)) => word.clone(),
+            _ => return Err(Doubt::Unparsable),
+        };
+        self.at += 2;
+        match token {
+            Token::File { write } => self.found.redirects.push(Redirect {
+                path: target.text,
+                write,
+            }),
+            Token::Duplicate => {
+                let plain = target.text == "-"
+                    || (target.text.len() == 1 && target.text.bytes().all(|b| b.is_ascii_digit()));
+                if !plain {
+                    return Err(bash_only(">&"));
+                }
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,355 @@
+//! Cuts a line into words and operators, as POSIX has it and `dash` and `bash` both do. Refuses all that is
+//! expanded when it runs, and all that the two read differently. Knows no grammar.
+
+use super::{Doubt, variable};
+
+/// A piece of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    Word(Word),
+    /// A redirection to a file; whether it writes.
+    File {
+        write: bool,
+    },
+    /// A redirection to another descriptor.
+    Duplicate,
+    /// A here-document; its body is checked and left out.
+    Here,
+    Newline,
+    And,
+    Or,
+    Pipe,
+    Semicolon,
+    Background,
+    Open,
+    Close,
+}
+
+/// A word without its quotes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) text: String,
+    /// Nothing in it was quoted: it may be a word of the language.
+    pub(super) bare: bool,
+    /// It begins with an unquoted name and `=`.
+    pub(super) assigns: bool,
+}
+
+/// A here-document whose body comes after the next newline.
+struct Here {
+    end: String,
+    raw: bool,
+    tabs: bool,
+}
+
+/// Cuts a line.
+pub(super) fn cut(line: &str) -> Result<Vec<Token>, Doubt> {
+    let mut lexer = Lexer {
+        line,
+        bytes: line.as_bytes(),
+        at: 0,
+        tokens: Vec::with_capacity(line.len() / 6 + 4),
+        pending: Vec::new(),
+        delimiter: None,
+    };
+    lexer.run()?;
+    Ok(lexer.tokens)
+}
+
+/// The text from here to the next blank, short enough to be shown.
+pub(super) fn glimpse(line: &str, from: usize) -> String {
+    let rest = line.get(from..).unwrap_or_default();
+    let word = rest.split([' ', '\t', '\n']).next().unwrap_or_default();
+    let mut short: String = word.chars().take(32).collect();
+    if short.len() < word.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// What `bash` has and other shells read as something else.
+pub(super) fn bash_only(what: &str) -> Doubt {
+    Doubt::Dynamic(format!("bash-only syntax {what}"))
+}
+
+struct Lexer<'a> {
+    line: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    tokens: Vec<Token>,
+    pending: Vec<Here>,
+    /// The next word ends a here-document; whether its lines lose their tabs.
+    delimiter: Option<bool>,
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) -> Result<(), Doubt> {
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                b' ' | b'\t' => self.at += 1,
+                b'\\' if self.peek(1) == Some(b'\n') => {
+                    // `&\⏎&` is `&&`: only a blank before it makes it a blank.
+                    if self.at > 0 && !matches!(self.bytes[self.at - 1], b' ' | b'\t' | b'\n') {
+                        return Err(Doubt::Unparsable);
+                    }
+                    self.at += 2;
+                }
+                b'#' => {
+                    while self.peek(0).is_some_and(|byte| byte != b'\n') {
+                        self.at += 1;
+                    }
+                }
+                b'\n' => {
+                    self.at += 1;
+                    self.whole_redirect()?;
+                    self.tokens.push(Token::Newline);
+                    self.bodies()?;
+                }
+                b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => self.operator(byte)?,
+                _ => self.word()?,
+            }
+        }
+        self.whole_redirect()?;
+        if self.pending.is_empty() {
+            Ok(())
+        } else {
+            Err(Doubt::Unparsable)
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at + ahead).copied()
+    }
+
+    fn whole_redirect(&self) -> Result<(), Doubt> {
+        match self.delimiter {
+            Some(_) => Err(Doubt::Unparsable),
+            None => Ok(()),
+        }
+    }
+
+    fn operator(&mut self, byte: u8) -> Result<(), Doubt> {
+        self.whole_redirect()?;
+        let next = self.peek(1);
+        let (token, length) = match (byte, next) {
+            (b';', Some(b';' | b'&')) => return Err(Doubt::Unparsable),
+            (b';', _) => (Token::Semicolon, 1),
+            (b'&', Some(b'&')) => (Token::And, 2),
+            (b'&', Some(b'>')) => return Err(bash_only("&>")),
+            (b'&', _) => (Token::Background, 1),
+            (b'|', Some(b'|')) => (Token::Or, 2),
+            (b'|', Some(b'&')) => return Err(bash_only("|&")),
+            (b'|', _) => (Token::Pipe, 1),
+            (b'(', Some(b'(')) => return Err(bash_only("((")),
+            (b'(', _) => (Token::Open, 1),
+            (b')', _) => (Token::Close, 1),
+            (_, Some(b'(')) => return Err(bash_only("process substitution")),
+            (b'<', Some(b'<')) => match self.peek(2) {
+                Some(b'<') => return Err(bash_only("<<<")),
+                Some(b'-') => {
+                    self.delimiter = Some(true);
+                    (Token::Here, 3)
+                }
+                _ => {
+                    self.delimiter = Some(false);
+                    (Token::Here, 2)
+                }
+            },
+            (b'<', Some(b'>')) => (Token::File { write: true }, 2),
+            (_, Some(b'&')) => (Token::Duplicate, 2),
+            (b'<', _) => (Token::File { write: false }, 1),
+            (_, Some(b'>' | b'|')) => (Token::File { write: true }, 2),
+            _ => (Token::File { write: true }, 1),
+        };
+        self.tokens.push(token);
+        self.at += length;
+        Ok(())
+    }
+
+    /// Reads one word. Bytes are copied in runs, so a sign of several bytes stays whole.
+    fn word(&mut self) -> Result<(), Doubt> {
+        let start = self.at;
+        let mut word = Word {
+            bare: true,
+            ..Word::default()
+        };
+        let mut brace = None;
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' => break,
+                b'<' | b'>' => {
+                    // `2>f` names a descriptor; `{fd}>f` does in one shell only, and so does `10>f`.
+                    let digits = !word.text.is_empty()
+                        && word.bare
+                        && word.text.bytes().all(|byte| byte.is_ascii_digit());
+                    if digits && word.text.len() == 1 {
+                        return self.operator(byte);
+                    }
+                    if digits || word.text.ends_with('}') {
+                        return Err(self.dynamic(start));
+                    }
+                    break;
+                }
+                b'\'' => {
+                    word.bare = false;
+                    self.single(&mut word)?;
+                }
+                b'"' => {
+                    word.bare = false;
+                    self.double(&mut word)?;
+                }
+                b'\\' => {
+                    word.bare = false;
+                    self.at += 1;
+                    match self.peek(0) {
+                        None | Some(b'\n') => return Err(Doubt::Unparsable),
+                        Some(_) => self.sign(&mut word),
+                    }
+                }
+                b'`' => return Err(self.dynamic(self.at)),
+                b'$' => match self.peek(1) {
+                    None | Some(b' ' | b'\t' | b'\n') => {
+                        word.text.push('$');
+                        self.at += 1;
+                    }
+                    Some(b'\'' | b'"') => return Err(bash_only("$'…'")),
+                    Some(_) => return Err(self.dynamic(self.at)),
+                },
+                b'*' | b'?' => return Err(self.dynamic(start)),
+                // `[` by itself is the program; elsewhere it begins a pattern.
+                b'[' if self.at > start || !self.ends_word(1) => return Err(self.dynamic(start)),
+                b'~' if self.at == start
+                    || matches!(word.text.as_bytes().last(), Some(b'=' | b':')) =>
+                {
+                    return Err(self.dynamic(start));
+                }
+                b'=' => {
+                    if word.bare && !word.assigns {
+                        word.assigns = variable::is_name(&word.text);
+                        let appended = word.text.strip_suffix('+');
+                        if appended.is_some_and(variable::is_name) {
+                            return Err(bash_only("+="));
+                        }
+                    }
+                    self.sign(&mut word);
+                }
+                b'{' => {
+                    brace = Some(word.text.len());
+                    self.sign(&mut word);
+                }
+                _ => self.sign(&mut word),
+            }
+        }
+        if let Some(from) = brace {
+            let rest = word.text.get(from..).unwrap_or_default();
+            if rest.contains(',') || rest.contains("..") {
+                return Err(self.dynamic(start));
+            }
+        }
+        // An assignment with a quoted value is one still; a quoted name is none.
+        self.push(word)
+    }
+
+    fn push(&mut self, word: Word) -> Result<(), Doubt> {
+        if let Some(tabs) = self.delimiter.take() {
+            if word.text.contains('\n') {
+                return Err(Doubt::Unparsable);
+            }
+            self.pending.push(Here {
+                end: word.text.clone(),
+                raw: !word.bare,
+                tabs,
+            });
+        } else if !self.pending.is_empty() && word.text.contains('\n') {
+            // Shells disagree whether the body begins inside the quotes.
+            return Err(Doubt::Unparsable);
+        }
+        self.tokens.push(Token::Word(word));
+        Ok(())
+    }
+
+    fn ends_word(&self, ahead: usize) -> bool {
+        matches!(self.peek(ahead), None | Some(b' ' | b'\t' | b'\n'))
+    }
+
+    fn dynamic(&self, from: usize) -> Doubt {
+        Doubt::Dynamic(glimpse(self.line, from))
+    }
+
+    /// Takes one sign as it is.
+    fn sign(&mut self, word: &mut Word) {
+        if let Some(sign) = self
+            .line
+            .get(self.at..)
+            .and_then(|rest| rest.chars().next())
+        {
+            word.text.push(sign);
+            self.at += sign.len_utf8();
+        } else {
+            self.at = self.bytes.len();
+        }
+    }
+
+    fn single(&mut self, word: &mut Word) -> Result<(), Doubt> {
+        let rest = self.line.get(self.at + 1..).unwrap_or_default();
+        let end = rest.find('\'').ok_or(Doubt::Unparsable)?;
+        word.text.push_str(rest.get(..end).unwrap_or_default());
+        self.at += end + 2;
+        Ok(())
+    }
+
+    fn double(&mut self, word: &mut Word) -> Result<(), Doubt> {
+        self.at += 1;
+        loop {
+            match self.peek(0).ok_or(Doubt::Unparsable)? {
+                b'"' => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                b'\\' => match self.peek(1) {
+                    Some(escaped @ (b'$' | b'`' | b'"' | b'\\')) => {
+                        word.text.push(char::from(escaped));
+                        self.at += 2;
+                    }
+                    Some(b'\n') => self.at += 2,
+                    _ => self.sign(word),
+                },
+                b'$' if matches!(
+                    self.peek(1),
+                    Some(b'"' | b' ' | b'|' | b')' | b'/' | b'.' | b',')
+                ) =>
+                {
+                    self.sign(word);
+                }
+                b'$' | b'`' => return Err(self.dynamic(self.at)),
+                _ => self.sign(word),
+            }
+        }
+    }
+
+    /// Skips the bodies of the here-documents of the line that just ended.
+    fn bodies(&mut self) -> Result<(), Doubt> {
+        for here in std::mem::take(&mut self.pending) {
+            loop {
+                let rest = self.line.get(self.at..).unwrap_or_default();
+                if rest.is_empty() {
+                    return Err(Doubt::Unparsable);
+                }
+                let line = rest.split('\n').next().unwrap_or_default();
+                self.at = (self.at + line.len() + 1).min(self.bytes.len());
+                let line = if here.tabs {
+                    line.trim_start_matches('\t')
+                } else {
+                    line
+                };
+                if line == here.end {
+                    break;
+                }
+                if !here.raw && line.contains(['$', '`', '\\']) {
+                    return Err(Doubt::Dynamic(format!("here-document {}", here.end)));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! Finds the programs of a line that the exact reader refused, in the tree that `tree-sitter-bash` makes of
+//! it: in lists, groups, loops, functions, substitutions, here-documents, wherever a command can stand. It
+//! may find more than there is; the line is in doubt already, and what is found here can only deny.
+
+use std::{cell::RefCell, ops::ControlFlow};
+
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+use super::{Doubt, MAX_DEPTH, Redirect, reader::Reader, word};
+
+/// Steps of a hundred operations: far more than a line of the greatest length takes when it is one.
+const MAX_STEPS: usize = 2_000;
+/// Nodes that are looked at.
+const MAX_NODES: usize = 40_000;
+/// The grammar keeps these in a buffer of fixed size.
+const MAX_HERE_DOCUMENTS: usize = 16;
+
+thread_local! {
+    /// Made once a thread: making one costs more than a line.
+    static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
+}
+
+/// Tells a reader all commands and redirections of a line.
+pub(super) fn read(line: &str, reader: &mut Reader) {
+    if line.matches("<<").count() > MAX_HERE_DOCUMENTS {
+        return reader.doubt(Doubt::TooMuch);
+    }
+    let Some(tree) = parse(line) else {
+        return reader.doubt(Doubt::TooMuch);
+    };
+    if tree.root_node().has_error() {
+        reader.doubt(Doubt::Unparsable);
+    }
+    let mut walk = Walk {
+        line,
+        reader,
+        nodes: 0,
+    };
+    walk.visit(tree.root_node(), 0);
+}
+
+fn parse(line: &str) -> Option<Tree> {
+    PARSER.with_borrow_mut(|slot| {
+        let parser = match slot {
+            Some(parser) => parser,
+            None => {
+                let mut parser = Parser::new();
+                parser
+                    .set_language(&tree_sitter_bash::LANGUAGE.into())
+                    .ok()?;
+                slot.insert(parser)
+            }
+        };
+        let bytes = line.as_bytes();
+        let mut steps = 0;
+        let mut bound = |_: &tree_sitter::ParseState| {
+            steps += 1;
+            if steps > MAX_STEPS {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let options = ParseOptions::new().progress_callback(&mut bound);
+        let tree = parser.parse_with_options(
+            &mut |at, _| bytes.get(at..).unwrap_or_default(),
+            None,
+            Some(options),
+        );
+        if tree.is_none() {
+            // Else the next line would go on where this one stopped.
+            parser.reset();
+        }
+        tree
+    })
+}
+
+struct Walk<'a> {
+    line: &'a str,
+    reader: &'a mut Reader,
+    nodes: usize,
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, node: Node<'_>, depth: usize) {
+        self.nodes += 1;
+        // A tree is deeper than what it stands for.
+        if depth > 8 * MAX_DEPTH || self.nodes > MAX_NODES {
+            return self.reader.doubt(Doubt::TooMuch);
+        }
+        match node.kind() {
+            "command" => self.command(node),
+            "declaration_command" | "unset_command" | "test_command" => self.flat(node),
+            "variable_assignment" => self.assignment(node),
+            "file_redirect" => self.redirect(node),
+            "heredoc_redirect" => self.behind_here(node),
+            "function_definition" => {
+                let name = node.child_by_field_name("name");
+                let name = name
+                    .map(|name| word::text(name, self.line))
+                    .unwrap_or_default();
+                self.reader.environment(&format!("the function {name}"));
+            }
+            _ => {}
+        }
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            self.visit(child, depth + 1);
+        }
+    }
+
+    fn command(&mut self, node: Node<'_>) {
+        let mut argv = Vec::new();
+        let mut cursor = node.walk();
+        for (at, child) in node.children(&mut cursor).enumerate() {
+            match child.kind() {
+                "variable_assignment" | "subshell" | "comment" => {}
+                "file_redirect" | "herestring_redirect" => {
+                    // More than one word behind a redirection: the rest are words of the command.
+                    let mut words = child.walk();
+                    let skip = if child.kind() == "file_redirect" {
+                        1
+                    } else {
+                        usize::MAX
+                    };
+                    let more = child
+                        .children_by_field_name("destination", &mut words)
+                        .skip(skip);
+                    argv.extend(more.map(|word| word::text(word, self.line)));
+                }
+                _ if child.is_named() || node.field_name_for_child(index(at)).is_some() => {
+                    argv.push(word::text(child, self.line));
+                }
+                _ => {}
+            }
+        }
+        self.reader.program(&argv);
+    }
+
+    /// A command whose words the grammar takes apart further.
+    fn flat(&mut self, node: Node<'_>) {
+        let raw = self.line.get(node.byte_range()).unwrap_or_default();
+        let argv: Vec<String> = raw.split_whitespace().map(str::to_owned).collect();
+        self.reader.program(&argv);
+    }
+
+    fn assignment(&mut self, node: Node<'_>) {
+        let field = |name| {
+            node.child_by_field_name(name)
+                .map(|node| word::text(node, self.line))
+        };
+        let name = field("name").unwrap_or_default();
+        let value = field("value").unwrap_or_default();
+        self.reader.assignment(&name, &value);
+    }
+
+    fn redirect(&mut self, node: Node<'_>) {
+        let raw = self.line.get(node.byte_range()).unwrap_or_default();
+        let sign = raw.trim_start_matches(|sign: char| sign.is_ascii_digit());
+        let duplicate = sign.starts_with(">&") || sign.starts_with("<&");
+        let mut cursor = node.walk();
+        let mut words = node
+            .children_by_field_name("destination", &mut cursor)
+            .map(|word| word::text(word, self.line));
+        if let Some(path) = words.next() {
+            let descriptor = path
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'-');
+            if !(duplicate && descriptor) {
+                self.reader.redirect(Redirect {
+                    path,
+                    write: !sign.starts_with('<') || sign.starts_with("<>"),
+                });
+            }
+        }
+        let more: Vec<String> = words.collect();
+        self.reader.program(&more);
+    }
+
+    /// Words behind a here-document's mark belong to the command before it.
+    fn behind_here(&mut self, node: Node<'_>) {
+        let mut cursor = node.walk();
+        let words: Vec<String> = node
+            .children_by_field_name("argument", &mut cursor)
+            .map(|word| word::text(word, self.line))
+            .collect();
+        self.reader.program(&words);
+    }
+}
+
+fn index(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,40 @@
+//! Variables that change how a program writes and not what it does. Any other may name a program, a
+//! library or a file, so the list is short and names what passes.
+
+const PASS: &[&str] = &[
+    "CI",
+    "CLICOLOR",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LANG",
+    "LANGUAGE",
+    "LINES",
+    "NO_COLOR",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TERM",
+    "TZ",
+];
+
+/// Whether setting this variable is harmless with this value. A value with a slash or a colon could name a
+/// file (`TZ=:/some/file`, `LANG=/some/locale`), so those do not pass.
+pub(super) fn harmless(name: &str, value: &str) -> bool {
+    let known = PASS.contains(&name) || name.starts_with("LC_");
+    let file = value.contains('/') || (name != "RUST_LOG" && value.contains(':'));
+    known && !file
+}
+
+/// A word taken as an assignment: its name and value.
+pub(super) fn split(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    is_name(name).then_some((name, value))
+}
+
+/// Whether this can name a variable.
+pub(super) fn is_name(text: &str) -> bool {
+    let mut signs = text.bytes();
+    signs
+        .next()
+        .is_some_and(|first| first == b'_' || first.is_ascii_alphabetic())
+        && signs.all(|sign| sign == b'_' || sign.is_ascii_alphanumeric())
+}

@@ -1,0 +1,466 @@
+//! Programs that start other programs, taken apart: the inner program is found behind the flags of the outer
+//! one. A flag that is not known leaves a doubt, and every word that could be the program is followed.
+
+use super::{
+    executor::{family, name},
+    harmless,
+    reader::Reader,
+    variable,
+};
+
+/// How the words before the inner program look.
+struct Shape {
+    /// Flags by themselves.
+    solo: &'static [&'static str],
+    /// Flags with a value, attached or in the next word.
+    valued: &'static [&'static str],
+    /// Words before the program that are neither.
+    operands: usize,
+}
+
+const fn shape(
+    solo: &'static [&'static str],
+    valued: &'static [&'static str],
+    operands: usize,
+) -> Shape {
+    Shape {
+        solo,
+        valued,
+        operands,
+    }
+}
+
+/// The shape of a program that starts another and changes nothing of what it does.
+fn known(name: &str) -> Option<Shape> {
+    Some(match name {
+        "nice" => shape(&[], &["-n", "--adjustment"], 0),
+        "ionice" => shape(&["-t"], &["-c", "-n"], 0),
+        "nohup" | "builtin" | "fakeroot" | "catchsegv" | "unbuffer" | "xvfb-run"
+        | "dbus-run-session" => shape(&[], &[], 0),
+        "timeout" => shape(
+            &["--foreground", "--preserve-status", "-v", "--verbose"],
+            &["-k", "--kill-after", "-s", "--signal"],
+            1,
+        ),
+        "stdbuf" => shape(
+            &[],
+            &["-i", "-o", "-e", "--input", "--output", "--error"],
+            0,
+        ),
+        "setsid" => shape(&["-c", "--ctty", "-f", "--fork", "-w", "--wait"], &[], 0),
+        "time" | "command" => shape(&["-p"], &[], 0),
+        "exec" => shape(&["-c", "-l"], &["-a"], 0),
+        "chrt" => shape(&["-b", "-f", "-i", "-o", "-r"], &[], 1),
+        "taskset" => shape(&[], &[], 1),
+        "sudo" => shape(
+            &[
+                "-A", "-b", "-E", "-H", "-k", "-n", "-P", "-S", "-i", "-s", "-B",
+            ],
+            &[
+                "-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "--user",
+                "--group",
+            ],
+            0,
+        ),
+        "doas" => shape(&["-n", "-s", "-L"], &["-u", "-C", "-a"], 0),
+        "pkexec" => shape(&["--disable-internal-agent"], &["--user"], 0),
+        "gosu" | "su-exec" => shape(&[], &[], 1),
+        "chroot" => shape(&["--skip-chdir"], &["--userspec", "--groups"], 1),
+        "xargs" => shape(
+            &[
+                "-0",
+                "--null",
+                "-r",
+                "--no-run-if-empty",
+                "-t",
+                "--verbose",
+                "-x",
+                "--exit",
+            ],
+            &[
+                "-n",
+                "--max-args",
+                "-L",
+                "-P",
+                "--max-procs",
+                "-s",
+                "-d",
+                "--delimiter",
+                "-I",
+                "-a",
+                "-E",
+                "--arg-file",
+            ],
+            0,
+        ),
+        "strace" | "ltrace" => shape(&["-f", "-c", "-q"], &["-e", "-o", "-s"], 0),
+        "valgrind" | "rlwrap" | "perf" => shape(&["-q"], &[], 0),
+        "ssh" | "mosh" => shape(
+            &[
+                "-4", "-6", "-A", "-a", "-C", "-f", "-N", "-n", "-q", "-T", "-t", "-v", "-X", "-x",
+                "-Y",
+            ],
+            &["-i", "-l", "-p"],
+            1,
+        ),
+        "entr" => shape(&["-a", "-c", "-d", "-n", "-p", "-r", "-s", "-z"], &[], 0),
+        "parallel" => shape(&["-0", "-k", "-v"], &["-j", "-n", "-I"], 0),
+        "systemd-run" => shape(
+            &[
+                "--user", "--scope", "-t", "-P", "--pty", "--pipe", "--wait", "-q",
+            ],
+            &["-p", "--unit"],
+            0,
+        ),
+        "watch" => shape(
+            &["-x", "-d", "-e", "-g", "-t", "-c", "-b"],
+            &["-n", "--interval"],
+            0,
+        ),
+        "flock" => shape(&["-n", "-s", "-x", "-u", "-o", "-F"], &["-w", "-E"], 1),
+        "unshare" | "nsenter" | "setpriv" | "bwrap" | "firejail" | "proot" | "direnv"
+        | "numactl" | "rlimit" | "prlimit" | "caffeinate" | "torsocks" | "proxychains" | "tini"
+        | "dumb-init" => shape(&[], &[], 0),
+        "busybox" | "toybox" => shape(&[], &[], 0),
+        _ => return None,
+    })
+}
+
+/// Follows a program into what it starts.
+pub(super) fn open(reader: &mut Reader, argv: &[String]) {
+    let Some((program, args)) = argv.split_first() else {
+        return;
+    };
+    let name = name(program);
+    match name.as_str() {
+        "env" => return environment(reader, args),
+        "eval" => return reader.line(&args.join(" ")),
+        "find" | "gfind" => return searched(reader, args, &["-exec", "-execdir", "-ok", "-okdir"]),
+        "fd" | "fdfind" => return searched(reader, args, &["-x", "-X", "--exec", "--exec-batch"]),
+        "git" => return git(reader, args),
+        "su" | "runuser" | "script" => return quoted(reader, args),
+        "docker" | "podman" | "nerdctl" | "kubectl" | "ip" | "tmux" | "screen" => {
+            return contained(reader, args);
+        }
+        "cd" => return moved(reader, args),
+        "." | "source" => return reader.dynamic(program),
+        "alias" | "bind" | "complete" | "compgen" | "compopt" | "declare" | "enable" | "export"
+        | "fc" | "getopts" | "hash" | "let" | "local" | "mapfile" | "popd" | "pushd" | "read"
+        | "readarray" | "readonly" | "set" | "shopt" | "trap" | "typeset" | "ulimit" | "umask"
+        | "unalias" | "unset" | "unsetenv" => {
+            if name == "trap"
+                && let Some(action) = args.iter().find(|arg| !arg.starts_with('-'))
+            {
+                reader.line(action);
+            }
+            return reader.environment(&name);
+        }
+        "coproc" | "function" | "select" => {
+            reader.dynamic(program);
+            return reader.inner(args);
+        }
+        "test" | "[" | "printf" if super::executor::form(argv).is_some() => {
+            return reader.environment(&name);
+        }
+        _ => {}
+    }
+    if shell(&name) {
+        return quoted_shell(reader, &name, args);
+    }
+    if interpreter(family(&name)) && args.iter().all(|arg| arg == "-") {
+        reader.dynamic(&format!("what {name} reads from its input"));
+    }
+    if name.starts_with("ld-linux") || name == "ld.so" {
+        return guess(reader, args, &name);
+    }
+    if let Some(shape) = known(&name) {
+        wrapped(reader, &name, args, &shape);
+    }
+}
+
+fn shell(name: &str) -> bool {
+    matches!(
+        name,
+        "sh" | "bash"
+            | "dash"
+            | "ash"
+            | "zsh"
+            | "ksh"
+            | "mksh"
+            | "rbash"
+            | "yash"
+            | "fish"
+            | "csh"
+            | "tcsh"
+    )
+}
+
+fn interpreter(family: &str) -> bool {
+    matches!(
+        family,
+        "python"
+            | "pypy"
+            | "perl"
+            | "ruby"
+            | "irb"
+            | "node"
+            | "nodejs"
+            | "php"
+            | "lua"
+            | "luajit"
+            | "deno"
+            | "bun"
+            | "tclsh"
+            | "ed"
+            | "ex"
+            | "sqlite"
+            | "psql"
+            | "mysql"
+            | "gdb"
+            | "at"
+            | "batch"
+            | "crontab"
+            | "julia"
+            | "r"
+    )
+}
+
+fn wrapped(reader: &mut Reader, name: &str, args: &[String], shape: &Shape) {
+    if name == "command" && args.first().is_some_and(|arg| arg == "-v" || arg == "-V") {
+        return;
+    }
+    let start = match skip(args, shape, name == "nice") {
+        Ok(start) => start,
+        Err(flag) => return guess(reader, args, flag),
+    };
+    let inner = args.get(start..).unwrap_or_default();
+    match name {
+        "sudo" | "doas" => {
+            let named = inner.iter().take_while(|arg| variable::split(arg).is_some()).count();
+            for (name, value) in inner.iter().take(named).filter_map(|arg| variable::split(arg)) {
+                reader.assignment(name, value);
+            }
+            return reader.inner(inner.get(named..).unwrap_or_default());
+        }
+        // Their words are joined and read again.
+        "ssh" | "mosh" | "watch" | "parallel" => return reader.line_unless_empty(&inner.join(" ")),
+        "flock" if inner.first().is_some_and(|arg| arg == "-c" || arg == "--command") => {
+            return reader.line_unless_empty(&inner.get(1..).unwrap_or_default().join(" "));
+        }
+        "xargs" => {
+            let Some(first) = inner.first() else {
+                return;
+            };
+            if !harmless::never_runs(first) {
+                reader.dynamic(&format!("what xargs gives {first}"));
+            }
+        }
+        "time" | "exec" | "command" | "builtin"
+            // One shell takes the first word for an assignment, another for a program.
+            if inner.first().is_some_and(|first| variable::split(first).is_some()) =>
+        {
+            reader.dynamic(inner.first().map_or("", String::as_str));
+        }
+        _ => {}
+    }
+    reader.inner(inner);
+}
+
+/// Where the inner program begins, or the flag that is not known.
+fn skip<'a>(args: &'a [String], shape: &Shape, numbers: bool) -> Result<usize, &'a str> {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        if arg == "--" {
+            at += 1;
+            break;
+        }
+        if !arg.starts_with('-') || arg == "-" {
+            break;
+        }
+        let long = arg.starts_with("--");
+        let flag = if long {
+            arg.split('=').next().unwrap_or(arg)
+        } else {
+            arg.get(..2).unwrap_or(arg)
+        };
+        if shape.solo.contains(&arg.as_str()) {
+            at += 1;
+        } else if shape.valued.contains(&flag) {
+            let attached = if long {
+                arg.contains('=')
+            } else {
+                arg.len() > 2
+            };
+            at += if attached { 1 } else { 2 };
+        } else if numbers
+            && arg
+                .get(1..)
+                .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+        {
+            at += 1;
+        } else {
+            return Err(arg);
+        }
+    }
+    Ok((at + shape.operands).min(args.len()))
+}
+
+/// A flag is not known: says so, and follows each word that may be the program.
+fn guess(reader: &mut Reader, args: &[String], why: &str) {
+    reader.dynamic(why);
+    let words = args
+        .iter()
+        .enumerate()
+        .filter(|(_, arg)| !arg.starts_with('-'));
+    for (at, _) in words.take(4) {
+        reader.inner(args.get(at..).unwrap_or_default());
+    }
+}
+
+fn environment(reader: &mut Reader, args: &[String]) {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        match arg.as_str() {
+            "--" => {}
+            "-0" | "--null" | "-v" | "--debug" => {}
+            "-" | "-i" | "--ignore-environment" => reader.environment(arg),
+            "-u" | "--unset" | "-C" | "--chdir" => {
+                reader.environment(arg);
+                at += 1;
+            }
+            "-S" | "--split-string" => {
+                reader.dynamic(arg);
+                return reader.line_unless_empty(&args.get(at + 1..).unwrap_or_default().join(" "));
+            }
+            flag if flag.starts_with('-') => {
+                if let Some(split) = flag
+                    .strip_prefix("-S")
+                    .or(flag.strip_prefix("--split-string="))
+                {
+                    reader.dynamic("-S");
+                    let rest = args.get(at + 1..).unwrap_or_default().join(" ");
+                    return reader.line_unless_empty(&format!("{split} {rest}"));
+                }
+                return guess(reader, args, flag);
+            }
+            word => match word.split_once('=') {
+                Some((name, value)) => reader.assignment(name, value),
+                None => break,
+            },
+        }
+        at += 1;
+    }
+    reader.inner(args.get(at..).unwrap_or_default());
+}
+
+/// `-exec program … ;` and its like. A program that could be made to run another by a file's name is in
+/// doubt; a name that `find` gives begins with where it began.
+fn searched(reader: &mut Reader, args: &[String], flags: &[&str]) {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        at += 1;
+        if !flags.contains(&arg.as_str()) {
+            continue;
+        }
+        let rest = args.get(at..).unwrap_or_default();
+        let length = rest
+            .iter()
+            .position(|arg| arg == ";")
+            .unwrap_or_else(|| rest.iter().position(|arg| arg == "+").unwrap_or(rest.len()));
+        let inner = rest.get(..length).unwrap_or_default();
+        if let Some(first) = inner.first()
+            && !harmless::never_runs(first)
+        {
+            reader.dynamic(&format!("what {arg} gives {first}"));
+        }
+        reader.inner(inner);
+        at += length;
+    }
+}
+
+fn git(reader: &mut Reader, args: &[String]) {
+    for arg in args {
+        // An alias, or a setting, that is a line for a shell.
+        if let Some((_, line)) = arg.split_once("=!") {
+            reader.dynamic(arg);
+            reader.line(line);
+        }
+    }
+    let told = |flag: &str| args.iter().position(|arg| arg == flag);
+    if let Some(at) = told("foreach").or(told("-x")).or(told("--exec")) {
+        reader.line_unless_empty(&args.get(at + 1..).unwrap_or_default().join(" "));
+    }
+    if let (Some(_), Some(at)) = (told("bisect"), told("run")) {
+        reader.inner(args.get(at + 1..).unwrap_or_default());
+    }
+}
+
+/// `-c 'line'` of programs that hand it to a shell.
+fn quoted(reader: &mut Reader, args: &[String]) {
+    let line = args
+        .iter()
+        .enumerate()
+        .find_map(|(at, arg)| match arg.as_str() {
+            "-c" | "--command" | "-qc" => args.get(at + 1).map(String::as_str),
+            other => other
+                .strip_prefix("--command=")
+                .or(other.strip_prefix("-c")),
+        });
+    match line {
+        Some(line) => reader.line(line),
+        None => reader.dynamic("a shell that reads its input"),
+    }
+}
+
+fn quoted_shell(reader: &mut Reader, name: &str, args: &[String]) {
+    let mut at = 0;
+    let mut line = false;
+    while let Some(flag) = args.get(at).filter(|arg| arg.starts_with(['-', '+'])) {
+        at += 1;
+        if flag == "--" || flag == "-" {
+            break;
+        }
+        let letters = flag.get(1..).unwrap_or_default();
+        line |= !flag.starts_with("--") && letters.contains('c');
+        if letters.contains('i') || letters.contains('l') || flag.starts_with("--") {
+            // It reads a file of the person's first.
+            reader.environment(&format!("{name} {flag}"));
+        }
+        if letters.ends_with('o') || letters.ends_with('O') || flag.ends_with("file") {
+            at += 1;
+        }
+    }
+    match (line, args.get(at)) {
+        (true, Some(text)) => reader.line(text),
+        (false, Some(_)) if !args.iter().any(|arg| arg == "-s") => {}
+        _ => reader.dynamic(&format!("what {name} reads from its input")),
+    }
+}
+
+/// A program behind a subcommand, a place or a name: each word may be it.
+fn contained(reader: &mut Reader, args: &[String]) {
+    let at = args.iter().position(|arg| {
+        matches!(
+            arg.as_str(),
+            "run" | "exec" | "new-session" | "new-window" | "new" | "-dm" | "-dmS" | "run-shell"
+        )
+    });
+    if let Some(at) = at {
+        guess(reader, args.get(at + 1..).unwrap_or_default(), &args[at]);
+    }
+}
+
+/// A directory that is not plainly below is elsewhere.
+fn moved(reader: &mut Reader, args: &[String]) {
+    let below = match args {
+        [place] => {
+            !place.is_empty()
+                && !place.starts_with(['/', '-', '~'])
+                && place.split('/').all(|part| part != "..")
+        }
+        _ => false,
+    };
+    if !below {
+        reader.environment("cd");
+    }
+}
