@@ -2,10 +2,9 @@
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
-use harn_model::{ErrorCategory, ToolContent, ToolKind};
+use harn_model::{ToolContent, ToolKind};
 use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
-use harn_tools::confine;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     call::{executor, run_by},
@@ -32,10 +31,10 @@ impl From<ReadFile> for ToolOutput {
     }
 }
 
-#[derive(Serialize)]
-struct ReadInput<'a> {
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
+#[derive(Deserialize, Serialize)]
+struct ReadInput {
+    path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
 }
 
@@ -70,26 +69,27 @@ pub(super) async fn read(
     path: &str,
     line: Option<u32>,
 ) -> Result<ReadFile, AgentError> {
-    let input = value(ReadInput { path, line });
-    let tool = cx.tool("read_file").kind(ToolKind::Read).input(input);
-    let target = match confine(cx.cwd(), path) {
-        Ok(target) => target,
-        Err(error) => {
-            let call = tool.title(format!("Read {path}")).start().await?;
-            let reason = error.to_string();
-            call.fail(&reason, ErrorCategory::PermissionDenied).await?;
-            return Err(AgentError::Tool(reason));
-        }
-    };
+    let target = cx.host().absolute(path);
     let shown = shown_path(cx.cwd(), &target);
+    let input = value(ReadInput {
+        path: path.to_owned(),
+        line,
+    });
+    let tool = cx.tool("read_file").kind(ToolKind::Read).input(input);
     let title = match line {
         Some(line) => format!("Read {shown}:{line}"),
         None => format!("Read {shown}"),
     };
     let call = tool.title(title).location(&target, line).start().await?;
     let by = executor(cx.host().client_offers().read_text);
-    let work = async {
-        let text: Arc<str> = cx.host().read_text(target).await?.into();
+    let (host, input) = (call.host().clone(), call.input().clone());
+    let work = async move {
+        // Whoever was asked may have named another file.
+        let unclear = |error| ToolError::new(format!("the arguments name no file: {error}"));
+        let ReadInput { path, line } = serde_json::from_value(input).map_err(unclear)?;
+        let target = host.absolute(path);
+        let shown = shown_path(cx.cwd(), &target);
+        let text: Arc<str> = host.read_text(target).await?.into();
         let output = ToolOutput {
             raw: Some(value(ReadOutput {
                 lines: text.lines().count(),

@@ -1,7 +1,7 @@
 //! `explore`: answers questions about a workspace by searching and reading it, without a model.
 //!
 //! A prompt that begins with `/` is a command, anything else a question. Files and commands go through
-//! the turn's host, paths through `confine`; only searching looks at the disk itself.
+//! the host of their call, which does what the call declared; only searching looks at the disk itself.
 
 mod all;
 mod attached;

@@ -6,12 +6,13 @@ use std::{
     time::Duration,
 };
 
-use harn_model::{ErrorCategory, ToolContent, ToolExecutor, ToolKind};
+use harn_model::{ErrorCategory, ToolContent, ToolExecutor};
 use harn_runtime::{
-    AgentError, CommandExit, CommandSink, CommandSpec, HostError, ToolHandle, ToolOutput,
-    TurnContext,
+    AgentError, CommandExit, CommandSink, CommandSpec, HostError, ToolError, ToolHandle,
+    ToolOutput, TurnContext,
 };
 use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::{
@@ -32,11 +33,6 @@ const DOUBLES_AFTER: u32 = 30;
 const MAX_DOUBLINGS: u32 = 5;
 
 #[derive(Serialize)]
-struct RunInput<'a> {
-    command: &'a str,
-}
-
-#[derive(Serialize)]
 struct RunOutput<'a> {
     exit_code: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,15 +42,19 @@ struct RunOutput<'a> {
 
 /// Runs a command, if it may.
 pub(super) async fn run(cx: &TurnContext, command: &str) -> Result<(), AgentError> {
-    let input = value(RunInput { command });
-    let tool = cx.tool("run_command").kind(ToolKind::Execute).input(input);
     let name = code(&shorten(command, 80));
-    let call = match told(tool.title(command).ask().await)? {
+    let call = match told(cx.tool("run_command").command(command).ask().await)? {
         Ok(call) => call,
         Err(reason) => return cx.say(format!("{name} was not run: {reason}.")).await,
     };
-    let spec = CommandSpec::shell(command, cx.cwd(), KEPT);
     let by = executor(cx.host().client_offers().terminal);
+    // Whoever was asked may have put another command in its place.
+    let Some(command) = call.input().get("command").and_then(Value::as_str) else {
+        let reason = fail_by(call, by, ToolError::new("the arguments have no command")).await?;
+        return cx.say(format!("{name} was not run: {reason}.")).await;
+    };
+    let name = code(&shorten(command, 80));
+    let spec = CommandSpec::shell(command, cx.cwd(), KEPT);
     let exit = match watch(cx, &call, spec).await? {
         Ok(exit) => exit,
         Err(error) => {

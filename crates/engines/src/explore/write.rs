@@ -1,30 +1,32 @@
-//! `/write PATH TEXT`: shows the change, asks, writes through the host.
+//! `/write PATH TEXT`: shows the change, asks, writes through the host what the answer says.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use harn_model::{ErrorCategory, ToolContent, ToolKind};
-use harn_runtime::{AgentError, Host, HostError, ToolError, ToolOutput, TurnContext};
-use harn_tools::confine_write;
-use serde::Serialize;
+use harn_model::{ToolContent, ToolKind};
+use harn_runtime::{AgentError, Host, HostError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use serde::{Deserialize, Serialize};
 
 use super::{
-    call::{executor, fail_by, run_by, unless_cancelled},
+    call::{executor, fail_by, run_by},
     files::{shown_path, told, value},
     markdown::code,
 };
 
-#[derive(Serialize)]
-struct WriteInput<'a> {
-    path: &'a str,
-    content: &'a str,
+#[derive(Deserialize, Serialize)]
+struct WriteInput {
+    path: String,
+    content: String,
 }
 
 /// A change that was made, as its call shows it.
 #[derive(Clone)]
-struct Written(ToolContent);
+struct Written {
+    target: PathBuf,
+    diff: ToolContent,
+}
 
 impl From<Written> for ToolOutput {
-    fn from(Written(diff): Written) -> Self {
+    fn from(Written { diff, .. }: Written) -> Self {
         Self {
             content: Some(vec![diff]),
             ..Self::default()
@@ -41,63 +43,85 @@ pub(super) async fn write(cx: &TurnContext, path: &str, text: &str) -> Result<()
 }
 
 async fn try_write(cx: &TurnContext, path: &str, text: &str) -> Result<String, AgentError> {
-    let input = value(WriteInput {
-        path,
-        content: text,
-    });
-    let tool = cx.tool("write_file").kind(ToolKind::Edit).input(input);
-    // Asked each time: a decision can outlast a client.
-    let reader = || executor(cx.host().client_offers().read_text);
-    let target = match confine_write(cx.cwd(), path) {
-        Ok(target) => target,
-        // Refused before anybody was asked to do it.
-        Err(error) => {
-            let call = tool.title(format!("Write {path}")).start().await?;
-            let reason = error.to_string();
-            call.fail(&reason, ErrorCategory::PermissionDenied).await?;
-            return Err(AgentError::Tool(reason));
-        }
-    };
-    let old = match old_text(cx.host(), &target).await {
-        Ok(old) => old,
-        Err(error) => {
-            let call = tool.title(format!("Write {path}")).start().await?;
-            return Err(fail_by(call, reader(), error).await?);
-        }
-    };
+    let target = cx.host().absolute(path);
     let shown = shown_path(cx.cwd(), &target);
-    let diff = ToolContent::Diff {
-        path: target.display().to_string(),
-        old_text: old.clone(),
-        new_text: text.to_owned(),
+    let old = match old_text(cx.host(), &target).await {
+        Ok(old) => Some(old),
+        // Whether it may be written is decided about the call itself, and told there.
+        Err(HostError::Denied(_)) => None,
+        Err(error) => return Err(unread(cx, path, error).await?),
     };
-    let verb = if old.is_some() { "Write" } else { "Create" };
-    let tool = tool.title(format!("{verb} {shown}"));
-    let tool = tool.location(&target, None).content(diff.clone());
-    let call = tool.ask().await?;
-    // Deciding takes time: what was shown must still be what would change.
-    let unchanged = async {
-        let still = confine_write(cx.cwd(), path).is_ok_and(|now| now == target);
-        Ok::<_, HostError>(still && old_text(cx.host(), &target).await? == old)
+    let input = value(WriteInput {
+        path: path.to_owned(),
+        content: text.to_owned(),
+    });
+    let verb = match old {
+        Some(None) => "Create",
+        Some(Some(_)) | None => "Write",
     };
-    let changed = match unless_cancelled(cx, unchanged).await? {
-        Ok(true) => None,
-        Ok(false) => Some(ToolError::new(
-            "the file changed while the permission was pending; look at it and try again",
-        )),
-        Err(error) => Some(error.into()),
-    };
-    if let Some(error) = changed {
-        return Err(fail_by(call, reader(), error).await?);
+    let tool = cx.tool("write_file").kind(ToolKind::Edit).input(input);
+    let mut tool = tool
+        .title(format!("{verb} {shown}"))
+        .location(&target, None);
+    if let Some(old) = &old {
+        tool = tool.content(diff(&target, old.clone(), text));
     }
+    let call = tool.ask().await?;
+    let asked = Asked { target, old };
+    // Asked for now: a decision can outlast a client.
     let writer = executor(cx.host().client_offers().write_text);
-    let host = call.host().clone();
-    let work = async {
-        host.write_text(&target, text.to_owned()).await?;
-        Ok::<_, HostError>(Written(diff))
-    };
-    run_by(cx, call, writer, work).await?;
-    Ok(shown)
+    let (host, input) = (call.host().clone(), call.input().clone());
+    run_by(
+        cx,
+        call,
+        writer,
+        async move { asked.write(&host, input).await },
+    )
+    .await
+    .map(|Written { target, .. }| shown_path(cx.cwd(), &target))
+}
+
+/// What was shown to whoever decided.
+struct Asked {
+    target: PathBuf,
+    /// What the file said; none where it could not be told.
+    old: Option<Option<String>>,
+}
+
+impl Asked {
+    /// Writes what the arguments say, which may not be what was asked for.
+    async fn write(self, host: &Host, input: serde_json::Value) -> Result<Written, ToolError> {
+        let unclear =
+            |error| ToolError::new(format!("the arguments are not those of a file: {error}"));
+        let WriteInput { path, content } = serde_json::from_value(input).map_err(unclear)?;
+        let target = host.absolute(path);
+        let old = old_text(host, &target).await?;
+        // Deciding takes time: what was shown must still be what would change.
+        if target == self.target && self.old.is_some_and(|shown| shown != old) {
+            return Err(ToolError::new(
+                "the file changed while the permission was pending; look at it and try again",
+            ));
+        }
+        host.write_text(&target, content.as_str()).await?;
+        let diff = diff(&target, old, &content);
+        Ok(Written { target, diff })
+    }
+}
+
+/// A file that cannot be read is not written over: told as what it is, a call that reads and fails.
+async fn unread(cx: &TurnContext, path: &str, error: HostError) -> Result<AgentError, AgentError> {
+    let tool = cx.tool("read_file").kind(ToolKind::Read).path(path);
+    let call: ToolHandle = tool.title(format!("Read {path}")).start().await?;
+    let reader = executor(cx.host().client_offers().read_text);
+    fail_by(call, reader, error).await
+}
+
+fn diff(target: &Path, old_text: Option<String>, new_text: &str) -> ToolContent {
+    ToolContent::Diff {
+        path: target.display().to_string(),
+        old_text,
+        new_text: new_text.to_owned(),
+    }
 }
 
 /// What the file says now; `None` when there is no file. One that is there and cannot be read is not

@@ -55,8 +55,7 @@ impl Cast {
                 | Step::Seam(_)
                 | Step::Sleep(_)
                 | Step::AwaitCancel
-                | Step::HostTool { .. }
-                | Step::HostCall { .. }
+                | Step::Act(_)
                 | Step::Repeat { .. }
                 | Step::Stop(_)
                 | Step::Fail(_) => {}
@@ -117,8 +116,7 @@ fn walk<'s>(steps: &'s [Step], visit: &mut impl FnMut(&'s Step)) {
             | Step::Seam(_)
             | Step::Sleep(_)
             | Step::AwaitCancel
-            | Step::HostTool { .. }
-            | Step::HostCall { .. }
+            | Step::Act(_)
             | Step::AwaitWorkers(_)
             | Step::StopWorker { .. }
             | Step::CancelWorker(_)

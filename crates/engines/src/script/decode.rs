@@ -1,12 +1,12 @@
 //! From a YAML tree to a scenario. Everything a file can get wrong about its steps is refused here.
 
+mod host;
 mod worker;
 
 use std::{sync::Arc, time::Duration};
 
 use harn_model::{AgentEvent, Command, ConfigOption};
 use regex::Regex;
-use serde_json::{Map, Value};
 
 use super::{
     cast::Cast,
@@ -16,7 +16,8 @@ use super::{
 };
 
 const STEPS: &str = "say, think, emit, ask, seam, sleep_ms, await_cancel, host_tool, host_call, \
-                     worker, await_workers, trigger, stop_worker, cancel_worker, repeat, stop, fail";
+                     write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, \
+                     stop, fail";
 /// How deep steps may hold each other.
 const MAX_NESTING: usize = 32;
 const MAX_TIMES: u64 = 10_000_000;
@@ -105,20 +106,10 @@ fn step(node: &Node, depth: usize) -> Result<Step, Fault> {
             }
             Step::AwaitCancel
         }
-        "host_tool" => {
-            let [name, args] = fields(value, key, ["name", "args"])?;
-            Step::HostTool {
-                name: filled(required(value, key, "name", name)?, "name")?,
-                args: args.map_or(Value::Null, Node::to_value),
-            }
-        }
-        "host_call" => {
-            let [op, args] = fields(value, key, ["op", "args"])?;
-            Step::HostCall {
-                op: filled(required(value, key, "op", op)?, "op")?,
-                args: args.map_or_else(|| Value::Object(Map::new()), Node::to_value),
-            }
-        }
+        "host_tool" => Step::Act(host::tool(value)?),
+        "host_call" => Step::Act(host::call(value)?),
+        "write" => Step::Act(host::write(value)?),
+        "run" => Step::Act(host::run(value)?),
         "worker" => Step::Worker(Box::new(worker::start(value, depth)?)),
         "await_workers" => worker::awaited(value)?,
         "trigger" => worker::trigger(value, depth)?,

@@ -1,6 +1,7 @@
 //! `script`: an agent that plays a scenario file, so that hosts and fixtures can exercise everything
 //! an agent can do without one. The format is in `docs/scenarios.md`.
 
+mod act;
 mod cast;
 mod crew;
 mod decode;

@@ -3,14 +3,14 @@
 
 use std::{future::Future, sync::Arc};
 
-use harn_model::{AgentEvent, StopReason, ToolExecutor, ToolKind};
-use harn_runtime::{AgentError, Host, HostError, ToolError, ToolHandle, ToolOutput, TurnContext};
-use serde_json::{Value, json};
+use harn_model::{AgentEvent, StopReason};
+use harn_runtime::{AgentError, ToolHandle, TurnContext};
+use serde_json::json;
 
 use super::{
     cast::Cast,
     crew::Crew,
-    scenario::{Ask, Role, Step, TURN},
+    scenario::{Act, Ask, Role, Step, TURN},
 };
 
 /// Plays steps to their end, or to the first that ends the turn.
@@ -113,14 +113,7 @@ impl<'s> Player<'s> {
                 // Repeated, this would never wait again, and nothing could end it.
                 tokio::task::consume_budget().await;
             }
-            Step::HostTool { name, args } => {
-                let ask = |host: &Host| host.call_tool(name, args.clone());
-                self.host_work(name, args, ask).await?;
-            }
-            Step::HostCall { op, args } => {
-                let ask = |host: &Host| host.call(op, args.clone());
-                self.host_work(op, args, ask).await?;
-            }
+            Step::Act(act) => self.act(act).await?,
             Step::Worker(worker) => self.crew.start(worker).await?,
             Step::AwaitWorkers(names) => self.unless_cancelled(self.crew.finished(names)).await??,
             Step::Trigger {
@@ -168,41 +161,15 @@ impl<'s> Player<'s> {
         Ok(())
     }
 
-    /// A failed or refused call is the host's affair; the turn goes on.
-    async fn host_work<F>(
-        &self,
-        name: &str,
-        args: &Value,
-        ask: impl FnOnce(&Host) -> F,
-    ) -> Result<(), AgentError>
-    where
-        F: Future<Output = Result<Value, HostError>>,
-    {
-        let tool = self.cx.tool(name).kind(ToolKind::Other);
-        let call = match tool.input(args.clone()).start().await {
-            Err(AgentError::Denied { .. }) => return Ok(()),
-            call => call?,
-        };
-        let work = ask(call.host());
-        let executor = Some(ToolExecutor::HostBridge);
-        match self.unless_cancelled(work).await? {
-            Ok(result) => {
-                let raw = Some(result);
-                let output = ToolOutput {
-                    raw,
-                    executor,
-                    ..ToolOutput::default()
-                };
-                call.complete(output).await
+    /// Starts a call and does its work. One that is refused or fails has said so; the turn goes on.
+    async fn act(&self, act: &Act) -> Result<(), AgentError> {
+        match act.describe(self.cx).await.ask().await {
+            Ok(call) => {
+                let done = self.unless_cancelled(act.perform(self.cx, &call)).await?;
+                done.end(call).await
             }
-            Err(error) => {
-                let ToolError { message, category } = error.into();
-                let output = ToolOutput {
-                    executor,
-                    ..ToolOutput::default()
-                };
-                call.fail_with(&message, category, output).await
-            }
+            Err(AgentError::Denied { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 

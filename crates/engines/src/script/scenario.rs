@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use harn_model::{
-    AgentEvent, Command, ConfigOption, HandoffArtifact, Seam, StopReason, ToolCallId, ToolContent,
-    ToolKind,
+    AgentEvent, Author, Command, ConfigOption, HandoffArtifact, Seam, StopReason, ToolCallId,
+    ToolContent, ToolKind,
 };
 use regex::Regex;
 use serde_json::Value;
@@ -45,14 +45,7 @@ pub(super) enum Step {
     Seam(Seam),
     Sleep(Duration),
     AwaitCancel,
-    HostTool {
-        name: String,
-        args: Value,
-    },
-    HostCall {
-        op: String,
-        args: Value,
-    },
+    Act(Act),
     Worker(Box<NewWorker>),
     /// All of the turn where none is named.
     AwaitWorkers(Vec<WorkerName>),
@@ -73,6 +66,26 @@ pub(super) enum Step {
     },
     Stop(StopReason),
     Fail(String),
+}
+
+/// A tool call that is really made.
+#[derive(Debug)]
+pub(super) enum Act {
+    HostTool {
+        name: String,
+        args: Value,
+        kind: ToolKind,
+    },
+    HostCall {
+        op: String,
+        args: Value,
+        kind: ToolKind,
+    },
+    Write {
+        path: String,
+        text: String,
+    },
+    Run(String),
 }
 
 /// A worker that a step starts.
@@ -122,7 +135,7 @@ pub(super) const TURN: &str = "{turn}";
 
 /// What an event means to a scenario.
 pub(super) enum Role<'e> {
-    /// Only the runtime may write it; the reason says what to do instead.
+    /// Only the runtime may write it; the reason says how it comes to.
     Reserved(&'static str),
     /// It belongs to a call.
     OfCall(&'e mut ToolCallId),
@@ -134,60 +147,16 @@ pub(super) enum Role<'e> {
 
 impl Role<'_> {
     pub(super) fn of(event: &mut AgentEvent) -> Role<'_> {
+        if let Author::Runtime(how) = event.author() {
+            return Role::Reserved(how);
+        }
         match event {
-            AgentEvent::TurnStarted(_) => Role::Reserved("a prompt starts the turn"),
-            AgentEvent::TurnEnded(_) => Role::Reserved("end the turn with stop or fail"),
-            AgentEvent::PermissionAsked(_)
-            | AgentEvent::PermissionResolved(_)
-            | AgentEvent::PermissionGrant(_)
-            | AgentEvent::PermissionDeny(_)
-            | AgentEvent::PermissionEscalation(_)
-            | AgentEvent::LiveSessionPermissionRoute(_) => Role::Reserved("use an ask step"),
-            AgentEvent::HitlResponded(_) => Role::Reserved("whoever is asked answers"),
-            AgentEvent::Recovered(_) => Role::Reserved("opening a session after a crash writes it"),
-            AgentEvent::LoopCheckpoint(_) => Role::Reserved("use a seam step"),
-            AgentEvent::SessionClosed { .. } => {
-                Role::Reserved("whoever closes the session writes it")
-            }
-            AgentEvent::ModeChanged { .. }
-            | AgentEvent::ConfigChanged { .. }
-            | AgentEvent::GrantRevoked { .. } => {
-                Role::Reserved("whoever controls the session changes it")
-            }
             AgentEvent::ToolCall(call) => Role::OfCall(&mut call.tool_call_id),
             AgentEvent::ToolCallUpdate(update) => Role::OfCall(&mut update.tool_call_id),
             AgentEvent::CompositionChildCall(call) => Role::OfChild(&mut call.tool_call_id),
             AgentEvent::CompositionChildResult(result) => Role::OfChild(&mut result.tool_call_id),
-            AgentEvent::AgentMessageChunk { .. }
-            | AgentEvent::AgentThoughtChunk { .. }
-            | AgentEvent::UserMessage { .. }
-            | AgentEvent::Plan { .. }
-            | AgentEvent::ProgressReported(_)
-            | AgentEvent::Progress(_)
-            | AgentEvent::Log(_)
-            | AgentEvent::Artifact(_)
-            | AgentEvent::FsWatch { .. }
-            | AgentEvent::Handoff { .. }
-            | AgentEvent::WorkerUpdate(_)
-            | AgentEvent::SkillActivated { .. }
-            | AgentEvent::SkillDeactivated { .. }
-            | AgentEvent::SkillScopeTools { .. }
-            | AgentEvent::SkillNarrow(_)
-            | AgentEvent::SkillMatched(_)
-            | AgentEvent::ToolSearchQuery(_)
-            | AgentEvent::ToolSearchResult(_)
-            | AgentEvent::TranscriptCompacted(_)
-            | AgentEvent::TranscriptProjected(_)
-            | AgentEvent::ReminderEmitted(_)
-            | AgentEvent::HitlRequested { .. }
-            | AgentEvent::HitlResolved { .. }
-            | AgentEvent::AvailableCommands { .. }
-            | AgentEvent::LiveSessionClient { .. }
-            | AgentEvent::CompositionStart(_)
-            | AgentEvent::CompositionFinish(_)
-            | AgentEvent::CompositionError(_)
-            | AgentEvent::Usage(_)
-            | AgentEvent::SessionInfo(_) => Role::Free,
+            // No other event of an agent's names a call of its own.
+            _ => Role::Free,
         }
     }
 }

@@ -300,7 +300,7 @@ fn a_wrong_event_is_refused_at_its_place() {
         ),
         (
             "emit: {type: turn_ended, outcome: stopped, stop_reason: end_turn}",
-            "t.yaml:4:20: emit turn_ended: only the runtime writes this event; end the turn with stop or fail",
+            "t.yaml:4:20: emit turn_ended: only the runtime writes this event; the turn ends when the agent returns",
         ),
         (
             "emit: {type: turn_started, message_id: m, prompt: []}",
@@ -308,11 +308,11 @@ fn a_wrong_event_is_refused_at_its_place() {
         ),
         (
             "emit: {type: permission_resolved, ask_id: a, decision: cancelled}",
-            "t.yaml:4:20: emit permission_resolved: only the runtime writes this event; use an ask step",
+            "t.yaml:4:20: emit permission_resolved: only the runtime writes this event; a tool call asks for permission",
         ),
         (
             "emit: {type: permission_asked, ask_id: a, options: [], tool_call: {tool_call_id: t, tool_name: n}}",
-            "t.yaml:4:20: emit permission_asked: only the runtime writes this event; use an ask step",
+            "t.yaml:4:20: emit permission_asked: only the runtime writes this event; a tool call asks for permission",
         ),
         (
             "emit: {type: recovered}",

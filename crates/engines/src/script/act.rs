@@ -1,0 +1,145 @@
+//! Steps with effects: files, commands and tools of the host, each as a tool call that shows what it would
+//! do, is judged, and does what counts after that.
+
+use harn_model::{ErrorCategory, ToolContent, ToolExecutor, ToolKind};
+use harn_runtime::{
+    AgentError, CommandExit, CommandSink, CommandSpec, Host, HostError, ToolBuilder, ToolError,
+    ToolHandle, ToolOutput, TurnContext,
+};
+use serde_json::{Value, json};
+
+use super::scenario::Act;
+
+/// How much of a command's output is kept.
+const KEPT: usize = 32 * 1024;
+
+/// What came of a call, and who did it.
+pub(super) struct Done {
+    output: ToolOutput,
+    failed: Option<ToolError>,
+}
+
+impl Act {
+    /// Its call, not announced yet.
+    pub(super) async fn describe(&self, cx: &TurnContext) -> ToolBuilder {
+        match self {
+            Self::HostTool { name, args, kind } => cx.tool(name).kind(*kind).input(args.clone()),
+            Self::HostCall { op, args, kind } => cx.tool(op).kind(*kind).input(args.clone()),
+            Self::Write { path, text } => {
+                let old = cx.host().read_text(path).await.ok();
+                let tool = cx.tool("write_file").kind(ToolKind::Edit);
+                let tool = tool.input(json!({ "path": path, "content": text }));
+                let tool = tool.title(format!("Write {path}")).location(path, None);
+                tool.content(diff(cx.host(), path, old, text))
+            }
+            Self::Run(command) => cx.tool("run_command").command(command),
+        }
+    }
+
+    /// Does the work of its call, which may run, with the arguments that count.
+    pub(super) async fn perform(&self, cx: &TurnContext, call: &ToolHandle) -> Done {
+        let (host, input) = (call.host(), call.input());
+        let offers = host.client_offers();
+        let by = |offered| match offered {
+            true => ToolExecutor::HostBridge,
+            false => ToolExecutor::HarnBuiltin,
+        };
+        match self {
+            Self::HostTool { name, .. } => {
+                let done = host.call_tool(name, input.clone()).await;
+                Done::new(ToolExecutor::HostBridge, done.map(ToolOutput::from))
+            }
+            Self::HostCall { op, .. } => {
+                let done = host.call(op, input.clone()).await;
+                Done::new(ToolExecutor::HostBridge, done.map(ToolOutput::from))
+            }
+            Self::Write { .. } => Done::new(by(offers.write_text), write(host, input).await),
+            Self::Run(_) => Done::run(by(offers.terminal), run(cx, host, input).await),
+        }
+    }
+}
+
+impl Done {
+    /// Ends the call.
+    pub(super) async fn end(self, call: ToolHandle) -> Result<(), AgentError> {
+        match self.failed {
+            None => call.complete(self.output).await,
+            Some(error) => {
+                call.fail_with(&error.message, error.category, self.output)
+                    .await
+            }
+        }
+    }
+
+    fn new(by: ToolExecutor, done: Result<ToolOutput, HostError>) -> Self {
+        let (mut output, failed) = match done {
+            Ok(output) => (output, None),
+            Err(error) => (ToolOutput::default(), Some(error.into())),
+        };
+        output.executor = Some(by);
+        Self { output, failed }
+    }
+
+    fn run(by: ToolExecutor, exit: Result<CommandExit, HostError>) -> Self {
+        let exit = match exit {
+            Ok(exit) => exit,
+            Err(error) => return Self::new(by, Err(error)),
+        };
+        let how = match (exit.code, &exit.signal) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("ended by {signal}"),
+            (None, None) => "no exit code".to_owned(),
+        };
+        let output = ToolOutput {
+            raw: Some(json!({ "exit_code": exit.code, "signal": exit.signal })),
+            content: Some(vec![ToolContent::text(exit.output)]),
+            ..ToolOutput::default()
+        };
+        let mut done = Self::new(by, Ok(output));
+        if exit.code != Some(0) {
+            done.failed = Some(ToolError {
+                message: format!("the command failed: {how}"),
+                category: ErrorCategory::ToolError,
+            });
+        }
+        done
+    }
+}
+
+async fn write(host: &Host, input: &Value) -> Result<ToolOutput, HostError> {
+    let (path, text) = (word(input, "path")?, word(input, "content")?);
+    let old = host.read_text(path).await.ok();
+    host.write_text(path, text).await?;
+    Ok(ToolOutput {
+        content: Some(vec![diff(host, path, old, text)]),
+        ..ToolOutput::default()
+    })
+}
+
+async fn run(cx: &TurnContext, host: &Host, input: &Value) -> Result<CommandExit, HostError> {
+    let spec = CommandSpec::shell(word(input, "command")?, cx.cwd(), KEPT);
+    host.run(spec, &mut Unheard).await
+}
+
+/// An argument, which somebody may have rewritten.
+fn word<'v>(input: &'v Value, name: &str) -> Result<&'v str, HostError> {
+    let missing = || HostError::Failed(format!("the arguments have no text {name:?}"));
+    input.get(name).and_then(Value::as_str).ok_or_else(missing)
+}
+
+fn diff(host: &Host, path: &str, old_text: Option<String>, new_text: &str) -> ToolContent {
+    ToolContent::Diff {
+        path: host.absolute(path).display().to_string(),
+        old_text,
+        new_text: new_text.to_owned(),
+    }
+}
+
+/// Output is told when the command has ended.
+struct Unheard;
+
+impl CommandSink for Unheard {
+    fn terminal(&mut self, _: &str) {}
+
+    fn output(&mut self, _: &str) {}
+}
