@@ -10,10 +10,7 @@ mod path_world;
 
 use std::path::{Path, PathBuf};
 
-use harn_policy::{
-    Located, Standing, locate,
-    path::{is_protected_name, locate_all},
-};
+use harn_policy::{Located, Standing, locate, locate_all, path::is_protected_name};
 use proptest::prelude::*;
 
 use path_world::{StdProbe, World};
@@ -110,7 +107,7 @@ fn many_at_once_say_what_each_says() {
     let base = world.base().to_str().unwrap();
     proptest!(|(some in some)| {
         let some: Vec<_> = some.iter().map(|path| path.replace("{root}", base)).collect();
-        let all = locate_all(world.roots(), some.iter().map(String::as_str), &StdProbe);
+        let all = locate_all(world.roots(), &some, &StdProbe);
         for path in &some {
             let alone = locate(world.roots(), path, &StdProbe);
             prop_assert_eq!(all.iter().filter(|one| **one == alone).count(), 1);

@@ -3,136 +3,72 @@
 //! Looks at the disk but changes nothing. The answer is a path without links in it: use that, not the
 //! one that was asked for.
 
-use std::{
-    ffi::OsStr,
-    io,
-    path::{Component, Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+
+use harn_policy::{Located, Roots, Standing, locate};
+
+use crate::DiskProbe;
 
 /// A path was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfineError {
-    /// There is no path.
-    #[error("a path is missing")]
-    Empty,
     /// It leads out of the workspace, by its words or through a link.
     #[error("{path} is outside the workspace; name a path inside it")]
     Outside {
         /// What was asked for.
         path: String,
     },
-    /// It goes through a link that leads nowhere, so that nobody can tell where it would end.
-    #[error("{path} goes through a link that leads nowhere")]
-    Dangling {
+    /// It is git's own, or ours.
+    #[error("{path} belongs to git or to us; it is not written to")]
+    Protected {
         /// What was asked for.
         path: String,
     },
-    /// It is git's own.
-    #[error("{path} belongs to git; it is not written to")]
-    Git {
+    /// Nobody can tell where it leads.
+    #[error("{path} {reason}")]
+    Untold {
         /// What was asked for.
         path: String,
-    },
-    /// The disk would not say.
-    #[error("{path}: {source}")]
-    Io {
-        /// What was asked for.
-        path: String,
-        /// Why.
-        source: io::Error,
+        /// What is wrong with it.
+        reason: String,
     },
 }
 
 /// `path` as an absolute path inside `root`, links followed; relative ones begin at `root`. What does
 /// not exist yet is judged by the deepest folder that does.
 pub fn confine(root: &Path, path: &str) -> Result<PathBuf, ConfineError> {
-    inside(root, path).map(|inside| root.join(inside))
+    inside(look(root, path), path)
 }
 
 /// As [`confine`], for a path that is going to be written: refuses what is git's own as well, because a
 /// hook or a config file written there runs commands later.
 pub fn confine_write(root: &Path, path: &str) -> Result<PathBuf, ConfineError> {
-    let inside = inside(root, path)?;
-    // Some file systems do not tell `.GIT` from `.git`.
-    let is_git = |name: &OsStr| name.eq_ignore_ascii_case(".git");
-    if inside.iter().any(is_git) {
-        return Err(ConfineError::Git {
+    let located = look(root, path);
+    let protected = located.protected;
+    let target = inside(located, path)?;
+    if protected {
+        return Err(ConfineError::Protected {
             path: path.to_owned(),
         });
     }
-    Ok(root.join(inside))
+    Ok(target)
 }
 
-/// The path from the root, links followed.
-fn inside(root: &Path, path: &str) -> Result<PathBuf, ConfineError> {
-    if path.trim().is_empty() {
-        return Err(ConfineError::Empty);
-    }
-    let io = |source| ConfineError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let real_root = root.canonicalize().map_err(io)?;
-    let asked = normalise(&root.join(path));
-    let real = resolve(&asked, path)?;
-    match real.strip_prefix(&real_root) {
-        Ok(inside) => Ok(inside.to_owned()),
-        Err(_) => Err(ConfineError::Outside {
-            path: path.to_owned(),
-        }),
-    }
+fn look(root: &Path, path: &str) -> Located {
+    let roots = Roots::new(vec![root.to_owned()], Vec::new());
+    locate(&roots, path, &DiskProbe)
 }
 
-/// Takes `.` and `..` out by their words. A `..` after a link thus means the folder the link is in,
-/// which is what a person reads; since the result is what gets opened, nothing slips through.
-fn normalise(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(component),
+fn inside(located: Located, path: &str) -> Result<PathBuf, ConfineError> {
+    let path = path.to_owned();
+    match (located.standing, located.place) {
+        (Standing::Inside, Some(place)) => Ok(place.absolute()),
+        (Standing::Outside, _) => Err(ConfineError::Outside { path }),
+        (Standing::Inside | Standing::Dangling | Standing::Invalid, _) => {
+            let reason = located.info.reason.unwrap_or_default();
+            Err(ConfineError::Untold { path, reason })
         }
     }
-    out
-}
-
-/// Follows the links of the part that exists and appends the rest.
-fn resolve(path: &Path, asked: &str) -> Result<PathBuf, ConfineError> {
-    let mut rest = Vec::new();
-    for ancestor in path.ancestors() {
-        // Asked of the link itself: one that leads nowhere exists, and is no folder to build on.
-        match ancestor.symlink_metadata() {
-            Ok(_) => {
-                let mut real = ancestor.canonicalize().map_err(|source| {
-                    let path = asked.to_owned();
-                    match source.kind() {
-                        io::ErrorKind::NotFound => ConfineError::Dangling { path },
-                        _ => ConfineError::Io { path, source },
-                    }
-                })?;
-                real.extend(rest.iter().rev());
-                return Ok(real);
-            }
-            Err(error) if is_absent(&error) => rest.extend(ancestor.file_name()),
-            Err(source) => {
-                return Err(ConfineError::Io {
-                    path: asked.to_owned(),
-                    source,
-                });
-            }
-        }
-    }
-    Ok(path.to_owned())
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 #[cfg(test)]
@@ -213,22 +149,22 @@ mod tests {
     }
 
     #[test]
-    fn refuses_links_that_lead_nowhere() {
+    fn refuses_what_nobody_can_tell() {
         let (_dir, root) = world();
-        for asked in ["dangling", "dangling/new", "dangling-inside"] {
+        for (asked, expected) in [
+            ("dangling", "leads nowhere"),
+            ("dangling/new", "leads nowhere"),
+            ("dangling-inside", "leads nowhere"),
+            ("loop/x", "without end"),
+            ("", "is empty"),
+            ("  ", "is empty"),
+            ("a\0b", "NUL"),
+        ] {
             let got = confine(&root, asked);
-            assert!(
-                matches!(got, Err(ConfineError::Dangling { .. })),
-                "{asked}: {got:?}"
-            );
+            assert!(matches!(got, Err(ConfineError::Untold { .. })), "{got:?}");
+            let got = got.unwrap_err().to_string();
+            assert!(got.contains(expected), "{asked}: {got}");
         }
-        let looped = confine(&root, "loop/x");
-        assert!(matches!(looped, Err(ConfineError::Io { .. })), "{looped:?}");
-        for asked in ["", "  "] {
-            assert!(matches!(confine(&root, asked), Err(ConfineError::Empty)));
-        }
-        let nul = confine(&root, "a\0b");
-        assert!(matches!(nul, Err(ConfineError::Io { .. })), "{nul:?}");
     }
 
     #[test]
@@ -246,7 +182,7 @@ mod tests {
         ] {
             let got = confine_write(&root, asked);
             assert!(
-                matches!(got, Err(ConfineError::Git { .. })),
+                matches!(got, Err(ConfineError::Protected { .. })),
                 "{asked}: {got:?}"
             );
             assert!(confine(&root, asked).is_ok(), "{asked} may be read");

@@ -132,16 +132,16 @@ pub fn locate(roots: &Roots, input: &str, probe: &dyn PathProbe) -> Located {
 /// Finds where each of `inputs` leads, looking at each name on the disk once; sorted by what is shown of
 /// them. Equal ones are told once; two ways to write one path are both told, since a rule may name either.
 #[must_use]
-pub fn locate_all<'a>(
+pub fn locate_all<S: AsRef<str>>(
     roots: &Roots,
-    inputs: impl IntoIterator<Item = &'a str>,
+    inputs: &[S],
     probe: &dyn PathProbe,
 ) -> Vec<Located> {
     let mut looks = Looks::new(probe);
     let ground = Ground::new(roots, &mut looks);
     let mut all: Vec<_> = inputs
-        .into_iter()
-        .map(|input| locate_on(&ground, input, &mut looks))
+        .iter()
+        .map(|input| locate_on(&ground, input.as_ref(), &mut looks))
         .collect();
     all.sort_by(|a, b| {
         let shown = |l: &Located| (l.info.display().to_owned(), l.info.input.clone());

@@ -1,80 +1,155 @@
 //! Text files of this machine: read with limits, written whole or not at all.
+//!
+//! Opened name by name from a directory's handle, and never through a link: a place has none in it, so one
+//! that is met has been put there since the place was looked at.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    ffi::OsStr,
     io::{self, Read, Write},
-    path::{Path, PathBuf},
+    path::Component,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use harn_runtime::HostError;
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, File, Metadata, OpenOptions, Permissions},
+};
+use harn_policy::path::is_protected_name;
+use harn_runtime::{HostError, Place};
 
 /// The largest file that is read.
 const MAX_READ: u64 = 10 * 1024 * 1024;
 
 /// Reads a text file, or says what it is instead.
-pub(super) fn read(path: &Path) -> Result<String, HostError> {
-    let failed = |error: io::Error| failure(path, &error);
-    let refused = |what: &str| HostError::Failed(format!("{}: {what}", path.display()));
-    let meta = fs::metadata(path).map_err(failed)?;
-    if meta.is_dir() {
-        return Err(refused("this is a directory, not a file"));
-    }
-    // Opening a pipe or a device could block for ever.
-    if !meta.is_file() {
-        return Err(refused("this is not a regular file"));
-    }
-    let too_large = || {
-        let limit = MAX_READ / (1024 * 1024);
-        refused(&format!(
-            "the file is larger than {limit} MiB, which is the most that is read"
-        ))
+pub(super) fn read(file: &Place) -> Result<String, HostError> {
+    read_it(file).map_err(|trouble| trouble.told(file))
+}
+
+/// Writes a text file: into a temporary file beside it, which then takes its place. Whoever reads
+/// meanwhile sees the old text or the new one. Missing folders are made; permissions are kept.
+pub(super) fn write(file: &Place, text: &str) -> Result<(), HostError> {
+    write_it(file, text).map_err(|trouble| trouble.told(file))
+}
+
+fn read_it(place: &Place) -> Result<String, Trouble> {
+    let (folder, name) = folder(place, Missing::IsAnError)?;
+    // Asked first, because opening a device can do something, and opening a socket fails.
+    regular(&folder.symlink_metadata(name)?)?;
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No);
+    // A pipe that took the file's place could block for ever.
+    options.nonblock(true);
+    let file = match folder.open_with(name, &options) {
+        Err(_) if is_link(&folder, name) => return Err(Trouble::Swapped),
+        opened => opened?,
     };
+    let meta = file.metadata()?;
+    regular(&meta)?;
     if meta.len() > MAX_READ {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
     // It may have grown since; one byte more than allowed is enough to know.
-    let mut file = File::open(path).map_err(failed)?.take(MAX_READ + 1);
-    file.read_to_end(&mut bytes).map_err(failed)?;
+    file.take(MAX_READ + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_READ {
         return Err(too_large());
     }
     if bytes.contains(&0) {
-        return Err(refused("this is a binary file"));
+        return Err(Trouble::Refused("this is a binary file".to_owned()));
     }
-    String::from_utf8(bytes).map_err(|_| refused("the file is not UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| Trouble::Refused("the file is not UTF-8 text".to_owned()))
 }
 
-/// Writes a text file: into a temporary file beside it, which then takes its place. Whoever reads
-/// meanwhile sees the old text or the new one. Missing folders are made; permissions are kept.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), HostError> {
-    let failed = |error: io::Error| failure(path, &error);
-    let refused = |what: &str| HostError::Failed(format!("{}: {what}", path.display()));
-    // A link stays a link: what it leads to is what gets written.
-    let target = match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_symlink() => fs::canonicalize(path).map_err(failed)?,
-        _ => path.to_owned(),
-    };
-    let permissions = match fs::metadata(&target) {
-        Ok(meta) if meta.is_dir() => return Err(refused("this is a directory, not a file")),
-        Ok(meta) if !meta.is_file() => return Err(refused("this is not a regular file")),
-        // Replacing a file needs the folder's permission only; the file's own still counts.
-        Ok(meta) if meta.permissions().readonly() => return Err(refused("the file is read-only")),
-        Ok(meta) => Some(meta.permissions()),
+fn write_it(place: &Place, text: &str) -> Result<(), Trouble> {
+    // The policy says so as well; here it holds whoever asks.
+    if place.inside.iter().any(is_protected_name) {
+        return Err(Trouble::Refused("this is never written".to_owned()));
+    }
+    let (folder, name) = folder(place, Missing::IsMade)?;
+    let permissions = match folder.symlink_metadata(name) {
+        Ok(meta) => {
+            regular(&meta)?;
+            // Replacing a file needs the folder's permission only; the file's own still counts.
+            if meta.permissions().readonly() {
+                return Err(Trouble::Refused("the file is read-only".to_owned()));
+            }
+            Some(meta.permissions())
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(error.into()),
     };
-    let folder = target
-        .parent()
-        .ok_or_else(|| refused("this is not a path to a file"))?;
-    fs::create_dir_all(folder).map_err(failed)?;
-    let (file, temporary) = Temporary::create(folder).map_err(failed)?;
-    fill(file, text, permissions).map_err(failed)?;
-    temporary.take_the_place_of(&target).map_err(failed)
+    let (file, temporary) = Temporary::create(&folder)?;
+    fill(file, text, permissions)?;
+    // Takes the place of the name, so that a link put there meanwhile is replaced and not followed.
+    Ok(temporary.take_the_place_of(name)?)
 }
 
-fn fill(mut file: File, text: &str, permissions: Option<fs::Permissions>) -> io::Result<()> {
+/// What to do about folders on the way that are not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    IsAnError,
+    IsMade,
+}
+
+/// The folder that a file is in, and the file's name.
+fn folder(place: &Place, missing: Missing) -> Result<(Dir, &OsStr), Trouble> {
+    let mut folder = Dir::open_ambient_dir(&place.root, ambient_authority())?;
+    let mut names = place.inside.components().map(|component| match component {
+        Component::Normal(name) => Ok(name),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+            Err(Trouble::Refused("this is not a path to a file".to_owned()))
+        }
+    });
+    let Some(mut name) = names.next().transpose()? else {
+        return Err(is_directory());
+    };
+    for next in names {
+        folder = enter(&folder, name, missing)?;
+        name = next?;
+    }
+    Ok((folder, name))
+}
+
+fn enter(folder: &Dir, name: &OsStr, missing: Missing) -> Result<Dir, Trouble> {
+    let error = match folder.open_dir_nofollow(name) {
+        Ok(inner) => return Ok(inner),
+        Err(error) => error,
+    };
+    if error.kind() == io::ErrorKind::NotFound && missing == Missing::IsMade {
+        match folder.create_dir(name) {
+            // Somebody else made it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+        return enter(folder, name, Missing::IsAnError);
+    }
+    if is_link(folder, name) {
+        return Err(Trouble::Swapped);
+    }
+    Err(error.into())
+}
+
+fn is_link(folder: &Dir, name: &OsStr) -> bool {
+    folder
+        .symlink_metadata(name)
+        .is_ok_and(|meta| meta.is_symlink())
+}
+
+fn regular(meta: &Metadata) -> Result<(), Trouble> {
+    if meta.is_symlink() {
+        return Err(Trouble::Swapped);
+    }
+    if meta.is_dir() {
+        return Err(is_directory());
+    }
+    if !meta.is_file() {
+        return Err(Trouble::Refused("this is not a regular file".to_owned()));
+    }
+    Ok(())
+}
+
+fn fill(mut file: File, text: &str, permissions: Option<Permissions>) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     if let Some(permissions) = permissions {
         file.set_permissions(permissions)?;
@@ -84,19 +159,25 @@ fn fill(mut file: File, text: &str, permissions: Option<fs::Permissions>) -> io:
 }
 
 /// A file that goes away unless it takes another's place.
-struct Temporary {
-    path: PathBuf,
+struct Temporary<'d> {
+    folder: &'d Dir,
+    name: String,
     kept: bool,
 }
 
-impl Temporary {
-    fn create(folder: &Path) -> io::Result<(File, Self)> {
+impl<'d> Temporary<'d> {
+    fn create(folder: &'d Dir) -> io::Result<(File, Self)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!(".harn-{}-{number}.tmp", std::process::id()));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok((file, Self { path, kept: false })),
+            let name = format!(".harn-{}-{number}.tmp", std::process::id());
+            match folder.open_with(&name, &options) {
+                Ok(file) => {
+                    let kept = false;
+                    return Ok((file, Self { folder, name, kept }));
+                }
                 // Left behind by a process of the same id that was killed.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -104,35 +185,79 @@ impl Temporary {
         }
     }
 
-    fn take_the_place_of(mut self, target: &Path) -> io::Result<()> {
-        fs::rename(&self.path, target)?;
+    fn take_the_place_of(mut self, target: &OsStr) -> io::Result<()> {
+        self.folder.rename(&self.name, self.folder, target)?;
         self.kept = true;
         Ok(())
     }
 }
 
-impl Drop for Temporary {
+impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.kept {
             // It may be gone already; either way there is nothing more to do.
-            let _ = fs::remove_file(&self.path);
+            let _ = self.folder.remove_file(&self.name);
         }
     }
 }
 
-fn failure(path: &Path, error: &io::Error) -> HostError {
-    let path = path.display();
-    HostError::Failed(match error.kind() {
-        io::ErrorKind::NotFound => format!("{path}: there is no such file"),
-        io::ErrorKind::PermissionDenied => format!("{path}: permission denied"),
-        io::ErrorKind::NotADirectory => format!("{path}: a folder on the way is a file"),
-        _ => format!("{path}: {error}"),
-    })
+/// Why a file was not read or written.
+enum Trouble {
+    /// The system said no.
+    Io(io::Error),
+    /// A link stands where none was.
+    Swapped,
+    /// We say no.
+    Refused(String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Trouble {
+    fn told(self, file: &Place) -> HostError {
+        let path = file.absolute();
+        let path = path.display();
+        HostError::Failed(match self {
+            Self::Refused(what) => format!("{path}: {what}"),
+            Self::Swapped => {
+                format!(
+                    "{path}: a link took its place; it changed while the permission was pending"
+                )
+            }
+            Self::Io(error) => match error.kind() {
+                io::ErrorKind::NotFound => format!("{path}: there is no such file"),
+                io::ErrorKind::PermissionDenied => format!("{path}: permission denied"),
+                io::ErrorKind::NotADirectory => format!("{path}: a folder on the way is a file"),
+                _ => format!("{path}: {error}"),
+            },
+        })
+    }
+}
+
+fn is_directory() -> Trouble {
+    Trouble::Refused("this is a directory, not a file".to_owned())
+}
+
+fn too_large() -> Trouble {
+    let limit = MAX_READ / (1024 * 1024);
+    Trouble::Refused(format!(
+        "the file is larger than {limit} MiB, which is the most that is read"
+    ))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+        path::Path,
+    };
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
 
@@ -140,43 +265,60 @@ mod tests {
         result.unwrap_err().to_string()
     }
 
+    fn place(root: &Path, inside: &str) -> Place {
+        Place {
+            root: root.to_owned(),
+            inside: inside.into(),
+        }
+    }
+
     #[test]
     fn reading_says_what_is_wrong() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
+        let file = |name: &str| place(dir.path(), name);
         fs::write(at("text"), "größer\n").unwrap();
         fs::write(at("binary"), b"a\0b").unwrap();
         fs::write(at("latin"), b"gr\xf6\xdfer").unwrap();
-        let large = File::create(at("large")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        let large = fs::File::create(at("large")).unwrap();
         large.set_len(MAX_READ + 1).unwrap();
-        let largest = File::create(at("largest")).unwrap();
+        let largest = fs::File::create(at("largest")).unwrap();
         largest.set_len(MAX_READ).unwrap();
+        mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RWXU, 0).unwrap();
 
-        assert_eq!(read(&at("text")).unwrap(), "größer\n");
+        assert_eq!(read(&file("text")).unwrap(), "größer\n");
         for (name, expected) in [
             ("none", "there is no such file"),
+            ("none/below", "there is no such file"),
             ("", "this is a directory"),
+            ("folder", "this is a directory"),
             ("binary", "this is a binary file"),
             ("latin", "not UTF-8 text"),
             ("large", "larger than 10 MiB"),
             ("largest", "this is a binary file"),
             ("text/below", "a folder on the way is a file"),
+            ("pipe", "not a regular file"),
+            ("../x", "not a path to a file"),
+            ("folder/../../x", "not a path to a file"),
+            ("/etc/hostname", "not a path to a file"),
         ] {
-            let got = message(read(&at(name)));
+            let got = message(read(&file(name)));
             assert!(got.contains(expected), "{name}: {got}");
         }
-        let device = message(read(Path::new("/dev/null")));
+        let device = message(read(&place(Path::new("/"), "dev/null")));
         assert!(device.contains("not a regular file"), "{device}");
     }
 
     #[test]
     fn writing_makes_folders_and_keeps_permissions() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("deep/er/script.sh");
-        write(&path, "one").unwrap();
+        let file = place(dir.path(), "deep/er/script.sh");
+        let path = file.absolute();
+        write(&file, "one").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
-        write(&path, "two").unwrap();
+        write(&file, "two").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o750);
@@ -185,21 +327,79 @@ mod tests {
     }
 
     #[test]
-    fn writing_leaves_links_and_read_only_files_alone() {
+    fn writing_leaves_read_only_files_and_folders_alone() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        fs::write(at("real"), "old").unwrap();
-        symlink("real", at("link")).unwrap();
-        write(&at("link"), "new").unwrap();
-        assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
-        assert_eq!(fs::read_to_string(at("real")).unwrap(), "new");
-
+        let file = |name: &str| place(dir.path(), name);
         fs::write(at("fixed"), "old").unwrap();
         fs::set_permissions(at("fixed"), fs::Permissions::from_mode(0o444)).unwrap();
-        assert!(message(write(&at("fixed"), "new")).contains("read-only"));
+        assert!(message(write(&file("fixed"), "new")).contains("read-only"));
         assert_eq!(fs::read_to_string(at("fixed")).unwrap(), "old");
 
-        assert!(message(write(dir.path(), "x")).contains("a directory"));
-        assert!(message(write(&at("real/below"), "x")).contains("real/below"));
+        fs::write(at("real"), "old").unwrap();
+        assert!(message(write(&file(""), "x")).contains("a directory"));
+        let below = message(write(&file("real/below"), "x"));
+        assert!(below.contains("a folder on the way is a file"), "{below}");
+        assert!(message(write(&file("../x"), "x")).contains("not a path to a file"));
+    }
+
+    #[test]
+    fn a_link_that_was_not_there_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        let at = |name: &str| root.join(name);
+        let file = |name: &str| place(&root, name);
+        fs::create_dir_all(at(".git/hooks")).unwrap();
+        fs::create_dir(at("src")).unwrap();
+        fs::write(at("src/real"), "old").unwrap();
+        fs::create_dir(dir.path().join("out")).unwrap();
+        fs::write(dir.path().join("out/file"), "old").unwrap();
+        // Out of the directory, and to where the policy would not let anybody write.
+        symlink("../out/file", at("file")).unwrap();
+        symlink("../out", at("folder")).unwrap();
+        symlink("src/real", at("near")).unwrap();
+        symlink(".git/hooks", at("hooks")).unwrap();
+        for name in [
+            "file",
+            "folder/file",
+            "folder/new",
+            "near",
+            "hooks/pre-commit",
+        ] {
+            for got in [
+                message(write(&file(name), "new")),
+                message(read(&file(name))),
+            ] {
+                let expected = "changed while the permission was pending";
+                assert!(got.contains(expected), "{name}: {got}");
+            }
+        }
+        assert_eq!(fs::read_to_string(at("src/real")).unwrap(), "old");
+        let out = fs::read_to_string(dir.path().join("out/file")).unwrap();
+        assert_eq!(out, "old");
+        assert_eq!(fs::read_dir(dir.path().join("out")).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(at(".git/hooks")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn protected_names_are_read_and_never_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| place(dir.path(), name);
+        fs::create_dir(dir.path().join(".git")).unwrap();
+        fs::write(dir.path().join(".git/config"), "old").unwrap();
+        assert_eq!(read(&file(".git/config")).unwrap(), "old");
+        for name in [".git/config", "new/.GIT/config", ".harn/policy.toml"] {
+            let got = message(write(&file(name), "new"));
+            assert!(got.contains("never written"), "{name}: {got}");
+        }
+        assert_eq!(
+            fs::read_to_string(dir.path().join(".git/config")).unwrap(),
+            "old"
+        );
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            1,
+            "no folder was made"
+        );
     }
 }

@@ -1,18 +1,16 @@
 //! This machine as a host: its files and its commands.
 //!
-//! Takes absolute paths and does as told; keeping them inside a workspace is the caller's part, see
-//! [`confine`](crate::confine).
+//! Opens a place as it was located, and nothing that took its place since; whether it may is the caller's
+//! part. A command runs as told.
 
 mod command;
 mod files;
 mod group;
 mod output;
 
-use std::path::{Path, PathBuf};
-
 use async_trait::async_trait;
 use harn_model::SessionId;
-use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort};
+use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place};
 use serde_json::Value;
 
 use group::Groups;
@@ -48,14 +46,14 @@ impl HostPort for LocalHost {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, path: &Path) -> Result<String, HostError> {
-        let path = path.to_owned();
-        blocking(move || files::read(&path)).await
+    async fn read_text(&self, _: &SessionId, file: &Place) -> Result<String, HostError> {
+        let file = file.clone();
+        blocking(move || files::read(&file)).await
     }
 
-    async fn write_text(&self, _: &SessionId, path: &Path, text: &str) -> Result<(), HostError> {
-        let (path, text): (PathBuf, String) = (path.to_owned(), text.to_owned());
-        blocking(move || files::write(&path, &text)).await
+    async fn write_text(&self, _: &SessionId, file: &Place, text: &str) -> Result<(), HostError> {
+        let (file, text) = (file.clone(), text.to_owned());
+        blocking(move || files::write(&file, &text)).await
     }
 
     async fn run(

@@ -1,0 +1,96 @@
+//! This machine's disk, looked at one name at a time; opens no file.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs, io,
+    path::Path,
+};
+
+use harn_policy::{Look, PathProbe};
+
+/// Looks at this machine's disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DiskProbe;
+
+impl PathProbe for DiskProbe {
+    fn look(&self, path: &Path) -> io::Result<Look> {
+        let look = fs::symlink_metadata(path).and_then(|meta| {
+            Ok(if meta.is_symlink() {
+                Look::Link(fs::read_link(path)?)
+            } else if meta.is_dir() {
+                Look::Dir
+            } else {
+                Look::File
+            })
+        });
+        match look {
+            Err(error) if is_absent(&error) => Ok(Look::Absent),
+            look => look,
+        }
+    }
+
+    fn twin(&self, path: &Path) -> io::Result<Option<OsString>> {
+        let (Some(folder), Some(wanted)) = (path.parent(), path.file_name()) else {
+            return Ok(None);
+        };
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name();
+            if name != wanted && differs_in_case_only(&name, wanted) {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn differs_in_case_only(name: &OsStr, wanted: &OsStr) -> bool {
+    if name.is_ascii() && wanted.is_ascii() {
+        return name.eq_ignore_ascii_case(wanted);
+    }
+    let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
+    lower(name) == lower(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn tells_what_stands_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("folder")).unwrap();
+        fs::write(at("Größe"), "x").unwrap();
+        symlink("nowhere", at("link")).unwrap();
+        for (name, expected) in [
+            ("folder", Look::Dir),
+            ("Größe", Look::File),
+            ("link", Look::Link("nowhere".into())),
+            ("none", Look::Absent),
+            ("none/below", Look::Absent),
+            ("Größe/below", Look::Absent),
+        ] {
+            assert_eq!(DiskProbe.look(&at(name)).unwrap(), expected, "{name}");
+        }
+        assert!(DiskProbe.look(&at(&"x".repeat(300))).is_err());
+        for (name, expected) in [
+            ("FOLDER", Some("folder")),
+            ("GRÖSSE", None),
+            ("GRÖßE", Some("Größe")),
+            ("folder", None),
+            ("folder2", None),
+        ] {
+            let got = DiskProbe.twin(&at(name)).unwrap();
+            assert_eq!(got.as_deref(), expected.map(OsStr::new), "{name}");
+        }
+    }
+}
