@@ -12,8 +12,10 @@ mod path_world;
 use std::{fs, path::Path};
 
 use expect_test::expect_file;
-use harn_policy::{Standing, locate};
+use harn_model::{PolicyAction, PolicyDecision, ToolKind};
+use harn_policy::{Call, Located, Policy, SessionMode, Standing, ToolApprovalPolicy, locate};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use path_world::{StdProbe, World};
 
@@ -31,9 +33,14 @@ struct Case {
     shown: String,
     #[serde(default)]
     protected: bool,
-    /// What is said of the path; the reason of the decision may be another.
+    /// What is said of the path; the decision may have another reason.
     #[serde(default)]
     said: Option<String>,
+    /// About a tool that edits or reads it, in a session that allows what stays inside, without rules.
+    #[serde(default)]
+    decision: Option<PolicyAction>,
+    #[serde(default)]
+    reason: String,
     why: String,
 }
 
@@ -60,6 +67,26 @@ fn contract(path: &str, base: &Path) -> String {
         .replace(&"d/".repeat(2048), "{deep}")
 }
 
+fn decide(policy: &Policy, case: &Case, paths: &[Located]) -> PolicyDecision {
+    let (tool, kind) = match case.write {
+        true => ("write_file", ToolKind::Edit),
+        false => ("read_file", ToolKind::Read),
+    };
+    policy.decide(&Call {
+        tool,
+        kind: Some(kind),
+        side_effect: None,
+        capabilities: &[],
+        arguments: &Value::Null,
+        paths,
+        command: None,
+        workspace: "/",
+        mode: SessionMode::Auto,
+        agent: None,
+        grants: &[],
+    })
+}
+
 fn table() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/policy/paths.jsonl")
 }
@@ -68,16 +95,20 @@ fn table() -> std::path::PathBuf {
 fn every_path_of_the_table_stands_where_it_says() {
     let text = fs::read_to_string(table()).unwrap();
     let world = World::build();
+    let policy = ToolApprovalPolicy::default().compile().unwrap();
     let mut got = String::new();
     for line in text.lines() {
         let case: Case = serde_json::from_str(line).unwrap();
         let path = expand(&case.path, world.base());
         let located = locate(world.roots(), &path, &StdProbe);
+        let decision = decide(&policy, &case, std::slice::from_ref(&located));
         let found = Case {
             standing: standing(located.standing).to_owned(),
             shown: contract(located.info.display(), world.base()),
             protected: located.protected,
             said: located.info.reason.clone(),
+            decision: Some(decision.action),
+            reason: contract(&decision.reason, world.base()),
             ..case.clone()
         };
         got.push_str(&serde_json::to_string(&found).unwrap());

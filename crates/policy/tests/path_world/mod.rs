@@ -12,7 +12,7 @@ use harn_policy::{Look, PathProbe, Roots};
 use serde::Deserialize;
 
 /// Looks at this disk.
-pub struct StdProbe;
+pub(crate) struct StdProbe;
 
 impl PathProbe for StdProbe {
     fn look(&self, path: &Path) -> io::Result<Look> {
@@ -49,7 +49,7 @@ struct Plan {
 }
 
 /// The world, gone when dropped.
-pub struct World {
+pub(crate) struct World {
     base: PathBuf,
     roots: Roots,
     links: Vec<String>,
@@ -58,7 +58,7 @@ pub struct World {
 
 impl World {
     /// Builds it in a temporary folder.
-    pub fn build() -> Self {
+    pub(crate) fn build() -> Self {
         let plan =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/policy/paths-world.json");
         let plan: Plan = serde_json::from_str(&fs::read_to_string(plan).unwrap()).unwrap();
@@ -90,17 +90,17 @@ impl World {
     }
 
     /// The folder it is in, without links.
-    pub fn base(&self) -> &Path {
+    pub(crate) fn base(&self) -> &Path {
         &self.base
     }
 
     /// The directories of a session in it.
-    pub fn roots(&self) -> &Roots {
+    pub(crate) fn roots(&self) -> &Roots {
         &self.roots
     }
 
     /// The links in the first of them, from there.
-    pub fn links(&self) -> &[String] {
+    pub(crate) fn links(&self) -> &[String] {
         &self.links
     }
 }
