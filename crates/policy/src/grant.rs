@@ -5,7 +5,7 @@ mod describe;
 mod file;
 
 use harn_model::{Grant, GrantEffect, GrantSubject, ToolKind};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -25,6 +25,12 @@ const LONGEST_ARGUMENTS: usize = 1024;
 pub fn narrow(call: &Call<'_>, effect: GrantEffect) -> Option<Grant> {
     let subject = subject(call)?;
     Some(named(effect, call.workspace, call.tool, subject))
+}
+
+/// The same grant, deciding otherwise.
+#[must_use]
+pub fn with_effect(grant: &Grant, effect: GrantEffect) -> Grant {
+    named(effect, &grant.workspace, &grant.tool, grant.subject.clone())
 }
 
 /// Whether a grant covers a call.
@@ -132,18 +138,10 @@ pub(crate) fn named(
         tool: tool.to_owned(),
         subject,
     };
-    let subject = match &grant.subject {
-        GrantSubject::Argv(argv) => json!({ "argv": argv }),
-        GrantSubject::Line(line) => json!({ "line": line }),
-        GrantSubject::Paths(paths) => json!({ "paths": paths }),
-        GrantSubject::Arguments(arguments) => json!({ "arguments": arguments }),
-    };
-    let all = json!({
-        "effect": effect,
-        "subject": subject,
-        "tool": tool,
-        "workspace": workspace,
-    });
+    let mut all = serde_json::to_value(&grant).unwrap_or_default();
+    if let Value::Object(members) = &mut all {
+        members.remove("id");
+    }
     let digest = Sha256::digest(sorted(&all).to_string());
     let hex: String = digest
         .iter()

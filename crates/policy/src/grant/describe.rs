@@ -10,15 +10,15 @@ const FITS: usize = 60;
 #[must_use]
 pub fn describe(grant: &Grant) -> String {
     match &grant.subject {
-        GrantSubject::Argv(argv) => format!("`{}`", fitting(&shown(argv))),
-        GrantSubject::Line(line) => format!("`{}`", fitting(&plain(line))),
+        GrantSubject::Argv(argv) => fitting(&shown(argv), "`"),
+        GrantSubject::Line(line) => fitting(&plain(line), "`"),
         GrantSubject::Paths(paths) => {
             let paths: Vec<String> = paths.iter().map(|path| word(path)).collect();
-            fitting(&format!("{} {}", plain(&grant.tool), paths.join(" ")))
+            fitting(&format!("{} {}", plain(&grant.tool), paths.join(" ")), "")
         }
         GrantSubject::Arguments(arguments) => {
             let arguments = plain(&arguments.to_string());
-            fitting(&format!("{} {arguments}", plain(&grant.tool)))
+            fitting(&format!("{} {arguments}", plain(&grant.tool)), "")
         }
     }
 }
@@ -34,7 +34,13 @@ fn word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(bare) {
         return text.to_owned();
     }
-    format!("'{}'", plain(text).replace('\'', r"'\''"))
+    let quoted = plain(text);
+    if quoted == text {
+        return format!("'{}'", text.replace('\'', r"'\''"));
+    }
+    // The quotes in which a shell reads escapes, so that `\n` is not taken for two letters.
+    let quoted = plain(&text.replace('\\', r"\\").replace('\'', r"\'"));
+    format!("$'{quoted}'")
 }
 
 /// A text with nothing in it that could move a cursor, hide or reorder what is read.
@@ -58,14 +64,15 @@ fn is_unseen(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text, or its beginning and its end and how long it is.
-fn fitting(text: &str) -> String {
+/// The text between two marks, or its beginning and its end and how long it is.
+fn fitting(text: &str, mark: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= FITS {
-        return text.to_owned();
+        return format!("{mark}{text}{mark}");
     }
     let half = FITS / 2 - 1;
     let start: String = chars.iter().take(half).collect();
     let end: String = chars.iter().skip(chars.len() - half).collect();
-    format!("{start} … {end} ({} characters)", chars.len())
+    let long = chars.len();
+    format!("{mark}{start} … {end}{mark} ({long} characters)")
 }

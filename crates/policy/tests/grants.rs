@@ -1,0 +1,432 @@
+//! Grants: as narrow as what was shown, never above a deny, and a file that people can edit.
+
+mod decide_world;
+
+use decide_world::*;
+use expect_test::expect;
+use harn_model::{Grant, GrantEffect, GrantSubject, ToolKind};
+use harn_policy::{GrantFile, SessionMode, describe, matches, narrow, shell::Doubt};
+use proptest::{prop_assert_eq, proptest};
+use serde_json::json;
+
+fn allowing(call: &Owned) -> Grant {
+    narrow(&call.call(), GrantEffect::Allow).expect("a grant")
+}
+
+fn refusing(call: &Owned) -> Grant {
+    narrow(&call.call(), GrantEffect::Deny).expect("a grant")
+}
+
+#[test]
+fn a_grant_says_what_was_shown() {
+    let table = [
+        (run("cargo test"), "Argv([\"cargo\", \"test\"])"),
+        (run("  cargo   'test' "), "Argv([\"cargo\", \"test\"])"),
+        (
+            run("cargo test").paths(&["."]),
+            "Argv([\"cargo\", \"test\"])",
+        ),
+        (run("cargo test && ls"), "Line(\"cargo test && ls\")"),
+        (run("ls > out"), "Line(\"ls > out\")"),
+        (run("FOO=1 ls"), "Line(\"FOO=1 ls\")"),
+        (
+            edit(&["src/b", "a", "src/../a"]),
+            "Paths([\"a\", \"src/b\"])",
+        ),
+        (edit(&["/more/x"]), "Paths([\"/more/x\"])"),
+        (
+            call("deploy").with(json!({"to": "prod", "at": 1})),
+            "Arguments(Object {\"at\": Number(1), \"to\": String(\"prod\")})",
+        ),
+    ];
+    for (call, expected) in table {
+        let grant = allowing(&call);
+        assert_eq!(format!("{:?}", grant.subject), expected);
+        assert!(matches(&grant, &call.call()), "{grant:?}");
+    }
+}
+
+#[test]
+fn what_feeds_a_program_is_part_of_what_was_shown() {
+    for text in [
+        "python3 <<E\nprint(1)\nE",
+        "python3 <<< 'print(1)'",
+        "sh <<'E'\nls\nE",
+    ] {
+        let call = run(text);
+        match narrow(&call.call(), GrantEffect::Allow).map(|grant| grant.subject) {
+            None => {}
+            Some(GrantSubject::Line(line)) => assert_eq!(line, text),
+            Some(other) => panic!("{text}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_not_narrow_is_not_remembered() {
+    let long = "x".repeat(2000);
+    let doubts = [
+        Doubt::TooLong,
+        Doubt::TooMuch,
+        Doubt::Unparsable,
+        Doubt::Dynamic("$x".to_owned()),
+    ];
+    let mut calls: Vec<Owned> = doubts
+        .into_iter()
+        .map(|doubt| call("run").line("ls", doubting(line(&[&["ls"]]), doubt)))
+        .collect();
+    calls.extend([
+        run("ls $HOME"),
+        run("cargo test").paths(&["src"]),
+        call("x").with(json!({ "long": long })),
+        edit(&["a", "/etc/passwd"]),
+        edit(&[".git/config"]),
+        edit(&["dangles"]),
+        call("x").kind(ToolKind::Execute).paths(&["script.sh"]),
+    ]);
+    for call in calls {
+        assert_eq!(narrow(&call.call(), GrantEffect::Allow), None, "{call:?}");
+    }
+}
+
+#[test]
+fn a_grant_covers_that_and_no_more() {
+    let cargo = allowing(&run("cargo test"));
+    let find = allowing(&run("find . -name x"));
+    let both = allowing(&run("cargo test && ls"));
+    let files = allowing(&edit(&["a", "src/b"]));
+    let moved = allowing(&call("mv").kind(ToolKind::Move).paths(&["a", "b"]));
+    let args = allowing(&call("x").with(json!({"a": 1, "b": [2]})));
+    let table = [
+        (&cargo, run("cargo test"), true),
+        (&cargo, run("cargo  test"), true),
+        (&cargo, run("cargo test --all"), false),
+        (&cargo, run("cargo"), false),
+        (&cargo, run("cargo test; ls"), false),
+        (&cargo, run("cargo test > out"), false),
+        (&cargo, run("cargo test < in"), false),
+        (&cargo, run("cargo test <<E\nx\nE"), false),
+        (&cargo, run("A=1 cargo test"), false),
+        (&cargo, run("./cargo test"), false),
+        (&cargo, run("Cargo test"), false),
+        (&cargo, run("cargo 'test '"), false),
+        (&cargo, run("cargo test").paths(&["src"]), false),
+        (&cargo, run("cargo test").at("/v"), false),
+        (&cargo, run("cargo test").named("other"), false),
+        (&find, run("find . -name x -exec rm {} ;"), false),
+        (&find, run("find . -name x -delete"), false),
+        (&both, run("cargo test && ls"), true),
+        (&both, run("cargo test &&  ls"), false),
+        (&both, run("cargo test || ls"), false),
+        (&both, run("cargo test"), false),
+        (&files, edit(&["src/b", "a"]), true),
+        (&files, edit(&["a"]), true),
+        (&files, edit(&["docs/../a"]), true),
+        (&files, edit(&["a", "c"]), false),
+        (&files, edit(&["src"]), false),
+        (&files, edit(&["src/b/c"]), false),
+        (&files, edit(&["a2"]), false),
+        (&files, edit(&[]), false),
+        (&files, edit(&["a"]).command("ls"), false),
+        (&files, edit(&["a"]).named("delete_file"), false),
+        (
+            &moved,
+            call("mv").kind(ToolKind::Move).paths(&["a", "b"]),
+            true,
+        ),
+        (&moved, call("mv").kind(ToolKind::Move).paths(&["a"]), false),
+        (&args, call("x").with(json!({"b": [2], "a": 1})), true),
+        (&args, call("x").with(json!({"a": 1})), false),
+        (
+            &args,
+            call("x").with(json!({"a": 1, "b": [2], "c": 3})),
+            false,
+        ),
+        (
+            &args,
+            call("x").with(json!({"a": 1, "b": [2]})).paths(&["a"]),
+            false,
+        ),
+        (
+            &args,
+            call("x").with(json!({"a": 1, "b": [2]})).command("ls"),
+            false,
+        ),
+    ];
+    for (grant, call, expected) in table {
+        assert_eq!(
+            matches(grant, &call.call()),
+            expected,
+            "{grant:?}\n{call:?}"
+        );
+        let decision = decide("", &call.clone().knowing(&[grant]));
+        let named = decision.matched_rule.unwrap().id;
+        assert_eq!(named.as_ref() == Some(&grant.id), expected, "{call:?}");
+    }
+}
+
+#[test]
+fn a_line_written_by_hand_covers_that_line() {
+    let grant = Grant {
+        subject: GrantSubject::Line("cargo test".to_owned()),
+        ..allowing(&run("cargo test"))
+    };
+    assert!(matches(&grant, &run("cargo test").call()));
+    assert!(!matches(&grant, &run("cargo  test").call()));
+}
+
+#[test]
+fn a_grant_answers_what_asks_and_lifts_nothing() {
+    let call = run("A=1 ls > ../x");
+    let yes = allowing(&call);
+    let no = refusing(&call);
+    let granted = format!("allow grant {}", yes.id);
+    let refused = format!("deny grant {}", no.id);
+    let asked = || call.clone().knowing(&[&yes]);
+    let table = [
+        // Whoever asks: the mode, a list, a rule, a guard.
+        ("", asked(), granted.as_str()),
+        ("require_approval = ['*']", asked(), &granted),
+        ("rules = [{ ask = '*' }]", asked(), &granted),
+        // Never what denies.
+        ("auto_deny = ['*']", asked(), "deny auto_deny * #0"),
+        (
+            "rules = [{ deny = { command = 'ls' } }]",
+            asked(),
+            "deny rules #0",
+        ),
+        (
+            "",
+            asked().within(SessionMode::ReadOnly),
+            "deny mode read-only",
+        ),
+        // What was refused for good comes before what allows, be it a grant.
+        (
+            "auto_approve = ['*']",
+            call.clone().knowing(&[&no]),
+            &refused,
+        ),
+        ("", call.clone().knowing(&[&yes, &no]), &refused),
+        (
+            "rules = [{ deny = '*' }]",
+            call.clone().knowing(&[&no]),
+            &refused,
+        ),
+    ];
+    for (policy, call, expected) in table {
+        assert_eq!(outcome(&decide(policy, &call)), expected, "{policy}");
+    }
+    // What is allowed anyway is allowed by whoever allows it.
+    let plain = run("ls");
+    let call = plain.clone().knowing(&[&allowing(&plain)]);
+    assert_eq!(
+        outcome(&decide("auto_approve = ['run']", &call)),
+        "allow auto_approve run #0"
+    );
+    let write = edit(&["src/a"]);
+    let call = write.clone().knowing(&[&allowing(&write)]);
+    let list = "write_path_allowlist = ['docs/**']";
+    assert_eq!(outcome(&decide(list, &call)), "deny write_path_allowlist");
+}
+
+#[test]
+fn the_name_follows_from_what_it_says() {
+    let grant = allowing(&run("cargo test"));
+    assert_eq!(grant.id, allowing(&run("cargo  test")).id);
+    let others = [
+        refusing(&run("cargo test")),
+        allowing(&run("cargo test x")),
+        allowing(&run("cargo test").at("/v")),
+        allowing(&run("cargo test").named("other")),
+        allowing(&run("cargo test;ls")),
+    ];
+    for other in others {
+        assert_ne!(other.id, grant.id, "{other:?}");
+    }
+    expect!["g-3ed9a761"].assert_eq(&grant.id);
+}
+
+#[test]
+fn a_line_for_a_person_hides_no_end() {
+    let long = format!("cargo test {} && rm -rf /", "very-".repeat(20));
+    let table = [
+        (run("cargo test"), "`cargo test`".to_owned()),
+        (
+            run("grep 'a b' \"it's\""),
+            r"`grep 'a b' 'it'\''s'`".to_owned(),
+        ),
+        (
+            call("run").line("…", line(&[&["printf", "a\nb\\n'"]])),
+            r"`printf $'a\nb\\n\''`".to_owned(),
+        ),
+        (edit(&["src/lib.rs"]), "edit_file src/lib.rs".to_owned()),
+        (edit(&["a b", "c"]), "edit_file 'a b' c".to_owned()),
+        (call("x").with(json!({"a": 1})), "x {\"a\":1}".to_owned()),
+        (
+            run(&long),
+            "`cargo test very-very-very-ver … y-very-very-very- && rm -rf /` (123 characters)"
+                .to_owned(),
+        ),
+        (
+            call("x").with(json!("\u{1b}[2J\u{202e}")),
+            "x \"\\u001b[2J\\u{202e}\"".to_owned(),
+        ),
+    ];
+    for (call, expected) in table {
+        assert_eq!(describe(&allowing(&call)), expected);
+    }
+}
+
+fn sample() -> GrantFile {
+    let calls = [
+        run("cargo test"),
+        run("cargo test && ls > out"),
+        edit(&["src/lib.rs", "a \"b\""]),
+        call("x").with(json!({"none": null, "big": u64::MAX, "list": [1, "a", {}]})),
+    ];
+    let grants = calls.iter().map(allowing).chain([refusing(&run("rm x"))]);
+    let at = 1_772_000_000_123;
+    GrantFile {
+        grants: grants
+            .enumerate()
+            .map(|(n, grant)| (grant, at + n as u64))
+            .collect(),
+    }
+}
+
+#[test]
+fn the_file_is_for_people() {
+    let text = sample().text();
+    assert_eq!(GrantFile::parse("grants.toml", &text).unwrap(), sample());
+    expect![[r##"
+        # What was answered "always": calls exactly like these are not asked about again.
+        # To take one back, delete its table, or run: harn-serve grants revoke <id>
+
+        [[grant]]
+        id = "g-3ed9a761"
+        effect = "allow"
+        workspace = "/w"
+        tool = "run"
+        argv = ["cargo", "test"]
+        granted_at = 2026-02-25T06:13:20.123Z
+
+        [[grant]]
+        id = "g-82252921"
+        effect = "allow"
+        workspace = "/w"
+        tool = "run"
+        line = "cargo test && ls > out"
+        granted_at = 2026-02-25T06:13:20.124Z
+
+        [[grant]]
+        id = "g-a352c89f"
+        effect = "allow"
+        workspace = "/w"
+        tool = "edit_file"
+        paths = ['a "b"', "src/lib.rs"]
+        granted_at = 2026-02-25T06:13:20.125Z
+
+        [[grant]]
+        id = "g-d72bb618"
+        effect = "allow"
+        workspace = "/w"
+        tool = "x"
+        arguments = '{"big":18446744073709551615,"list":[1,"a",{}],"none":null}'
+        granted_at = 2026-02-25T06:13:20.126Z
+
+        [[grant]]
+        id = "g-9b0876d5"
+        effect = "deny"
+        workspace = "/w"
+        tool = "run"
+        argv = ["rm", "x"]
+        granted_at = 2026-02-25T06:13:20.127Z
+    "##]].assert_eq(&text);
+    assert_eq!(GrantFile::parse("x", "").unwrap(), GrantFile::default());
+    assert!(GrantFile::default().text().contains("grants revoke"));
+}
+
+#[test]
+fn edits_by_hand_are_taken_for_what_they_say() {
+    let text = r#"
+[[grant]]
+id = "g-00000000"
+effect = "allow"
+workspace = "/w"
+tool = "run"
+note = "mine"
+argv = ["cargo", "test"]
+granted_at = "2026-02-25 06:13:20Z"
+
+[[grant]]
+effect = "allow"
+workspace = "/w"
+tool = "run"
+argv = ["cargo", "test"]
+granted_at = 2026-02-26T00:00:00Z
+"#;
+    let file = GrantFile::parse("grants.toml", text).unwrap();
+    let [(grant, at)] = file.grants.as_slice() else {
+        panic!("{file:?}");
+    };
+    assert_eq!(grant, &allowing(&run("cargo test")));
+    assert_eq!(*at, 1_772_000_000_000);
+}
+
+#[test]
+fn a_broken_file_is_refused_at_its_line() {
+    let head = "[[grant]]\neffect = 'allow'\nworkspace = '/w'\ntool = 'run'\n";
+    let at = "granted_at = 2026-02-26T00:00:00Z\n";
+    let table = [
+        (format!("{head}{at}"), "line 1: a grant is about one of"),
+        (
+            format!("\n\n{head}{at}argv = ['a']\nline = 'a'"),
+            "line 3: a grant is about one of",
+        ),
+        (
+            format!("{head}{at}argv = []"),
+            "line 1: a grant is about one of",
+        ),
+        (
+            format!("{head}{at}paths = []"),
+            "line 1: a grant is about one of",
+        ),
+        (
+            format!("{head}{at}arguments = '{{'"),
+            "line 1: `arguments` is not JSON",
+        ),
+        (
+            format!("{head}argv = ['a']\ngranted_at = 'soon'"),
+            "line 1: `granted_at` is no time",
+        ),
+        (format!("{head}argv = ['a']"), "granted_at"),
+        (format!("{head}{at}argv = 'a'"), "line 6"),
+        ("[[grant]]\neffect = 'maybe'".to_owned(), "line 2"),
+        ("[[grant]".to_owned(), "line 1"),
+    ];
+    for (text, expected) in table {
+        let error = GrantFile::parse("grants.toml", &text)
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("grants.toml: "), "{error}");
+        assert!(error.contains(expected), "{text}\n{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_kept_is_read_back(
+        words in proptest::collection::vec(".*", 1..4), line in ".*", at in 0..253_402_300_799_999_u64,
+    ) {
+        let of = |subject| Grant { subject, ..allowing(&run("ls")) };
+        let all = [
+            of(GrantSubject::Argv(words)),
+            of(GrantSubject::Line(line.clone())),
+            of(GrantSubject::Arguments(json!({ "a": line }))),
+        ];
+        let text = GrantFile { grants: all.into_iter().map(|grant| (grant, at)).collect() }.text();
+        let first = GrantFile::parse("x", &text).unwrap();
+        prop_assert_eq!(first.grants.len(), 3);
+        prop_assert_eq!(&GrantFile::parse("x", &first.text()).unwrap(), &first);
+    }
+}
