@@ -1,8 +1,10 @@
-//! What an agent asks a person, and what they answer.
+//! What an agent asks a person, what is told of it, and what they answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::{ApprovalRequest, Lineage, Timestamp, TurnId};
 
 /// What sort of thing a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +31,124 @@ impl HitlKind {
             Self::Escalation => "escalation",
         }
     }
+
+    /// The id of a question of this kind; the kind can be told from it.
+    #[must_use]
+    pub fn request_id(self, unique: &str) -> String {
+        format!("hitl_{}_{unique}", self.as_str())
+    }
+}
+
+/// Something a person is asked, for as long as it is open. The record of it is its
+/// [`HitlRequested`](crate::AgentEvent::HitlRequested) event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HitlRequest {
+    /// Its id, `hitl_<kind>_…`.
+    pub request_id: String,
+    /// What sort of thing is asked.
+    pub kind: HitlKind,
+    /// The question, the action to approve, or why somebody is called.
+    pub subject: String,
+    /// More about it.
+    pub detail: Option<String>,
+    /// What may be answered to a question; anything where there are none.
+    pub choices: Vec<String>,
+    /// What counts where nobody answers a question.
+    pub default: Option<String>,
+    /// Who should take it over.
+    pub to: Option<String>,
+    /// Who may decide; anybody where nobody is named.
+    pub reviewers: Vec<String>,
+    /// How many have to agree.
+    pub quorum: u64,
+    /// What is to be approved, as hosts show it.
+    pub approval: Option<Box<ApprovalRequest>>,
+    /// Who asks: the agent's name, or the worker's.
+    pub agent: String,
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// When it was asked.
+    pub requested_at: Timestamp,
+    /// When it is settled without an answer.
+    pub deadline: Timestamp,
+    /// The workers it came through, from the one next to the session down to the one that asks.
+    pub lineage: Vec<Lineage>,
+}
+
+/// [`HitlRequest`] as its event tells it. The names are the contract's.
+#[derive(Serialize)]
+struct Payload<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    choices: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quorum: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reviewers: Option<&'a [String]>,
+    deadline_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval_request: Option<&'a ApprovalRequest>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    lineage: &'a [Lineage],
+}
+
+impl HitlRequest {
+    /// What its event and its hosts are told.
+    #[must_use]
+    pub fn payload(&self) -> Value {
+        let subject = |kinds: &[HitlKind]| kinds.contains(&self.kind).then_some(&*self.subject);
+        let approval = self.approval.as_deref();
+        let payload = Payload {
+            prompt: subject(&[HitlKind::Question]),
+            action: subject(&[HitlKind::Approval, HitlKind::DualControl]),
+            reason: subject(&[HitlKind::Escalation]),
+            detail: self.detail.as_deref(),
+            choices: &self.choices,
+            default: self.default.as_deref(),
+            to: self.to.as_deref(),
+            quorum: approval.map(|_| self.quorum),
+            reviewers: approval.map(|_| &*self.reviewers),
+            deadline_ms: self.deadline.saturating_sub(self.requested_at),
+            approval_request: approval,
+            lineage: &self.lineage,
+        };
+        // Values and strings always serialise.
+        serde_json::to_value(payload).unwrap_or_default()
+    }
+
+    /// The question in a sentence, for hosts that show nothing but text.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let mut text = match (self.kind, &self.to) {
+            (HitlKind::Question, _) => self.subject.clone(),
+            (HitlKind::Approval | HitlKind::DualControl, _) => {
+                format!("May this be done: {}?", self.subject)
+            }
+            (HitlKind::Escalation, Some(to)) => {
+                format!("Will somebody take over ({to})? {}", self.subject)
+            }
+            (HitlKind::Escalation, None) => format!("Will somebody take over? {}", self.subject),
+        };
+        if let Some(worker) = self.lineage.last() {
+            text = format!("{} asks: {text}", worker.worker_name);
+        }
+        if let Some(detail) = &self.detail {
+            text.push_str("\n\n");
+            text.push_str(detail);
+        }
+        text
+    }
 }
 
 /// How a question to a person ended.
@@ -44,7 +164,7 @@ pub enum HitlOutcome {
 }
 
 /// What one person answered. An approval may need several.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HitlResponse {
     /// The question.
     pub request_id: String,
@@ -66,4 +186,10 @@ pub struct HitlResponse {
     /// Anything else.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub metadata: Value,
+    /// When, as whoever answered says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub responded_at: Option<String>,
+    /// What proves that it was them; kept, not checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }

@@ -111,6 +111,13 @@ pub enum AgentError {
         /// Why.
         reason: String,
     },
+    /// A person was asked and did not answer, or nobody could be asked. Passed on with `?`, it ends the turn
+    /// without failing it.
+    #[error("{reason}")]
+    Unanswered {
+        /// Why.
+        reason: String,
+    },
     /// A tool failed.
     #[error("{0}")]
     Tool(String),
@@ -136,6 +143,31 @@ impl From<HostError> for AgentError {
     fn from(error: HostError) -> Self {
         Self::Tool(error.to_string())
     }
+}
+
+/// An answer to what a person is asked did not count. Nothing was written about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HitlError {
+    /// Nobody is being asked this: it never was, or it is settled.
+    #[error("nothing with the id {0:?} is waiting for an answer")]
+    Unknown(String),
+    /// It is no answer to what was asked.
+    #[error("{0}")]
+    Unfit(String),
+    /// They were not asked.
+    #[error("{given:?} is not among the reviewers, who are {reviewers}")]
+    NotAReviewer {
+        /// Who answered.
+        given: String,
+        /// Who may.
+        reviewers: String,
+    },
+    /// They have decided already, and count once.
+    #[error("{0:?} has decided already; others have to")]
+    Twice(String),
+    /// The session is gone.
+    #[error("the session is closed")]
+    Closed,
 }
 
 /// A worker was not started, triggered or ended. Nothing was written about it.

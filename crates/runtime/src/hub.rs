@@ -403,6 +403,7 @@ impl Hub {
             feed: Arc::new(Feed::new(last, log.reader(), config.ring_bytes)),
             unfinished: Mutex::new(VecDeque::new()),
             host: Mutex::new(Arc::new(NoHost)),
+            hitl: Mutex::default(),
             config,
             agent: role.agent,
             profile: role.profile,

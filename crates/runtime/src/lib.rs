@@ -6,6 +6,7 @@
 
 mod agent;
 mod error;
+mod hitl;
 mod host;
 mod hub;
 mod mode;
@@ -18,8 +19,10 @@ mod worker;
 
 pub use agent::{Agent, AgentProfile};
 pub use error::{
-    AgentError, HostError, PromptError, SessionError, SettingError, ToolError, WorkerError,
+    AgentError, HitlError, HostError, PromptError, SessionError, SettingError, ToolError,
+    WorkerError,
 };
+pub use hitl::{Answer, ApprovalBuilder, EscalationBuilder, QuestionBuilder, Takeover, Verdict};
 pub use host::{CommandExit, CommandSink, CommandSpec, Host, HostOffers, HostPort, NoHost};
 pub use hub::{Hub, HubConfig, NewSession, SessionPage};
 pub use mode::{ACCEPT_EDITS_MODE, ASK_MODE, AUTO_MODE, READ_ONLY_MODE, modes};

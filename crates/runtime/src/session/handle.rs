@@ -1,7 +1,7 @@
 //! Handles to a session. Watching and driving are different types.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     ops::Deref,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,16 +9,18 @@ use std::{
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    AskId, Command, ConfigOption, ContentBlock, Decision, ExecutionKind, MessageId, MutationScope,
-    MutationSession, PermissionRoute, Seq, SessionId, SessionView, TurnId,
+    AskId, Command, ConfigOption, ContentBlock, Decision, ExecutionKind, HitlRequest, HitlResponse,
+    MessageId, MutationScope, MutationSession, PermissionRoute, Seq, SessionId, SessionView,
+    Timestamp, TurnId,
 };
 use harn_policy::{Policy, Roots, SessionMode};
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::{
-    Agent, AgentProfile, HostPort, HubConfig, IdKind, PromptError, SettingError, Subscription,
-    hub::WeakHub, mode, permission::with_command, publish::Feed, worker::ChildOf,
+    Agent, AgentProfile, HitlError, HostPort, HubConfig, IdKind, PromptError, SettingError,
+    Subscription, hitl::HitlEnd, hub::WeakHub, mode, permission::with_command, publish::Feed,
+    worker::ChildOf,
 };
 
 /// What a session's task is asked to do.
@@ -26,6 +28,13 @@ pub(crate) enum Msg {
     Prompt(QueuedPrompt),
     Cancel(TurnId),
     Answer(AskId, Decision),
+    HitlRespond(Box<HitlResponse>, oneshot::Sender<Result<Seq, HitlError>>),
+    HitlEnd {
+        id: String,
+        end: HitlEnd,
+        /// Whether the question is said as text.
+        said: bool,
+    },
     Routed(Box<PermissionRoute>),
     SetMode(String, oneshot::Sender<Seq>),
     SetOption(String, String, oneshot::Sender<Seq>),
@@ -58,6 +67,8 @@ pub(crate) struct Shared {
     /// moment it is read, so that a late one cannot reach a later turn.
     pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
     pub(crate) host: Mutex<Arc<dyn HostPort>>,
+    /// What people are being asked: what of the open questions of the view can be answered.
+    pub(crate) hitl: Mutex<BTreeMap<String, Arc<HitlRequest>>>,
     pub(crate) config: Arc<HubConfig>,
     /// Who works on its prompts.
     pub(crate) agent: Arc<dyn Agent>,
@@ -217,6 +228,19 @@ impl Observer {
         with_command(own.unwrap_or_else(|| self.shared.profile.commands.clone()))
     }
 
+    /// What people are being asked, oldest id first. Questions that an agent only tells of are not among
+    /// them: nobody here could answer.
+    #[must_use]
+    pub fn open_hitl(&self) -> Vec<Arc<HitlRequest>> {
+        lock(&self.shared.hitl).values().cloned().collect()
+    }
+
+    /// Something that a person is being asked, while it is open.
+    #[must_use]
+    pub fn hitl(&self, request_id: &str) -> Option<Arc<HitlRequest>> {
+        lock(&self.shared.hitl).get(request_id).cloned()
+    }
+
     /// Follows the session from what is published next.
     #[must_use]
     pub fn subscribe_from_now(&self) -> Subscription {
@@ -335,6 +359,41 @@ impl Controller {
     pub async fn answer(&self, ask: AskId, decision: Decision) {
         // A closed session has settled its questions.
         let _ = self.inbox.send(Msg::Answer(ask, decision)).await;
+    }
+
+    /// The time, as the session's events are stamped with it.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.shared.config.clock.now()
+    }
+
+    /// Answers what a person is asked; written and published when this returns, with the place of its last
+    /// event. What has its answer, or never had a question, is unknown.
+    pub async fn hitl_respond(&self, response: HitlResponse) -> Result<Seq, HitlError> {
+        let (reply, done) = oneshot::channel();
+        let msg = Msg::HitlRespond(Box::new(response), reply);
+        let sent = self.inbox.send(msg).await;
+        sent.map_err(|_| HitlError::Closed)?;
+        done.await.map_err(|_| HitlError::Closed)?
+    }
+
+    /// Tells that nobody can be asked this. The question is said as text, and who asked goes on without an
+    /// answer.
+    pub async fn hitl_unavailable(&self, request_id: &str, why: impl Into<String>) {
+        self.end_hitl(request_id, HitlEnd::withdrawn(why), true)
+            .await;
+    }
+
+    /// Tells that whoever was asked will not answer.
+    pub async fn hitl_declined(&self, request_id: &str) {
+        let end = HitlEnd::withdrawn("whoever was asked did not want to answer");
+        self.end_hitl(request_id, end, false).await;
+    }
+
+    pub(crate) async fn end_hitl(&self, request_id: &str, end: HitlEnd, said: bool) {
+        let id = request_id.to_owned();
+        // A closed session has settled what was open.
+        let _ = self.inbox.send(Msg::HitlEnd { id, end, said }).await;
     }
 
     /// Tells that a question was put to a client; stays in the transcript.

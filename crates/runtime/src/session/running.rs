@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::handle::{QueuedPrompt, Shared, lock};
 use crate::{
     AgentError, Host, Observer, TurnContext,
+    hitl::OpenHitl,
     permission::{self, PermissionsCommand},
     turn::{Pipe, TurnItem, TurnParts},
     worker::Crew,
@@ -28,6 +29,7 @@ pub(crate) struct RunningTurn {
     pub(crate) prompt: Arc<[ContentBlock]>,
     pub(crate) pipe: Arc<Pipe>,
     pub(crate) asks: HashMap<AskId, PendingAsk>,
+    pub(crate) hitl: OpenHitl,
     agent: JoinHandle<Result<StopReason, AgentError>>,
     /// What came of the agent, once it is gone.
     returned: Option<AgentResult>,
@@ -66,6 +68,8 @@ pub(crate) enum TurnWake {
     Overdue,
     /// Nobody answered this question in time.
     Unanswered(AskId),
+    /// No person answered this in time.
+    HitlOverdue(String),
     /// The agent is gone, and so is everyone who worked for it; or they were given up.
     Over,
 }
@@ -121,6 +125,7 @@ impl RunningTurn {
             prompt: prompt.blocks,
             pipe,
             asks: HashMap::new(),
+            hitl: OpenHitl::default(),
             agent: tokio::spawn(async move { agent.turn(&mut cx).await }),
             returned: None,
             cancel,
@@ -213,6 +218,7 @@ impl RunningTurn {
                 }
                 () = self.crew.idle(), if gone => return TurnWake::Over,
                 id = unanswered => return TurnWake::Unanswered(id),
+                id = self.hitl.overdue() => return TurnWake::HitlOverdue(id),
             }
         }
     }
@@ -233,7 +239,9 @@ impl RunningTurn {
         match self.returned.take() {
             None => cancelled,
             Some(Ok(Ok(reason))) => TurnOutcome::stopped(reason),
-            Some(Ok(Err(AgentError::Denied { .. }))) => TurnOutcome::stopped(StopReason::EndTurn),
+            Some(Ok(Err(AgentError::Denied { .. } | AgentError::Unanswered { .. }))) => {
+                TurnOutcome::stopped(StopReason::EndTurn)
+            }
             Some(Ok(Err(AgentError::Cancelled))) => cancelled,
             Some(Ok(Err(error @ (AgentError::Tool(_) | AgentError::Failed(_))))) => {
                 TurnOutcome::Failed {

@@ -4,6 +4,7 @@
 //! written the session ends; what was published is safe, and opening it again recovers the rest.
 
 mod asks;
+mod hitl;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -26,7 +27,7 @@ use super::{
     scribe::Scribe,
     settle::{Leftover, settle, title},
 };
-use crate::{SessionEnd, turn::TurnItem};
+use crate::{SessionEnd, hitl::HitlEnd, turn::TurnItem};
 
 pub(crate) struct SessionTask {
     shared: Arc<Shared>,
@@ -113,6 +114,8 @@ impl SessionTask {
             Some(Msg::Prompt(prompt)) => self.waiting.push_back(prompt),
             Some(Msg::Cancel(turn)) => self.cancel(&turn).await?,
             Some(Msg::Answer(ask, decision)) => self.answer(&ask, decision).await?,
+            Some(Msg::HitlRespond(response, reply)) => self.hitl_respond(*response, reply).await?,
+            Some(Msg::HitlEnd { id, end, said }) => self.end_hitl(&id, end, said).await?,
             Some(Msg::Routed(route)) => {
                 let routed = AgentEvent::LiveSessionPermissionRoute(route);
                 self.write(vec![routed]).await?;
@@ -176,6 +179,7 @@ impl SessionTask {
                 let reason = "nobody answered in time".to_owned();
                 self.answer(&ask, Decision::Unavailable { reason }).await
             }
+            TurnWake::HitlOverdue(id) => self.end_hitl(&id, HitlEnd::overdue(), false).await,
             TurnWake::Over => self.finish().await,
         }
     }
@@ -187,7 +191,11 @@ impl SessionTask {
         let mut flushes = Vec::new();
         for item in items.drain(..) {
             match item {
+                // The end of what a person is asked is told once, by whoever learns of it.
+                TurnItem::Event(event) if self.is_asked(&event) => {}
                 TurnItem::Event(event) => events.push(event),
+                TurnItem::Hitl(request, reply) => self.put_hitl(*request, reply, &mut events),
+                TurnItem::WithdrawHitl(id) => self.withdraw_hitl(&id, &mut events),
                 TurnItem::Flush(reply) => flushes.push(reply),
                 TurnItem::Withdraw(ask) => {
                     let turn = self.turn.as_mut();
@@ -229,14 +237,19 @@ impl SessionTask {
         {
             turn.cancel(self.shared.config.cancel_deadline);
             let asks: Vec<_> = turn.asks.drain().collect();
-            let events = asks
+            let (mut events, asked) = self.cancel_hitl();
+            let decided = asks
                 .iter()
                 .map(|(id, _)| resolved(id.clone(), Decision::Cancelled, None));
-            let events = events.collect();
+            events.extend(decided);
             self.write(events).await?;
             for (_, pending) in asks {
                 // The agent may have stopped waiting.
                 let _ = pending.reply.send(Decision::Cancelled);
+            }
+            for reply in asked {
+                // The agent may have stopped waiting.
+                let _ = reply.send(HitlEnd::Cancelled);
             }
         } else if let Some(prompt) = self.waiting.iter_mut().find(|prompt| prompt.turn == *id) {
             prompt.cancelled = true;
@@ -258,6 +271,7 @@ impl SessionTask {
             self.take_items().await?;
         }
         self.turn = None;
+        lock(&self.shared.hitl).clear();
         // An idle session holds no buffers.
         self.items = Vec::new();
         let how = if cancelled {

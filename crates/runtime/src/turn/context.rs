@@ -71,6 +71,10 @@ impl TurnContext {
         }
     }
 
+    pub(crate) fn parts(&self) -> &TurnParts {
+        &self.parts
+    }
+
     /// The prompt.
     #[must_use]
     pub fn prompt(&self) -> &[ContentBlock] {

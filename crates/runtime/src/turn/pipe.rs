@@ -5,10 +5,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use harn_model::{AgentEvent, AskId, Decision, PermissionAsked};
+use harn_model::{AgentEvent, AskId, Decision, HitlRequest, PermissionAsked};
 use tokio::sync::{Notify, oneshot};
 
-use crate::AgentError;
+use crate::{AgentError, hitl::HitlEnd};
 
 /// What an agent hands over, in order.
 pub(crate) enum TurnItem {
@@ -18,6 +18,10 @@ pub(crate) enum TurnItem {
     Ask(Box<PermissionAsked>, oneshot::Sender<Decision>),
     /// Nobody has to decide any more.
     Withdraw(AskId),
+    /// A person is asked.
+    Hitl(Box<HitlRequest>, oneshot::Sender<HitlEnd>),
+    /// Nobody has to answer that any more.
+    WithdrawHitl(String),
     /// Answered when everything before it is written.
     Flush(oneshot::Sender<()>),
 }
@@ -41,6 +45,8 @@ struct PipeState {
 
 const MAX_BYTES: usize = 256 * 1024;
 const MAX_ITEMS: usize = 1024;
+/// What a question to a person counts for, beside its text.
+const HITL: usize = 1024;
 
 impl Pipe {
     /// Hands an item over, waiting while the pipe is full. Fails once the turn is over.
@@ -133,7 +139,8 @@ fn weight(item: &TurnItem) -> usize {
     match item {
         TurnItem::Event(event) => event.weight(),
         TurnItem::Ask(ask, _) => ask.weight(),
-        TurnItem::Withdraw(_) | TurnItem::Flush(_) => 0,
+        TurnItem::Hitl(request, _) => HITL + request.subject.len(),
+        TurnItem::Withdraw(_) | TurnItem::WithdrawHitl(_) | TurnItem::Flush(_) => 0,
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::{
     ChildOf, Crew, WorkerReport,
     crew::{Claim, Cycle, Ending},
+    hitl::HitlRelay,
     relay::Relay,
     said::Said,
 };
@@ -133,15 +134,17 @@ impl Run {
             worker_name: self.update.worker_name.clone(),
             session_id: self.session.clone(),
         };
-        let mut relay = Relay::new(crew.clone(), entry);
+        let mut relay = Relay::new(crew.clone(), entry.clone());
+        let mut hitl = HitlRelay::new(crew.clone(), entry);
         let end = tokio::select! {
             biased;
             () = cycle.stop.cancelled() => stopped(crew, cycle),
-            end = listen(child, &turn, &mut events, &mut relay, &mut said) => {
+            end = listen(child, &turn, &mut events, (&mut relay, &mut hitl), &mut said) => {
                 end.unwrap_or_else(|| stopped(crew, cycle))
             }
         };
         relay.withdraw().await;
+        hitl.withdraw().await;
         (end, said)
     }
 }
@@ -152,13 +155,17 @@ async fn listen(
     child: &Controller,
     turn: &TurnId,
     events: &mut Subscription,
-    relay: &mut Relay,
+    (relay, hitl): (&mut Relay, &mut HitlRelay),
     said: &mut Said,
 ) -> Option<End> {
     loop {
         let delivery = tokio::select! {
             (ask, decision) = relay.answered() => {
                 child.answer(ask, decision).await;
+                continue;
+            }
+            (id, end) = hitl.ended() => {
+                child.end_hitl(&id, end, false).await;
                 continue;
             }
             delivery = events.next() => delivery,
@@ -183,6 +190,15 @@ async fn listen(
                 }
             } else if let AgentEvent::PermissionResolved(resolved) = &envelope.event {
                 relay.settled(&resolved.ask_id).await;
+            } else if let AgentEvent::HitlRequested { request_id, .. } = &envelope.event {
+                // What an agent only tells of has nobody waiting.
+                if let Some(asked) = child.hitl(request_id)
+                    && hitl.put(&asked).await.is_err()
+                {
+                    return None;
+                }
+            } else if let AgentEvent::HitlResolved { request_id, .. } = &envelope.event {
+                hitl.settled(request_id).await;
             } else if let AgentEvent::TurnEnded(ended) = &envelope.event {
                 return Some(outcome(&ended.outcome));
             }

@@ -8,6 +8,7 @@ mod builder;
 mod crew;
 mod cycle;
 mod handle;
+mod hitl;
 mod lineage;
 mod relay;
 mod said;

@@ -1,0 +1,364 @@
+//! How an agent asks a person: described step by step, put with `ask`.
+
+use std::time::Duration;
+
+use harn_model::{ApprovalEvidence, ApprovalRequest, HitlKind, HitlRequest, UndoMetadata, rfc3339};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::{Answer, HitlEnd, Takeover, Verdict};
+use crate::{
+    AgentError, IdKind, TurnContext,
+    turn::{TurnItem, TurnParts},
+};
+
+/// How long anything waits for a person unless it says otherwise.
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl TurnContext {
+    /// Begins to describe a question with an answer.
+    ///
+    /// ```
+    /// # use harn_runtime::{AgentError, TurnContext, model::StopReason};
+    /// async fn choose(cx: &TurnContext) -> Result<StopReason, AgentError> {
+    ///     let port = cx
+    ///         .question("Which port?")
+    ///         .choices(["8080", "9090"])
+    ///         .ask()
+    ///         .await?;
+    ///     cx.say(format!("Listening on {}.", port.text())).await?;
+    ///     Ok(StopReason::EndTurn)
+    /// }
+    /// ```
+    pub fn question(&self, prompt: impl Into<String>) -> QuestionBuilder {
+        QuestionBuilder {
+            draft: Draft::new(self, HitlKind::Question, prompt.into()),
+            choices: Vec::new(),
+            default: None,
+        }
+    }
+
+    /// Begins to describe something that somebody has to approve.
+    ///
+    /// ```
+    /// # use harn_runtime::{AgentError, TurnContext, model::StopReason};
+    /// # use serde_json::json;
+    /// async fn deploy(cx: &TurnContext) -> Result<StopReason, AgentError> {
+    ///     let verdict = cx
+    ///         .approval("deploy")
+    ///         .args(json!({"to": "production"}))
+    ///         .evidence("url", "https://ci.example/builds/41")
+    ///         .reviewers(["ada", "grace"])
+    ///         .ask()
+    ///         .await?;
+    ///     cx.say(if verdict.approved { "Deploying." } else { "Then not." })
+    ///         .await?;
+    ///     Ok(StopReason::EndTurn)
+    /// }
+    /// ```
+    pub fn approval(&self, action: impl Into<String>) -> ApprovalBuilder {
+        ApprovalBuilder::new(self, HitlKind::Approval, action.into())
+    }
+
+    /// Begins to describe something that several people have to approve, at least two.
+    pub fn dual_control(&self, action: impl Into<String>) -> ApprovalBuilder {
+        ApprovalBuilder::new(self, HitlKind::DualControl, action.into())
+    }
+
+    /// Begins to call somebody who takes over.
+    pub fn escalation(&self, reason: impl Into<String>) -> EscalationBuilder {
+        EscalationBuilder {
+            draft: Draft::new(self, HitlKind::Escalation, reason.into()),
+            to: None,
+        }
+    }
+}
+
+/// What all kinds have.
+struct Draft {
+    cx: TurnContext,
+    kind: HitlKind,
+    subject: String,
+    detail: Option<String>,
+    deadline: Duration,
+}
+
+impl Draft {
+    fn new(cx: &TurnContext, kind: HitlKind, subject: String) -> Self {
+        Self {
+            cx: cx.clone(),
+            kind,
+            subject,
+            detail: None,
+            deadline: DEFAULT_DEADLINE,
+        }
+    }
+
+    /// Puts the question, with what its kind has of its own, and waits for the end of it.
+    async fn put(
+        self,
+        complete: impl FnOnce(&mut HitlRequest, &TurnParts),
+    ) -> Result<HitlEnd, AgentError> {
+        if self.subject.trim().is_empty() {
+            let blank = format!("the {} says nothing", self.kind.as_str());
+            return Err(AgentError::Failed(blank));
+        }
+        let parts = self.cx.parts();
+        let shared = &parts.observer.shared;
+        let now = shared.config.clock.now();
+        let wait = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX);
+        let worker = shared.worker_name().map(str::to_owned);
+        let mut request = HitlRequest {
+            request_id: self.kind.request_id(&parts.ids.mint(IdKind::Ask)),
+            kind: self.kind,
+            subject: self.subject,
+            detail: self.detail,
+            choices: Vec::new(),
+            default: None,
+            to: None,
+            reviewers: Vec::new(),
+            quorum: 1,
+            approval: None,
+            agent: worker.unwrap_or_else(|| shared.profile.name.clone()),
+            turn: parts.turn.clone(),
+            requested_at: now,
+            deadline: now.saturating_add(wait),
+            lineage: Vec::new(),
+        };
+        complete(&mut request, parts);
+        let (reply, end) = oneshot::channel();
+        self.cx
+            .push(TurnItem::Hitl(Box::new(request), reply))
+            .await?;
+        // A dropped reply means that the turn was settled without us.
+        end.await.map_err(|_| AgentError::Cancelled)
+    }
+}
+
+/// A question that has been described but not asked.
+#[must_use = "a question is put by `ask`"]
+pub struct QuestionBuilder {
+    draft: Draft,
+    choices: Vec<String>,
+    default: Option<String>,
+}
+
+impl QuestionBuilder {
+    /// More about it.
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.draft.detail = Some(detail.into());
+        self
+    }
+
+    /// What may be answered. Without choices, anything.
+    pub fn choices<T: Into<String>>(mut self, choices: impl IntoIterator<Item = T>) -> Self {
+        self.choices = distinct(choices);
+        self
+    }
+
+    /// What counts where nobody answers; one of the choices, if there are any.
+    pub fn default(mut self, answer: impl Into<String>) -> Self {
+        self.default = Some(answer.into());
+        self
+    }
+
+    /// How long to wait for an answer; a day unless it is said.
+    pub fn deadline(mut self, wait: Duration) -> Self {
+        self.draft.deadline = wait;
+        self
+    }
+
+    /// Puts the question and waits for the answer. Without one, and without a default, this returns
+    /// [`AgentError::Unanswered`]: passed on with `?`, it ends the turn without failing it, and the person
+    /// may answer with the next prompt.
+    pub async fn ask(self) -> Result<Answer, AgentError> {
+        let Self {
+            draft,
+            choices,
+            default,
+        } = self;
+        let fits = |answer: &String| choices.is_empty() || choices.contains(answer);
+        if !default.as_ref().is_none_or(fits) {
+            let reason = "the default of a question must be one of its choices";
+            return Err(AgentError::failed(reason));
+        }
+        let otherwise = default.clone();
+        let end = draft.put(|request, _| {
+            request.choices = choices;
+            request.default = default;
+        });
+        Answer::of(end.await?, otherwise)
+    }
+}
+
+/// Something to be approved that has been described but not asked about.
+#[must_use = "an approval is asked for by `ask`"]
+pub struct ApprovalBuilder {
+    draft: Draft,
+    args: Value,
+    evidence: Vec<ApprovalEvidence>,
+    capabilities: Vec<String>,
+    reviewers: Vec<String>,
+    quorum: u64,
+}
+
+impl ApprovalBuilder {
+    fn new(cx: &TurnContext, kind: HitlKind, action: String) -> Self {
+        Self {
+            draft: Draft::new(cx, kind, action),
+            args: Value::Null,
+            evidence: Vec::new(),
+            capabilities: Vec::new(),
+            reviewers: Vec::new(),
+            quorum: least(kind),
+        }
+    }
+
+    /// More about it.
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.draft.detail = Some(detail.into());
+        self
+    }
+
+    /// With what it would be done; shown to whoever decides, so without secrets.
+    pub fn args(mut self, args: Value) -> Self {
+        self.args = args;
+        self
+    }
+
+    /// Something to look at before deciding, such as `("workspace_path", "deploy.toml")`.
+    pub fn evidence(mut self, kind: impl Into<String>, reference: impl Into<String>) -> Self {
+        self.evidence.push(ApprovalEvidence {
+            kind: kind.into(),
+            reference: reference.into(),
+            metadata: Value::Null,
+        });
+        self
+    }
+
+    /// What it needs, as `capability.operation`.
+    pub fn capabilities<T: Into<String>>(mut self, all: impl IntoIterator<Item = T>) -> Self {
+        self.capabilities = distinct(all);
+        self
+    }
+
+    /// Who may decide. Without names, anybody who can be asked.
+    pub fn reviewers<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.reviewers = distinct(names);
+        self
+    }
+
+    /// How many different people have to agree: one for an approval, two for dual control, or more.
+    pub fn quorum(mut self, people: u64) -> Self {
+        self.quorum = people;
+        self
+    }
+
+    /// How long to wait for a verdict; a day unless it is said.
+    pub fn deadline(mut self, wait: Duration) -> Self {
+        self.draft.deadline = wait;
+        self
+    }
+
+    /// Asks and waits for the verdict: enough have agreed, or one has refused. Without a verdict this
+    /// returns [`AgentError::Unanswered`], which is no approval.
+    pub async fn ask(self) -> Result<Verdict, AgentError> {
+        let least = least(self.draft.kind);
+        if self.quorum < least {
+            let kind = self.draft.kind.as_str();
+            let reason = format!("the quorum of {kind} is at least {least}");
+            return Err(AgentError::Failed(reason));
+        }
+        let named = u64::try_from(self.reviewers.len()).unwrap_or(u64::MAX);
+        if named > 0 && named < self.quorum {
+            let reason = "there are fewer reviewers than have to agree";
+            return Err(AgentError::failed(reason));
+        }
+        let Self {
+            draft,
+            args,
+            evidence,
+            capabilities,
+            reviewers,
+            quorum,
+        } = self;
+        let end = draft.put(|request, parts| {
+            let shared = &parts.observer.shared;
+            let mutation = shared.mutation(&parts.turn);
+            let worker = shared.lineage.as_ref().map(|of| of.worker_id.to_string());
+            request.approval = Some(Box::new(ApprovalRequest {
+                id: request.request_id.clone(),
+                action: request.subject.clone(),
+                args,
+                principal: worker.unwrap_or_else(|| parts.session.to_string()),
+                requested_at: rfc3339(request.requested_at),
+                deadline: Some(rfc3339(request.deadline)),
+                approvers_required: quorum,
+                evidence_refs: evidence,
+                undo_metadata: mutation.map(|mutation| UndoMetadata {
+                    mutation: Some((*mutation).clone()),
+                    policy_decision: None,
+                }),
+                capabilities_requested: capabilities,
+            }));
+            request.reviewers = reviewers;
+            request.quorum = quorum;
+        });
+        Verdict::of(end.await?)
+    }
+}
+
+/// A call for somebody who takes over, described but not made.
+#[must_use = "an escalation is made by `ask`"]
+pub struct EscalationBuilder {
+    draft: Draft,
+    to: Option<String>,
+}
+
+impl EscalationBuilder {
+    /// More about it.
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.draft.detail = Some(detail.into());
+        self
+    }
+
+    /// Who should take over: a person or a role.
+    pub fn to(mut self, whom: impl Into<String>) -> Self {
+        self.to = Some(whom.into());
+        self
+    }
+
+    /// How long to wait for somebody; a day unless it is said.
+    pub fn deadline(mut self, wait: Duration) -> Self {
+        self.draft.deadline = wait;
+        self
+    }
+
+    /// Calls, and waits until somebody accepts or declines. Without either this returns
+    /// [`AgentError::Unanswered`].
+    pub async fn ask(self) -> Result<Takeover, AgentError> {
+        let Self { draft, to } = self;
+        let end = draft.put(|request, _| request.to = to);
+        Takeover::of(end.await?)
+    }
+}
+
+/// How many have to agree at least.
+fn least(kind: HitlKind) -> u64 {
+    match kind {
+        HitlKind::DualControl => 2,
+        HitlKind::Question | HitlKind::Approval | HitlKind::Escalation => 1,
+    }
+}
+
+/// In the order they were given, each once, and none that is blank.
+fn distinct<T: Into<String>>(all: impl IntoIterator<Item = T>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for one in all {
+        let one = one.into();
+        if !one.trim().is_empty() && !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    kept
+}

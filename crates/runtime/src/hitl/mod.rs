@@ -1,0 +1,14 @@
+//! Asking a person: questions, approvals, dual control and escalations.
+//!
+//! One mechanism for all of them: an event for the question, one for each answer, and exactly one for its
+//! end. What is open belongs to the turn that asks, in the session's task; a worker's goes up to the
+//! session at the top, where somebody can be asked. No wire is known here.
+
+mod ask;
+mod open;
+mod outcome;
+
+pub use ask::{ApprovalBuilder, EscalationBuilder, QuestionBuilder};
+pub use outcome::{Answer, Takeover, Verdict};
+
+pub(crate) use open::{Counted, HitlEnd, OpenHitl, Pending};

@@ -1,0 +1,194 @@
+//! What is open in a turn, and what an answer comes to: each is checked, and counted once.
+
+use std::{collections::BTreeMap, pin::Pin, sync::Arc, time::Duration};
+
+use harn_model::{HitlKind, HitlOutcome, HitlRequest, HitlResponse};
+use tokio::{sync::oneshot, time::Sleep};
+
+use crate::HitlError;
+
+/// How something that a person was asked ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum HitlEnd {
+    /// With these answers, the last of which decided.
+    Answered(Vec<HitlResponse>),
+    /// Nobody answered.
+    Unanswered {
+        /// As it is told.
+        outcome: HitlOutcome,
+        /// Why.
+        reason: String,
+    },
+    /// The turn was cancelled first.
+    Cancelled,
+}
+
+impl HitlEnd {
+    pub(crate) fn overdue() -> Self {
+        Self::Unanswered {
+            outcome: HitlOutcome::Timeout,
+            reason: "nobody answered in time".to_owned(),
+        }
+    }
+
+    pub(crate) fn withdrawn(reason: impl Into<String>) -> Self {
+        Self::Unanswered {
+            outcome: HitlOutcome::Cancelled,
+            reason: reason.into(),
+        }
+    }
+
+    pub(crate) fn outcome(&self) -> HitlOutcome {
+        match self {
+            Self::Answered(_) => HitlOutcome::Answered,
+            Self::Unanswered { outcome, .. } => *outcome,
+            Self::Cancelled => HitlOutcome::Cancelled,
+        }
+    }
+}
+
+/// What came of an answer that fits.
+pub(crate) enum Counted {
+    /// More are needed.
+    Wait,
+    /// It was the last.
+    Done(Pending),
+}
+
+/// Something a person is being asked.
+pub(crate) struct Pending {
+    pub(crate) request: Arc<HitlRequest>,
+    pub(crate) counted: Vec<HitlResponse>,
+    pub(crate) reply: oneshot::Sender<HitlEnd>,
+    /// None where somebody else watches the clock.
+    expires: Option<Pin<Box<Sleep>>>,
+}
+
+/// Everything that is open in a turn, by id.
+#[derive(Default)]
+pub(crate) struct OpenHitl {
+    pending: BTreeMap<String, Pending>,
+}
+
+impl OpenHitl {
+    pub(crate) fn put(
+        &mut self,
+        request: Arc<HitlRequest>,
+        reply: oneshot::Sender<HitlEnd>,
+        timed: bool,
+    ) {
+        let wait = request.deadline.saturating_sub(request.requested_at);
+        let expires = timed.then(|| Box::pin(tokio::time::sleep(Duration::from_millis(wait))));
+        let id = request.request_id.clone();
+        let pending = Pending {
+            request,
+            counted: Vec::new(),
+            reply,
+            expires,
+        };
+        self.pending.insert(id, pending);
+    }
+
+    pub(crate) fn contains(&self, id: &str) -> bool {
+        self.pending.contains_key(id)
+    }
+
+    pub(crate) fn take(&mut self, id: &str) -> Option<Pending> {
+        self.pending.remove(id)
+    }
+
+    pub(crate) fn take_all(&mut self) -> Vec<Pending> {
+        std::mem::take(&mut self.pending).into_values().collect()
+    }
+
+    /// Waits until nobody has answered something in time; for ever where nothing is open. Cancel safe.
+    pub(crate) async fn overdue(&self) -> String {
+        let pending = self.pending.iter();
+        let expiring = pending.filter_map(|(id, one)| Some((one.expires.as_ref()?.deadline(), id)));
+        match expiring.min_by_key(|(expires, _)| *expires) {
+            Some((expires, id)) => {
+                tokio::time::sleep_until(expires).await;
+                id.clone()
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Counts an answer, if it is one.
+    pub(crate) fn count(&mut self, response: &HitlResponse) -> Result<Counted, HitlError> {
+        let id = &response.request_id;
+        let unknown = || HitlError::Unknown(id.clone());
+        let pending = self.pending.get_mut(id).ok_or_else(unknown)?;
+        let request = &pending.request;
+        check(request, response)?;
+        let same = |counted: &HitlResponse| counted.reviewer == response.reviewer;
+        if let (Some(reviewer), true) = (&response.reviewer, pending.counted.iter().any(same)) {
+            return Err(HitlError::Twice(reviewer.clone()));
+        }
+        pending.counted.push(response.clone());
+        let count = u64::try_from(pending.counted.len()).unwrap_or(u64::MAX);
+        let done = match request.kind {
+            // Whoever is the first to answer has answered.
+            HitlKind::Question | HitlKind::Escalation => true,
+            // One refusal is enough; of those who agree, so many are needed.
+            HitlKind::Approval | HitlKind::DualControl => {
+                response.approved == Some(false) || count >= request.quorum
+            }
+        };
+        match self.pending.remove(id) {
+            Some(pending) if done => Ok(Counted::Done(pending)),
+            Some(pending) => {
+                self.pending.insert(id.clone(), pending);
+                Ok(Counted::Wait)
+            }
+            None => Err(unknown()),
+        }
+    }
+}
+
+/// Whether an answer fits what was asked, and comes from somebody who may give it.
+fn check(request: &HitlRequest, response: &HitlResponse) -> Result<(), HitlError> {
+    let given = [
+        ("answer", response.answer.is_some()),
+        ("approved", response.approved.is_some()),
+        ("accepted", response.accepted.is_some()),
+    ];
+    let wanted = match request.kind {
+        HitlKind::Question => "answer",
+        HitlKind::Approval | HitlKind::DualControl => "approved",
+        HitlKind::Escalation => "accepted",
+    };
+    let kind = request.kind.as_str();
+    let unfit = |message: String| Err(HitlError::Unfit(message));
+    if let Some((wrong, _)) = given.iter().find(|(name, is)| *is && *name != wanted) {
+        return unfit(format!(
+            "{kind} is answered with {wanted:?}, not with {wrong:?}"
+        ));
+    }
+    if !given.contains(&(wanted, true)) {
+        return unfit(format!(
+            "{kind} is answered with {wanted:?}, which is missing"
+        ));
+    }
+    if request.kind == HitlKind::Question {
+        let answer = response.answer.as_ref();
+        let text = answer.and_then(|answer| answer.as_str());
+        let offered = |text: &str| request.choices.iter().any(|choice| choice == text);
+        if !request.choices.is_empty() && !text.is_some_and(offered) {
+            let choices = request.choices.join(", ");
+            return unfit(format!("the answer must be one of {choices}"));
+        }
+        return Ok(());
+    }
+    let reviewer = response.reviewer.as_deref().unwrap_or_default();
+    if reviewer.trim().is_empty() {
+        return unfit(format!("{kind} needs the \"reviewer\" who decided"));
+    }
+    if !request.reviewers.is_empty() && !request.reviewers.iter().any(|name| name == reviewer) {
+        return Err(HitlError::NotAReviewer {
+            given: reviewer.to_owned(),
+            reviewers: request.reviewers.join(", "),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! What people are asked: put, answered, and settled once. Answers are kept as they come.
+
+use std::sync::Arc;
+
+use harn_journal::JournalError;
+use harn_model::{AgentEvent, HitlRequest, HitlResponse, MessageId, Seq};
+use tokio::sync::oneshot;
+
+use super::{SessionTask, lock};
+use crate::{
+    HitlError, IdKind,
+    hitl::{Counted, HitlEnd, Pending},
+};
+
+impl SessionTask {
+    /// Opens it, if there is still time; else it is settled at once.
+    pub(super) fn put_hitl(
+        &mut self,
+        request: HitlRequest,
+        reply: oneshot::Sender<HitlEnd>,
+        events: &mut Vec<AgentEvent>,
+    ) {
+        events.push(AgentEvent::HitlRequested {
+            request_id: request.request_id.clone(),
+            kind: request.kind.as_str().to_owned(),
+            payload: request.payload(),
+        });
+        match &mut self.turn {
+            Some(turn) if turn.may_ask() => {
+                let request = Arc::new(request);
+                // Before anyone hears of the event: whoever does can look it up.
+                let id = request.request_id.clone();
+                lock(&self.shared.hitl).insert(id, request.clone());
+                // The session at the top has the clock.
+                let timed = self.shared.lineage.is_none();
+                turn.hitl.put(request, reply, timed);
+            }
+            _ => events.push(resolved(&request, &HitlEnd::Cancelled)),
+        }
+    }
+
+    /// Takes it back, without telling who asked.
+    pub(super) fn withdraw_hitl(&mut self, id: &str, events: &mut Vec<AgentEvent>) {
+        let turn = self.turn.as_mut();
+        if let Some(pending) = turn.and_then(|turn| turn.hitl.take(id)) {
+            lock(&self.shared.hitl).remove(id);
+            events.push(resolved(&pending.request, &HitlEnd::Cancelled));
+        }
+    }
+
+    /// Whether an agent would settle what is not its to settle.
+    pub(super) fn is_asked(&self, event: &AgentEvent) -> bool {
+        match (event, &self.turn) {
+            (AgentEvent::HitlResolved { request_id, .. }, Some(turn)) => {
+                turn.hitl.contains(request_id)
+            }
+            _ => false,
+        }
+    }
+
+    /// An answer; the place of its last event, once it is written.
+    pub(super) async fn hitl_respond(
+        &mut self,
+        response: HitlResponse,
+        reply: oneshot::Sender<Result<Seq, HitlError>>,
+    ) -> Result<(), JournalError> {
+        let counted = match &mut self.turn {
+            Some(turn) => turn.hitl.count(&response),
+            None => Err(HitlError::Unknown(response.request_id.clone())),
+        };
+        let counted = match counted {
+            Ok(counted) => counted,
+            Err(error) => {
+                // The caller may have gone.
+                let _ = reply.send(Err(error));
+                return Ok(());
+            }
+        };
+        let mut events = vec![AgentEvent::HitlResponded(Box::new(response))];
+        let settled = match counted {
+            Counted::Wait => None,
+            Counted::Done(pending) => {
+                lock(&self.shared.hitl).remove(&pending.request.request_id);
+                let end = HitlEnd::Answered(pending.counted);
+                events.push(resolved(&pending.request, &end));
+                Some((pending.reply, end))
+            }
+        };
+        let seq = self.write(events).await?;
+        if let Some((asker, end)) = settled {
+            // The agent may have stopped waiting.
+            let _ = asker.send(end);
+        }
+        // The caller may have gone; the answer stands.
+        let _ = reply.send(Ok(seq));
+        Ok(())
+    }
+
+    /// Settles it without an answer here: nobody gave one, or one was given above. What nobody can be asked
+    /// is `said`, so that a person can answer with the next prompt.
+    pub(super) async fn end_hitl(
+        &mut self,
+        id: &str,
+        end: HitlEnd,
+        said: bool,
+    ) -> Result<(), JournalError> {
+        let turn = self.turn.as_mut();
+        let Some(pending) = turn.and_then(|turn| turn.hitl.take(id)) else {
+            return Ok(());
+        };
+        lock(&self.shared.hitl).remove(id);
+        let mut events = Vec::new();
+        if let HitlEnd::Answered(counted) = &end {
+            let counted = counted.iter().cloned().map(Box::new);
+            events.extend(counted.map(AgentEvent::HitlResponded));
+        }
+        // With a default the agent goes on by itself.
+        if said && pending.request.default.is_none() {
+            events.push(self.plainly(&pending.request));
+        }
+        events.push(resolved(&pending.request, &end));
+        self.write(events).await?;
+        // The agent may have stopped waiting.
+        let _ = pending.reply.send(end);
+        Ok(())
+    }
+
+    /// Forgets everything that is open; the events that settle it, and who waits for it.
+    pub(super) fn cancel_hitl(&mut self) -> (Vec<AgentEvent>, Vec<oneshot::Sender<HitlEnd>>) {
+        lock(&self.shared.hitl).clear();
+        let turn = self.turn.as_mut();
+        let all = turn.map(|turn| turn.hitl.take_all()).unwrap_or_default();
+        let settled = |pending: Pending| {
+            let event = resolved(&pending.request, &HitlEnd::Cancelled);
+            (event, pending.reply)
+        };
+        all.into_iter().map(settled).unzip()
+    }
+
+    /// The question as a message of its own.
+    fn plainly(&self, request: &HitlRequest) -> AgentEvent {
+        let mut content = request.sentence();
+        for choice in &request.choices {
+            content.push_str("\n- ");
+            content.push_str(choice);
+        }
+        let id = self.shared.config.ids.mint(IdKind::Message);
+        AgentEvent::AgentMessageChunk {
+            content,
+            message_id: Some(MessageId::new(id)),
+        }
+    }
+}
+
+fn resolved(request: &HitlRequest, end: &HitlEnd) -> AgentEvent {
+    AgentEvent::HitlResolved {
+        request_id: request.request_id.clone(),
+        kind: request.kind.as_str().to_owned(),
+        outcome: end.outcome(),
+    }
+}
