@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io,
     path::{Component, Path, PathBuf},
 };
@@ -15,7 +15,8 @@ const MAX_LINKS: usize = 40;
 /// A probe, and what it said so far.
 pub(super) struct Looks<'a> {
     probe: &'a dyn PathProbe,
-    seen: HashMap<PathBuf, Result<Look, io::ErrorKind>>,
+    /// By the path's bytes, which are cheaper to compare than its names and as good: each has one spelling.
+    seen: HashMap<OsString, Result<Look, io::ErrorKind>>,
 }
 
 /// Where a path leads.
@@ -58,9 +59,9 @@ impl Lost {
 }
 
 /// A step of a path that is still to be taken.
-enum Step {
+enum Step<'p> {
     /// A name of the path that was asked for.
-    Asked(OsString),
+    Asked(&'p OsStr),
     /// A name of a link's target.
     Linked(OsString),
     /// The folder above, in a link's target. Real by then, so it means what the system means.
@@ -76,11 +77,11 @@ impl<'a> Looks<'a> {
     }
 
     pub(super) fn look(&mut self, path: &Path) -> Result<Look, io::ErrorKind> {
-        if let Some(seen) = self.seen.get(path) {
+        if let Some(seen) = self.seen.get(path.as_os_str()) {
             return seen.clone();
         }
         let look = self.probe.look(path).map_err(|error| error.kind());
-        self.seen.insert(path.to_owned(), look.clone());
+        self.seen.insert(path.as_os_str().to_owned(), look.clone());
         look
     }
 
@@ -93,27 +94,33 @@ impl<'a> Looks<'a> {
     /// Follows an absolute path without `..` in it. What is below a name that is not there, or below a
     /// file, is taken as it is.
     pub(super) fn follow(&mut self, path: &Path) -> Result<Followed, Lost> {
-        let mut steps: Vec<_> = path
-            .iter()
-            .skip(1)
-            .map(|name| Step::Asked(name.to_owned()))
-            .collect();
-        steps.reverse();
+        let rest = path.strip_prefix("/").unwrap_or(path);
+        self.follow_from(PathBuf::from("/"), rest)
+    }
+
+    /// The same from a folder that has no links in it.
+    pub(super) fn follow_from(&mut self, folder: PathBuf, path: &Path) -> Result<Followed, Lost> {
+        let mut steps: Vec<_> = path.iter().rev().map(Step::Asked).collect();
         let mut followed = Followed {
-            real: PathBuf::from("/"),
+            real: folder,
             links: Vec::new(),
             absent: None,
         };
         while let Some(step) = steps.pop() {
-            let (name, linked) = match step {
-                Step::Asked(name) => (name, false),
-                Step::Linked(name) => (name, true),
+            let linked = match step {
+                Step::Asked(name) => {
+                    followed.real.push(name);
+                    false
+                }
+                Step::Linked(name) => {
+                    followed.real.push(name);
+                    true
+                }
                 Step::Up => {
                     followed.real.pop();
                     continue;
                 }
             };
-            followed.real.push(name);
             match self.look(&followed.real).map_err(Lost::Unreadable)? {
                 Look::Dir => {}
                 Look::File => match steps.last() {
@@ -148,10 +155,11 @@ impl<'a> Looks<'a> {
 
 impl Followed {
     /// With the names that are left: nothing is there that could be a link.
-    fn and(mut self, steps: Vec<Step>) -> Self {
+    fn and(mut self, steps: Vec<Step<'_>>) -> Self {
         for step in steps.into_iter().rev() {
             match step {
-                Step::Asked(name) | Step::Linked(name) => self.real.push(name),
+                Step::Asked(name) => self.real.push(name),
+                Step::Linked(name) => self.real.push(name),
                 Step::Up => {
                     self.real.pop();
                 }

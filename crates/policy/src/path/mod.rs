@@ -144,8 +144,8 @@ pub fn locate_all<S: AsRef<str>>(
         .map(|input| locate_on(&ground, input.as_ref(), &mut looks))
         .collect();
     all.sort_by(|a, b| {
-        let shown = |l: &Located| (l.info.display().to_owned(), l.info.input.clone());
-        shown(a).cmp(&shown(b))
+        let (a, b) = (&a.info, &b.info);
+        (a.display(), &a.input).cmp(&(b.display(), &b.input))
     });
     all.dedup();
     all
@@ -168,7 +168,7 @@ fn locate_on(ground: &Ground<'_>, input: &str, looks: &mut Looks<'_>) -> Located
         let reason = "is relative, and there is no directory to begin at";
         return untold(input, Standing::Invalid, reason);
     };
-    let followed = match looks.follow(&asked) {
+    let followed = match ground.follow(&asked, looks) {
         Ok(followed) => followed,
         Err(lost) => return untold(input, lost.standing(), lost.reason()),
     };

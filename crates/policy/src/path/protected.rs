@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Look, Roots,
-    follow::{Followed, Looks},
+    follow::{Followed, Looks, Lost},
     words,
 };
 
@@ -54,6 +54,8 @@ pub(super) struct Root<'a> {
     pub(super) worded: PathBuf,
     /// Without links.
     pub(super) real: PathBuf,
+    /// Whether it is a folder on the disk.
+    is_there: bool,
     /// Whether relative paths begin here.
     pub(super) is_first: bool,
 }
@@ -67,9 +69,11 @@ impl<'a> Ground<'a> {
             // Nothing is inside a directory that cannot be told.
             let followed = named.is_absolute().then(|| looks.follow(&worded));
             if let Some(Ok(followed)) = followed {
+                let is_there = matches!(looks.look(&followed.real), Ok(Look::Dir));
                 found.push(Root {
                     named,
                     worded,
+                    is_there,
                     real: followed.real,
                     is_first: at == 0,
                 });
@@ -104,6 +108,17 @@ impl<'a> Ground<'a> {
             return Some(words::normalise(input));
         }
         self.begin.map(|begin| words::normalise(&begin.join(input)))
+    }
+
+    /// Follows a path without `..`, from the directory it is in by its words where it is in one: that one
+    /// need not be looked at again.
+    pub(super) fn follow(&self, asked: &Path, looks: &mut Looks<'_>) -> Result<Followed, Lost> {
+        for root in self.roots.iter().filter(|root| root.is_there) {
+            if let Ok(rest) = asked.strip_prefix(&root.worded) {
+                return looks.follow_from(root.real.clone(), rest);
+            }
+        }
+        looks.follow(asked)
     }
 
     /// The first directory that a path without links is in, and the path from there.
