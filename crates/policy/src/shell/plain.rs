@@ -263,7 +263,7 @@ impl Parser {
         if self.peek() == Some(&Token::Open) {
             return Err(match (self.tokens.get(self.at + 1), command.argv.first()) {
                 (Some(Token::Close), Some(name)) => {
-                    Doubt::Environment(format!("the function {name}"))
+                    Doubt::Environment(format!("the function {name} is made"))
                 }
                 _ => Doubt::Unparsable,
             });

@@ -45,7 +45,7 @@ impl Reader {
                 for name in read.loops {
                     // A variable that is exported reaches every program; one letter seldom is.
                     if name.len() > 1 {
-                        self.environment(&name);
+                        self.environment(&format!("the variable {name} is set"));
                     }
                 }
                 for redirect in read.redirects {
@@ -106,7 +106,7 @@ impl Reader {
 
     pub(super) fn assignment(&mut self, name: &str, value: &str) {
         if !variable::harmless(name, value) {
-            self.environment(name);
+            self.environment(&format!("the variable {name} is set"));
         }
     }
 

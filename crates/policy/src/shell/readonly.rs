@@ -285,7 +285,6 @@ pub fn read_only(command: &Simple) -> bool {
             .iter()
             .any(|arg| arg.contains(['(', '`']) || arg == "-v" || arg == "-R"),
         "command" => matches!(args, [flag, _] if flag == "-v" || flag == "-V"),
-        "env" => args.is_empty(),
         "date" => args.iter().all(|arg| {
             arg.starts_with('+')
                 || matches!(arg.as_str(), "-u" | "--utc" | "-R" | "-I" | "-Iseconds")

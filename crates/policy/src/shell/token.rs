@@ -59,7 +59,14 @@ pub(super) fn cut(line: &str) -> Result<Vec<Token>, Doubt> {
 /// The text from here to the next blank, short enough to be shown.
 pub(super) fn glimpse(line: &str, from: usize) -> String {
     let rest = line.get(from..).unwrap_or_default();
-    let word = rest.split([' ', '\t', '\n']).next().unwrap_or_default();
+    let name = |sign: char| sign == '_' || sign.is_ascii_alphanumeric();
+    let word = match rest.strip_prefix('$') {
+        Some(after) if after.starts_with(name) => {
+            rest.get(..1 + after.find(|sign| !name(sign)).unwrap_or(after.len()))
+        }
+        _ => rest.split([' ', '\t', '\n']).next(),
+    };
+    let word = word.unwrap_or_default();
     let mut short: String = word.chars().take(32).collect();
     if short.len() < word.len() {
         short.push('…');
@@ -234,7 +241,7 @@ impl Lexer<'_> {
                     self.sign(&mut word);
                 }
                 b'{' => {
-                    brace = Some(word.text.len());
+                    brace = brace.or(Some(word.text.len()));
                     self.sign(&mut word);
                 }
                 _ => self.sign(&mut word),

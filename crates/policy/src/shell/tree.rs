@@ -51,7 +51,7 @@ fn parse(line: &str) -> Option<Tree> {
                 slot.insert(parser)
             }
         };
-        let bytes = line.as_bytes();
+        let bytes = plain_bytes(line);
         let mut steps = 0;
         let mut bound = |_: &tree_sitter::ParseState| {
             steps += 1;
@@ -73,6 +73,15 @@ fn parse(line: &str) -> Option<Tree> {
         }
         tree
     })
+}
+
+/// The line in plain ASCII, byte for byte. The grammar's scanner indexes a table of bytes with whole
+/// characters, and takes a NUL for the end: it is never shown either. Words are taken from the line itself.
+fn plain_bytes(line: &str) -> Vec<u8> {
+    let plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+    line.bytes()
+        .map(|byte| if plain(byte) { byte } else { b'_' })
+        .collect()
 }
 
 struct Walk<'a> {
@@ -99,7 +108,8 @@ impl Walk<'_> {
                 let name = name
                     .map(|name| word::text(name, self.line))
                     .unwrap_or_default();
-                self.reader.environment(&format!("the function {name}"));
+                self.reader
+                    .environment(&format!("the function {name} is made"));
             }
             _ => {}
         }

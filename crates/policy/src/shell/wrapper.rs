@@ -153,21 +153,21 @@ pub(super) fn open(reader: &mut Reader, argv: &[String]) {
             {
                 reader.line(action);
             }
-            return reader.environment(&name);
+            return reader.environment(&format!("{name} changes the shell"));
         }
         "coproc" | "function" | "select" => {
             reader.dynamic(program);
             return reader.inner(args);
         }
         "test" | "[" | "printf" if super::executor::form(argv).is_some() => {
-            return reader.environment(&name);
+            return reader.environment(&format!("{name} sets a variable"));
         }
         _ => {}
     }
     if shell(&name) {
         return quoted_shell(reader, &name, args);
     }
-    if interpreter(family(&name)) && args.iter().all(|arg| arg == "-") {
+    if interpreter(family(&name)) && reads_input(args) {
         reader.dynamic(&format!("what {name} reads from its input"));
     }
     if name.starts_with("ld-linux") || name == "ld.so" {
@@ -223,6 +223,26 @@ fn interpreter(family: &str) -> bool {
             | "julia"
             | "r"
     )
+}
+
+/// Whether an interpreter is given neither a program nor a file.
+fn reads_input(args: &[String]) -> bool {
+    let told = [
+        "-c",
+        "-e",
+        "-m",
+        "-r",
+        "-E",
+        "-p",
+        "-l",
+        "-h",
+        "--eval",
+        "--print",
+        "--version",
+        "--help",
+    ];
+    args.iter()
+        .all(|arg| arg.starts_with('-') && !told.iter().any(|told| arg.starts_with(told)))
 }
 
 fn wrapped(reader: &mut Reader, name: &str, args: &[String], shape: &Shape) {
@@ -323,9 +343,9 @@ fn environment(reader: &mut Reader, args: &[String]) {
         match arg.as_str() {
             "--" => {}
             "-0" | "--null" | "-v" | "--debug" => {}
-            "-" | "-i" | "--ignore-environment" => reader.environment(arg),
+            "-" | "-i" | "--ignore-environment" => reader.environment(&format!("env {arg}")),
             "-u" | "--unset" | "-C" | "--chdir" => {
-                reader.environment(arg);
+                reader.environment(&format!("env {arg}"));
                 at += 1;
             }
             "-S" | "--split-string" => {
@@ -353,28 +373,26 @@ fn environment(reader: &mut Reader, args: &[String]) {
     reader.inner(args.get(at..).unwrap_or_default());
 }
 
-/// `-exec program … ;` and its like. A program that could be made to run another by a file's name is in
-/// doubt; a name that `find` gives begins with where it began.
+/// `-exec program … ;` and its like. A name that is found begins with where the search began, so it is no
+/// flag; a program that runs its files is in doubt all the same.
 fn searched(reader: &mut Reader, args: &[String], flags: &[&str]) {
-    let mut at = 0;
-    while let Some(arg) = args.get(at) {
-        at += 1;
+    for (at, arg) in args.iter().enumerate() {
         if !flags.contains(&arg.as_str()) {
             continue;
         }
-        let rest = args.get(at..).unwrap_or_default();
-        let length = rest
-            .iter()
-            .position(|arg| arg == ";")
-            .unwrap_or_else(|| rest.iter().position(|arg| arg == "+").unwrap_or(rest.len()));
-        let inner = rest.get(..length).unwrap_or_default();
+        let rest = args.get(at + 1..).unwrap_or_default();
+        let closed = rest.iter().position(|arg| arg == ";");
+        let gathered = rest
+            .windows(2)
+            .position(|pair| pair[0] == "{}" && pair[1] == "+");
+        let length = closed.into_iter().chain(gathered.map(|at| at + 1)).min();
+        let inner = rest.get(..length.unwrap_or(rest.len())).unwrap_or_default();
         if let Some(first) = inner.first()
-            && !harmless::never_runs(first)
+            && (first.contains("{}") || super::executor::form(inner).is_some())
         {
             reader.dynamic(&format!("what {arg} gives {first}"));
         }
         reader.inner(inner);
-        at += length;
     }
 }
 
@@ -430,6 +448,9 @@ fn quoted_shell(reader: &mut Reader, name: &str, args: &[String]) {
             at += 1;
         }
     }
+    if matches!(name, "zsh" | "fish" | "csh" | "tcsh") {
+        reader.dynamic(&format!("a line that {name} reads in its own way"));
+    }
     match (line, args.get(at)) {
         (true, Some(text)) => reader.line(text),
         (false, Some(_)) if !args.iter().any(|arg| arg == "-s") => {}
@@ -461,6 +482,6 @@ fn moved(reader: &mut Reader, args: &[String]) {
         _ => false,
     };
     if !below {
-        reader.environment("cd");
+        reader.environment("cd leads elsewhere");
     }
 }

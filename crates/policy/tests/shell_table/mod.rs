@@ -1,0 +1,74 @@
+//! The table of lines in `fixtures/policy/shell.jsonl`, and the policy they are judged under.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use harn_model::{PolicyAction, ToolKind};
+use harn_policy::{
+    Call, Policy, SessionMode, ToolApprovalPolicy,
+    shell::{self, Line},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A line of the table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Case {
+    /// What would be run.
+    pub(crate) line: String,
+    /// What is decided about it.
+    #[serde(default)]
+    pub(crate) decision: String,
+    /// The reason on the receipt.
+    #[serde(default)]
+    pub(crate) reason: String,
+    /// What the case is about.
+    pub(crate) why: String,
+}
+
+/// A file of the table's folder.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures/policy")
+        .join(name)
+}
+
+/// All cases.
+pub(crate) fn cases() -> Vec<Case> {
+    let text = fs::read_to_string(fixture("shell.jsonl")).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The policy they are judged under.
+pub(crate) fn policy() -> Policy {
+    let text = fs::read_to_string(fixture("shell-policy.toml")).unwrap();
+    let policy = ToolApprovalPolicy::from_toml("shell-policy.toml", &text).unwrap();
+    policy.compile().unwrap()
+}
+
+/// Decides about a line.
+pub(crate) fn decide(
+    policy: &Policy,
+    line: &str,
+    mode: SessionMode,
+) -> (PolicyAction, String, Line) {
+    let read = shell::read(line);
+    let decision = policy.decide(&Call {
+        tool: "run_command",
+        kind: Some(ToolKind::Execute),
+        side_effect: None,
+        capabilities: &[],
+        arguments: &Value::Null,
+        paths: &[],
+        command: Some((line, &read)),
+        workspace: "/workspace",
+        mode,
+        agent: None,
+        grants: &[],
+    });
+    (decision.action, decision.reason, read)
+}
