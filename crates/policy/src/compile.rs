@@ -6,7 +6,7 @@ use harn_model::{PolicyAction, SideEffectLevel, ToolKind};
 use crate::{
     PolicyError, SessionMode, ToolApprovalPolicy,
     command::{Command, Identity, Reading},
-    pattern::{Name, PathGlobs, PathGlobsBuilder, PathPattern},
+    pattern::{At, Hits, Name, PathPattern, PathSets, PathSetsBuilder, Set, SetBuilder},
     rule::{Matcher, Rule},
 };
 
@@ -22,7 +22,8 @@ const MOST_RULES: usize = 2_000;
 #[derive(Debug)]
 pub(crate) struct Layers {
     pub(crate) layers: Vec<Layer>,
-    pub(crate) globs: PathGlobs,
+    pub(crate) tools: Set,
+    pub(crate) paths: PathSets,
 }
 
 /// One policy by itself.
@@ -42,21 +43,22 @@ pub(crate) struct Layer {
 /// A list of names of tools.
 #[derive(Debug)]
 pub(crate) struct List {
-    names: Vec<Name>,
+    places: Vec<At>,
     texts: Vec<String>,
 }
 
 impl List {
-    fn read(place: &str, patterns: &[String]) -> Result<Self, PolicyError> {
+    fn read(tools: &mut SetBuilder, name: &str, patterns: &[String]) -> Result<Self, PolicyError> {
+        let places = tools.names(patterns).map_err(|error| placed(error, name))?;
         Ok(Self {
-            names: Name::all(patterns).map_err(|error| placed(error, place))?,
+            places,
             texts: patterns.to_vec(),
         })
     }
 
     /// The first pattern that means this tool, and its place.
-    pub(crate) fn find(&self, tool: &str) -> Option<(usize, &str)> {
-        let at = self.names.iter().position(|name| name.matches(tool))?;
+    pub(crate) fn find(&self, tool: &Hits) -> Option<(usize, &str)> {
+        let at = self.places.iter().position(|at| tool.has(*at))?;
         self.texts.get(at).map(|text| (at, text.as_str()))
     }
 }
@@ -67,7 +69,7 @@ pub(crate) struct CompiledRule {
     pub(crate) id: Option<String>,
     pub(crate) reason: Option<String>,
     pub(crate) action: PolicyAction,
-    pub(crate) tool: Vec<Name>,
+    pub(crate) tool: Vec<At>,
     pub(crate) tool_kind: Vec<ToolKind>,
     pub(crate) side_effect: Vec<SideEffectLevel>,
     pub(crate) path: Vec<PathPattern>,
@@ -79,7 +81,11 @@ pub(crate) struct CompiledRule {
 }
 
 impl CompiledRule {
-    fn read(rule: &Rule, globs: &mut PathGlobsBuilder) -> Result<Self, PolicyError> {
+    fn read(
+        rule: &Rule,
+        tools: &mut SetBuilder,
+        paths: &mut PathSetsBuilder,
+    ) -> Result<Self, PolicyError> {
         let Matcher {
             tool,
             tool_kind,
@@ -100,10 +106,10 @@ impl CompiledRule {
             id: rule.id.clone(),
             reason: rule.reason.clone(),
             action: rule.action,
-            tool: Name::all(tool)?,
+            tool: tools.names(tool)?,
             tool_kind: tool_kind.clone(),
             side_effect: side_effect.clone(),
-            path: globs.all(path)?,
+            path: paths.all(path)?,
             command: commands.collect::<Result<_, _>>()?,
             identity: programs.collect::<Result<_, _>>()?,
             agent: Name::all(agent)?,
@@ -137,7 +143,8 @@ impl Layers {
         reader.policy(policy, true, 0)?;
         Ok(Self {
             layers: reader.layers,
-            globs: reader.globs.build()?,
+            tools: reader.tools.build()?,
+            paths: reader.paths.build()?,
         })
     }
 }
@@ -145,7 +152,8 @@ impl Layers {
 #[derive(Default)]
 struct Reader {
     layers: Vec<Layer>,
-    globs: PathGlobsBuilder,
+    tools: SetBuilder,
+    paths: PathSetsBuilder,
     patterns: usize,
 }
 
@@ -192,11 +200,11 @@ impl Reader {
             return Err(PolicyError::Limit { message });
         }
         let gives = gives && !only_tightens;
-        let write_paths = self.globs.all(write_path_allowlist);
+        let write_paths = self.paths.all(write_path_allowlist);
         let layer = Layer {
-            auto_approve: List::read("auto_approve", auto_approve)?,
-            auto_deny: List::read("auto_deny", auto_deny)?,
-            require_approval: List::read("require_approval", require_approval)?,
+            auto_approve: List::read(&mut self.tools, "auto_approve", auto_approve)?,
+            auto_deny: List::read(&mut self.tools, "auto_deny", auto_deny)?,
+            require_approval: List::read(&mut self.tools, "require_approval", require_approval)?,
             write_paths: write_paths.map_err(|error| placed(error, "write_path_allowlist"))?,
             rules: self.rules(rules)?,
             gives,
@@ -220,7 +228,7 @@ impl Reader {
                     message: message.to_owned(),
                 });
             }
-            let rule = CompiledRule::read(rule, &mut self.globs);
+            let rule = CompiledRule::read(rule, &mut self.tools, &mut self.paths);
             compiled.push(rule.map_err(|error| PolicyError::Rule {
                 index,
                 message: error.to_string(),

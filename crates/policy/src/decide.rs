@@ -83,7 +83,7 @@ impl Policy {
     /// Decides about a call.
     #[must_use]
     pub fn decide(&self, call: &Call<'_>) -> PolicyDecision {
-        let facts = Facts::new(call, &self.layers.globs);
+        let facts = Facts::new(call, &self.layers);
         let mut strongest = Strongest::default();
 
         guard::paths(&facts, &self.layers.layers, &mut strongest);

@@ -1,34 +1,36 @@
 //! Patterns for names and paths. `*` alone, `x*`, `*x`, `src/**` and plain text mean what the contract says;
-//! everything else is a glob. All of them tell small from capital letters.
+//! everything else is a glob. All of them tell small from capital letters; a `?` is one byte.
+//!
+//! A text is held against all patterns of a policy in one pass, so that a hundred rules cost little more
+//! than one.
 
-use std::{borrow::Cow, path::Path};
+use std::path::Path;
 
-use globset::{Candidate, Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use harn_model::WorkspacePathInfo;
+use regex::bytes::{RegexSet, RegexSetBuilder, SetMatches};
 
-use crate::{PolicyError, path::as_worded};
+use crate::{Located, PolicyError, path::as_worded};
 
 /// Longer patterns are refused: nobody reads them, and each is compiled.
 const LONGEST: usize = 512;
+/// What all patterns of a policy may take, compiled.
+const LARGEST_SET: usize = 64 * 1024 * 1024;
 /// What has a meaning of its own in a glob.
 const META: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
 /// What a pattern asks of a text.
 #[derive(Debug)]
-enum Form<G> {
+enum Form<'a> {
     All,
-    Exact(String),
-    Prefix(String),
-    Suffix(String),
-    Glob(G),
+    Exact(&'a str),
+    Prefix(&'a str),
+    Suffix(&'a str),
+    Glob(Glob),
 }
 
-impl<G> Form<G> {
-    /// Reads a pattern; `glob` makes what is none of the contract's forms.
-    fn read(
-        pattern: &str,
-        glob: impl FnOnce(&str) -> Result<G, PolicyError>,
-    ) -> Result<Self, PolicyError> {
+impl<'a> Form<'a> {
+    fn read(pattern: &'a str, literal_separator: bool) -> Result<Self, PolicyError> {
         if pattern.is_empty() {
             return Err(bad(pattern, "it is empty; `*` matches everything"));
         }
@@ -37,199 +39,284 @@ impl<G> Form<G> {
             let message = format!("it is longer than {LONGEST} bytes");
             return Err(bad(&format!("{start}…"), &message));
         }
-        let plain = |text: &str| !text.contains(META);
-        if plain(pattern) {
-            return Ok(Self::Exact(pattern.to_owned()));
+        if !has_meta(pattern) {
+            return Ok(Self::Exact(pattern));
         }
         if pattern == "*" || pattern == "**" {
             return Ok(Self::All);
         }
         // The contract's prefix crosses every separator, so one star at the end says no less than two.
-        let prefix = pattern.strip_suffix("**");
-        if let Some(prefix) = prefix.or(pattern.strip_suffix('*')).filter(|p| plain(p)) {
-            return Ok(Self::Prefix(prefix.to_owned()));
+        let prefix = pattern.strip_suffix("**").or(pattern.strip_suffix('*'));
+        if let Some(prefix) = prefix.filter(|prefix| !has_meta(prefix)) {
+            return Ok(Self::Prefix(prefix));
         }
-        if let Some(suffix) = pattern.strip_prefix('*').filter(|s| plain(s)) {
-            return Ok(Self::Suffix(suffix.to_owned()));
+        if let Some(suffix) = pattern.strip_prefix('*').filter(|suffix| !has_meta(suffix)) {
+            return Ok(Self::Suffix(suffix));
         }
-        glob(pattern).map(Self::Glob)
+        glob(pattern, literal_separator, false).map(Self::Glob)
     }
 
-    fn matches(&self, text: &str, glob: impl FnOnce(&G) -> bool) -> bool {
+    fn regex(&self) -> String {
         match self {
-            Self::All => true,
-            Self::Exact(exact) => exact == text,
-            Self::Prefix(prefix) => text.starts_with(prefix.as_str()),
-            Self::Suffix(suffix) => text.ends_with(suffix.as_str()),
-            Self::Glob(of) => glob(of),
+            Self::All => String::new(),
+            Self::Exact(text) => format!("^{}$", regex::escape(text)),
+            Self::Prefix(text) => format!("^{}", regex::escape(text)),
+            Self::Suffix(text) => format!("{}$", regex::escape(text)),
+            Self::Glob(glob) => glob.regex().to_owned(),
         }
     }
 }
 
-/// A pattern for the name of a tool, a capability or a worker.
+/// A pattern for the name of a worker or of what a tool needs, by itself.
 #[derive(Debug)]
-pub(crate) struct Name(Form<GlobMatcher>);
+pub(crate) enum Name {
+    All,
+    Exact(String),
+    Prefix(String),
+    Suffix(String),
+    Glob(GlobMatcher),
+}
 
 impl Name {
-    pub(crate) fn read(pattern: &str) -> Result<Self, PolicyError> {
-        let glob = |pattern: &str| glob(pattern, false, false).map(|glob| glob.compile_matcher());
-        Form::read(pattern, glob).map(Self)
-    }
-
     pub(crate) fn all(patterns: &[String]) -> Result<Vec<Self>, PolicyError> {
         patterns.iter().map(|pattern| Self::read(pattern)).collect()
     }
 
+    fn read(pattern: &str) -> Result<Self, PolicyError> {
+        Ok(match Form::read(pattern, false)? {
+            Form::All => Self::All,
+            Form::Exact(text) => Self::Exact(text.to_owned()),
+            Form::Prefix(text) => Self::Prefix(text.to_owned()),
+            Form::Suffix(text) => Self::Suffix(text.to_owned()),
+            Form::Glob(glob) => Self::Glob(glob.compile_matcher()),
+        })
+    }
+
     pub(crate) fn matches(&self, name: &str) -> bool {
-        self.0.matches(name, |glob| glob.is_match(Path::new(name)))
+        match self {
+            Self::All => true,
+            Self::Exact(exact) => exact == name,
+            Self::Prefix(prefix) => name.starts_with(prefix.as_str()),
+            Self::Suffix(suffix) => name.ends_with(suffix.as_str()),
+            Self::Glob(glob) => glob.is_match(Path::new(name)),
+        }
+    }
+}
+
+/// The place of a pattern in its set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct At(usize);
+
+/// Collects patterns.
+#[derive(Debug, Default)]
+pub(crate) struct SetBuilder {
+    regexes: Vec<String>,
+}
+
+impl SetBuilder {
+    /// A pattern for the name of a tool.
+    pub(crate) fn names(&mut self, patterns: &[String]) -> Result<Vec<At>, PolicyError> {
+        let patterns = patterns.iter();
+        patterns.map(|pattern| self.add(pattern, false)).collect()
+    }
+
+    fn add(&mut self, pattern: &str, literal_separator: bool) -> Result<At, PolicyError> {
+        self.regexes
+            .push(Form::read(pattern, literal_separator)?.regex());
+        Ok(At(self.regexes.len() - 1))
+    }
+
+    pub(crate) fn build(self) -> Result<Set, PolicyError> {
+        let set = RegexSetBuilder::new(self.regexes)
+            .size_limit(LARGEST_SET)
+            .build();
+        set.map(Set).map_err(|error| PolicyError::Limit {
+            message: format!("the patterns are too much together: {error}"),
+        })
+    }
+}
+
+/// Patterns that a text is held against all at once.
+#[derive(Debug)]
+pub(crate) struct Set(RegexSet);
+
+impl Set {
+    pub(crate) fn look(&self, text: &str) -> Hits {
+        Hits(self.0.matches(text.as_bytes()))
+    }
+}
+
+/// Which patterns of a set mean a text.
+#[derive(Debug)]
+pub(crate) struct Hits(SetMatches);
+
+impl Hits {
+    pub(crate) fn has(&self, at: At) -> bool {
+        self.0.matched(at.0)
     }
 }
 
 /// A pattern for paths. One that begins with `/` is held against absolute paths, every other against paths
 /// from the session's directory.
-#[derive(Debug)]
-pub(crate) struct PathPattern {
-    form: Form<usize>,
-    absolute: bool,
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PathPattern {
+    Relative(At),
+    Absolute(At),
 }
 
-/// The globs of all path patterns of a policy, so that a path is held against all of them at once.
-#[derive(Debug)]
-pub(crate) struct PathGlobs {
-    relative: GlobSet,
-    absolute: GlobSet,
-}
-
-/// Collects [`PathGlobs`].
+/// Collects [`PathSets`].
 #[derive(Debug, Default)]
-pub(crate) struct PathGlobsBuilder {
-    relative: Vec<Glob>,
-    absolute: Vec<Glob>,
+pub(crate) struct PathSetsBuilder {
+    relative: SetBuilder,
+    absolute: SetBuilder,
 }
 
-/// A path, ready to be held against patterns.
+/// All path patterns of a policy.
 #[derive(Debug)]
-pub(crate) struct Target<'a> {
-    /// Where it leads, from the session's directory and absolute.
-    sure: [Option<Spelling<'a>>; 2],
-    /// What else somebody may have meant it by.
-    also: Vec<Spelling<'a>>,
+pub(crate) struct PathSets {
+    relative: Set,
+    absolute: Set,
 }
 
-#[derive(Debug)]
-struct Spelling<'a> {
-    text: Cow<'a, str>,
-    absolute: bool,
-    hits: Vec<usize>,
-}
-
-impl PathGlobsBuilder {
+impl PathSetsBuilder {
     pub(crate) fn read(&mut self, pattern: &str) -> Result<PathPattern, PolicyError> {
         if pattern.starts_with("./") || pattern.split('/').any(|part| part == "..") {
             let message = "paths are matched as they stand in the session's directory: \
                            write `src/**`, without `.` and `..`";
             return Err(bad(pattern, message));
         }
-        let absolute = pattern.starts_with('/');
-        let form = Form::read(pattern, |pattern| {
-            let globs = match absolute {
-                true => &mut self.absolute,
-                false => &mut self.relative,
-            };
-            globs.push(glob(pattern, true, false)?);
-            Ok(globs.len() - 1)
-        })?;
-        Ok(PathPattern { form, absolute })
+        match pattern.starts_with('/') {
+            true => self.absolute.add(pattern, true).map(PathPattern::Absolute),
+            false => self.relative.add(pattern, true).map(PathPattern::Relative),
+        }
     }
 
     pub(crate) fn all(&mut self, patterns: &[String]) -> Result<Vec<PathPattern>, PolicyError> {
         patterns.iter().map(|pattern| self.read(pattern)).collect()
     }
 
-    pub(crate) fn build(self) -> Result<PathGlobs, PolicyError> {
-        let set = |globs: Vec<Glob>| {
-            let mut builder = GlobSetBuilder::new();
-            for glob in globs {
-                builder.add(glob);
-            }
-            builder.build().map_err(|error| {
-                let pattern = error.glob().unwrap_or("all of them").to_owned();
-                bad(&pattern, &error.kind().to_string())
-            })
-        };
-        Ok(PathGlobs {
-            relative: set(self.relative)?,
-            absolute: set(self.absolute)?,
+    pub(crate) fn build(self) -> Result<PathSets, PolicyError> {
+        Ok(PathSets {
+            relative: self.relative.build()?,
+            absolute: self.absolute.build()?,
         })
     }
 }
 
-impl PathGlobs {
-    /// Looks a path up, once for all patterns.
-    pub(crate) fn target<'a>(&self, path: &'a WorkspacePathInfo) -> Target<'a> {
-        let relative = path.workspace_path.as_deref();
-        let absolute = path.host_path.as_deref();
-        let mut also = Vec::new();
-        if let (None, Some(absolute)) = (relative, absolute) {
-            // `*.env` means such files wherever they stand.
-            also.push(self.spelling(absolute.into(), false));
-        }
-        // A rule may name a link rather than where it leads.
-        let worded = as_worded(&path.input);
-        if relative != Some(&worded) && absolute != Some(&worded) {
-            let is_absolute = worded.starts_with('/');
-            also.push(self.spelling(worded.into(), is_absolute));
-        }
-        Target {
-            sure: [
-                relative.map(|text| self.spelling(text.into(), false)),
-                absolute.map(|text| self.spelling(text.into(), true)),
-            ],
-            also,
+impl PathSets {
+    /// Looks paths up, once for all patterns.
+    pub(crate) fn look<'a>(&self, paths: &'a [Located]) -> Paths<'a> {
+        let mut touched = Touched {
+            relative: vec![false; self.relative.0.len()],
+            absolute: vec![false; self.absolute.0.len()],
+        };
+        let targets = paths.iter().map(|located| Target {
+            located,
+            named: self.named(&located.info, &mut touched),
+        });
+        Paths {
+            targets: targets.collect(),
+            touched,
         }
     }
 
-    fn spelling<'a>(&self, text: Cow<'a, str>, absolute: bool) -> Spelling<'a> {
-        let set = match absolute {
-            true => &self.absolute,
-            false => &self.relative,
-        };
-        let hits = match set.is_empty() {
-            true => Vec::new(),
-            false => set.matches_candidate(&Candidate::new(&*text)),
-        };
-        Spelling {
-            text,
-            absolute,
-            hits,
+    fn named(&self, path: &WorkspacePathInfo, touched: &mut Touched) -> Named {
+        let relative = path.workspace_path.as_deref();
+        let absolute = path.host_path.as_deref();
+        if let (None, Some(absolute)) = (relative, absolute) {
+            // `*.env` means such files wherever they stand.
+            touched.relative(&self.relative.look(absolute));
         }
+        // A rule may name a link rather than where it leads.
+        if relative != Some(&path.input) && absolute != Some(&path.input) {
+            let worded = as_worded(&path.input);
+            match worded.starts_with('/') {
+                true => touched.absolute(&self.absolute.look(&worded)),
+                false => touched.relative(&self.relative.look(&worded)),
+            }
+        }
+        let named = Named {
+            relative: relative.map(|path| self.relative.look(path)),
+            absolute: absolute.map(|path| self.absolute.look(path)),
+        };
+        named
+            .relative
+            .iter()
+            .for_each(|hits| touched.relative(hits));
+        named
+            .absolute
+            .iter()
+            .for_each(|hits| touched.absolute(hits));
+        named
     }
 }
 
-impl PathPattern {
-    /// Whether it is held against absolute paths.
-    pub(crate) fn is_absolute(&self) -> bool {
-        self.absolute
-    }
+/// The paths of a call, ready to be held against patterns.
+#[derive(Debug)]
+pub(crate) struct Paths<'a> {
+    pub(crate) targets: Vec<Target<'a>>,
+    touched: Touched,
+}
 
-    /// Whether it says for sure that it means this path: what may be allowed.
-    pub(crate) fn names(&self, target: &Target<'_>) -> bool {
-        let [relative, absolute] = &target.sure;
-        let spelling = match self.absolute {
-            true => absolute,
-            false => relative,
+impl Paths<'_> {
+    /// Whether a pattern may mean one of them, by any of its spellings: what has to be asked or denied.
+    pub(crate) fn touch(&self, pattern: PathPattern) -> bool {
+        let (touched, at) = match pattern {
+            PathPattern::Relative(at) => (&self.touched.relative, at),
+            PathPattern::Absolute(at) => (&self.touched.absolute, at),
         };
-        spelling.as_ref().is_some_and(|it| self.fits(it))
+        touched.get(at.0).copied().unwrap_or(false)
+    }
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct Target<'a> {
+    pub(crate) located: &'a Located,
+    named: Named,
+}
+
+impl Target<'_> {
+    /// Whether a pattern says for sure that it means this path, by where it leads: what may be allowed.
+    pub(crate) fn is_named(&self, pattern: PathPattern) -> bool {
+        let (hits, at) = match pattern {
+            PathPattern::Relative(at) => (&self.named.relative, at),
+            PathPattern::Absolute(at) => (&self.named.absolute, at),
+        };
+        hits.as_ref().is_some_and(|hits| hits.has(at))
+    }
+}
+
+#[derive(Debug)]
+struct Named {
+    relative: Option<Hits>,
+    absolute: Option<Hits>,
+}
+
+/// What any path hits by any spelling.
+#[derive(Debug)]
+struct Touched {
+    relative: Vec<bool>,
+    absolute: Vec<bool>,
+}
+
+impl Touched {
+    fn relative(&mut self, hits: &Hits) {
+        mark(&mut self.relative, hits);
     }
 
-    /// Whether it may mean this path: what has to be asked or denied.
-    pub(crate) fn touches(&self, target: &Target<'_>) -> bool {
-        self.names(target) || target.also.iter().any(|it| self.fits(it))
+    fn absolute(&mut self, hits: &Hits) {
+        mark(&mut self.absolute, hits);
     }
+}
 
-    fn fits(&self, spelling: &Spelling<'_>) -> bool {
-        let hit = |at: &usize| spelling.hits.binary_search(at).is_ok();
-        self.absolute == spelling.absolute && self.form.matches(&spelling.text, hit)
+fn mark(all: &mut [bool], hits: &Hits) {
+    if hits.0.matched_any() {
+        for at in hits.0.iter() {
+            if let Some(touched) = all.get_mut(at) {
+                *touched = true;
+            }
+        }
     }
 }
 
@@ -269,25 +356,34 @@ fn bad(pattern: &str, message: &str) -> PolicyError {
 mod tests {
     use harn_model::PathKind;
 
+    use crate::Standing;
+
     use super::*;
 
-    fn info(input: &str, relative: Option<&str>, absolute: &str) -> WorkspacePathInfo {
-        WorkspacePathInfo {
-            input: input.to_owned(),
-            kind: PathKind::WorkspaceRelative,
-            normalized: input.to_owned(),
-            workspace_path: relative.map(str::to_owned),
-            host_path: Some(absolute.to_owned()),
-            recovered_root_drift: false,
-            reason: None,
+    fn located(input: &str, relative: Option<&str>, absolute: &str) -> Located {
+        Located {
+            info: WorkspacePathInfo {
+                input: input.to_owned(),
+                kind: PathKind::WorkspaceRelative,
+                normalized: input.to_owned(),
+                workspace_path: relative.map(str::to_owned),
+                host_path: Some(absolute.to_owned()),
+                recovered_root_drift: false,
+                reason: None,
+            },
+            standing: Standing::Inside,
+            protected: false,
+            place: None,
         }
     }
 
-    fn path_matches(pattern: &str, path: &str) -> bool {
-        let mut builder = PathGlobsBuilder::default();
+    /// Whether a pattern names the path, and whether it touches it.
+    fn look(pattern: &str, path: &Located) -> (bool, bool) {
+        let mut builder = PathSetsBuilder::default();
         let pattern = builder.read(pattern).unwrap();
-        let globs = builder.build().unwrap();
-        pattern.names(&globs.target(&info(path, Some(path), &format!("/w/{path}"))))
+        let sets = builder.build().unwrap();
+        let paths = sets.look(std::slice::from_ref(path));
+        (paths.targets[0].is_named(pattern), paths.touch(pattern))
     }
 
     #[test]
@@ -310,6 +406,15 @@ mod tests {
             ("{read,list}_*", "write_all", false),
             ("*mid*", "a/mid/b", true),
             ("[rl]s", "ls", true),
+            ("a.c", "abc", false),
+            ("a.*", "abc", false),
+            ("*.c", "abc", false),
+            ("gr*", "größe", true),
+            ("gr?ße", "größe", false),
+            ("gr??ße", "größe", true),
+            ("größe", "größe", true),
+            ("*", "", true),
+            ("a*", "a\nb", true),
             ("[!r]s", "rs", false),
             (r"a\*", "a*", true),
             (r"a\*", "ab", false),
@@ -317,6 +422,10 @@ mod tests {
         for (pattern, name, expected) in table {
             let matches = Name::read(pattern).unwrap().matches(name);
             assert_eq!(matches, expected, "{pattern} on {name}");
+            let mut builder = SetBuilder::default();
+            let at = builder.names(&[pattern.to_owned()]).unwrap()[0];
+            let in_set = builder.build().unwrap().look(name).has(at);
+            assert_eq!(in_set, expected, "{pattern} on {name}, in a set");
         }
     }
 
@@ -344,14 +453,17 @@ mod tests {
             ("Cargo.toml", "a/Cargo.toml", false),
         ];
         for (pattern, path, expected) in table {
-            assert_eq!(path_matches(pattern, path), expected, "{pattern} on {path}");
+            let path = located(path, Some(path), &format!("/w/{path}"));
+            let (named, touched) = look(pattern, &path);
+            assert_eq!(named, expected, "{pattern} on {}", path.info.input);
+            assert_eq!(touched, expected, "{pattern} on {}", path.info.input);
         }
     }
 
     #[test]
     fn what_takes_away_also_means_links_and_other_directories() {
-        let link = info("a/../link", Some("real.txt"), "/w/real.txt");
-        let other = info("/more/x.env", None, "/more/x.env");
+        let link = located("a/../link", Some("real.txt"), "/w/real.txt");
+        let other = located("/more/x.env", None, "/more/x.env");
         let table = [
             (&link, "link", true),
             (&link, "real.txt", true),
@@ -362,19 +474,11 @@ mod tests {
             (&other, "more/**", false),
         ];
         for (path, pattern, expected) in table {
-            let mut builder = PathGlobsBuilder::default();
-            let read = builder.read(pattern).unwrap();
-            let globs = builder.build().unwrap();
-            let touches = read.touches(&globs.target(path));
-            assert_eq!(touches, expected, "{pattern} on {}", path.input);
+            let (_, touched) = look(pattern, path);
+            assert_eq!(touched, expected, "{pattern} on {}", path.info.input);
         }
-        let mut builder = PathGlobsBuilder::default();
-        let end = builder.read("*.env").unwrap();
-        let globs = builder.build().unwrap();
-        assert!(
-            !end.names(&globs.target(&other)),
-            "and allows nothing there"
-        );
+        let (named, _) = look("*.env", &other);
+        assert!(!named, "and allows nothing there");
     }
 
     #[test]
@@ -391,7 +495,7 @@ mod tests {
             assert!(error.contains(expected), "{pattern}: {error}");
         }
         for pattern in ["./src/*", "../x", "src/../x"] {
-            let error = PathGlobsBuilder::default().read(pattern).unwrap_err();
+            let error = PathSetsBuilder::default().read(pattern).unwrap_err();
             assert!(error.to_string().contains("without `.`"), "{error}");
         }
     }

@@ -10,11 +10,11 @@ use proptest::{prop_assert_eq, proptest};
 use serde_json::json;
 
 fn allowing(call: &Owned) -> Grant {
-    narrow(&call.call(), GrantEffect::Allow).expect("a grant")
+    narrow(&call.call(), GrantEffect::Allow).unwrap_or_else(|| panic!("no grant: {call:?}"))
 }
 
 fn refusing(call: &Owned) -> Grant {
-    narrow(&call.call(), GrantEffect::Deny).expect("a grant")
+    narrow(&call.call(), GrantEffect::Deny).unwrap_or_else(|| panic!("no grant: {call:?}"))
 }
 
 #[test]
@@ -341,7 +341,8 @@ fn the_file_is_for_people() {
         tool = "run"
         argv = ["rm", "x"]
         granted_at = 2026-02-25T06:13:20.127Z
-    "##]].assert_eq(&text);
+    "##]]
+    .assert_eq(&text);
     assert_eq!(GrantFile::parse("x", "").unwrap(), GrantFile::default());
     assert!(GrantFile::default().text().contains("grants revoke"));
 }

@@ -18,8 +18,8 @@ const SINKS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 
 /// Declared paths.
 pub(super) fn paths<'a>(facts: &Facts<'a>, layers: &[Layer], strongest: &mut Strongest<'a>) {
-    for (path, target) in &facts.targets {
-        let path = *path;
+    for target in &facts.paths.targets {
+        let path = target.located;
         match path.standing {
             Standing::Inside => {}
             Standing::Dangling | Standing::Invalid => {

@@ -5,27 +5,26 @@ use harn_model::{PolicyAction, RiskLabel, ToolKind};
 use super::{Call, Opinion, Source, Strongest, guard};
 use crate::{
     Located, Standing,
-    compile::{CompiledRule, Layer},
-    pattern::{Name, PathGlobs, Target},
+    compile::{CompiledRule, Layer, Layers},
+    pattern::{Hits, Name, PathPattern, Paths, Target},
     shell::{Line, Simple},
 };
 
 /// A call, with what is found out about it once for all rules.
 pub(super) struct Facts<'a> {
     pub(super) call: &'a Call<'a>,
-    /// The declared paths, ready for patterns.
-    pub(super) targets: Vec<(&'a Located, Target<'a>)>,
+    /// What its tool is among the patterns.
+    tool: Hits,
+    /// Its paths, ready for patterns.
+    pub(super) paths: Paths<'a>,
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn new(call: &'a Call<'a>, globs: &PathGlobs) -> Self {
-        let targets = call
-            .paths
-            .iter()
-            .map(|path| (path, globs.target(&path.info)));
+    pub(super) fn new(call: &'a Call<'a>, layers: &Layers) -> Self {
         Self {
             call,
-            targets: targets.collect(),
+            tool: layers.tools.look(call.tool),
+            paths: layers.paths.look(call.paths),
         }
     }
 
@@ -41,7 +40,7 @@ pub(super) fn speak<'a>(
     facts: &Facts<'a>,
     strongest: &mut Strongest<'a>,
 ) -> Option<Opinion<'a>> {
-    let tool = facts.call.tool;
+    let tool = &facts.tool;
     if let Some((at, pattern)) = layer.auto_deny.find(tool) {
         let source = Source::AutoDeny(at, pattern);
         strongest.say(Opinion::new(PolicyAction::Deny, source));
@@ -86,32 +85,33 @@ fn unlisted<'a>(layer: &Layer, facts: &Facts<'a>) -> Option<&'a Located> {
     if layer.write_paths.is_empty() || !facts.call.writes() {
         return None;
     }
-    let listed = |target: &Target<'_>| layer.write_paths.iter().any(|path| path.names(target));
-    let mut targets = facts.targets.iter();
+    let listed = |target: &Target<'_>| layer.write_paths.iter().any(|at| target.is_named(*at));
+    let mut targets = facts.paths.targets.iter();
     targets
-        .find(|(_, target)| !listed(target))
-        .map(|(path, _)| *path)
+        .find(|target| !listed(target))
+        .map(|target| target.located)
 }
 
 /// Whether a rule is about this call.
 fn holds(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
-    is_of_call(rule, facts.call) && is_of_paths(rule, facts) && is_of_line(rule, facts)
+    is_of_call(rule, facts) && is_of_paths(rule, facts) && is_of_line(rule, facts)
 }
 
 /// Whether an `allow` or `ask` rule names this outside path, by an absolute pattern.
 pub(super) fn names_outside(rule: &CompiledRule, facts: &Facts<'_>, target: &Target<'_>) -> bool {
-    let mut named = rule.path.iter().filter(|path| path.is_absolute());
+    let mut named = rule.path.iter();
     rule.action != PolicyAction::Deny
-        && named.any(|path| path.names(target))
-        && is_of_call(rule, facts.call)
+        && named.any(|at| matches!(at, PathPattern::Absolute(_)) && target.is_named(*at))
+        && is_of_call(rule, facts)
         && is_of_line(rule, facts)
 }
 
 /// Everything but paths and commands.
-fn is_of_call(rule: &CompiledRule, call: &Call<'_>) -> bool {
+fn is_of_call(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+    let call = facts.call;
     let any = |names: &[Name], text: &str| names.iter().any(|name| name.matches(text));
     let kind = call.kind.unwrap_or(ToolKind::Other);
-    (rule.tool.is_empty() || any(&rule.tool, call.tool))
+    (rule.tool.is_empty() || rule.tool.iter().any(|at| facts.tool.has(*at)))
         && (rule.tool_kind.is_empty() || rule.tool_kind.contains(&kind))
         && (rule.side_effect.is_empty()
             || call
@@ -126,20 +126,22 @@ fn is_of_call(rule: &CompiledRule, call: &Call<'_>) -> bool {
 }
 
 fn is_of_paths(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
-    rule.path.is_empty()
-        || of_many(
-            rule.action,
-            &facts.targets,
-            |(located, target)| match rule.action {
-                PolicyAction::Allow => {
-                    let told = matches!(located.standing, Standing::Inside | Standing::Outside);
-                    told && rule.path.iter().any(|path| path.names(target))
-                }
-                PolicyAction::Ask | PolicyAction::Deny => {
-                    rule.path.iter().any(|path| path.touches(target))
-                }
-            },
-        )
+    if rule.path.is_empty() {
+        return true;
+    }
+    // Of no path at all is quickly told, and most rules are.
+    let touched = rule.path.iter().any(|at| facts.paths.touch(*at));
+    touched
+        && match rule.action {
+            PolicyAction::Ask | PolicyAction::Deny => true,
+            PolicyAction::Allow => facts.paths.targets.iter().all(|target| {
+                let told = matches!(
+                    target.located.standing,
+                    Standing::Inside | Standing::Outside
+                );
+                told && rule.path.iter().any(|at| target.is_named(*at))
+            }),
+        }
 }
 
 fn is_of_line(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
@@ -172,7 +174,7 @@ fn covers(rule: &CompiledRule, command: &Simple) -> bool {
 /// Whether an allow rule of commands means at least one command of the call.
 fn takes_part(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
     let line = facts.line();
-    is_of_call(rule, facts.call)
+    is_of_call(rule, facts)
         && is_of_paths(rule, facts)
         && line.is_some_and(|line| line.commands.iter().any(|command| covers(rule, command)))
 }
@@ -188,7 +190,7 @@ fn covers_line(layer: &Layer, facts: &Facts<'_>) -> bool {
             rule.action == PolicyAction::Allow
                 && rule.is_of_commands()
                 && covers(rule, command)
-                && is_of_call(rule, facts.call)
+                && is_of_call(rule, facts)
                 && is_of_paths(rule, facts)
         })
     };

@@ -86,7 +86,10 @@ fn rule<'a>(
 
 fn reason(call: &Call<'_>, opinion: &Opinion<'_>) -> String {
     let shown = |path: &Located| grant::plain(path.info.display());
-    let given = |path: &Located| grant::plain(&path.info.input);
+    let given = |path: &Located| match path.info.input.as_str() {
+        "" => "the path".to_owned(),
+        input => grant::plain(input),
+    };
     match opinion.source {
         Source::AutoDeny(_, text) => format!("the tool is in auto_deny ({text:?})"),
         Source::AutoApprove(_, text) => format!("the tool is in auto_approve ({text:?})"),

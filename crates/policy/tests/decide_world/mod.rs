@@ -172,8 +172,8 @@ pub(crate) fn outcome(decision: &PolicyDecision) -> String {
         return action.to_owned();
     };
     assert_eq!(rule.action, decision.action, "{decision:?}");
-    let source = serde_json::to_value(rule.source).unwrap();
-    let mut text = format!("{action} {}", source.as_str().unwrap());
+    let source = serde_json::to_value(rule.source).unwrap_or_default();
+    let mut text = format!("{action} {}", source.as_str().unwrap_or_default());
     if let Some(id) = &rule.id {
         text.push(' ');
         text.push_str(id);
