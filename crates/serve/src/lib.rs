@@ -26,11 +26,12 @@ pub mod cli;
 mod limits;
 mod options;
 mod ports;
+mod rules;
 mod signals;
 mod stdio;
 mod workshop;
 
-pub use options::{Options, default_state_dir};
+pub use options::{Options, default_config_dir, default_state_dir};
 pub use ports::{RandomIds, SystemClock};
 pub use stdio::{acp_stdio, acp_stdio_with};
 pub use workshop::hub;
@@ -42,6 +43,7 @@ pub use harn_model::{
     ErrorCategory, PlanEntry, PlanEntryStatus, PlanPriority, PromptSupport, StopReason,
     ToolContent, ToolKind, Usage,
 };
+pub use harn_policy::{Matcher, PolicyError, Rule, SessionMode, ToolApprovalPolicy};
 pub use harn_runtime::{
     Agent, AgentError, AgentProfile, CommandExit, CommandSink, CommandSpec, Host, HostError, Hub,
     Seam, Steering, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext, async_trait,

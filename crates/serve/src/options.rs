@@ -3,10 +3,12 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context, Result};
 use harn_acp::ProfileChoice;
+use harn_policy::{SessionMode, ToolApprovalPolicy};
 
 /// What may be chosen about a server.
 #[derive(Clone, Debug)]
@@ -15,14 +17,33 @@ pub struct Options {
     pub state_dir: PathBuf,
     /// Which dialect of ACP clients get.
     pub profile: ProfileChoice,
+    /// Rules of the program's own, which every other has to agree with.
+    pub policy: ToolApprovalPolicy,
+    /// Files of further rules, in TOML. While one cannot be used, no tool runs.
+    pub policy_files: Vec<PathBuf>,
+    /// Where the person's own `policy.toml` is looked for; without one, nowhere.
+    pub config_dir: Option<PathBuf>,
+    /// The mode a session begins in.
+    pub mode: SessionMode,
+    /// How long a question about a tool call waits for an answer.
+    pub ask_timeout: Duration,
 }
 
+/// How long a question waits unless somebody says otherwise.
+pub(crate) const ASK_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
 impl Options {
-    /// Sessions in `state_dir`, and each client gets the dialect it can take.
+    /// Sessions in `state_dir`, each client gets the dialect it can take, and whatever changes something
+    /// asks. A workspace's own `.harn/policy.toml` counts, and can only forbid.
     pub fn new(state_dir: impl Into<PathBuf>) -> Self {
         Self {
             state_dir: state_dir.into(),
             profile: ProfileChoice::Auto,
+            policy: ToolApprovalPolicy::default(),
+            policy_files: Vec::new(),
+            config_dir: None,
+            mode: SessionMode::default(),
+            ask_timeout: ASK_TIMEOUT,
         }
     }
 }
@@ -34,20 +55,35 @@ pub fn default_state_dir() -> Result<PathBuf> {
         clippy::disallowed_methods,
         reason = "the environment enters the project here"
     )]
-    state_dir_from(|name| std::env::var_os(name))
-        .context("there is no home directory to keep sessions in; name one with --state-dir")
+    own_dir(
+        |name| std::env::var_os(name),
+        "XDG_STATE_HOME",
+        ".local/state",
+    )
+    .context("there is no home directory to keep sessions in; name one with --state-dir")
 }
 
-fn state_dir_from(env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+/// Where a person's configuration is: `$XDG_CONFIG_HOME/harn`, else `~/.config/harn`, on macOS
+/// `~/Library/Application Support/harn`; none without a home.
+#[must_use]
+pub fn default_config_dir() -> Option<PathBuf> {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the environment enters the project here"
+    )]
+    own_dir(|name| std::env::var_os(name), "XDG_CONFIG_HOME", ".config")
+}
+
+fn own_dir(env: impl Fn(&str) -> Option<OsString>, chosen: &str, at_home: &str) -> Option<PathBuf> {
     // A relative path would mean another place in every directory.
     let dir = |name| env(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let home = || dir("HOME");
-    let base = if let Some(chosen) = dir("XDG_STATE_HOME") {
+    let base = if let Some(chosen) = dir(chosen) {
         chosen
     } else if cfg!(target_os = "macos") {
         home()?.join("Library/Application Support")
     } else {
-        home()?.join(Path::new(".local/state"))
+        home()?.join(Path::new(at_home))
     };
     Some(base.join("harn"))
 }
@@ -57,10 +93,11 @@ mod tests {
     use super::*;
 
     fn chosen(vars: &[(&str, &str)]) -> Option<PathBuf> {
-        state_dir_from(|name| {
+        let env = |name: &str| {
             let found = vars.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| OsString::from(value))
-        })
+        };
+        own_dir(env, "XDG_STATE_HOME", ".local/state")
     }
 
     #[test]

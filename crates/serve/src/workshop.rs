@@ -13,7 +13,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{Options, RandomIds, SystemClock};
+use crate::{
+    Options, RandomIds, SystemClock,
+    rules::{self, FileRules},
+};
 
 /// Puts a hub together around an agent, for who brings a runtime and connections of their own. Touches
 /// nothing on disk until the first session is created. Call [`Hub::shutdown`] when done.
@@ -22,14 +25,19 @@ pub fn hub(agent: impl Agent, options: &Options) -> Hub {
 }
 
 fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
-    Hub::new(HubConfig::new(
+    let mut config = HubConfig::new(
         agent,
         Arc::new(JsonlStore::new(&options.state_dir)),
         Arc::new(SystemClock::new()),
         Arc::new(RandomIds::default()),
         Arc::new(local),
         Arc::new(DiskProbe),
-    ))
+    );
+    config.rules = Arc::new(FileRules::new(options));
+    config.protected = rules::protected(options);
+    config.default_mode = options.mode;
+    config.ask_deadline = options.ask_timeout;
+    Hub::new(config)
 }
 
 /// A runtime for the thread that waits: signals, deadlines, the end.

@@ -49,7 +49,9 @@ pub(super) fn told<T>(result: Result<T, AgentError>) -> Result<Result<T, String>
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(AgentError::Tool(reason) | AgentError::Denied { reason }) => Ok(Err(reason)),
-        Err(error @ (AgentError::Cancelled | AgentError::Failed(_))) => Err(error),
+        Err(
+            error @ (AgentError::Cancelled | AgentError::Failed(_) | AgentError::Unanswered { .. }),
+        ) => Err(error),
     }
 }
 

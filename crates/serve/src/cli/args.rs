@@ -1,11 +1,13 @@
 //! The command line: names, defaults and help texts.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use harn_acp::ProfileChoice;
+use harn_policy::SessionMode;
 
 use super::engine::EngineChoice;
+use crate::options::ASK_TIMEOUT;
 
 /// Serves an agent to editors and other hosts over the Agent Client Protocol
 #[derive(Debug, Parser)]
@@ -30,6 +32,11 @@ impl Args {
                     engine: EngineChoice::Explore,
                     state: StateDir { state_dir: None },
                     profile: ProfileChoice::Auto,
+                    permissions: Permissions {
+                        mode: SessionMode::default(),
+                        policy: Vec::new(),
+                        ask_timeout: ASK_TIMEOUT,
+                    },
                 },
             },
         }
@@ -68,7 +75,8 @@ pub(super) enum Command {
     ///
     /// The answer goes to stdout, everything else (tool calls, diffs, questions) to stderr when stdout
     /// is not a terminal, so that `harn-serve run "..." > answer.md` holds just the answer. Permissions
-    /// are asked for on the terminal and refused when there is none. Ctrl-C cancels, twice leaves.
+    /// are asked for on the terminal and refused when there is none, unless --mode or --policy allows
+    /// what is asked. Ctrl-C cancels, twice leaves.
     Run {
         #[command(flatten)]
         serve: Serve,
@@ -85,6 +93,13 @@ pub(super) enum Command {
         state: StateDir,
         #[command(subcommand)]
         command: SessionsCommand,
+    },
+    /// List or forget what was answered "always" or "never"
+    Grants {
+        #[command(flatten)]
+        state: StateDir,
+        #[command(subcommand)]
+        command: GrantsCommand,
     },
     /// For host authors: pinned conversations, and a check of recorded ones
     Fixtures {
@@ -127,6 +142,66 @@ pub(super) struct Serve {
     /// everything in a form that typed clients deliver, acp nothing beyond plain ACP
     #[arg(long, value_name = "auto|harn|meta|acp", default_value = "auto")]
     pub(super) profile: ProfileChoice,
+    #[command(flatten)]
+    pub(super) permissions: Permissions,
+}
+
+/// What runs unasked, what asks and what is refused.
+#[derive(Debug, clap::Args)]
+pub(super) struct Permissions {
+    /// The mode a session begins in: ask before anything that changes something, read-only,
+    /// accept-edits of the workspace's files, or auto for what stays in the workspace
+    #[arg(long, value_name = "ask|read-only|accept-edits|auto", default_value = "ask", value_parser = mode)]
+    pub(super) mode: SessionMode,
+    /// Rules in TOML, beside the user's and the workspace's; may be given more than once
+    #[arg(long, value_name = "FILE")]
+    pub(super) policy: Vec<PathBuf>,
+    /// How long a question waits for an answer, such as 90s, 30m or 2h
+    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = ask_timeout)]
+    pub(super) ask_timeout: Duration,
+}
+
+fn mode(word: &str) -> Result<SessionMode, String> {
+    SessionMode::of(word).ok_or_else(|| {
+        let ids = SessionMode::ALL.map(SessionMode::id).join(", ");
+        format!("the modes are {ids}")
+    })
+}
+
+fn ask_timeout(words: &str) -> Result<Duration, String> {
+    const SHORTEST: Duration = Duration::from_secs(1);
+    const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+    let time = humantime::parse_duration(words)
+        .map_err(|_| "say how long with a unit, such as 90s, 30m or 2h".to_owned())?;
+    if !(SHORTEST..=LONGEST).contains(&time) {
+        return Err("a question waits between 1s and 30days".to_owned());
+    }
+    Ok(time)
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum GrantsCommand {
+    /// What was answered "always" or "never", the oldest first
+    List {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+        /// Those of this workspace, instead of this directory's
+        #[arg(long, value_name = "DIR", conflicts_with = "all")]
+        workspace: Option<PathBuf>,
+        /// Those of every workspace
+        #[arg(long)]
+        all: bool,
+    },
+    /// Forget grants: calls like theirs are asked about again
+    Revoke {
+        /// Their ids, as list shows them
+        #[arg(value_name = "ID", required_unless_present = "all")]
+        ids: Vec<String>,
+        /// All of them, of every workspace
+        #[arg(long, conflicts_with = "ids")]
+        all: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

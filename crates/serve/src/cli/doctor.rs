@@ -12,6 +12,10 @@ use anyhow::Result;
 use harn_journal::{FORMAT_VERSION, JournalError, JsonlStore, Listing, Store};
 
 use super::{print, text};
+use crate::{
+    default_config_dir,
+    rules::{self, Grants},
+};
 
 /// What became of a check.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,6 +45,8 @@ pub(super) fn run(state_dir: &Path) -> Result<ExitCode> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut findings = vec![version(), state(state_dir)];
     findings.extend(sessions(state_dir));
+    findings.extend(policies());
+    findings.push(grants(state_dir));
     findings.push(shell(&path));
     findings.push(git(&path));
     let rows: Vec<_> = findings
@@ -125,6 +131,33 @@ fn sessions(state_dir: &Path) -> Vec<Finding> {
     std::iter::once(finding(Grade::Ok, WHAT, count.to_string()))
         .chain(wrong.map(|error| finding(Grade::Wrong, WHAT, error.to_string())))
         .collect()
+}
+
+/// The person's rules and those of the directory we stand in.
+fn policies() -> Vec<Finding> {
+    const WHAT: &str = "policy";
+    let user = default_config_dir().map(|dir| rules::of_user(&dir));
+    let here = env::current_dir().map(|dir| rules::of_workspace(&dir));
+    let files = user.into_iter().chain(here);
+    let found = files.filter(|file| file.symlink_metadata().is_ok());
+    let findings: Vec<_> = found
+        .map(|file| match rules::check_found(&file) {
+            Ok(()) => finding(Grade::Ok, WHAT, file.display().to_string()),
+            Err(error) => finding(Grade::Wrong, WHAT, error.to_string()),
+        })
+        .collect();
+    match findings.is_empty() {
+        true => vec![finding(Grade::Ok, WHAT, "no rules beyond the mode's")],
+        false => findings,
+    }
+}
+
+fn grants(state_dir: &Path) -> Finding {
+    const WHAT: &str = "grants";
+    match Grants::new(state_dir).all() {
+        Ok(all) => finding(Grade::Ok, WHAT, all.len().to_string()),
+        Err(error) => finding(Grade::Wrong, WHAT, error.to_string()),
+    }
 }
 
 fn shell(path: &OsStr) -> Finding {

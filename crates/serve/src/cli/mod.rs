@@ -7,6 +7,7 @@ mod args;
 mod doctor;
 mod engine;
 mod fixtures;
+mod grants;
 mod logging;
 mod paint;
 mod run;
@@ -22,12 +23,12 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Parser;
 use harn_runtime::Agent;
 
 use self::args::{Args, Command, Serve, StateDir};
-use crate::{Options, acp_stdio_with, default_state_dir};
+use crate::{Options, acp_stdio_with, default_config_dir, default_state_dir, rules};
 
 /// Reads the command line and does what it says.
 #[must_use]
@@ -55,6 +56,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Acp { serve } => acp(serve),
         Command::Run { serve, cwd, prompt } => run::run(serve, cwd, prompt),
         Command::Sessions { state, command } => sessions::run(&state.dir()?, command),
+        Command::Grants { state, command } => grants::run(&state.dir()?, command),
         Command::Fixtures { command } => fixtures::run(command),
         Command::Schema { name, out } => schema::run(name, out),
         Command::Doctor { state } => doctor::run(&state.dir()?),
@@ -74,12 +76,29 @@ fn acp(serve: Serve) -> Result<ExitCode> {
 
 /// The engine and the options that a command line asks for.
 fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
+    let permissions = serve.permissions;
     let options = Options {
-        state_dir: serve.state.dir()?,
         profile: serve.profile,
+        policy_files: named_policies(permissions.policy)?,
+        config_dir: default_config_dir(),
+        mode: permissions.mode,
+        ask_timeout: permissions.ask_timeout,
+        ..Options::new(serve.state.dir()?)
     };
     let agent = serve.engine.load().map_err(wrong_use)?;
     Ok((agent, options))
+}
+
+/// Policies that the command line names. Read and checked here, so that a wrong one is refused before a
+/// client relies on it; all others are read when a call needs them.
+fn named_policies(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+    let named = |file: PathBuf| {
+        rules::check_named(&file).map_err(|error| anyhow!("--policy {error}"))?;
+        // It must mean the same file wherever somebody goes.
+        std::path::absolute(&file).with_context(|| format!("--policy {}", file.display()))
+    };
+    let files = files.into_iter().map(named).collect::<Result<_>>();
+    files.map_err(wrong_use)
 }
 
 impl StateDir {

@@ -20,18 +20,23 @@ use tokio::{
 };
 
 use crate::{
-    Options, default_state_dir, limits,
+    Options, default_config_dir, default_state_dir, limits,
     signals::Signals,
     workshop::{Workshop, waiting_room},
 };
 
-/// Serves an agent over ACP on stdin and stdout, with sessions in [`default_state_dir`].
+/// Serves an agent over ACP on stdin and stdout, with sessions in [`default_state_dir`] and the person's
+/// own rules from [`default_config_dir`].
 ///
 /// Returns when the client closes stdin or a signal asks for the end. By then every turn has been
 /// cancelled and settled and every child process ended, all within a second. From the call on, whatever
 /// prints to stdout prints to stderr. Starts a runtime of its own: not to be called from async code.
 pub fn acp_stdio(agent: impl Agent) -> Result<()> {
-    acp_stdio_with(Arc::new(agent), Options::new(default_state_dir()?))
+    let options = Options {
+        config_dir: default_config_dir(),
+        ..Options::new(default_state_dir()?)
+    };
+    acp_stdio_with(Arc::new(agent), options)
 }
 
 /// The same, with options.

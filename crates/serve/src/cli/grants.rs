@@ -1,0 +1,153 @@
+//! `harn-serve grants`: what was answered "always" or "never", and how to take it back.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result};
+use harn_model::{Grant, GrantEffect, Timestamp, rfc3339};
+use harn_runtime::Clock;
+use serde::Serialize;
+
+use super::{args::GrantsCommand, complain, paint::visible, print, text};
+use crate::{SystemClock, rules::Grants};
+
+pub(super) fn run(state_dir: &Path, command: GrantsCommand) -> Result<ExitCode> {
+    let grants = Grants::new(state_dir);
+    match command {
+        GrantsCommand::List {
+            json,
+            workspace,
+            all,
+        } => {
+            let place = match all {
+                true => None,
+                false => Some(workspace.unwrap_or_else(|| PathBuf::from("."))),
+            };
+            list(&grants, place.as_deref(), json)
+        }
+        GrantsCommand::Revoke { ids, all } => revoke(&grants, &ids, all),
+    }
+}
+
+fn list(grants: &Grants, place: Option<&Path>, json: bool) -> Result<ExitCode> {
+    let everywhere = grants.all()?;
+    let place = match place {
+        Some(dir) => {
+            let context = || format!("--workspace {}", dir.display());
+            let dir = std::path::absolute(dir).with_context(context)?;
+            Some(dir.components().collect::<PathBuf>())
+        }
+        None => None,
+    };
+    let count = everywhere.len();
+    let shown: Vec<_> = everywhere
+        .into_iter()
+        .filter(|(grant, _)| place.as_deref().is_none_or(|dir| is_of(grant, dir)))
+        .collect();
+    if json {
+        let shown: Vec<_> = shown.iter().map(Listed::of).collect();
+        print(&format!("{}\n", serde_json::to_string_pretty(&shown)?))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let elsewhere = count - shown.len();
+    let mut out = match (&place, shown.is_empty()) {
+        (Some(dir), true) => format!("no grants for {}\n", dir.display()),
+        (None, true) => format!("no grants in {}\n", grants.path().display()),
+        (_, false) => readable(&shown, SystemClock::new().now()),
+    };
+    if elsewhere > 0 {
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "{elsewhere} more for other workspaces; --all lists them"
+        );
+    }
+    print(&out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a grant holds in a directory, by its words or by where they lead.
+fn is_of(grant: &Grant, dir: &Path) -> bool {
+    let own = Path::new(&grant.workspace);
+    own == dir || matches!((own.canonicalize(), dir.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Three lines each: nothing of what a grant covers is cut off.
+fn readable(grants: &[(Grant, Timestamp)], now: Timestamp) -> String {
+    let mut out = String::new();
+    for (grant, at) in grants {
+        let effect = word(grant.effect);
+        let when = text::age(now, *at);
+        let tool = visible(&grant.tool);
+        let what = harn_policy::describe(grant);
+        let _ = writeln!(out, "{}  {effect:<5}  {tool}  {when}", grant.id);
+        let _ = writeln!(out, "            {}", one_line(&what));
+        let _ = writeln!(out, "            in {}", one_line(&grant.workspace));
+    }
+    out
+}
+
+/// Everything, on one line, with nothing a terminal would obey.
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
+}
+
+fn word(effect: GrantEffect) -> &'static str {
+    match effect {
+        GrantEffect::Allow => "allow",
+        GrantEffect::Deny => "deny",
+    }
+}
+
+/// A grant as a program reads it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    grant: &'a Grant,
+    description: String,
+    granted_at: String,
+}
+
+impl<'a> Listed<'a> {
+    fn of((grant, at): &'a (Grant, Timestamp)) -> Self {
+        Self {
+            grant,
+            description: harn_policy::describe(grant),
+            granted_at: rfc3339(*at),
+        }
+    }
+}
+
+fn revoke(grants: &Grants, ids: &[String], all: bool) -> Result<ExitCode> {
+    // One wrong id and nothing is forgotten: somebody meant another.
+    let known = grants.all()?;
+    let unknown = ids
+        .iter()
+        .filter(|id| !known.iter().any(|(grant, _)| grant.id == **id));
+    let mut wrong = false;
+    for id in unknown {
+        wrong = true;
+        let names = known.iter().map(|(grant, _)| grant.id.as_str());
+        let near = text::did_you_mean(id, names);
+        complain(format_args!(
+            "there is no grant {id}; {near}`harn-serve grants list --all` lists them"
+        ));
+    }
+    if wrong {
+        return Ok(ExitCode::FAILURE);
+    }
+    let gone = grants.forget(|grant| all || ids.contains(&grant.id))?;
+    let mut out = String::new();
+    for grant in &gone {
+        let what = one_line(&harn_policy::describe(grant));
+        let _ = writeln!(out, "forgot {}: {} {what}", grant.id, word(grant.effect));
+    }
+    if gone.is_empty() {
+        out.push_str("there was nothing to forget\n");
+    }
+    print(&out)?;
+    Ok(ExitCode::SUCCESS)
+}

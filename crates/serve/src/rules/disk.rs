@@ -1,0 +1,166 @@
+//! Small text files as rules need them: plain files only, read whole or not at all, and known by a stamp so
+//! that one which has not changed is not read again.
+
+use std::{
+    fs::{self, DirBuilder, File, Metadata, OpenOptions},
+    io::{self, Read, Write},
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+/// A larger file is refused: nobody wrote it by hand.
+pub(super) const LARGEST: u64 = 1024 * 1024;
+/// How long two changes may carry the same time, on the coarsest file systems.
+const TICK: Duration = Duration::from_secs(2);
+
+/// What tells one state of a file from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    file: (u64, u64),
+    len: u64,
+    modified: Option<SystemTime>,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    #[cfg(unix)]
+    fn of(found: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            file: (found.dev(), found.ino()),
+            len: found.len(),
+            modified: found.modified().ok(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn of(found: &Metadata) -> Self {
+        Self {
+            file: (0, 0),
+            len: found.len(),
+            modified: found.modified().ok(),
+            changed: (0, 0),
+        }
+    }
+
+    /// Whether a change after `now` would show: not where the file is so new that its time may stay.
+    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
+        let age = self.modified.and_then(|at| now.duration_since(at).ok());
+        let (seconds, nanos) = self.changed;
+        let seconds = u64::try_from(seconds).unwrap_or_default();
+        let nanos = u32::try_from(nanos).unwrap_or_default();
+        let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
+        age.is_some_and(|age| age > TICK) && now.duration_since(changed).is_ok_and(|age| age > TICK)
+    }
+}
+
+/// What to do about a link in the place of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Links {
+    /// Whoever named the file may have named a link.
+    Follow,
+    /// The file could be anywhere, so that somebody else decides what it says.
+    Refuse,
+}
+
+/// The stamp of a file; none where there is no file.
+pub(super) fn stamp(path: &Path, links: Links) -> io::Result<Option<Stamp>> {
+    let found = match links {
+        Links::Follow => fs::metadata(path),
+        Links::Refuse => fs::symlink_metadata(path),
+    };
+    match found {
+        Ok(found) => Ok(Some(Stamp::of(&found))),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a file says, and its stamp when it was read; none where there is no file.
+pub(super) fn read(path: &Path, links: Links) -> io::Result<Option<(String, Stamp)>> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        // A pipe must not keep us waiting for a writer.
+        let mut flags = OFlags::NONBLOCK;
+        if links == Links::Refuse {
+            flags |= OFlags::NOFOLLOW;
+        }
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = match options.open(path) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(_) if links == Links::Refuse && path.is_symlink() => {
+            return Err(io::Error::other("it is a link; put the file itself there"));
+        }
+        Err(error) => return Err(error),
+    };
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut text = String::new();
+    // One byte more than allowed is enough to know.
+    file.take(LARGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        return Err(io::Error::other("it holds more than 1 MiB"));
+    }
+    Ok(Some((text, Stamp::of(&found))))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// Makes a folder that only its owner can enter, with those above it.
+pub(super) fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Opens or makes a file that only its owner can read.
+pub(super) fn private_file(path: &Path, truncate: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(truncate);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        options
+            .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    }
+    options.open(path)
+}
+
+/// Replaces a file as a whole, so that it survives a loss of power: a reader finds the old text or the new.
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // Whoever writes holds the lock, so a fixed name is enough and a leftover is used again.
+    let temporary = path.with_extension("tmp");
+    let written = private_file(&temporary, true).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    if let Err(error) = written.and_then(|()| fs::rename(&temporary, path)) {
+        // What is half written helps nobody; failing that, the next writer cuts it off.
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
+    }
+    if cfg!(unix)
+        && let Some(folder) = path.parent()
+    {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Policies in files: read when a call first needs them, kept until a file changes, put together so that a
+//! workspace's own can only take away.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
+
+use super::{
+    disk::{self, Links, Stamp},
+    now, place, unusable,
+};
+
+/// The policy of a workspace, from its directory.
+pub(super) const OF_WORKSPACE: &str = ".harn/policy.toml";
+
+/// Workspaces whose rules are kept ready. One that is not is read again.
+const MOST_KEPT: usize = 256;
+
+/// The layers of every workspace.
+#[derive(Debug)]
+pub(super) struct Layers {
+    /// Of whoever made this program.
+    own: Arc<ToolApprovalPolicy>,
+    /// Named on the command line: they have to be there.
+    named: Vec<PathBuf>,
+    /// The person's own, where there is one.
+    user: Option<PathBuf>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    files: HashMap<PathBuf, Known>,
+    /// By workspace: of which policies it is made, and what came of them.
+    ready: HashMap<PathBuf, (Vec<Arc<ToolApprovalPolicy>>, Arc<Policy>)>,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+struct Known {
+    stamp: Stamp,
+    /// Whether the stamp tells of every change.
+    settled: bool,
+    text: String,
+    policy: Arc<ToolApprovalPolicy>,
+}
+
+impl Layers {
+    pub(super) fn new(own: ToolApprovalPolicy, named: Vec<PathBuf>, user: Option<PathBuf>) -> Self {
+        Self {
+            own: Arc::new(own),
+            named,
+            user,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The rules for a session in this directory, as the files say now.
+    pub(super) fn policy(&self, workspace: &Path) -> Result<Arc<Policy>, PolicyError> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut layers = vec![self.own.clone()];
+        for path in &self.named {
+            let found = kept.file(path, Links::Follow, |policy| policy)?;
+            layers.push(found.ok_or_else(|| unusable(path, "it is gone"))?);
+        }
+        if let Some(path) = &self.user {
+            layers.extend(kept.file(path, Links::Refuse, |policy| policy)?);
+        }
+        let own = workspace.join(OF_WORKSPACE);
+        layers.extend(kept.file(&own, Links::Refuse, ToolApprovalPolicy::tightening)?);
+        kept.together(workspace, layers)
+    }
+}
+
+impl Kept {
+    /// What a file says, made ready by `treat`; none where there is no file.
+    fn file(
+        &mut self,
+        path: &Path,
+        links: Links,
+        treat: impl FnOnce(ToolApprovalPolicy) -> ToolApprovalPolicy,
+    ) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
+        let stamp = disk::stamp(path, links).map_err(|error| unusable(path, error))?;
+        match (self.files.get(path), &stamp) {
+            (_, None) => {
+                self.files.remove(path);
+                return Ok(None);
+            }
+            (Some(known), Some(stamp)) if known.settled && known.stamp == *stamp => {
+                return Ok(Some(known.policy.clone()));
+            }
+            (_, Some(_)) => {}
+        }
+        let at = now();
+        let Some((text, stamp)) = disk::read(path, links).map_err(|error| unusable(path, error))?
+        else {
+            self.files.remove(path);
+            return Ok(None);
+        };
+        let settled = stamp.is_settled(at);
+        if let Some(known) = self.files.get_mut(path)
+            && known.text == text
+        {
+            (known.stamp, known.settled) = (stamp, settled);
+            return Ok(Some(known.policy.clone()));
+        }
+        let policy = Arc::new(treat(parse(path, &text)?));
+        if self.files.len() >= MOST_KEPT {
+            self.files.clear();
+        }
+        let known = Known {
+            stamp,
+            settled,
+            text,
+            policy: policy.clone(),
+        };
+        self.files.insert(path.to_owned(), known);
+        Ok(Some(policy))
+    }
+
+    fn together(
+        &mut self,
+        workspace: &Path,
+        layers: Vec<Arc<ToolApprovalPolicy>>,
+    ) -> Result<Arc<Policy>, PolicyError> {
+        let same = |known: &[Arc<_>]| {
+            known.len() == layers.len() && known.iter().zip(&layers).all(|(a, b)| Arc::ptr_eq(a, b))
+        };
+        match self.ready.get(workspace) {
+            Some((made_of, ready)) if same(made_of) => return Ok(ready.clone()),
+            _ => {}
+        }
+        let whole = layers
+            .iter()
+            .fold(ToolApprovalPolicy::default(), |whole, layer| {
+                whole.and(ToolApprovalPolicy::clone(layer))
+            });
+        let ready = Arc::new(whole.compile()?);
+        if self.ready.len() >= MOST_KEPT {
+            self.ready.clear();
+        }
+        let made = (layers, ready.clone());
+        self.ready.insert(workspace.to_owned(), made);
+        Ok(ready)
+    }
+}
+
+/// Reads a policy that must be there, to find out whether it can be used.
+pub(super) fn check(path: &Path, links: Links) -> Result<(), PolicyError> {
+    match disk::read(path, links) {
+        Ok(Some((text, _))) => parse(path, &text).map(drop),
+        Ok(None) => Err(unusable(path, "there is no such file")),
+        Err(error) => Err(unusable(path, error)),
+    }
+}
+
+/// A policy out of a file's text; an error names the file and, as far as it can be told, the line.
+fn parse(path: &Path, text: &str) -> Result<ToolApprovalPolicy, PolicyError> {
+    let policy = ToolApprovalPolicy::from_toml(&place(path), text)?;
+    policy.compile().map_err(|error| {
+        let line = match &error {
+            PolicyError::Pattern { pattern, .. } => text
+                .lines()
+                .position(|line| line.contains(pattern.as_str())),
+            PolicyError::Rule { index, .. } => {
+                let rules = text.lines().enumerate();
+                let mut rules =
+                    rules.filter(|(_, line)| line.trim_start().starts_with("[[rules]]"));
+                rules.nth(*index).map(|(at, _)| at)
+            }
+            PolicyError::Syntax { .. } | PolicyError::Limit { .. } => None,
+        };
+        match line {
+            Some(line) => unusable(path, format_args!("line {}: {error}", line + 1)),
+            None => unusable(path, error),
+        }
+    })?;
+    Ok(policy)
+}

@@ -1,0 +1,117 @@
+//! Rules and grants in files, behind the runtime's port for them.
+//!
+//! Nothing is read before a call needs it. A file that cannot be used is an error that names it, so that
+//! nothing runs by rules nobody can read.
+
+mod disk;
+mod grants;
+mod layers;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use harn_model::{Grant, Timestamp};
+use harn_policy::{Policy, PolicyError};
+use harn_runtime::RuleBook;
+
+use self::{disk::Links, layers::Layers};
+use crate::Options;
+
+pub(crate) use grants::Grants;
+
+/// The person's own policy, in their configuration directory.
+const OF_USER: &str = "policy.toml";
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct FileRules {
+    layers: Layers,
+    grants: Grants,
+}
+
+impl FileRules {
+    /// The rules that options ask for. Touches nothing.
+    pub(crate) fn new(options: &Options) -> Self {
+        let user = options.config_dir.as_deref().map(of_user);
+        Self {
+            layers: Layers::new(options.policy.clone(), options.policy_files.clone(), user),
+            grants: Grants::new(&options.state_dir),
+        }
+    }
+}
+
+impl RuleBook for FileRules {
+    fn policy(&self, workspace: &Path) -> Result<Arc<Policy>, PolicyError> {
+        self.layers.policy(workspace)
+    }
+
+    fn grants(&self, workspace: &Path) -> Result<Vec<Grant>, PolicyError> {
+        self.grants.of(workspace)
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn remember(&self, grant: &Grant, at: Timestamp) -> Result<(), PolicyError> {
+        self.grants.remember(grant, at)
+    }
+
+    fn revoke(&self, id: &str) -> Result<bool, PolicyError> {
+        let gone = self.grants.forget(|grant| grant.id == id)?;
+        Ok(!gone.is_empty())
+    }
+}
+
+/// Where the policy of a person is whose configuration is in this directory.
+pub(crate) fn of_user(config_dir: &Path) -> PathBuf {
+    config_dir.join(OF_USER)
+}
+
+/// Where the policy of a workspace is.
+pub(crate) fn of_workspace(workspace: &Path) -> PathBuf {
+    workspace.join(layers::OF_WORKSPACE)
+}
+
+/// Whether a file that somebody named can be used as a policy.
+pub(crate) fn check_named(path: &Path) -> Result<(), PolicyError> {
+    layers::check(path, Links::Follow)
+}
+
+/// Whether a file that is found by its place can be.
+pub(crate) fn check_found(path: &Path) -> Result<(), PolicyError> {
+    layers::check(path, Links::Refuse)
+}
+
+/// Places that no tool writes: what is decided there would decide about the tool.
+pub(crate) fn protected(options: &Options) -> Vec<PathBuf> {
+    let mut places = vec![options.state_dir.clone()];
+    places.extend(options.config_dir.clone());
+    places.extend(options.policy_files.iter().cloned());
+    places
+}
+
+fn place(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn unusable(path: &Path, why: impl Display) -> PolicyError {
+    PolicyError::Syntax {
+        origin: place(path),
+        message: why.to_string(),
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "compared with the times of files, which the machine's clock gave"
+)]
+fn now() -> SystemTime {
+    SystemTime::now()
+}

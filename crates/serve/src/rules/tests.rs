@@ -1,0 +1,340 @@
+//! Rules and grants as files: who may give, who may only take, what a change does and what a broken file does.
+
+use std::{fs, path::Path, thread};
+
+use harn_model::{Grant, GrantEffect, GrantSubject, PolicyAction, PolicyDecision, ToolKind};
+use harn_policy::{Call, Policy, SessionMode, ToolApprovalPolicy};
+use harn_runtime::RuleBook;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A person's machine: their configuration, their state, a workspace.
+struct Machine {
+    dir: TempDir,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["config", "state", "work"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        Self { dir }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    fn put(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            config_dir: Some(self.at("config")),
+            ..Options::new(self.at("state"))
+        }
+    }
+
+    fn rules(&self) -> FileRules {
+        FileRules::new(&self.options())
+    }
+
+    fn decide(&self, rules: &FileRules, tool: &str) -> PolicyAction {
+        decide(&rules.policy(&self.at("work")).unwrap(), tool).action
+    }
+
+    fn error(&self, rules: &FileRules) -> String {
+        rules.policy(&self.at("work")).unwrap_err().to_string()
+    }
+}
+
+fn decide(policy: &Policy, tool: &str) -> PolicyDecision {
+    policy.decide(&Call {
+        tool,
+        kind: Some(ToolKind::Other),
+        side_effect: None,
+        capabilities: &[],
+        arguments: &Value::Null,
+        paths: &[],
+        command: None,
+        workspace: "/w",
+        mode: SessionMode::Ask,
+        agent: None,
+        grants: &[],
+    })
+}
+
+const USER: &str = "config/policy.toml";
+const WORKSPACE: &str = "work/.harn/policy.toml";
+
+#[test]
+fn without_files_only_the_mode_speaks_and_nothing_is_made() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
+    assert_eq!(rules.grants(&machine.at("work")).unwrap(), []);
+    assert_eq!(fs::read_dir(machine.at("state")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_change_counts_from_the_next_call_on() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    machine.put(USER, "auto_approve = [\"deploy\"]\n");
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
+    // As long as before, and written at once: its stamp may be the same.
+    machine.put(USER, "auto_approve = [\"depart\"]\n");
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
+    machine.put(USER, "auto_deny = [\"deploy\"]\n");
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Deny);
+    fs::remove_file(machine.at(USER)).unwrap();
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
+}
+
+#[test]
+fn what_has_not_changed_is_not_made_again() {
+    let machine = Machine::new();
+    machine.put(USER, "auto_approve = [\"deploy\"]\n");
+    machine.put(WORKSPACE, "auto_deny = [\"rm_*\"]\n");
+    let rules = machine.rules();
+    let work = machine.at("work");
+    let first = rules.policy(&work).unwrap();
+    assert!(Arc::ptr_eq(&first, &rules.policy(&work).unwrap()));
+    // Written again with the same text.
+    machine.put(USER, "auto_approve = [\"deploy\"]\n");
+    assert!(Arc::ptr_eq(&first, &rules.policy(&work).unwrap()));
+    let elsewhere = rules.policy(&machine.at("state")).unwrap();
+    assert!(!Arc::ptr_eq(&first, &elsewhere));
+}
+
+#[test]
+fn a_workspace_can_only_take_away() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    machine.put(WORKSPACE, "auto_approve = [\"deploy\"]\n");
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
+    machine.put(USER, "auto_approve = [\"deploy\", \"publish\"]\n");
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
+    assert_eq!(machine.decide(&rules, "publish"), PolicyAction::Ask);
+    // Nor by saying that it does more.
+    machine.put(
+        WORKSPACE,
+        "only_tightens = false\nauto_approve = [\"other\"]\n",
+    );
+    assert_eq!(machine.decide(&rules, "other"), PolicyAction::Ask);
+    let inner = "[[all_of]]\nauto_approve = [\"other\"]\n";
+    machine.put(WORKSPACE, inner);
+    assert_eq!(machine.decide(&rules, "other"), PolicyAction::Ask);
+    machine.put(WORKSPACE, "auto_deny = [\"deploy\"]\n");
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Deny);
+}
+
+#[test]
+fn named_files_and_the_programs_own_rules_count_as_well() {
+    let machine = Machine::new();
+    let named = machine.put("named.toml", "auto_approve = [\"deploy\"]\n");
+    let own = ToolApprovalPolicy {
+        auto_deny: vec!["drop_*".to_owned()],
+        ..ToolApprovalPolicy::default()
+    };
+    let rules = FileRules::new(&Options {
+        policy: own,
+        policy_files: vec![named.clone()],
+        ..machine.options()
+    });
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
+    assert_eq!(machine.decide(&rules, "drop_all"), PolicyAction::Deny);
+    machine.put(USER, "require_approval = [\"deploy\"]\n");
+    assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
+    // Whoever named it relies on it.
+    fs::remove_file(&named).unwrap();
+    let error = machine.error(&rules);
+    assert_eq!(error, format!("{}: it is gone", named.display()));
+}
+
+#[test]
+fn a_broken_file_is_named_with_its_line_and_mended_by_a_better_one() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    let table = [
+        ("\nauto_deny = [\n", "line 2"),
+        ("# mine\n\nauto_denny = []\n", "line 3"),
+        ("# mine\nauto_deny = [\"a[\"]\n", "line 2: the pattern"),
+        ("[[rules]]\naction = \"deny\"\n\n[rules.match]\n", "line 1"),
+    ];
+    for path in [USER, WORKSPACE] {
+        for (text, place) in table {
+            let file = machine.put(path, text);
+            let error = machine.error(&rules);
+            assert!(error.starts_with(&file.display().to_string()), "{error}");
+            assert!(error.contains(place), "{text:?}: {error}");
+        }
+        machine.put(path, "auto_deny = [\"deploy\"]\n");
+        assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Deny);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_what_is_no_small_file_are_refused() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    let real = machine.put("elsewhere.toml", "auto_approve = [\"deploy\"]\n");
+    for path in [USER, WORKSPACE] {
+        let file = machine.put(path, "");
+        fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink(&real, &file).unwrap();
+        let error = machine.error(&rules);
+        assert!(
+            error.ends_with("it is a link; put the file itself there"),
+            "{error}"
+        );
+        fs::remove_file(&file).unwrap();
+        // A link that leads nowhere is no missing file.
+        std::os::unix::fs::symlink("/nowhere", &file).unwrap();
+        let error = machine.error(&rules);
+        assert!(
+            error.ends_with("it is a link; put the file itself there"),
+            "{error}"
+        );
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        let error = machine.error(&rules);
+        assert!(error.ends_with("it is not a file"), "{error}");
+        fs::remove_dir(&file).unwrap();
+        fs::write(&file, "#".repeat(1024 * 1024 + 1)).unwrap();
+        let error = machine.error(&rules);
+        assert!(error.ends_with("it holds more than 1 MiB"), "{error}");
+        fs::remove_file(&file).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &file,
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
+        let error = machine.error(&rules);
+        assert!(error.ends_with("it is not a file"), "{error}");
+        fs::remove_file(&file).unwrap();
+    }
+    // Whoever names a file may name a link.
+    let link = machine.at("link.toml");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    assert!(check_named(&link).is_ok());
+    assert!(check_found(&link).is_err());
+}
+
+fn grant(workspace: &Path, words: &[&str]) -> Grant {
+    let argv = words.iter().map(|word| (*word).to_owned()).collect();
+    let grant = Grant {
+        id: String::new(),
+        effect: GrantEffect::Allow,
+        workspace: workspace.display().to_string(),
+        tool: "run_command".to_owned(),
+        subject: GrantSubject::Argv(argv),
+    };
+    // Names it by what it says.
+    harn_policy::with_effect(&grant, GrantEffect::Allow)
+}
+
+#[test]
+fn grants_are_kept_for_their_workspace_and_forgotten_by_name() {
+    let machine = Machine::new();
+    let work = machine.at("work");
+    let (one, other) = (grant(&work, &["make"]), grant(Path::new("/x"), &["make"]));
+    let rules = machine.rules();
+    rules.remember(&one, 1_000).unwrap();
+    rules.remember(&one, 2_000).unwrap();
+    rules.remember(&other, 3_000).unwrap();
+    assert_eq!(rules.grants(&work).unwrap(), [one.clone()]);
+    // Another process sees the same.
+    let kept = machine.rules().grants.all().unwrap();
+    assert_eq!(kept, [(one.clone(), 1_000), (other.clone(), 3_000)]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = rules.grants.path().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    assert!(!rules.revoke("g-00000000").unwrap());
+    assert!(machine.rules().revoke(&one.id).unwrap());
+    assert!(!rules.revoke(&one.id).unwrap());
+    assert_eq!(rules.grants(&work).unwrap(), []);
+    assert_eq!(rules.grants.all().unwrap(), [(other, 3_000)]);
+}
+
+#[test]
+fn a_file_of_grants_that_cannot_be_read_is_left_as_it_is() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    let file = machine.put("state/grants.toml", "[[grant]]\nnonsense\n");
+    let work = machine.at("work");
+    let errors = [
+        rules.grants(&work).unwrap_err(),
+        rules.remember(&grant(&work, &["make"]), 1).unwrap_err(),
+        rules.revoke("g-00000000").unwrap_err(),
+    ];
+    for error in errors {
+        let error = error.to_string();
+        assert!(error.starts_with(&file.display().to_string()), "{error}");
+        assert!(error.contains("line 2"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(file).unwrap(), "[[grant]]\nnonsense\n");
+}
+
+#[test]
+fn what_cannot_be_kept_is_an_error() {
+    let machine = Machine::new();
+    // A file where the folder should be: nobody may write there, whoever they are.
+    let rules = FileRules::new(&Options::new(machine.put("blocked", "")));
+    let error = rules.remember(&grant(&machine.at("work"), &["make"]), 1);
+    assert!(error.unwrap_err().to_string().contains("blocked"));
+    let rules = machine.rules();
+    fs::create_dir(machine.at("state/grants.tmp")).unwrap();
+    let error = rules.remember(&grant(&machine.at("work"), &["make"]), 1);
+    assert!(error.unwrap_err().to_string().contains("grants.toml"));
+    assert!(!machine.at("state/grants.toml").exists());
+}
+
+#[test]
+fn two_at_once_lose_nothing() {
+    const EACH: usize = 10;
+    let machine = Machine::new();
+    let work = machine.at("work");
+    thread::scope(|scope| {
+        for who in ["a", "b", "c", "d"] {
+            // A book of its own, as another process has.
+            let (rules, work) = (machine.rules(), &work);
+            scope.spawn(move || {
+                for n in 0..EACH {
+                    let grant = grant(work, &["make", who, &n.to_string()]);
+                    rules.remember(&grant, 1).unwrap();
+                    if n % 5 == 0 {
+                        assert!(rules.revoke(&grant.id).unwrap());
+                    }
+                }
+            });
+        }
+    });
+    let kept = machine.rules().grants(&work).unwrap();
+    assert_eq!(kept.len(), 4 * EACH / 5 * 4);
+}
+
+#[test]
+fn what_decides_about_tools_is_out_of_their_reach() {
+    let machine = Machine::new();
+    let options = Options {
+        policy_files: vec![machine.at("named.toml")],
+        ..machine.options()
+    };
+    let places = ["state", "config", "named.toml"].map(|path| machine.at(path));
+    assert_eq!(protected(&options), places);
+}
