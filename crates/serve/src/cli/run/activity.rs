@@ -120,6 +120,11 @@ pub(super) fn lineage(meta: Option<&Meta>) -> Vec<&str> {
     steps.map(name).collect()
 }
 
+/// Why a question is asked, as far as the rules say.
+pub(super) fn reason(meta: Option<&Meta>) -> Option<&str> {
+    named(harn(meta)?.get("policyDecision")?, "reason")
+}
+
 fn harn(meta: Option<&Meta>) -> Option<&Value> {
     meta?.get("harn")
 }
@@ -303,5 +308,9 @@ mod tests {
         let meta = json!({"harn": {"lineage": [{"workerName": "a"}, {"workerName": "b"}]}});
         let meta: Meta = serde_json::from_value(meta).unwrap();
         assert_eq!(lineage(Some(&meta)), ["a", "b"]);
+        assert_eq!(reason(Some(&meta)), None);
+        let meta = json!({"harn": {"policyDecision": {"reason": "the mode asks"}}});
+        let meta: Meta = serde_json::from_value(meta).unwrap();
+        assert_eq!(reason(Some(&meta)), Some("the mode asks"));
     }
 }

@@ -9,12 +9,12 @@ use agent_client_protocol::v1::schema::{
 use serde_json::Value;
 
 use super::{
-    activity::lineage,
+    activity::{lineage, reason},
     show::{Show, block_text, symbol},
 };
 use crate::cli::paint::{Style, visible};
 
-/// Puts the question: exactly what would be done, and the answers by number.
+/// Puts the question: exactly what would be done, why it is asked, and the answers.
 pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
     let call = &request.tool_call;
     let fields = &call.fields;
@@ -31,6 +31,10 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
     if !workers.is_empty() {
         let asks = format!("  asked by the worker {}", workers.join(" > "));
         screen.line(&[(Style::Dim, &in_one_line(&asks))]);
+    }
+    if let Some(reason) = reason(request.meta.as_ref()) {
+        let because = format!("  asked because {reason}");
+        screen.line(&[(Style::Dim, &in_one_line(&because))]);
     }
     let content = fields.content.as_deref().unwrap_or_default();
     let shows_itself = content
@@ -54,18 +58,42 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
     put_options(show, &request.options);
 }
 
-/// The answers by number.
+/// The answers, each with what to type for it.
 pub(super) fn put_options(show: &mut Show, options: &[PermissionOption]) {
-    for (at, option) in options.iter().enumerate() {
-        let number = format!("  {}) ", at + 1);
+    let keys = keys(options);
+    for (key, option) in keys.iter().zip(options) {
         show.screen.line(&[
-            (Style::Yellow, &number),
+            (Style::Yellow, &format!("  {key}) ")),
             (Style::Plain, &in_one_line(&option.name)),
         ]);
     }
-    let question = format!("a number from 1 to {}, or Enter to refuse: ", options.len());
+    let question = format!("{}, or Enter to refuse: ", keys.join(", "));
     show.screen.question(&[(Style::Yellow, &question)]);
 }
+
+/// What to type for each option: a letter by what it means, a number where two would have the same.
+fn keys(options: &[PermissionOption]) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::new();
+    for (at, option) in options.iter().enumerate() {
+        let letter = match option.kind {
+            PermissionOptionKind::AllowOnce => "y",
+            PermissionOptionKind::AllowAlways if &*option.option_id.0 == FOR_SESSION => "s",
+            PermissionOptionKind::AllowAlways => "a",
+            PermissionOptionKind::RejectOnce => "n",
+            PermissionOptionKind::RejectAlways => "N",
+            _ => "",
+        };
+        let taken = letter.is_empty() || keys.iter().any(|key| key == letter);
+        keys.push(match taken {
+            true => (at + 1).to_string(),
+            false => letter.to_owned(),
+        });
+    }
+    keys
+}
+
+/// The protocol has one kind for all that is allowed for longer than once.
+const FOR_SESSION: &str = "allow_session";
 
 /// A name or a title with its line breaks spelt out: it hides nothing, and adds no line that could pass for
 /// one of ours.
@@ -109,8 +137,9 @@ pub(super) fn understand(line: Option<&str>, options: &[PermissionOption]) -> Ty
     if line.is_empty() {
         return Typed::Chosen(refusal(options));
     }
-    let number = line.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-    match number.and_then(|at| options.get(at)) {
+    let keys = keys(options);
+    let typed = keys.iter().position(|key| key == line);
+    match typed.and_then(|at| options.get(at)) {
         Some(option) => Typed::Chosen(selected(option)),
         None => Typed::Unclear,
     }
@@ -135,9 +164,13 @@ mod tests {
     use super::*;
 
     fn options() -> Vec<PermissionOption> {
+        use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
         vec![
-            PermissionOption::new("yes", "Allow", PermissionOptionKind::AllowOnce),
-            PermissionOption::new("no", "Reject", PermissionOptionKind::RejectOnce),
+            PermissionOption::new("allow_once", "Allow", AllowOnce),
+            PermissionOption::new("allow_session", "Allow for now", AllowAlways),
+            PermissionOption::new("allow_always", "Always allow", AllowAlways),
+            PermissionOption::new("reject_once", "Reject", RejectOnce),
+            PermissionOption::new("reject_always", "Never", RejectAlways),
         ]
     }
 
@@ -147,19 +180,34 @@ mod tests {
     }
 
     #[test]
-    fn only_a_number_allows() {
+    fn only_the_letter_of_an_option_chooses_it() {
         let options = options();
-        assert_eq!(understand(Some("1\n"), &options), chosen("yes"));
-        assert_eq!(understand(Some(" 2 \n"), &options), chosen("no"));
-        assert_eq!(understand(Some("\n"), &options), chosen("no"));
-        assert_eq!(understand(None, &options), chosen("no"));
-        for unclear in ["0", "3", "y", "yes", "-1", "1 2"] {
-            assert_eq!(
-                understand(Some(unclear), &options),
-                Typed::Unclear,
-                "{unclear}"
-            );
+        let table = [
+            ("y\n", "allow_once"),
+            ("s", "allow_session"),
+            (" a \n", "allow_always"),
+            ("n", "reject_once"),
+            ("N", "reject_always"),
+            ("\n", "reject_once"),
+        ];
+        for (typed, id) in table {
+            assert_eq!(understand(Some(typed), &options), chosen(id), "{typed:?}");
         }
+        assert_eq!(understand(None, &options), chosen("reject_once"));
+        for unclear in ["0", "1", "Y", "yes", "A", "S", "no", "y n", "-1"] {
+            let typed = understand(Some(unclear), &options);
+            assert_eq!(typed, Typed::Unclear, "{unclear}");
+        }
+    }
+
+    #[test]
+    fn options_that_mean_the_same_have_numbers() {
+        let same =
+            |id: &str| PermissionOption::new(id.to_owned(), "Go", PermissionOptionKind::AllowOnce);
+        let options = [same("first"), same("second")];
+        assert_eq!(keys(&options), ["y", "2"]);
+        assert_eq!(understand(Some("2"), &options), chosen("second"));
+        assert_eq!(understand(Some("1"), &options), Typed::Unclear);
     }
 
     #[test]

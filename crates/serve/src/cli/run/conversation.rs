@@ -68,6 +68,8 @@ pub(super) struct Conversation {
     signals: Signals,
     asked: Option<Box<Question>>,
     cancelled: bool,
+    /// Whether it was said how to have things run where nobody can be asked.
+    hinted: bool,
 }
 
 impl Conversation {
@@ -79,6 +81,7 @@ impl Conversation {
             signals: Signals::listen().context("listening for signals")?,
             asked: None,
             cancelled: false,
+            hinted: false,
         })
     }
 
@@ -205,6 +208,10 @@ impl Conversation {
                 let title = call.fields.title.as_deref().unwrap_or("a tool call");
                 let words = format!("refused, as there is no terminal to ask on: {title}");
                 self.show.screen.line(&[(Style::Yellow, &words)]);
+                if !std::mem::replace(&mut self.hinted, true) {
+                    let hint = "  what may run unasked is for --mode and --policy to say";
+                    self.show.screen.line(&[(Style::Dim, hint)]);
+                }
                 let no = ask::refusal(&question.request.options);
                 question.answer(no);
             }

@@ -4,9 +4,9 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    AgentEvent, AskId, Decision, Envelope, PermissionResolved, StopReason, Timestamp, ToolCall,
-    ToolCallId, ToolCallStatus, ToolCallUpdate, TurnEnded, TurnOutcome, WorkerEvent, WorkerUpdate,
-    plain_text,
+    AgentEvent, AskId, Decision, Envelope, GrantScope, PermissionRecord, PermissionResolved,
+    Remembered, StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
+    TurnEnded, TurnOutcome, WorkerEvent, WorkerUpdate, plain_text,
 };
 
 use crate::cli::{
@@ -153,6 +153,11 @@ impl Page {
                 self.mark(&format!("* handed over: {what}"));
             }
             AgentEvent::WorkerUpdate(worker) => self.worker(worker),
+            AgentEvent::PermissionGrant(record) => self.unasked(record, "allowed"),
+            AgentEvent::PermissionDeny(record) => self.unasked(record, "denied"),
+            AgentEvent::GrantRevoked { grant_id } => {
+                self.mark(&format!("* forgot the grant {}", visible(grant_id)));
+            }
             // Facts about the work rather than the conversation; they are in the journal itself.
             AgentEvent::ProgressReported(_)
             | AgentEvent::Progress(_)
@@ -171,11 +176,8 @@ impl Page {
             | AgentEvent::HitlRequested { .. }
             | AgentEvent::HitlResolved { .. }
             | AgentEvent::HitlResponded(_)
-            | AgentEvent::PermissionGrant(_)
-            | AgentEvent::PermissionDeny(_)
             | AgentEvent::PermissionEscalation(_)
             | AgentEvent::LiveSessionPermissionRoute(_)
-            | AgentEvent::GrantRevoked { .. }
             | AgentEvent::AvailableCommands { .. }
             | AgentEvent::LiveSessionClient { .. }
             | AgentEvent::CompositionStart(_)
@@ -246,6 +248,19 @@ impl Page {
         self.mark(&line);
     }
 
+    /// A decision that nobody was asked for; the others are told by the question.
+    fn unasked(&mut self, record: &PermissionRecord, decided: &str) {
+        if record.escalated {
+            return;
+        }
+        let what = match self.calls.get(&record.tool_call_id) {
+            Some(title) => title.clone(),
+            None => one_line(&record.tool_name).into_owned(),
+        };
+        let reason = one_line(&record.reason).into_owned();
+        self.mark(&format!("? {what}: {decided} unasked, {reason}"));
+    }
+
     fn resolved(&mut self, resolved: &PermissionResolved) {
         let what = self.asks.remove(&resolved.ask_id).unwrap_or_default();
         let answer = match &resolved.decision {
@@ -258,7 +273,15 @@ impl Page {
             Decision::Cancelled => "cancelled before an answer".to_owned(),
             Decision::Unavailable { reason } => format!("not answered, {}", one_line(reason)),
         };
-        self.mark(&format!("? {what}: {answer}"));
+        let remembered = match &resolved.remembered {
+            Some(Remembered { scope, grant }) => match scope {
+                GrantScope::Once => String::new(),
+                GrantScope::Session => format!(", for this session ({})", grant.id),
+                GrantScope::Always => format!(", always in this workspace ({})", grant.id),
+            },
+            None => String::new(),
+        };
+        self.mark(&format!("? {what}: {answer}{remembered}"));
     }
 
     fn ended(&mut self, ended: &TurnEnded) {
