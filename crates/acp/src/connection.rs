@@ -60,6 +60,7 @@ pub async fn serve_connection(
         outgoing,
         gates: Gates::default(),
         facts: OnceLock::new(),
+        client_name: OnceLock::new(),
         wire: OnceLock::new(),
         sessions: Mutex::default(),
         left: AtomicBool::new(false),
@@ -225,6 +226,7 @@ pub(crate) struct Peer {
     pub(crate) outgoing: Outgoing,
     pub(crate) gates: Gates,
     facts: OnceLock<Facts>,
+    client_name: OnceLock<String>,
     wire: OnceLock<ConnectionTo<Client>>,
     sessions: Mutex<HashMap<SessionId, Arc<Attached>>>,
     left: AtomicBool,
@@ -250,6 +252,19 @@ impl Peer {
             dialect: Profile::Acp.into(),
             offers: HostOffers::default(),
         })
+    }
+
+    /// Remembers what the client calls itself, as much of it as one reads.
+    pub(crate) fn learn_name(&self, name: &str) {
+        const LIMIT: usize = 64;
+        let plain = name.chars().filter(|c| !c.is_control());
+        self.client_name.get_or_init(|| plain.take(LIMIT).collect());
+    }
+
+    /// What the client calls itself, or what it is.
+    pub(crate) fn client_name(&self) -> &str {
+        let name = self.client_name.get().map(String::as_str);
+        name.filter(|name| !name.is_empty()).unwrap_or("client")
     }
 
     pub(crate) fn set_wire(&self, wire: &ConnectionTo<Client>) {

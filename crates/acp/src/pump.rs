@@ -6,7 +6,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use agent_client_protocol::{
-    Error, RequestCancellationHandle, Responder, UntypedMessage, v1::schema::PromptResponse,
+    Error, RequestCancellationHandle, Responder, v1::schema::PromptResponse,
 };
 use bytes::Bytes;
 use harn_model::{AgentEvent, AskId, Command, Envelope, PermissionAsked, TurnId, TurnOutcome};
@@ -269,8 +269,8 @@ impl Pump {
             return;
         };
         // Sent here and not in the task, so that it comes before the end of its turn.
-        let message =
-            UntypedMessage::new(permission::METHOD, permission::request(session.id(), &ask));
+        let profile = self.dialect.profile;
+        let message = permission::message(session.id(), &ask, profile);
         let sent = message.map(|message| wire.send_request(message));
         let withdrawn = CancellationToken::new();
         let question = Question {
@@ -280,6 +280,10 @@ impl Pump {
         self.asked.insert(ask.ask_id.clone(), question);
         let peer = self.peer.clone();
         self.peer.spawn(async move {
+            if sent.is_ok() {
+                let route = permission::route(&ask, peer.client_name(), session.now());
+                session.routed(route).await;
+            }
             let response = async {
                 match sent {
                     Ok(sent) => sent.block_task().await,
@@ -294,7 +298,7 @@ impl Pump {
             if response.is_err() && peer.has_left() {
                 return;
             }
-            let decision = permission::decision(&ask, response);
+            let decision = permission::decision(&ask, profile, response);
             session.answer(ask.ask_id, decision).await;
         });
     }

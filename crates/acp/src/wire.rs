@@ -7,7 +7,7 @@ use harn_model::{
     ContentBlock, Location, PlanEntryStatus, PlanPriority, ToolCallStatus, ToolContent, ToolKind,
 };
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer, ser::SerializeSeq};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::ext::{
@@ -102,6 +102,11 @@ pub(crate) enum ToolContents<'a> {
         contents: &'a [ToolContent],
         terminals: bool,
     },
+    /// A text, and behind it what the agent gave.
+    Headed {
+        text: &'a str,
+        contents: &'a [ToolContent],
+    },
     /// A text: the error of a failed call that shows nothing else, for clients that read no metadata, or
     /// what stands in the place of an extension.
     Text(&'a str),
@@ -114,33 +119,22 @@ impl Serialize for ToolContents<'_> {
                 content: Content::text(text),
             }]
             .serialize(serializer),
+            Self::Headed { text, contents } => {
+                let head = ToolContentWire::Content {
+                    content: Content::text(text),
+                };
+                let given = contents.iter().map(ToolContentWire::from);
+                serializer.collect_seq(std::iter::once(head).chain(given))
+            }
             Self::Given {
                 contents,
                 terminals,
             } => {
-                let mut seq = serializer.serialize_seq(None)?;
-                for content in *contents {
-                    let wire = match content {
-                        ToolContent::Content { content } => ToolContentWire::Content {
-                            content: Content::from(content),
-                        },
-                        ToolContent::Diff {
-                            path,
-                            old_text,
-                            new_text,
-                        } => ToolContentWire::Diff {
-                            path,
-                            old_text: old_text.as_deref(),
-                            new_text,
-                        },
-                        ToolContent::Terminal { terminal_id } if *terminals => {
-                            ToolContentWire::Terminal { terminal_id }
-                        }
-                        ToolContent::Terminal { .. } => continue,
-                    };
-                    seq.serialize_element(&wire)?;
-                }
-                seq.end()
+                let shown = |content: &&ToolContent| {
+                    *terminals || !matches!(content, ToolContent::Terminal { .. })
+                };
+                let given = contents.iter().filter(shown);
+                serializer.collect_seq(given.map(ToolContentWire::from))
             }
         }
     }
@@ -166,6 +160,26 @@ enum ToolContentWire<'a> {
     Terminal {
         terminal_id: &'a str,
     },
+}
+
+impl<'a> From<&'a ToolContent> for ToolContentWire<'a> {
+    fn from(content: &'a ToolContent) -> Self {
+        match content {
+            ToolContent::Content { content } => Self::Content {
+                content: Content::from(content),
+            },
+            ToolContent::Diff {
+                path,
+                old_text,
+                new_text,
+            } => Self::Diff {
+                path,
+                old_text: old_text.as_deref(),
+                new_text,
+            },
+            ToolContent::Terminal { terminal_id } => Self::Terminal { terminal_id },
+        }
+    }
 }
 
 /// A content block.

@@ -32,6 +32,7 @@ pub struct ApprovalRequest {
     pub evidence_refs: Vec<ApprovalEvidence>,
     /// Under which right it would act, and the receipt of the policy that asks.
     #[serde(default)]
+    #[schemars(with = "Option<UndoShape>")]
     pub undo_metadata: Option<UndoMetadata>,
     /// What it needs, as `capability.operation`.
     #[serde(default)]
@@ -61,6 +62,39 @@ pub struct UndoMetadata {
     /// What the policy decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_decision: Option<PolicyDecision>,
+}
+
+// The schema of `UndoMetadata`: its own would make every field of the mutation record one that may be missing.
+/// The mutation record, with the receipt beside its fields.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "UndoMetadata")]
+#[allow(dead_code, reason = "only its schema is of use")]
+enum UndoShape {
+    /// With the right it would act under.
+    Mutation(MutationUndo),
+    /// Of a call that changes nothing.
+    Receipt(ReceiptUndo),
+}
+
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema is of use")]
+struct MutationUndo {
+    /// Under which right it would act.
+    #[serde(flatten)]
+    mutation: MutationSession,
+    /// What the policy decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy_decision: Option<PolicyDecision>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema is of use")]
+struct ReceiptUndo {
+    /// What the policy decided.
+    policy_decision: PolicyDecision,
 }
 
 impl ApprovalRequest {

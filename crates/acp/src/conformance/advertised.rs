@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::{
     Found, Rule,
     extensions::{REPLAYED, Update},
-    listed, shown,
+    listed,
+    permission::Expected,
+    shown,
 };
 use crate::ext::VENDOR;
 
@@ -20,6 +22,8 @@ pub(super) struct Advertised {
     content_fields: BTreeSet<String>,
     /// The client asked for a profile in which extensions keep to `_meta`.
     only_meta: bool,
+    /// The client asked for the profile in which they do not.
+    own_names: bool,
 }
 
 impl Advertised {
@@ -36,6 +40,21 @@ impl Advertised {
             tool_fields: words(&harn["toolLifecycleExtensionFields"]),
             content_fields: words(&harn["contentExtensionFields"]),
             only_meta: wish == Some("meta"),
+            own_names: wish == Some("harn"),
+        }
+    }
+
+    /// Where a permission request says what the contract adds.
+    pub(super) fn approvals(&self) -> Expected {
+        if self.tool_fields.is_empty() {
+            // Not an agent that speaks of the contract.
+            Expected::Anything
+        } else if self.only_meta || self.updates.is_empty() {
+            Expected::UnderMeta
+        } else if self.own_names {
+            Expected::Beside
+        } else {
+            Expected::Either
         }
     }
 

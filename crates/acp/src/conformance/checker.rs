@@ -6,9 +6,10 @@ use super::{
     Direction, Finding, Found, Rule,
     advertised::Advertised,
     envelope::{self, Envelope, Outcome},
-    extensions::{self, Update, without},
+    extensions::{self, Update},
     meta,
     methods::{self, Known},
+    permission::{self, Expected},
     recording::{self, Entry},
     requests::{Answers, Asked, Requests},
     session::Sessions,
@@ -178,10 +179,14 @@ impl Checker {
                 None => found.extend(method.params.check(params, "params")),
             },
             (agent_event::METHOD, _) => found.extend(self.event(params)),
-            (_, Known::Acp(method)) => {
-                let canonical = without(params, method.beside);
+            (permission::METHOD, Known::Acp(method)) => {
+                let canonical = permission::canonical(params);
                 found.extend(method.params.check(&canonical, "params"));
+                let advertised = self.advertised.as_ref();
+                let expected = advertised.map_or(Expected::Anything, Advertised::approvals);
+                found.extend(permission::check(params, expected));
             }
+            (_, Known::Acp(method)) => found.extend(method.params.check(params, "params")),
             _ => {}
         }
         found

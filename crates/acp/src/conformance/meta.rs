@@ -5,28 +5,15 @@ use serde_json::Value;
 use super::{
     Found,
     extensions::{REPLAYED, published, without},
+    permission,
     shape::Shape,
 };
 
 static TOOL: Shape = Shape::extension(|| published("tool-lifecycle-meta"));
 static PLAN: Shape = Shape::extension(|| published("plan-meta"));
 static CONTENT: Shape = Shape::extension(|| published("content-meta"));
-static PERMISSION: Shape = Shape::extension(permission);
 static CLIENT: Shape = Shape::extension(|| published("client-capabilities-meta"));
 static AGENT: Shape = Shape::extension(|| published("initialize-meta"));
-
-/// The published schema is of the whole request; ACP's own is asked about the rest.
-fn permission() -> Value {
-    let mut whole = published("permission-request");
-    let meta = whole.pointer_mut("/properties/_meta/properties/harn");
-    let Some(mut schema) = meta.map(Value::take) else {
-        return Value::Bool(true);
-    };
-    if let (Value::Object(schema), Some(definitions)) = (&mut schema, whole.get_mut("$defs")) {
-        schema.insert("$defs".to_owned(), definitions.take());
-    }
-    schema
-}
 
 /// Where a value has `_meta.harn`, and its schema.
 type Place = (&'static str, &'static Shape);
@@ -34,8 +21,8 @@ type Place = (&'static str, &'static Shape);
 pub(super) fn in_params(method: &str, params: &Value) -> Found {
     let places: &[Place] = match method {
         "initialize" => &[("/clientCapabilities/_meta/harn", &CLIENT)],
-        "session/request_permission" => &[
-            ("/_meta/harn", &PERMISSION),
+        permission::METHOD => &[
+            ("/_meta/harn", &permission::META),
             ("/toolCall/_meta/harn", &TOOL),
         ],
         "session/update" => match params["update"]["sessionUpdate"].as_str() {
@@ -73,7 +60,7 @@ mod tests {
 
     #[test]
     fn every_schema_is_published_and_compiles() {
-        for shape in [&TOOL, &PLAN, &CONTENT, &PERMISSION, &CLIENT, &AGENT] {
+        for shape in [&TOOL, &PLAN, &CONTENT, &CLIENT, &AGENT] {
             assert!(shape.is_known(), "one is not published any more");
         }
     }

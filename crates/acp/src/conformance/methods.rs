@@ -1,6 +1,6 @@
 //! The methods: who may send each, and what it and its answer look like.
 
-use super::{Direction, shape::Shape};
+use super::{Direction, extensions::published, shape::Shape};
 
 /// A method of ACP.
 pub(super) struct Method {
@@ -10,15 +10,6 @@ pub(super) struct Method {
     pub(super) params: Shape,
     /// None for notifications.
     pub(super) result: Option<Shape>,
-    /// Members of the params that the contract adds beside ACP's.
-    pub(super) beside: &'static [&'static str],
-}
-
-impl Method {
-    const fn beside(mut self, names: &'static [&'static str]) -> Self {
-        self.beside = names;
-        self
-    }
 }
 
 const fn request(
@@ -32,7 +23,6 @@ const fn request(
         to: Some(to),
         params: Shape::acp(params),
         result: Some(Shape::acp(result)),
-        beside: &[],
     }
 }
 
@@ -42,7 +32,6 @@ const fn notification(to: Option<Direction>, name: &'static str, params: &'stati
         to,
         params: Shape::acp(params),
         result: None,
-        beside: &[],
     }
 }
 
@@ -121,18 +110,13 @@ static METHODS: [Method; 26] = [
     notification(Some(ToAgent), "session/cancel", "CancelNotification"),
     notification(None, "$/cancel_request", "CancelRequestNotification"),
     notification(Some(ToClient), "session/update", "SessionNotification"),
-    request(
-        ToClient,
-        "session/request_permission",
-        "RequestPermissionRequest",
-        "RequestPermissionResponse",
-    )
-    .beside(&[
-        "approvalRequest",
-        "declaredPaths",
-        "mutation",
-        "policyDecision",
-    ]),
+    Method {
+        name: "session/request_permission",
+        to: Some(ToClient),
+        params: Shape::acp("RequestPermissionRequest"),
+        // The contract has forms of its own.
+        result: Some(Shape::contract(|| published("permission-response"))),
+    },
     request(
         ToClient,
         "fs/read_text_file",
@@ -189,7 +173,7 @@ static METHODS: [Method; 26] = [
 ];
 
 /// The contract's own methods. Their params are not ACP's and have no schema here.
-const CONTRACT: [(Direction, &str); 22] = [
+const CONTRACT: [(Direction, &str); 23] = [
     (ToAgent, "agent/resume"),
     (ToAgent, "harn.hitl.respond"),
     (ToAgent, "session/attach"),
@@ -207,6 +191,7 @@ const CONTRACT: [(Direction, &str); 22] = [
     (ToAgent, "skills/update"),
     (ToClient, "agent/idle"),
     (ToClient, "builtin_call"),
+    (ToClient, "harn.hitl.requested"),
     (ToClient, "host/call"),
     (ToClient, "host/tools/list"),
     (ToClient, "skill/match"),

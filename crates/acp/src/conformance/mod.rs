@@ -22,6 +22,7 @@ mod explain;
 mod extensions;
 mod meta;
 mod methods;
+mod permission;
 mod recording;
 mod requests;
 mod rule;

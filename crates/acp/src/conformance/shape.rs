@@ -28,6 +28,15 @@ impl Shape {
         }
     }
 
+    /// A schema that is ours, of a message that is ACP's.
+    pub(super) const fn contract(document: fn() -> Value) -> Self {
+        Self {
+            source: Source::Made(document),
+            rule: Rule::WrongShape,
+            compiled: OnceLock::new(),
+        }
+    }
+
     /// The schema of ACP with this name.
     pub(super) const fn acp(name: &'static str) -> Self {
         Self {

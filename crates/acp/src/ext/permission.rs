@@ -1,15 +1,69 @@
-//! What Harn adds to a permission request: through which workers it came.
+//! What Harn adds to a permission request, and what a host may answer.
+//!
+//! The contract's own fields stand beside ACP's in the profile `harn` and are repeated under `_meta.harn` in
+//! every profile. Keys of the envelope are camelCase; the records in it are snake_case inside.
 
-use harn_model::Lineage;
+use harn_model::{
+    ApprovalRequest, GrantScope, Lineage, MutationSession, PermissionAsked, PermissionOption,
+    PolicyDecision, WorkspacePathInfo, rfc3339,
+};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
+use serde_json::{Map, Value};
+
+/// What a host renders a question from, and why it is asked.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Approval<'a> {
+    /// What would be done, by whom, and until when somebody may decide.
+    approval_request: &'a ApprovalRequest,
+    /// The receipt of the policy that asks; absent where an agent asks of its own accord.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy_decision: Option<&'a PolicyDecision>,
+    /// Under which right the call would act; null where it changes nothing.
+    mutation: Option<&'a MutationSession>,
+    /// The paths the call declares, as a person reads them.
+    declared_paths: Vec<&'a str>,
+}
+
+impl<'a> Approval<'a> {
+    pub(crate) fn new(ask: &'a PermissionAsked, request: &'a ApprovalRequest) -> Self {
+        let paths = ask.paths().iter().map(WorkspacePathInfo::display);
+        Self {
+            approval_request: request,
+            policy_decision: ask.policy_decision.as_ref(),
+            mutation: ask.tool_call.audit.as_deref(),
+            declared_paths: paths.collect(),
+        }
+    }
+}
 
 /// `_meta.harn` of the params of `session/request_permission`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct PermissionMeta<'a> {
+    #[serde(flatten)]
+    approval: Approval<'a>,
+    /// When it is settled without an answer, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<String>,
     /// The workers from the session down to the one that asks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     lineage: Vec<LineageStep<'a>>,
+    /// How long each of the options holds.
+    options: Vec<OptionScope<'a>>,
+}
+
+impl<'a> PermissionMeta<'a> {
+    pub(crate) fn new(ask: &'a PermissionAsked, approval: Approval<'a>) -> Self {
+        Self {
+            approval,
+            deadline: ask.deadline.map(rfc3339),
+            lineage: ask.lineage.iter().map(LineageStep::from).collect(),
+            options: ask.options.iter().map(OptionScope::from).collect(),
+        }
+    }
 }
 
 /// A worker on the way.
@@ -25,14 +79,6 @@ struct LineageStep<'a> {
     session_id: &'a str,
 }
 
-impl<'a> PermissionMeta<'a> {
-    /// None for a call of the session's own.
-    pub(crate) fn of(lineage: &'a [Lineage]) -> Option<Self> {
-        let lineage: Vec<_> = lineage.iter().map(LineageStep::from).collect();
-        (!lineage.is_empty()).then_some(Self { lineage })
-    }
-}
-
 impl<'a> From<&'a Lineage> for LineageStep<'a> {
     fn from(step: &'a Lineage) -> Self {
         Self {
@@ -41,4 +87,138 @@ impl<'a> From<&'a Lineage> for LineageStep<'a> {
             session_id: step.session_id.as_str(),
         }
     }
+}
+
+/// How long an answer holds: ACP has one word for "this session" and "from now on".
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+struct OptionScope<'a> {
+    /// The option.
+    option_id: &'a str,
+    /// How long it holds.
+    scope: GrantScope,
+}
+
+impl<'a> From<&'a PermissionOption> for OptionScope<'a> {
+    fn from(option: &'a PermissionOption) -> Self {
+        Self {
+            option_id: &option.option_id,
+            scope: option.scope,
+        }
+    }
+}
+
+/// What a host may answer: ACP's `outcome`, the contract's `granted`, or both if they agree. A member that is
+/// null is no member, and so no answer.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(
+    rename = "PermissionResponse",
+    deny_unknown_fields,
+    extend("anyOf" = [{"required": ["outcome"]}, {"required": ["granted"]}]),
+    extend("dependentRequired" = {"args": ["granted"]})
+)]
+pub(crate) struct Answer {
+    /// ACP's answer.
+    #[serde(default, deserialize_with = "given")]
+    pub(crate) outcome: Option<Outcome>,
+    /// The contract's: whether the call may run.
+    #[serde(default, deserialize_with = "given")]
+    pub(crate) granted: Option<bool>,
+    /// With `granted: true`: arguments that take the place of the call's. The policy judges them again.
+    #[serde(default, deserialize_with = "given")]
+    pub(crate) args: Option<Map<String, Value>>,
+    /// With `granted: false`: why.
+    #[serde(default)]
+    pub(crate) reason: Option<String>,
+    /// What else the host says of it.
+    #[serde(rename = "_meta", default)]
+    pub(crate) meta: Option<AnswerMeta>,
+}
+
+/// ACP's answer.
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    tag = "outcome",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+#[schemars(rename = "PermissionOutcome", deny_unknown_fields)]
+pub(crate) enum Outcome {
+    /// An option was chosen.
+    Selected {
+        /// Which. Without one it is `allow_once`, in the profile `harn` only.
+        #[serde(default, deserialize_with = "given")]
+        option_id: Option<String>,
+        /// What else the client says of it.
+        #[serde(rename = "_meta", default)]
+        #[schemars(with = "Option<Map<String, Value>>")]
+        _meta: Option<IgnoredAny>,
+    },
+    /// The turn is cancelled.
+    Cancelled {
+        /// None.
+        #[serde(default, deserialize_with = "given")]
+        #[schemars(skip)]
+        option_id: Option<String>,
+    },
+}
+
+/// `_meta` of an answer.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "PermissionResponseMeta", extend("additionalProperties" = true))]
+pub(crate) struct AnswerMeta {
+    /// Ours.
+    #[serde(default)]
+    harn: Option<AnswerHarn>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PermissionResponseHarn", extend("additionalProperties" = true))]
+struct AnswerHarn {
+    /// The decision as the host recorded it.
+    #[serde(default, deserialize_with = "given")]
+    permission_decision: Option<HostDecision>,
+}
+
+/// A decision as a host recorded it. Only its outcome is read; it has to be what was answered.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = true))]
+pub(crate) struct HostDecision {
+    /// What was decided.
+    pub(crate) outcome: HostOutcome,
+}
+
+/// What was decided, in the words of hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HostOutcome {
+    /// The call may run.
+    #[serde(alias = "allowed", alias = "granted")]
+    Approved,
+    /// It may not.
+    #[serde(alias = "denied")]
+    Rejected,
+    /// The turn is cancelled.
+    #[serde(alias = "canceled")]
+    Cancelled,
+}
+
+impl Answer {
+    /// The decision as the host recorded it, where it says.
+    pub(crate) fn recorded(&self) -> Option<HostOutcome> {
+        let harn = self.meta.as_ref()?.harn.as_ref()?;
+        Some(harn.permission_decision.as_ref()?.outcome)
+    }
+}
+
+/// A member that is there has a value: null does not stand for absence where absence means something.
+fn given<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    T::deserialize(from).map(Some)
 }

@@ -19,6 +19,7 @@ pub const SCHEMAS: &[(&str, &str)] = published! {
     "initialize-meta.schema.json"
     "client-capabilities-meta.schema.json"
     "permission-request.schema.json"
+    "permission-response.schema.json"
     "reminder.schema.json"
     "live-clients.schema.json"
     "host-shell-discovery.schema.json"

@@ -13,6 +13,7 @@ use super::{
     client::Wish,
     content::ContentMeta,
     host::ShellDiscovery,
+    permission::Answer,
     plan::PlanMeta,
     tool::ToolMeta,
     update::{CarriedUpdate, ExtensionUpdate, LiveClientFields, ReminderFields},
@@ -86,7 +87,17 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             "permission-request.schema.json",
-            written::<permission::Request<'_>>("The `params` of `session/request_permission`."),
+            written::<permission::Request<'_>>(
+                "The `params` of `session/request_permission`: with the contract's fields beside ACP's in \
+                 the profile `harn`, without them in the others.",
+            ),
+        ),
+        (
+            "permission-response.schema.json",
+            told::<Answer>(
+                "The `result` of `session/request_permission`. Only `outcome.optionId` of an option that \
+                 allows, and `granted: true`, let the call run; where both are said they have to agree.",
+            ),
         ),
         (
             "reminder.schema.json",
@@ -137,6 +148,9 @@ fn forbid_null(property: &mut Value) {
     let Value::Object(property) = property else {
         return;
     };
+    if property.get("default").is_some_and(Value::is_null) {
+        property.remove("default");
+    }
     if let Some(Value::Array(types)) = property.get_mut("type") {
         types.retain(|it| it != "null");
         if let [one] = types.as_slice() {
@@ -152,6 +166,13 @@ fn forbid_null(property: &mut Value) {
             property.extend(one);
         }
     }
+}
+
+/// What is accepted, where null stands for nothing.
+fn told<T: JsonSchema>(description: &str) -> Value {
+    let mut schema = read::<T>(description);
+    absent_is_not_null(&mut schema);
+    schema
 }
 
 /// What is accepted.

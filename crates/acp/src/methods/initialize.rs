@@ -12,6 +12,9 @@ use crate::{
 pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> InitializeResponse {
     let client = &request.client_capabilities;
     let wish = ext::client::wish(client.meta.as_ref());
+    if let Some(client) = &request.client_info {
+        peer.learn_name(&client.name);
+    }
     let facts = peer.learn(Facts {
         dialect: profile::choose(peer.config.profile, &wish, request),
         offers: HostOffers {

@@ -19,6 +19,7 @@ fn every_rule_is_broken_by_its_case_alone() {
         sessions(),
         tools(),
         turns(),
+        permissions(),
         activity(),
         compositions(),
     ];
@@ -520,6 +521,103 @@ fn turns() -> Vec<Case> {
         ),
     ]);
     cases
+}
+
+fn permissions() -> Vec<Case> {
+    let ask = |params: Value| request(9, "session/request_permission", params);
+    let spoilt = |spoil: fn(&mut Value)| {
+        let mut params = asked();
+        spoil(&mut params);
+        vec![ask(params)]
+    };
+    let without = |params: &mut Value, names: &[&str]| {
+        let members = params.as_object_mut().unwrap();
+        members.retain(|name, _| !names.contains(&name.as_str()));
+    };
+    let beside = ["approvalRequest", "mutation", "declaredPaths"];
+    let told = json!({"schemaCompatibility": "x", "toolLifecycleExtensionFields": ["audit"], "sessionUpdateExtensions": ["progress"]});
+    let to = |profile: &str, params: Value| {
+        let wish = json!({"_meta": {"harn": {"profile": profile}}});
+        let result =
+            json!({"protocolVersion": 1, "agentCapabilities": {"_meta": {"harn": told.clone()}}});
+        let hello = [
+            request(
+                0,
+                "initialize",
+                json!({"protocolVersion": 1, "clientCapabilities": wish}),
+            ),
+            answer(0, result),
+        ];
+        let lines = opened([prompt(5), ask(params)]);
+        hello.into_iter().chain(lines).collect::<Vec<_>>()
+    };
+    let mut bare = asked();
+    without(
+        &mut bare,
+        &["_meta", "approvalRequest", "mutation", "declaredPaths"],
+    );
+    let mut under_meta = asked();
+    without(&mut under_meta, &beside);
+    let answered = |result: Value| vec![ask(asked()), answer(9, result)];
+    vec![
+        (Rule::ApprovalLacking, 6, to("meta", bare)),
+        (Rule::ApprovalLacking, 6, to("harn", under_meta)),
+        (Rule::NotAdvertised, 6, to("meta", asked())),
+        (
+            Rule::ApprovalDiffers,
+            1,
+            spoilt(|params| params["declaredPaths"] = json!(["a"])),
+        ),
+        (
+            Rule::ApprovalDiffers,
+            1,
+            spoilt(|params| params["_meta"]["harn"]["approvalRequest"]["args"] = json!({})),
+        ),
+        (
+            Rule::ApprovalDiffers,
+            1,
+            spoilt(|params| params["toolCall"]["toolCallId"] = json!("other")),
+        ),
+        (
+            Rule::NoDeadline,
+            1,
+            spoilt(|params| {
+                for pointer in ["/approvalRequest", "/_meta/harn/approvalRequest"] {
+                    let request = params.pointer_mut(pointer).unwrap().as_object_mut();
+                    request.unwrap().remove("deadline");
+                }
+            }),
+        ),
+        (
+            Rule::WrongExtension,
+            1,
+            spoilt(|params| drop(params.as_object_mut().unwrap().remove("mutation"))),
+        ),
+        (
+            Rule::WrongExtension,
+            1,
+            spoilt(|params| {
+                drop(
+                    params["_meta"]["harn"]
+                        .as_object_mut()
+                        .unwrap()
+                        .remove("options"),
+                )
+            }),
+        ),
+        (Rule::WrongShape, 2, answered(json!({}))),
+        (Rule::WrongShape, 2, answered(json!({"granted": "yes"}))),
+        (
+            Rule::WrongShape,
+            2,
+            answered(json!({"outcome": "selected"})),
+        ),
+        (
+            Rule::UnknownMember,
+            2,
+            answered(json!({"granted": true, "arguments": {}})),
+        ),
+    ]
 }
 
 fn activity() -> Vec<Case> {

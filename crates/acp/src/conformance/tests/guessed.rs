@@ -90,10 +90,8 @@ fn a_carried_extension_counts_like_one_with_its_own_discriminator() {
 
 #[test]
 fn what_the_contract_puts_beside_acp_is_let_pass() {
-    let ask = json!({
-        "sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": [], "approvalRequest": {},
-        "policyDecision": {}, "mutation": {}, "declaredPaths": [],
-    });
+    let mut ask = asked();
+    ask["toolCall"]["toolName"] = json!("look");
     let mut misspelt = ask.clone();
     misspelt["aprovalRequest"] = json!({});
     let message = json!([{"type": "text", "text": "and then?"}]);
@@ -107,6 +105,28 @@ fn what_the_contract_puts_beside_acp_is_let_pass() {
         ),
     ]);
     assert_eq!(found, [(2, Rule::UnknownMember)]);
+}
+
+#[test]
+fn every_form_of_an_answer_is_let_pass() {
+    let selected = json!({"outcome": "selected", "optionId": "allow_once", "_meta": {"a": 1}});
+    let recorded = json!({"permissionDecision": {"schema": "s", "outcome": "approved"}});
+    let answers = [
+        json!({"outcome": selected}),
+        json!({"outcome": {"outcome": "selected"}}),
+        json!({"outcome": {"outcome": "cancelled"}}),
+        json!({"granted": true}),
+        json!({"granted": true, "args": {"path": "a"}}),
+        json!({"granted": false, "reason": "no"}),
+        json!({"outcome": selected, "granted": true, "_meta": {"harn": recorded, "other": 1}}),
+    ];
+    for form in answers {
+        let found = lines(&[
+            request(1, "session/request_permission", asked()),
+            answer(1, form.clone()),
+        ]);
+        assert_eq!(found, [], "{form}");
+    }
 }
 
 #[test]

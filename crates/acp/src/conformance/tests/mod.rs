@@ -111,6 +111,22 @@ fn child(kind: &str) -> String {
     event(Value::Object(params))
 }
 
+/// The params of a permission request as a host of the contract reads it.
+fn asked() -> Value {
+    let approval = json!({
+        "id": "c", "action": "look", "args": null, "principal": "s", "deadline": "2026-01-01T00:30:00.000Z",
+        "requested_at": "2026-01-01T00:00:00.000Z", "approvers_required": 1, "evidence_refs": [],
+        "undo_metadata": null, "capabilities_requested": ["tool.look"],
+    });
+    let ours = json!({"approvalRequest": approval, "mutation": null, "declaredPaths": []});
+    let mut params = json!({"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": []});
+    let members = params.as_object_mut().unwrap();
+    members.extend(ours.as_object().unwrap().clone());
+    params["_meta"]["harn"] = ours;
+    params["_meta"]["harn"]["options"] = json!([]);
+    params
+}
+
 fn event(params: Value) -> String {
     json!({"jsonrpc": "2.0", "method": "_harn/agentEvent", "params": params}).to_string()
 }

@@ -1,0 +1,164 @@
+//! Permission requests: what the contract adds to ACP's stands where the client reads it, and says one thing.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Found, Rule,
+    extensions::{published, without},
+    listed,
+    shape::Shape,
+};
+use crate::ext::VENDOR;
+
+pub(super) const METHOD: &str = "session/request_permission";
+
+/// What stands under `_meta.harn`.
+pub(super) static META: Shape = Shape::extension(meta);
+/// What stands beside ACP's members.
+static BESIDE: Shape = Shape::extension(beside);
+
+/// What the contract adds beside ACP's members, in the profile `harn`.
+const NAMES: [&str; 4] = [
+    "approvalRequest",
+    "declaredPaths",
+    "mutation",
+    "policyDecision",
+];
+
+/// Where a client may expect the contract's members.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// Nothing is known of the agent.
+    Anything,
+    UnderMeta,
+    /// Under `_meta`, and beside ACP's members or not.
+    Either,
+    /// Under `_meta` and beside ACP's members.
+    Beside,
+}
+
+/// The request in the profile `harn`, of the schema that is published for all.
+const REQUEST: &str = "/$defs/HarnPermissionRequest/properties";
+
+/// The published schema is of the whole request; ACP's own is asked about the rest.
+fn meta() -> Value {
+    let whole = published("permission-request");
+    let schema = whole.pointer(&format!("{REQUEST}/_meta/properties/{VENDOR}"));
+    schema.map_or(Value::Bool(true), |schema| {
+        with_definitions(schema.clone(), &whole)
+    })
+}
+
+fn beside() -> Value {
+    let whole = published("permission-request");
+    let Some(Value::Object(members)) = whole.pointer(REQUEST) else {
+        return Value::Bool(true);
+    };
+    let ours = members.iter().filter(|(name, _)| is_ours(name));
+    let ours: Map<_, _> = ours.map(|(name, it)| (name.clone(), it.clone())).collect();
+    let required = ours.keys().filter(|name| *name != "policyDecision");
+    let schema = serde_json::json!({
+        "type": "object",
+        "required": required.collect::<Vec<_>>(),
+        "properties": ours,
+    });
+    with_definitions(schema, &whole)
+}
+
+fn with_definitions(mut schema: Value, whole: &Value) -> Value {
+    if let (Value::Object(schema), Some(definitions)) = (&mut schema, whole.get("$defs")) {
+        schema.insert("$defs".to_owned(), definitions.clone());
+    }
+    schema
+}
+
+fn is_ours(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+/// The params without what the contract adds.
+pub(super) fn canonical(params: &Value) -> Cow<'_, Value> {
+    let mut params = without(params, &NAMES);
+    let call = params.get("toolCall");
+    if call.is_some_and(|call| call.get("toolName").is_some())
+        && let Some(Value::Object(call)) = params.to_mut().get_mut("toolCall")
+    {
+        call.remove("toolName");
+    }
+    params
+}
+
+pub(super) fn check(params: &Value, expected: Expected) -> Found {
+    let mut found = Found::new();
+    // What a person is asked is no tool call: its record is in the update that told of it.
+    let asked = params.pointer("/toolCall/toolCallId");
+    if asked
+        .and_then(Value::as_str)
+        .is_some_and(|id| id.starts_with("hitl_"))
+    {
+        return found;
+    }
+    let members = params.as_object().into_iter().flatten();
+    let beside: Map<_, _> = members
+        .filter(|(name, _)| is_ours(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let beside = Some(Value::Object(beside)).filter(|it| *it != Value::Object(Map::new()));
+    let harn = params.pointer("/_meta/harn");
+    let mut lacks = |what: &str| found.push((Rule::ApprovalLacking, what.to_owned()));
+    match (expected, &beside) {
+        (Expected::Beside, None) => lacks("`params` lacks what the contract has beside ACP's"),
+        (Expected::UnderMeta, Some(_)) => {
+            let what = "`params` has members beside ACP's, and the client did not ask for them";
+            found.push((Rule::NotAdvertised, what.to_owned()));
+        }
+        (_, None | Some(_)) if expected != Expected::Anything && harn.is_none() => {
+            lacks("`params` lacks `_meta/harn`");
+        }
+        (_, None | Some(_)) => {}
+    }
+    if let Some(beside) = &beside {
+        found.extend(BESIDE.check(beside, "params"));
+    }
+    if let (Some(beside), Some(harn)) = (&beside, harn) {
+        // What is missing is told by the schemas; the receipt alone may be.
+        let differs = |name: &&&str| match (beside.get(**name), harn.get(**name)) {
+            (Some(one), Some(other)) => one != other,
+            (one, other) => **name == "policyDecision" && one != other,
+        };
+        let different: Vec<_> = NAMES.iter().filter(differs).copied().collect();
+        if !different.is_empty() {
+            let names = listed(different);
+            let what = format!("`params` and `params/_meta/harn` differ in {names}");
+            found.push((Rule::ApprovalDiffers, what));
+        }
+    }
+    let places = [beside.as_ref(), harn].into_iter().flatten();
+    let requests = places.filter_map(|place| place.get("approvalRequest"));
+    let requests: Vec<_> = requests.filter(|request| request.is_object()).collect();
+    let call = params.pointer("/toolCall/toolCallId");
+    let of_other = |request: &&Value| request.get("id").is_some_and(|id| Some(id) != call);
+    if requests.iter().any(|request| of_other(request)) {
+        let what = "`approvalRequest/id` is not the id of the call".to_owned();
+        found.push((Rule::ApprovalDiffers, what));
+    }
+    if requests.iter().any(|it| it.get("deadline").is_none()) {
+        let what = "`approvalRequest` lacks `deadline`".to_owned();
+        found.push((Rule::NoDeadline, what));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_is_published_and_compiles() {
+        for shape in [&META, &BESIDE] {
+            assert!(shape.is_known(), "one is not published any more");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The question: canonical ACP in every profile, the contract's fields beside it in the profile `harn`.
+
+use agent_client_protocol::{Error, UntypedMessage};
+use harn_model::{
+    ApprovalRequest, ContentBlock, PermissionAsked, PermissionOption, PermissionOptionKind,
+    SessionId, ToolCallStatus, ToolContent, ToolKind,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    Profile,
+    ext::{
+        HarnMeta,
+        permission::{Approval, PermissionMeta},
+        tool::ToolMeta,
+    },
+    wire::{ToolCall, ToolContents},
+};
+
+const METHOD: &str = "session/request_permission";
+
+/// The params. The whole call is repeated: a bare id would leave the client nothing to show.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "PermissionRequest")]
+pub(crate) enum Request<'a> {
+    Harn(Beside<'a>),
+    Plain(Canonical<'a>),
+}
+
+/// In the profile `harn`: the contract's fields beside ACP's.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "HarnPermissionRequest", deny_unknown_fields)]
+pub(crate) struct Beside<'a> {
+    /// The session that is asked about; for a call of a worker, the one that the person talks to.
+    session_id: &'a str,
+    /// What waits for the decision.
+    tool_call: NamedCall<'a>,
+    /// What may be answered.
+    options: Vec<OptionWire<'a>>,
+    #[serde(flatten)]
+    approval: Approval<'a>,
+    #[serde(rename = "_meta")]
+    meta: HarnMeta<PermissionMeta<'a>>,
+}
+
+/// In the profiles `meta` and `acp`: ACP's own.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PlainPermissionRequest", deny_unknown_fields)]
+pub(crate) struct Canonical<'a> {
+    /// The session that is asked about; for a call of a worker, the one that the person talks to.
+    session_id: &'a str,
+    /// What waits for the decision.
+    tool_call: ToolCall<'a>,
+    /// What may be answered.
+    options: Vec<OptionWire<'a>>,
+    #[serde(rename = "_meta")]
+    meta: HarnMeta<PermissionMeta<'a>>,
+}
+
+/// A call with the name of its tool, which ACP has no member for.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+struct NamedCall<'a> {
+    #[serde(flatten)]
+    call: ToolCall<'a>,
+    /// The tool.
+    tool_name: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PermissionOption", deny_unknown_fields)]
+struct OptionWire<'a> {
+    option_id: &'a str,
+    name: &'a str,
+    kind: PermissionOptionKind,
+}
+
+impl<'a> From<&'a PermissionOption> for OptionWire<'a> {
+    fn from(option: &'a PermissionOption) -> Self {
+        Self {
+            option_id: &option.option_id,
+            name: &option.name,
+            kind: option.kind,
+        }
+    }
+}
+
+/// The question as a message to a client of this profile.
+pub(crate) fn message(
+    session: &SessionId,
+    ask: &PermissionAsked,
+    profile: Profile,
+) -> Result<UntypedMessage, Error> {
+    let approval = ApprovalRequest::of_tool(session, ask);
+    let command = unshown_command(&ask.tool_call);
+    let params = params(session, ask, &approval, command.as_deref(), profile);
+    UntypedMessage::new(METHOD, params)
+}
+
+fn params<'a>(
+    session: &'a SessionId,
+    ask: &'a PermissionAsked,
+    approval: &'a ApprovalRequest,
+    command: Option<&'a str>,
+    profile: Profile,
+) -> Request<'a> {
+    let session_id = session.as_str();
+    let tool_call = tool_call(&ask.tool_call, command);
+    let options = ask.options.iter().map(OptionWire::from).collect();
+    let approval = Approval::new(ask, approval);
+    let meta = HarnMeta::new(PermissionMeta::new(ask, approval.clone()));
+    match profile {
+        Profile::Harn => Request::Harn(Beside {
+            session_id,
+            tool_call: NamedCall {
+                call: tool_call,
+                tool_name: &ask.tool_call.tool_name,
+            },
+            options,
+            approval,
+            meta,
+        }),
+        Profile::Meta | Profile::Acp => Request::Plain(Canonical {
+            session_id,
+            tool_call,
+            options,
+            meta,
+        }),
+    }
+}
+
+fn tool_call<'a>(call: &'a harn_model::ToolCall, command: Option<&'a str>) -> ToolCall<'a> {
+    let contents = call.content.as_slice();
+    ToolCall {
+        tool_call_id: call.tool_call_id.as_str(),
+        title: Some(call.title.as_deref().unwrap_or(&call.tool_name)),
+        kind: Some(call.kind.unwrap_or_default()),
+        status: ToolCallStatus::Pending,
+        content: match (command, contents) {
+            (None, []) => None,
+            (None, contents) => Some(ToolContents::Given {
+                contents,
+                terminals: true,
+            }),
+            (Some(command), contents) => Some(ToolContents::Headed {
+                text: command,
+                contents,
+            }),
+        },
+        locations: (!call.locations.is_empty()).then_some(call.locations.as_slice()),
+        raw_input: (!call.raw_input.is_null()).then_some(&call.raw_input),
+        raw_output: None,
+        meta: ToolMeta::of_call(call).map(HarnMeta::new),
+    }
+}
+
+/// The command of a call whose title does not show it whole, to be shown as content: who is asked must
+/// see all of it, and many clients show nothing of `rawInput`.
+fn unshown_command(call: &harn_model::ToolCall) -> Option<String> {
+    if call.kind != Some(ToolKind::Execute) {
+        return None;
+    }
+    let command = call.raw_input.get("command")?.as_str()?;
+    // Clients cut a title at the end of its line, or where their window ends.
+    const SHOWN: usize = 80;
+    let fits = !command.contains(['\n', '\r']) && command.chars().count() <= SHOWN;
+    if call.title.as_deref() == Some(command) && fits {
+        return None;
+    }
+    let shown = fenced(command);
+    let given = call.content.iter().any(|content| match content {
+        ToolContent::Content {
+            content: ContentBlock::Text { text },
+        } => text == command || *text == shown,
+        ToolContent::Content { .. } | ToolContent::Diff { .. } | ToolContent::Terminal { .. } => {
+            false
+        }
+    });
+    (!given).then_some(shown)
+}
+
+/// A block of code: text is read as Markdown, which would swallow the stars of `rm *.o *.a`. Nothing in the
+/// command closes the block.
+fn fenced(command: &str) -> String {
+    let longest = command.split(|c| c != '`').map(str::len).max();
+    let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);
+    format!("{fence}sh\n{command}\n{fence}")
+}

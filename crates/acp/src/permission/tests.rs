@@ -1,0 +1,438 @@
+//! The question in every profile, and a table of answers.
+
+use std::sync::Arc;
+
+use agent_client_protocol::Error;
+use harn_model::{
+    Decision, ExecutionKind, GrantScope, Lineage, MutationScope, MutationSession, PathKind,
+    PermissionAsked, PermissionOption, PermissionOptionKind, PolicyAction, PolicyContext,
+    PolicyDecision, ReceiptType, SessionId, ToolCall, ToolContent, ToolKind, WorkspacePathInfo,
+};
+use serde_json::{Value, json};
+
+use super::{decision, message, route};
+use crate::Profile;
+
+fn option(id: &str, kind: PermissionOptionKind, scope: GrantScope) -> PermissionOption {
+    PermissionOption {
+        option_id: id.to_owned(),
+        name: id.to_owned(),
+        kind,
+        scope,
+    }
+}
+
+fn ask() -> PermissionAsked {
+    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+    PermissionAsked {
+        ask_id: "a".into(),
+        tool_call: ToolCall::new("t", "write_file"),
+        lineage: Vec::new(),
+        policy_decision: None,
+        grant: None,
+        requested_at: 1_767_225_600_000,
+        deadline: Some(1_767_225_660_000),
+        options: vec![
+            option("allow_once", AllowOnce, GrantScope::Once),
+            option("allow_session", AllowAlways, GrantScope::Session),
+            option("allow_always", AllowAlways, GrantScope::Always),
+            option("reject_once", RejectOnce, GrantScope::Once),
+            option("reject_always", RejectAlways, GrantScope::Always),
+        ],
+    }
+}
+
+/// One that a policy wants asked, with a path and a right to write.
+fn judged() -> PermissionAsked {
+    let mut ask = ask();
+    ask.policy_decision = Some(PolicyDecision {
+        receipt: ReceiptType::V1,
+        action: PolicyAction::Ask,
+        reason: "the session's mode is ask".to_owned(),
+        matched_rule: None,
+        risk_labels: Vec::new(),
+        context: PolicyContext {
+            tool_name: "write_file".to_owned(),
+            paths: vec![WorkspacePathInfo {
+                input: "./a.txt".to_owned(),
+                kind: PathKind::WorkspaceRelative,
+                normalized: "/w/a.txt".to_owned(),
+                workspace_path: Some("a.txt".to_owned()),
+                host_path: Some("/w/a.txt".to_owned()),
+                recovered_root_drift: false,
+                reason: None,
+            }],
+            ..PolicyContext::default()
+        },
+    });
+    ask.tool_call.audit = Some(Arc::new(MutationSession {
+        session_id: "s".into(),
+        parent_session_id: None,
+        run_id: None,
+        worker_id: None,
+        execution_kind: Some(ExecutionKind::Run),
+        mutation_scope: MutationScope::ApplyWorkspace,
+        approval_policy: None,
+    }));
+    ask
+}
+
+fn params(ask: &PermissionAsked, profile: Profile) -> Value {
+    message(&SessionId::from("s"), ask, profile)
+        .unwrap()
+        .into_parts()
+        .1
+}
+
+/// The contract's members.
+const OURS: [&str; 4] = [
+    "approvalRequest",
+    "policyDecision",
+    "mutation",
+    "declaredPaths",
+];
+
+#[test]
+fn the_contracts_fields_stand_beside_acps_where_they_are_known_and_under_meta_everywhere() {
+    let ask = judged();
+    let harn = params(&ask, Profile::Harn);
+    assert_eq!(harn["approvalRequest"]["id"], "t");
+    assert_eq!(harn["approvalRequest"]["action"], "write_file");
+    assert_eq!(harn["approvalRequest"]["principal"], "s");
+    assert_eq!(
+        harn["approvalRequest"]["deadline"],
+        "2026-01-01T00:01:00.000Z"
+    );
+    assert_eq!(harn["approvalRequest"]["evidence_refs"][0]["ref"], "a.txt");
+    assert_eq!(harn["declaredPaths"], json!(["a.txt"]));
+    assert_eq!(harn["policyDecision"]["action"], "ask");
+    assert_eq!(harn["mutation"]["session_id"], "s");
+    assert_eq!(harn["toolCall"]["toolName"], "write_file");
+    for name in OURS {
+        assert_eq!(harn[name], harn["_meta"]["harn"][name], "{name}");
+    }
+    for profile in [Profile::Meta, Profile::Acp] {
+        let plain = params(&ask, profile);
+        assert_eq!(plain["_meta"], harn["_meta"]);
+        let members: Vec<_> = plain.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["sessionId", "toolCall", "options", "_meta"]);
+        assert_eq!(plain["toolCall"].get("toolName"), None);
+    }
+}
+
+#[test]
+fn a_question_of_an_agents_own_has_no_receipt() {
+    let harn = params(&ask(), Profile::Harn);
+    for place in [&harn, &harn["_meta"]["harn"]] {
+        assert_eq!(place.get("policyDecision"), None);
+        assert_eq!(place["mutation"], Value::Null);
+        assert!(place.as_object().unwrap().contains_key("mutation"));
+        assert_eq!(place["declaredPaths"], json!([]));
+        assert_eq!(place["approvalRequest"]["id"], "t");
+        assert_eq!(place["approvalRequest"]["undo_metadata"], Value::Null);
+    }
+}
+
+#[test]
+fn scopes_and_the_deadline_are_told() {
+    let harn = params(&ask(), Profile::Acp)["_meta"]["harn"].take();
+    assert_eq!(harn["deadline"], "2026-01-01T00:01:00.000Z");
+    let scope = |at: usize| {
+        (
+            &harn["options"][at]["optionId"],
+            &harn["options"][at]["scope"],
+        )
+    };
+    assert_eq!(scope(1), (&json!("allow_session"), &json!("session")));
+    assert_eq!(scope(2), (&json!("allow_always"), &json!("always")));
+    assert_eq!(scope(3), (&json!("reject_once"), &json!("once")));
+    assert_eq!(harn.get("lineage"), None);
+}
+
+#[test]
+fn the_workers_a_question_came_through_are_told() {
+    let mut ask = ask();
+    ask.lineage = vec![Lineage {
+        worker_id: "w-1".into(),
+        worker_name: "reviewer".to_owned(),
+        session_id: "child".into(),
+    }];
+    for profile in [Profile::Harn, Profile::Meta, Profile::Acp] {
+        assert_eq!(
+            params(&ask, profile)["_meta"]["harn"]["lineage"],
+            json!([{"workerId": "w-1", "workerName": "reviewer", "sessionId": "child"}])
+        );
+    }
+}
+
+/// What a client shows of a call that runs this line under this title.
+fn shown(title: Option<&str>, line: &str) -> Value {
+    let mut ask = ask();
+    ask.tool_call.kind = Some(ToolKind::Execute);
+    ask.tool_call.title = title.map(str::to_owned);
+    ask.tool_call.raw_input = json!({"command": line});
+    params(&ask, Profile::Acp)["toolCall"]["content"].take()
+}
+
+#[test]
+fn a_command_is_shown_whole() {
+    let text = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+    assert_eq!(shown(Some("ls -l"), "ls -l"), Value::Null);
+    assert_eq!(shown(None, "ls -l"), text("```sh\nls -l\n```"));
+    assert_eq!(shown(Some("List"), "ls *a*"), text("```sh\nls *a*\n```"));
+    // A title of more than a line is cut by those who show it.
+    assert_eq!(
+        shown(Some("ls\nrm -rf x"), "ls\nrm -rf x"),
+        text("```sh\nls\nrm -rf x\n```")
+    );
+    let long = format!("echo {}", "x".repeat(10_000));
+    assert_eq!(
+        shown(Some(&long), &long),
+        text(&format!("```sh\n{long}\n```"))
+    );
+    // Nothing in it ends the block.
+    assert_eq!(
+        shown(None, "echo '\n```\n'; rm x"),
+        text("````sh\necho '\n```\n'; rm x\n````")
+    );
+}
+
+#[test]
+fn what_an_agent_shows_stays_behind_the_command() {
+    let mut ask = ask();
+    ask.tool_call.kind = Some(ToolKind::Execute);
+    ask.tool_call.raw_input = json!({"command": "make"});
+    ask.tool_call.content = vec![ToolContent::text("builds everything")];
+    let content = params(&ask, Profile::Harn)["toolCall"]["content"].take();
+    assert_eq!(content[0]["content"]["text"], "```sh\nmake\n```");
+    assert_eq!(content[1]["content"]["text"], "builds everything");
+    // Shown already, or no command.
+    ask.tool_call.content = vec![ToolContent::text("make")];
+    let content = params(&ask, Profile::Harn)["toolCall"]["content"].take();
+    assert_eq!(content.as_array().unwrap().len(), 1);
+    ask.tool_call.kind = Some(ToolKind::Read);
+    ask.tool_call.content = Vec::new();
+    assert_eq!(params(&ask, Profile::Harn)["toolCall"].get("content"), None);
+}
+
+#[test]
+fn who_was_asked_is_told() {
+    let routed = serde_json::to_value(route(&ask(), "an editor", 1_767_225_600_999)).unwrap();
+    assert_eq!(
+        routed,
+        json!({
+            "request_id": "t",
+            "ask_id": "a",
+            "client": {
+                "client_id": "an editor", "mode": "controller", "attached_at": "1767225600",
+                "last_seen_at": "1767225600", "prompt_injection": true, "permission_routing": true,
+                "metadata": {},
+            },
+        })
+    );
+}
+
+/// What an answer comes to, in a word, with what was chosen or said.
+fn means(profile: Profile, answer: Value) -> String {
+    match decision(&ask(), profile, Ok(answer)) {
+        Decision::Allowed {
+            option_id,
+            args: None,
+        } => format!("allowed {option_id}"),
+        Decision::Allowed {
+            option_id,
+            args: Some(args),
+        } => format!("allowed {option_id} with {args}"),
+        Decision::Rejected { option_id, reason } => {
+            let reason = reason.unwrap_or_default();
+            format!("rejected {}: {reason}", option_id.unwrap_or_default())
+        }
+        Decision::Cancelled => "cancelled".to_owned(),
+        Decision::Unavailable { reason } => format!("none: {reason}"),
+    }
+}
+
+const NOT_UNDERSTOOD: &str = "none: the client's answer was not understood";
+const BOTH: &str = "none: the client's answer says that the call is granted and that it is not";
+const OTHERWISE: &str =
+    "none: the client recorded another decision than it answered, so it was not taken as one";
+
+#[test]
+fn only_an_explicit_yes_is_a_grant() {
+    let chose = |id: Value| json!({"outcome": {"outcome": "selected", "optionId": id}});
+    let recorded = |mut answer: Value, outcome: Value| {
+        answer["_meta"] = json!({"harn": {"permissionDecision": {"outcome": outcome}}});
+        answer
+    };
+    let with = |mut answer: Value, more: Value| {
+        let members = more.as_object().unwrap().clone();
+        answer.as_object_mut().unwrap().extend(members);
+        answer
+    };
+    let yes = || chose(json!("allow_once"));
+    let no = || chose(json!("reject_once"));
+    let cancelled = || json!({"outcome": {"outcome": "cancelled"}});
+    let once = "rejected reject_once: whoever was asked rejected the call";
+    let always = "rejected reject_always: whoever was asked rejected such calls from now on";
+    let unknown = "rejected : the client chose an option that was not offered";
+    let twofold = "none: the client answered that it is cancelled and chose an option all the same";
+    let stray = "none: the client's answer has arguments and does not say that they are granted";
+    #[rustfmt::skip]
+    let table = [
+        // ACP's own.
+        (yes(), "allowed allow_once"),
+        (chose(json!("allow_session")), "allowed allow_session"),
+        (chose(json!("allow_always")), "allowed allow_always"),
+        (no(), once),
+        (chose(json!("reject_always")), always),
+        (chose(json!("allow")), unknown),
+        (chose(json!("")), unknown),
+        (chose(json!("ALLOW_ONCE")), unknown),
+        (chose(json!("allow_once ")), unknown),
+        (cancelled(), "cancelled"),
+        (with(yes(), json!({"_meta": {"other": 1}, "more": true})), "allowed allow_once"),
+        // Not quite.
+        (chose(json!(null)), NOT_UNDERSTOOD),
+        (chose(json!(1)), NOT_UNDERSTOOD),
+        (chose(json!(["allow_once"])), NOT_UNDERSTOOD),
+        (json!({"outcome": {"outcome": "selected", "option_id": "reject_once", "optionId": {}}}), NOT_UNDERSTOOD),
+        (json!({"outcome": {"outcome": "cancelled", "optionId": "allow_once"}}), twofold),
+        (json!({"outcome": {"outcome": "allowed", "optionId": "allow_once"}}), NOT_UNDERSTOOD),
+        (json!({"outcome": {"outcome": "Selected", "optionId": "allow_once"}}), NOT_UNDERSTOOD),
+        (json!({"outcome": {"outcome": true, "optionId": "allow_once"}}), NOT_UNDERSTOOD),
+        (json!({"outcome": {"optionId": "allow_once"}}), NOT_UNDERSTOOD),
+        (json!({"outcome": {}}), NOT_UNDERSTOOD),
+        (json!({"outcome": "selected"}), NOT_UNDERSTOOD),
+        (json!({"outcome": "allow"}), NOT_UNDERSTOOD),
+        (json!({"outcome": "cancelled"}), NOT_UNDERSTOOD),
+        (json!({"outcome": null}), NOT_UNDERSTOOD),
+        (json!({"outcome": true}), NOT_UNDERSTOOD),
+        (json!({"outcome": [{"outcome": "selected", "optionId": "allow_once"}]}), NOT_UNDERSTOOD),
+        (json!({"optionId": "allow_once"}), NOT_UNDERSTOOD),
+        (json!({}), NOT_UNDERSTOOD),
+        (json!(null), NOT_UNDERSTOOD),
+        (json!(true), NOT_UNDERSTOOD),
+        (json!("allow_once"), NOT_UNDERSTOOD),
+        (json!([]), NOT_UNDERSTOOD),
+        (json!([{"outcome": "selected", "optionId": "allow_once"}, true]), NOT_UNDERSTOOD),
+        // The contract's.
+        (json!({"granted": true}), "allowed allow_once"),
+        (json!({"granted": true, "args": {"path": "b"}}), r#"allowed allow_once with {"path":"b"}"#),
+        (json!({"granted": true, "args": {}}), "allowed allow_once with {}"),
+        (json!({"granted": true, "reason": "go on"}), "allowed allow_once"),
+        (json!({"granted": true, "reason": null}), "allowed allow_once"),
+        (json!({"granted": false}), "rejected : "),
+        (json!({"granted": false, "reason": "not on a Friday"}), "rejected : not on a Friday"),
+        (json!({"granted": false, "reason": null}), "rejected : "),
+        (json!({"granted": false, "args": {}}), "rejected : "),
+        (json!({"granted": true, "args": null}), NOT_UNDERSTOOD),
+        (json!({"granted": true, "args": []}), NOT_UNDERSTOOD),
+        (json!({"granted": true, "args": "{}"}), NOT_UNDERSTOOD),
+        (json!({"granted": "true"}), NOT_UNDERSTOOD),
+        (json!({"granted": 1}), NOT_UNDERSTOOD),
+        (json!({"granted": null}), NOT_UNDERSTOOD),
+        (json!({"granted": {}}), NOT_UNDERSTOOD),
+        (json!({"Granted": true}), NOT_UNDERSTOOD),
+        (json!({"args": {}}), "none: the client's answer has arguments and does not say that they are granted"),
+        // Both, agreeing.
+        (with(yes(), json!({"granted": true})), "allowed allow_once"),
+        (with(chose(json!("allow_always")), json!({"granted": true})), "allowed allow_always"),
+        (with(yes(), json!({"granted": true, "args": {"a": 1}})), r#"allowed allow_once with {"a":1}"#),
+        (with(no(), json!({"granted": false})), once),
+        (with(no(), json!({"granted": false, "reason": "why"})), "rejected reject_once: why"),
+        (with(cancelled(), json!({"granted": false})), "cancelled"),
+        // Both, and not.
+        (with(no(), json!({"granted": true})), BOTH),
+        (with(no(), json!({"granted": true, "args": {}})), BOTH),
+        (with(yes(), json!({"granted": false})), BOTH),
+        (with(yes(), json!({"granted": "false"})), NOT_UNDERSTOOD),
+        (with(yes(), json!({"granted": null})), NOT_UNDERSTOOD),
+        (with(yes(), json!({"args": {}})), stray),
+        (with(cancelled(), json!({"granted": true})), BOTH),
+        (with(chose(json!("other")), json!({"granted": true})), BOTH),
+        (json!({"outcome": null, "granted": true}), NOT_UNDERSTOOD),
+        (json!({"outcome": "selected", "granted": true}), NOT_UNDERSTOOD),
+        (json!({"outcome": "cancelled", "granted": true}), NOT_UNDERSTOOD),
+        // What the host recorded.
+        (recorded(yes(), json!("approved")), "allowed allow_once"),
+        (recorded(yes(), json!("granted")), "allowed allow_once"),
+        (recorded(json!({"granted": true}), json!("approved")), "allowed allow_once"),
+        (recorded(no(), json!("denied")), once),
+        (recorded(no(), json!("rejected")), once),
+        (recorded(cancelled(), json!("cancelled")), "cancelled"),
+        (recorded(yes(), json!("rejected")), OTHERWISE),
+        (recorded(yes(), json!("cancelled")), OTHERWISE),
+        (recorded(no(), json!("approved")), OTHERWISE),
+        (recorded(cancelled(), json!("approved")), OTHERWISE),
+        (recorded(yes(), json!("maybe")), NOT_UNDERSTOOD),
+        (recorded(yes(), json!(null)), NOT_UNDERSTOOD),
+        (with(yes(), json!({"_meta": {"harn": {"permissionDecision": {}}}})), NOT_UNDERSTOOD),
+        (with(yes(), json!({"_meta": {"harn": {"permissionDecision": null}}})), NOT_UNDERSTOOD),
+        (with(yes(), json!({"_meta": {"harn": {}}})), "allowed allow_once"),
+        (with(yes(), json!({"_meta": null})), "allowed allow_once"),
+    ];
+    assert!(table.len() > 80);
+    for (answer, meaning) in table {
+        for profile in [Profile::Harn, Profile::Meta, Profile::Acp] {
+            let actual = means(profile, answer.clone());
+            assert_eq!(actual, meaning, "{profile:?} {answer}");
+        }
+    }
+}
+
+/// The form of the contract that is older than options, where the contract is spoken.
+#[test]
+fn a_choice_without_an_option_is_one_in_the_profile_harn_alone() {
+    let bare = || json!({"outcome": {"outcome": "selected"}});
+    assert_eq!(means(Profile::Harn, bare()), "allowed allow_once");
+    for profile in [Profile::Meta, Profile::Acp] {
+        assert_eq!(
+            means(profile, bare()),
+            "none: the client answered that an option was selected, and not which"
+        );
+    }
+    let mut denied = bare();
+    denied["granted"] = json!(false);
+    assert_eq!(means(Profile::Harn, denied), BOTH);
+    let mut granted = bare();
+    granted["granted"] = json!(true);
+    assert_eq!(means(Profile::Harn, granted), "allowed allow_once");
+}
+
+#[test]
+fn a_yes_without_an_option_needs_one_that_allows_once() {
+    let mut ask = ask();
+    ask.options.remove(0);
+    let answer = json!({"granted": true});
+    let decision = decision(&ask, Profile::Harn, Ok(answer));
+    assert!(
+        matches!(decision, Decision::Unavailable { .. }),
+        "{decision:?}"
+    );
+}
+
+/// Of options with one id, the one that rejects counts.
+#[test]
+fn an_id_that_stands_for_both_is_no_grant() {
+    let mut ask = ask();
+    ask.options[3].option_id = "allow_once".to_owned();
+    let answer = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    assert!(!decision(&ask, Profile::Acp, Ok(answer)).allows());
+}
+
+#[test]
+fn an_error_is_no_answer() {
+    let reason = |error: Error| match decision(&ask(), Profile::Harn, Err(error)) {
+        Decision::Unavailable { reason } => reason,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        reason(Error::method_not_found()),
+        "the client does not offer session/request_permission, so nobody could be asked; the call was \
+         not run"
+    );
+    let secret = Error::new(-32000, "busy\u{1b}[31m").data(json!({"token": "hush"}));
+    assert_eq!(reason(secret), "the client could not be asked: busy[31m");
+    let endless = reason(Error::new(-32001, "x".repeat(5000)));
+    assert!(endless.len() < 250, "{}", endless.len());
+}
