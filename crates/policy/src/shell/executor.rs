@@ -1,6 +1,12 @@
 //! Which well-known programs can run or write what their words do not show, and by which flag or form.
 //! A table: an unknown program is not in it, and is judged by its words alone.
 
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
+
 use super::{git, harmless};
 
 /// Programs that run what they are given, whatever their flags: interpreters, shells, pagers and editors
@@ -385,11 +391,21 @@ const FLAGS: &[(&str, &[&str])] = &[
     ("zip", &["-T", "-TT", "--unzip-command"]),
 ];
 
+static RUNNERS: LazyLock<HashSet<&str>> = LazyLock::new(|| ALWAYS.iter().copied().collect());
+static FLAGGED: LazyLock<HashMap<&str, &[&str]>> =
+    LazyLock::new(|| FLAGS.iter().copied().collect());
+
 /// A program's name as the tables have it: no folder, no case, no `.exe`.
-pub(super) fn name(program: &str) -> String {
+pub(super) fn name(program: &str) -> Cow<'_, str> {
     let base = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    if !base
+        .bytes()
+        .any(|byte| byte.is_ascii_uppercase() || byte == b'.')
+    {
+        return Cow::Borrowed(base);
+    }
     let lower = base.to_ascii_lowercase();
-    lower.strip_suffix(".exe").unwrap_or(&lower).to_owned()
+    Cow::Owned(lower.strip_suffix(".exe").unwrap_or(&lower).to_owned())
 }
 
 /// A name without the version behind it: `python3.12`, `lua5.4`.
@@ -407,13 +423,13 @@ pub(super) fn form(argv: &[String]) -> Option<String> {
     if name.starts_with("ld-linux") || name.starts_with("ld.so") {
         return Some("loads a program".to_owned());
     }
-    if ALWAYS.contains(&name.as_str()) || ALWAYS.contains(&family) {
+    if RUNNERS.contains(&*name) || (family.len() < name.len() && RUNNERS.contains(family)) {
         let inline = args
             .iter()
             .find(|arg| matches!(arg.as_str(), "-c" | "-e" | "-exec" | "-E" | "-r"));
         return Some(inline.map_or_else(|| format!("{name} runs what it is given"), Clone::clone));
     }
-    match name.as_str() {
+    match &*name {
         "git" => git::form(args),
         "sed" | "gsed" => {
             (!harmless::sed(args)).then(|| "a script that may write or run".to_owned())
@@ -427,7 +443,7 @@ pub(super) fn form(argv: &[String]) -> Option<String> {
             .find(|arg| arg.starts_with("-S") || arg.starts_with("--s"))
             .cloned(),
         _ => {
-            let (_, flags) = FLAGS.iter().find(|(program, _)| *program == name)?;
+            let flags = FLAGGED.get(&*name)?;
             let old_tar = (name == "tar").then(|| args.first().cloned()).flatten();
             args.iter()
                 .find(|arg| flags.iter().any(|flag| has(arg, flag)))

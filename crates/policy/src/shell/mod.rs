@@ -1,9 +1,9 @@
 //! A shell line taken apart: every program it would start, every file it would write, and every doubt
 //! about either. Reads text only; runs and looks up nothing.
 //!
-//! Two readers. `plain` knows the part of the language in which nothing is left to the moment it runs, and
-//! knows it exactly; a line that passes unasked was read by it. What it refuses is read as a tree
-//! (`tree`), to find the programs in it, and keeps a doubt whatever the tree shows.
+//! Two readers. `plain` knows the part of the language that every shell reads alike, and knows it exactly; a
+//! line that passes unasked was read by it, without a doubt. What it refuses is read as a tree (`tree`), to
+//! find the programs in it, and keeps a doubt whatever the tree shows.
 
 mod executor;
 mod git;

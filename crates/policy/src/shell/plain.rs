@@ -1,5 +1,5 @@
-//! The exact reader: lists, pipelines, groups, `if`, `while`, `until`, `for`, redirections and words in
-//! which nothing is expanded. Whatever else there is, it refuses, and says what.
+//! The exact reader: lists, pipelines, groups, `if`, `while`, `until`, `for`, redirections and words. What
+//! holds commands of its own, and whatever else there is, it refuses, and says what.
 
 use super::{
     Doubt, MAX_DEPTH, Redirect,
@@ -20,6 +20,8 @@ pub(super) struct Plain {
     pub(super) redirects: Vec<Redirect>,
     /// Variables that a loop sets.
     pub(super) loops: Vec<String>,
+    /// What is expanded when it runs.
+    pub(super) doubts: Vec<Doubt>,
 }
 
 /// Assignments and words of one command.
@@ -40,12 +42,15 @@ pub(super) fn reserved(word: &str) -> bool {
 
 /// Reads a line, or says why it is not one for this reader.
 pub(super) fn read(line: &str) -> Result<Plain, Doubt> {
-    let tokens = token::cut(line)?;
+    let (tokens, doubts) = token::cut(line)?;
     let mut parser = Parser {
         tokens,
         at: 0,
         depth: 0,
-        found: Plain::default(),
+        found: Plain {
+            doubts,
+            ..Plain::default()
+        },
     };
     parser.list(true)?;
     match parser.peek() {

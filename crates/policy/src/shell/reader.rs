@@ -14,6 +14,8 @@ pub(super) struct Reader {
     depth: usize,
     /// How much text was read, lines in lines counted again.
     bytes: usize,
+    /// How many words were kept, those of inner programs counted again.
+    words: usize,
 }
 
 impl Reader {
@@ -41,6 +43,9 @@ impl Reader {
             Ok(read) => {
                 if read.commands.is_empty() {
                     self.doubt(Doubt::Unparsable);
+                }
+                for doubt in read.doubts {
+                    self.doubt(doubt);
                 }
                 for name in read.loops {
                     // A variable that is exported reaches every program; one letter seldom is.
@@ -82,7 +87,11 @@ impl Reader {
         if argv.is_empty() {
             return;
         }
-        if self.found.commands.len() >= MAX_COMMANDS || self.depth > MAX_LINES {
+        self.words += argv.len();
+        if self.found.commands.len() >= MAX_COMMANDS
+            || self.words > MAX_BYTES
+            || self.depth > MAX_LINES
+        {
             return self.doubt(Doubt::TooMuch);
         }
         self.found.commands.push(Simple {
@@ -90,6 +99,10 @@ impl Reader {
             exec_capable: executor::form(argv),
         });
         wrapper::open(self, argv);
+        // A variable that is empty leaves the next word to be the program.
+        if argv.len() > 1 && argv.first().is_some_and(|first| first.starts_with('$')) {
+            self.inner(argv.get(1..).unwrap_or_default());
+        }
     }
 
     /// A program that another starts.

@@ -1,5 +1,6 @@
-//! Cuts a line into words and operators, as POSIX has it and `dash` and `bash` both do. Refuses all that is
-//! expanded when it runs, and all that the two read differently. Knows no grammar.
+//! Cuts a line into words and operators, as POSIX has it and `dash` and `bash` both do. What is expanded when
+//! it runs leaves a doubt; what holds commands of its own, or is read differently by the two, is refused.
+//! Knows no grammar.
 
 use super::{Doubt, variable};
 
@@ -42,8 +43,8 @@ struct Here {
     tabs: bool,
 }
 
-/// Cuts a line.
-pub(super) fn cut(line: &str) -> Result<Vec<Token>, Doubt> {
+/// Cuts a line; with what is in doubt about its words.
+pub(super) fn cut(line: &str) -> Result<(Vec<Token>, Vec<Doubt>), Doubt> {
     let mut lexer = Lexer {
         line,
         bytes: line.as_bytes(),
@@ -51,9 +52,10 @@ pub(super) fn cut(line: &str) -> Result<Vec<Token>, Doubt> {
         tokens: Vec::with_capacity(line.len() / 6 + 4),
         pending: Vec::new(),
         delimiter: None,
+        doubts: Vec::new(),
     };
     lexer.run()?;
-    Ok(lexer.tokens)
+    Ok((lexer.tokens, lexer.doubts))
 }
 
 /// The text from here to the next blank, short enough to be shown.
@@ -87,6 +89,7 @@ struct Lexer<'a> {
     pending: Vec<Here>,
     /// The next word ends a here-document; whether its lines lose their tabs.
     delimiter: Option<bool>,
+    doubts: Vec<Doubt>,
 }
 
 impl Lexer<'_> {
@@ -176,6 +179,7 @@ impl Lexer<'_> {
     /// Reads one word. Bytes are copied in runs, so a sign of several bytes stays whole.
     fn word(&mut self) -> Result<(), Doubt> {
         let start = self.at;
+        let doubts = self.doubts.len();
         let mut word = Word {
             bare: true,
             ..Word::default()
@@ -220,15 +224,19 @@ impl Lexer<'_> {
                         self.at += 1;
                     }
                     Some(b'\'' | b'"') => return Err(bash_only("$'…'")),
-                    Some(_) => return Err(self.dynamic(self.at)),
+                    Some(_) => self.variable(&mut word)?,
                 },
-                b'*' | b'?' => return Err(self.dynamic(start)),
+                b'*' | b'?' => {
+                    self.doubt(start);
+                    self.sign(&mut word);
+                }
                 // `[` by itself is the program; elsewhere it begins a pattern.
                 b'[' if self.at > start || !self.ends_word(1) => return Err(self.dynamic(start)),
                 b'~' if self.at == start
                     || matches!(word.text.as_bytes().last(), Some(b'=' | b':')) =>
                 {
-                    return Err(self.dynamic(start));
+                    self.doubt(start);
+                    self.sign(&mut word);
                 }
                 b'=' => {
                     if word.bare && !word.assigns {
@@ -250,10 +258,13 @@ impl Lexer<'_> {
         if let Some(from) = brace {
             let rest = word.text.get(from..).unwrap_or_default();
             if rest.contains(',') || rest.contains("..") {
-                return Err(self.dynamic(start));
+                self.doubt(start);
             }
         }
-        // An assignment with a quoted value is one still; a quoted name is none.
+        // The end of a here-document is not expanded; whoever writes it like this is not followed.
+        if self.delimiter.is_some() && self.doubts.len() > doubts {
+            return Err(Doubt::Unparsable);
+        }
         self.push(word)
     }
 
@@ -281,6 +292,38 @@ impl Lexer<'_> {
 
     fn dynamic(&self, from: usize) -> Doubt {
         Doubt::Dynamic(glimpse(self.line, from))
+    }
+
+    fn doubt(&mut self, from: usize) {
+        let doubt = self.dynamic(from);
+        if self.doubts.last() != Some(&doubt) {
+            self.doubts.push(doubt);
+        }
+    }
+
+    /// A variable by its name alone, taken as it is written. Anything longer may hold commands.
+    fn variable(&mut self, word: &mut Word) -> Result<(), Doubt> {
+        let rest = self.line.get(self.at + 1..).unwrap_or_default();
+        let inside = |sign: char| sign == '_' || sign.is_ascii_alphanumeric();
+        let length = match rest.strip_prefix('{') {
+            Some(after) => {
+                let end = after.find(|sign| !inside(sign)).unwrap_or(0);
+                match after.get(end..) {
+                    Some(close) if end > 0 && close.starts_with('}') => end + 2,
+                    _ => return Err(self.dynamic(self.at)),
+                }
+            }
+            None if rest.starts_with(inside) => {
+                rest.find(|sign| !inside(sign)).unwrap_or(rest.len())
+            }
+            None if rest.starts_with(['@', '*', '#', '?', '$', '!', '-']) => 1,
+            None => return Err(self.dynamic(self.at)),
+        };
+        self.doubt(self.at);
+        word.text.push('$');
+        word.text.push_str(rest.get(..length).unwrap_or_default());
+        self.at += 1 + length;
+        Ok(())
     }
 
     /// Takes one sign as it is.
@@ -328,7 +371,8 @@ impl Lexer<'_> {
                 {
                     self.sign(word);
                 }
-                b'$' | b'`' => return Err(self.dynamic(self.at)),
+                b'$' => self.variable(word)?,
+                b'`' => return Err(self.dynamic(self.at)),
                 _ => self.sign(word),
             }
         }
@@ -352,8 +396,16 @@ impl Lexer<'_> {
                 if line == here.end {
                     break;
                 }
-                if !here.raw && line.contains(['$', '`', '\\']) {
-                    return Err(Doubt::Dynamic(format!("here-document {}", here.end)));
+                if here.raw || !line.contains(['$', '`', '\\']) {
+                    continue;
+                }
+                let doubt = Doubt::Dynamic(format!("here-document {}", here.end));
+                let holds = ["`", "\\", "$(", "${", "$["];
+                if holds.iter().any(|it| line.contains(it)) {
+                    return Err(doubt);
+                }
+                if self.doubts.last() != Some(&doubt) {
+                    self.doubts.push(doubt);
                 }
             }
         }

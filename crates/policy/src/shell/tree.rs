@@ -6,10 +6,12 @@ use std::{cell::RefCell, ops::ControlFlow};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-use super::{Doubt, MAX_DEPTH, Redirect, reader::Reader, word};
+use super::{Doubt, MAX_COMMANDS, MAX_DEPTH, Redirect, reader::Reader, word};
 
-/// Steps of a hundred operations: far more than a line of the greatest length takes when it is one.
-const MAX_STEPS: usize = 2_000;
+/// Steps of a hundred operations, for any line and for so many bytes of it: a line of many short words takes
+/// one step for thirty bytes.
+const STEPS: usize = 64;
+const BYTES_A_STEP: usize = 20;
 /// Nodes that are looked at.
 const MAX_NODES: usize = 40_000;
 /// The grammar keeps these in a buffer of fixed size.
@@ -22,7 +24,7 @@ thread_local! {
 
 /// Tells a reader all commands and redirections of a line.
 pub(super) fn read(line: &str, reader: &mut Reader) {
-    if line.matches("<<").count() > MAX_HERE_DOCUMENTS {
+    if line.matches("<<").count() > MAX_HERE_DOCUMENTS || beyond(line) {
         return reader.doubt(Doubt::TooMuch);
     }
     let Some(tree) = parse(line) else {
@@ -39,6 +41,22 @@ pub(super) fn read(line: &str, reader: &mut Reader) {
     walk.visit(tree.root_node(), 0);
 }
 
+/// Whether a line has more parts or deeper ones than are followed, before any work is spent on it: what the
+/// grammar cannot close costs it the square of its depth.
+fn beyond(line: &str) -> bool {
+    let (mut depth, mut deepest, mut parts) = (0_usize, 0, 0);
+    for byte in line.bytes() {
+        match byte {
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' => depth = depth.saturating_sub(1),
+            b'|' | b';' | b'&' => parts += 1,
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest > 2 * MAX_DEPTH || parts > 4 * MAX_COMMANDS
+}
+
 fn parse(line: &str) -> Option<Tree> {
     PARSER.with_borrow_mut(|slot| {
         let parser = match slot {
@@ -52,10 +70,11 @@ fn parse(line: &str) -> Option<Tree> {
             }
         };
         let bytes = plain_bytes(line);
+        let most = STEPS + line.len() / BYTES_A_STEP;
         let mut steps = 0;
         let mut bound = |_: &tree_sitter::ParseState| {
             steps += 1;
-            if steps > MAX_STEPS {
+            if steps > most {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -92,6 +111,10 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn visit(&mut self, node: Node<'_>, depth: usize) {
+        // Most nodes are words, which hold nothing.
+        if node.child_count() == 0 {
+            return;
+        }
         self.nodes += 1;
         // A tree is deeper than what it stands for.
         if depth > 8 * MAX_DEPTH || self.nodes > MAX_NODES {

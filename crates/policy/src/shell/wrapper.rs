@@ -132,7 +132,7 @@ pub(super) fn open(reader: &mut Reader, argv: &[String]) {
         return;
     };
     let name = name(program);
-    match name.as_str() {
+    match &*name {
         "env" => return environment(reader, args),
         "eval" => return reader.line(&args.join(" ")),
         "find" | "gfind" => return searched(reader, args, &["-exec", "-execdir", "-ok", "-okdir"]),
