@@ -438,6 +438,14 @@ pub(super) fn form(argv: &[String]) -> Option<String> {
         // The second file is written.
         "uniq" => (args.iter().filter(|arg| !arg.starts_with('-')).count() > 1)
             .then(|| "a second file".to_owned()),
+        // Some shells evaluate what looks like an index, and what is substituted in it.
+        "test" | "[" | "printf"
+            if args
+                .iter()
+                .any(|arg| arg.contains("$(") || arg.contains('`')) =>
+        {
+            Some("words that may be evaluated".to_owned())
+        }
         "env" => args
             .iter()
             .find(|arg| arg.starts_with("-S") || arg.starts_with("--s"))

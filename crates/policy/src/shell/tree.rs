@@ -113,7 +113,7 @@ impl Walk<'_> {
     fn visit(&mut self, node: Node<'_>, depth: usize) {
         // Most nodes are words, which hold nothing.
         if node.child_count() == 0 {
-            return;
+            return self.leaf(node);
         }
         self.nodes += 1;
         // A tree is deeper than what it stands for.
@@ -139,6 +139,28 @@ impl Walk<'_> {
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             self.visit(child, depth + 1);
+        }
+    }
+
+    /// The grammar takes patterns and some defaults whole; a shell runs what is substituted in them.
+    fn leaf(&mut self, node: Node<'_>) {
+        let raw = self.line.get(node.byte_range()).unwrap_or_default();
+        let quoted = matches!(
+            node.kind(),
+            "raw_string"
+                | "ansi_c_string"
+                | "comment"
+                | "heredoc_body"
+                | "heredoc_end"
+                | "heredoc_start"
+        );
+        if quoted || raw.len() < 3 || !(raw.contains('`') || raw.contains("$(")) {
+            return;
+        }
+        let backquoted = raw.split('`').skip(1).step_by(2);
+        for inner in backquoted.chain(raw.split("$(").skip(1)) {
+            self.reader
+                .line_unless_empty(inner.trim_end_matches([')', '}', '"']));
         }
     }
 

@@ -160,9 +160,12 @@ pub(super) fn open(reader: &mut Reader, argv: &[String]) {
             return reader.inner(args);
         }
         "test" | "[" | "printf" if super::executor::form(argv).is_some() => {
-            return reader.environment(&format!("{name} sets a variable"));
+            return reader.environment(&format!("{name} may evaluate its words"));
         }
         _ => {}
+    }
+    if let Some(flags) = carriers(&name) {
+        return carried(reader, args, flags);
     }
     if shell(&name) {
         return quoted_shell(reader, &name, args);
@@ -175,6 +178,42 @@ pub(super) fn open(reader: &mut Reader, argv: &[String]) {
     }
     if let Some(shape) = known(&name) {
         wrapped(reader, &name, args, &shape);
+    }
+}
+
+/// Flags whose value is a program, or a line.
+fn carriers(name: &str) -> Option<&'static [&'static str]> {
+    Some(match name {
+        "tar" => &[
+            "--to-command",
+            "--checkpoint-action",
+            "--use-compress-program",
+            "-I",
+            "--rsh-command",
+        ],
+        "rsync" => &["-e", "--rsh", "--rsync-path"],
+        "rg" => &["--pre", "--hostname-bin"],
+        "sort" => &["--compress-program"],
+        "split" => &["--filter"],
+        "nc" | "ncat" => &["-e", "-c", "--exec", "--sh-exec"],
+        "tcpdump" => &["-z"],
+        "zip" => &["-TT", "--unzip-command"],
+        _ => return None,
+    })
+}
+
+fn carried(reader: &mut Reader, args: &[String], flags: &[&str]) {
+    for (at, arg) in args.iter().enumerate() {
+        let (flag, value) = match arg.split_once('=') {
+            Some((flag, value)) => (flag, Some(value)),
+            None => (arg.as_str(), args.get(at + 1).map(String::as_str)),
+        };
+        let means = |known: &&str| {
+            *known == flag || (flag.len() > 3 && flag.starts_with("--") && known.starts_with(flag))
+        };
+        if let Some(value) = value.filter(|_| flags.iter().any(means)) {
+            reader.line_unless_empty(value.strip_prefix("exec=").unwrap_or(value));
+        }
     }
 }
 
