@@ -1,15 +1,26 @@
-//! A question and what a client may answer.
+//! A question about a tool call, and every form of answer there is.
 
-use std::sync::Arc;
+mod book;
 
-use harn_model::{StopReason, ToolContent, ToolKind};
+use std::{sync::Arc, time::Duration};
+
+use harn_model::{AgentEvent, SessionId, StopReason, ToolContent, ToolKind};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
 use harn_testkit::{ScriptedAgent, StrictClient, TestHub};
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::{meet, open, prompt};
+use crate::{meet, prompt};
+use book::Book;
+
+/// Opens a session, and reads which commands it has.
+async fn open(client: &mut StrictClient, test: &TestHub) -> Value {
+    let params = json!({"cwd": test.workspace(), "mcpServers": []});
+    let session = client.request("session/new", params).await["sessionId"].take();
+    client.expect_update_of("available_commands_update").await;
+    session
+}
 
 /// Wants to write a note, and says what came of it.
 async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
@@ -23,8 +34,10 @@ async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
     let write = write.title("Write notes.txt").path("notes.txt");
     match write.content(diff).ask().await {
         Ok(write) => {
+            let path = write.input()["path"].as_str().unwrap_or_default();
+            let said = format!("It is in {path}.");
             write.complete(ToolOutput::default()).await?;
-            cx.say("It is written.").await?;
+            cx.say(said).await?;
         }
         Err(AgentError::Denied { .. }) => cx.say("Then I leave it.").await?,
         Err(other) => return Err(other),
@@ -32,45 +45,283 @@ async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// Up to the question: the prompt's id, the question's, and its params.
-async fn until_asked(client: &mut StrictClient, test: &TestHub) -> (Value, Value, Value) {
-    meet(client).await;
-    let session = open(client, test).await;
-    let id = prompt(client, &session, "Take a note").await;
+/// Wants to run a command that its title does not show.
+async fn clean_up(cx: TurnContext) -> Result<StopReason, AgentError> {
+    let run = cx.tool("run_command").title("Clean up");
+    match run.command("rm -rf build && git status").ask().await {
+        Ok(run) => run.complete(ToolOutput::default()).await?,
+        Err(AgentError::Denied { .. }) => cx.say("Then I leave it.").await?,
+        Err(other) => return Err(other),
+    }
+    Ok(StopReason::EndTurn)
+}
+
+/// Rules that ask about every note, and let some be written nowhere.
+fn book() -> Arc<Book> {
+    Book::new(
+        r#"
+        auto_deny = ["delete_file"]
+        write_path_allowlist = ["notes*", "diary/**"]
+
+        [[rules]]
+        id = "notes"
+        action = "ask"
+        match = { path = "*.txt" }
+        "#,
+    )
+}
+
+/// A hub with these rules, which can remember answers.
+fn hub(book: &Arc<Book>) -> TestHub {
+    let book = book.clone();
+    let hub = TestHub::builder(ScriptedAgent::new(write_a_note));
+    hub.config(move |config| config.rules = book.clone())
+        .build()
+}
+
+fn asking() -> TestHub {
+    hub(&book())
+}
+
+enum Answer {
+    Result(Value),
+    Error(i32, &'static str),
+}
+
+fn chose(option: &str) -> Answer {
+    Answer::Result(json!({"outcome": {"outcome": "selected", "optionId": option}}))
+}
+
+/// Prompts; the next things are a tool call and the question about it. The prompt's id, the question's, and
+/// its params.
+async fn until_asked(client: &mut StrictClient, session: &Value) -> (Value, Value, Value) {
+    let id = prompt(client, session, "Take a note").await;
     client.expect_update_of("tool_call").await;
     let (ask, params) = client.expect_request("session/request_permission").await;
     (id, ask, params)
 }
 
-async fn answered(option: &str) -> (TestHub, Vec<Value>) {
-    let test = TestHub::new(ScriptedAgent::new(write_a_note));
+async fn answer(client: &mut StrictClient, ask: &Value, answer: Answer) {
+    match answer {
+        Answer::Result(result) => client.respond(ask, result).await,
+        Answer::Error(code, message) => client.respond_error(ask, code, message).await,
+    }
+}
+
+/// What becomes of a question that is answered like this: the updates after it.
+async fn answered(name: &str, test: &TestHub, with: Answer) -> Vec<Value> {
     let mut client = test.connect();
-    let (id, ask, params) = until_asked(&mut client, &test).await;
-    assert_eq!(params["toolCall"]["title"], "Write notes.txt");
-    assert_eq!(params["toolCall"]["content"][0]["type"], "diff");
-    let outcome = json!({"outcome": "selected", "optionId": option});
-    client.respond(&ask, json!({"outcome": outcome})).await;
+    meet(&mut client).await;
+    let session = open(&mut client, test).await;
+    let (id, ask, params) = until_asked(&mut client, &session).await;
+    assert_eq!(
+        params["approvalRequest"]["id"],
+        params["toolCall"]["toolCallId"]
+    );
+    answer(&mut client, &ask, with).await;
     let (updates, result) = client.updates_until(&id).await;
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;
-    (test, updates)
+    check_transcript(name, test.recorder());
+    updates
+}
+
+/// The call ran.
+async fn runs(name: &str, with: Answer) -> Vec<Value> {
+    let updates = answered(name, &asking(), with).await;
+    assert_eq!(updates[0]["status"], "in_progress");
+    assert_eq!(updates[1]["status"], "completed");
+    updates
+}
+
+/// The call did not run, the turn went on, and this is why.
+async fn fails(name: &str, with: Answer) -> String {
+    let updates = answered(name, &asking(), with).await;
+    assert_eq!(updates[0]["status"], "failed");
+    let harn = &updates[0]["_meta"]["harn"];
+    assert_eq!(harn["errorCategory"], "permission_denied");
+    assert_eq!(updates[1]["content"]["text"], "Then I leave it.");
+    harn["error"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
 async fn allowed() {
-    let (test, updates) = answered("allow_once").await;
-    assert_eq!(updates[0]["status"], "in_progress");
-    assert_eq!(updates[1]["status"], "completed");
-    check_transcript("permission-allowed", test.recorder());
+    runs("permission-allowed", chose("allow_once")).await;
 }
 
 #[tokio::test]
 async fn rejected() {
-    let (test, updates) = answered("reject_once").await;
-    assert_eq!(updates[0]["status"], "failed");
-    let harn = &updates[0]["_meta"]["harn"];
+    let why = fails("permission-rejected", chose("reject_once")).await;
+    assert_eq!(why, "whoever was asked rejected the call");
+}
+
+#[tokio::test]
+async fn granted() {
+    let granted = json!({"granted": true});
+    runs("permission-granted", Answer::Result(granted)).await;
+}
+
+/// The contract's oldest form.
+#[tokio::test]
+async fn selected_without_an_option() {
+    let selected = json!({"outcome": {"outcome": "selected"}});
+    runs("permission-selected", Answer::Result(selected)).await;
+}
+
+/// The arguments of the answer are those that count.
+#[tokio::test]
+async fn granted_with_other_arguments() {
+    let granted = json!({"granted": true, "args": {"path": "diary/today.txt"}});
+    let updates = runs("permission-granted-args", Answer::Result(granted)).await;
+    assert_eq!(updates[0]["rawInput"], json!({"path": "diary/today.txt"}));
+    assert_eq!(updates[2]["content"]["text"], "It is in diary/today.txt.");
+}
+
+/// Nobody can be asked for more than the rules allow.
+#[tokio::test]
+async fn granted_with_arguments_that_the_rules_deny() {
+    let granted = json!({"granted": true, "args": {"path": "src/main.rs"}});
+    let why = fails("permission-granted-args-denied", Answer::Result(granted)).await;
+    assert!(
+        why.starts_with("the arguments of the answer are not allowed: "),
+        "{why}"
+    );
+}
+
+#[tokio::test]
+async fn not_granted() {
+    let denied = json!({"granted": false, "reason": "not on a Friday"});
+    let why = fails("permission-not-granted", Answer::Result(denied)).await;
+    assert_eq!(why, "not on a Friday");
+}
+
+#[tokio::test]
+async fn an_error() {
+    let why = fails("permission-error", Answer::Error(-32000, "nobody is here")).await;
+    assert_eq!(why, "the client could not be asked: nobody is here");
+}
+
+#[tokio::test]
+async fn a_client_without_the_method() {
+    let error = Answer::Error(-32601, "Method not found");
+    let why = fails("permission-method-not-found", error).await;
+    assert!(
+        why.starts_with("the client does not offer session/request_permission"),
+        "{why}"
+    );
+}
+
+#[tokio::test]
+async fn malformed() {
+    let odd = json!({"outcome": "selected"});
+    let why = fails("permission-malformed", Answer::Result(odd)).await;
+    assert_eq!(why, "the client's answer was not understood");
+}
+
+#[tokio::test]
+async fn conflicting() {
+    let outcome = json!({"outcome": "selected", "optionId": "reject_once"});
+    let both = json!({"granted": true, "outcome": outcome});
+    let why = fails("permission-conflicting", Answer::Result(both)).await;
+    assert_eq!(
+        why,
+        "the client's answer says that the call is granted and that it is not"
+    );
+}
+
+/// Prompts twice, and answers what is asked the first time; what is said of the second call.
+async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
+    let book = book();
+    let test = hub(&book);
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let mut session = open(&mut client, &test).await;
+    let (id, ask, _) = until_asked(&mut client, &session).await;
+    answer(&mut client, &ask, chose(option)).await;
+    client.updates_until(&id).await;
+    // It follows from the name of the folder, which differs from run to run.
+    for id in book.remembered() {
+        test.recorder().rename(id, "g-1");
+    }
+    if another_session {
+        session = open(&mut client, &test).await;
+    }
+    let id = prompt(&mut client, &session, "Take another note").await;
+    let (updates, _) = client.updates_until(&id).await;
+    client.close().await;
+    check_transcript(name, test.recorder());
+    updates
+}
+
+#[tokio::test]
+async fn allowed_for_the_session() {
+    let updates = again("permission-allowed-session", "allow_session", false).await;
+    assert_eq!(updates[0]["sessionUpdate"], "tool_call");
+    assert_eq!(updates[0]["status"], "in_progress");
+}
+
+#[tokio::test]
+async fn allowed_always() {
+    let updates = again("permission-allowed-always", "allow_always", true).await;
+    assert_eq!(updates[0]["sessionUpdate"], "tool_call");
+    assert_eq!(updates[0]["status"], "in_progress");
+}
+
+#[tokio::test]
+async fn rejected_always() {
+    let updates = again("permission-rejected-always", "reject_always", true).await;
+    assert_eq!(updates[1]["status"], "failed");
+    let harn = &updates[1]["_meta"]["harn"];
     assert_eq!(harn["errorCategory"], "permission_denied");
-    check_transcript("permission-rejected", test.recorder());
+}
+
+/// A command is shown as it is, whatever its title.
+#[tokio::test]
+async fn a_command() {
+    let test = TestHub::new(ScriptedAgent::new(clean_up));
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let (id, ask, params) = until_asked(&mut client, &session).await;
+    assert_eq!(
+        params["toolCall"]["content"][0]["content"]["text"],
+        "```sh\nrm -rf build && git status\n```"
+    );
+    answer(&mut client, &ask, chose("reject_once")).await;
+    client.updates_until(&id).await;
+    client.close().await;
+    check_transcript("permission-command", test.recorder());
+}
+
+/// Who answers that it is cancelled cancels the turn.
+#[tokio::test]
+async fn answered_as_cancelled() {
+    let test = asking();
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let (id, ask, _) = until_asked(&mut client, &session).await;
+    let cancelled = json!({"outcome": {"outcome": "cancelled"}});
+    answer(&mut client, &ask, Answer::Result(cancelled)).await;
+    let (updates, result) = client.updates_until(&id).await;
+    assert_eq!(updates[0]["status"], "failed");
+    assert_eq!(result["stopReason"], "cancelled");
+    client.close().await;
+    check_transcript("permission-answered-cancelled", test.recorder());
+}
+
+/// A turn that goes on when the client has read that its question was withdrawn, so that the order of what it
+/// hears is one of one.
+fn waiting(withdrawn: &Arc<Notify>) -> ScriptedAgent {
+    let seen = withdrawn.clone();
+    ScriptedAgent::new(move |cx| {
+        let seen = seen.clone();
+        async move {
+            let result = write_a_note(cx).await;
+            seen.notified().await;
+            result
+        }
+    })
 }
 
 /// The question is withdrawn when the turn is cancelled; a client that answers all the same, as ACP asks
@@ -78,19 +329,11 @@ async fn rejected() {
 #[tokio::test]
 async fn cancelled_while_the_question_is_open() {
     let withdrawn = Arc::new(Notify::new());
-    let seen = withdrawn.clone();
-    let agent = ScriptedAgent::new(move |cx| {
-        let seen = seen.clone();
-        async move {
-            let result = write_a_note(cx).await;
-            // The client reads the withdrawal before the turn ends, so that the order is one of one.
-            seen.notified().await;
-            result
-        }
-    });
-    let test = TestHub::new(agent);
+    let test = TestHub::new(waiting(&withdrawn));
     let mut client = test.connect();
-    let (id, ask, params) = until_asked(&mut client, &test).await;
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let (id, ask, params) = until_asked(&mut client, &session).await;
     let cancel = json!({"sessionId": params["sessionId"]});
     client.notify("session/cancel", cancel).await;
     let request = client.expect_notification("$/cancel_request").await;
@@ -103,4 +346,73 @@ async fn cancelled_while_the_question_is_open() {
     assert_eq!(result["stopReason"], "cancelled");
     client.close().await;
     check_transcript("permission-cancelled", test.recorder());
+}
+
+/// Nobody answers: the request said until when that would be waited for.
+#[tokio::test(start_paused = true)]
+async fn nobody_answers_in_time() {
+    let test = TestHub::builder(ScriptedAgent::new(write_a_note));
+    let test = test.config(|config| config.ask_deadline = Duration::from_secs(90));
+    let test = test.build();
+    let mut client = test.connect().patience(Duration::from_secs(600));
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let until = "2026-01-01T00:01:30.000Z";
+    assert_eq!(params["approvalRequest"]["deadline"], until);
+    assert_eq!(params["_meta"]["harn"]["deadline"], until);
+    let request = client.expect_notification("$/cancel_request").await;
+    assert_eq!(request["requestId"], ask);
+    let (updates, result) = client.updates_until(&id).await;
+    assert_eq!(updates[0]["status"], "failed");
+    assert_eq!(result["stopReason"], "end_turn");
+    // Too late.
+    answer(&mut client, &ask, chose("allow_once")).await;
+    client.close().await;
+    check_transcript("permission-deadline", test.recorder());
+}
+
+/// Who was asked stands in the log, once, before the answer.
+#[tokio::test]
+async fn the_log_says_who_was_asked() {
+    let test = asking();
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let (id, ask, params) = until_asked(&mut client, &session).await;
+    answer(&mut client, &ask, chose("allow_once")).await;
+    client.updates_until(&id).await;
+    client.close().await;
+    let session = SessionId::from(session.as_str().unwrap());
+    let log = std::fs::read_to_string(test.log_of(&session)).unwrap();
+    let events = log.lines().map(|line| {
+        serde_json::from_str::<harn_model::Envelope>(line)
+            .unwrap()
+            .event
+    });
+    let told = events.filter_map(|event| match event {
+        AgentEvent::PermissionEscalation(record) => {
+            assert!(record.policy_decision.is_some());
+            Some("escalated".to_owned())
+        }
+        AgentEvent::PermissionAsked(_) => Some("asked".to_owned()),
+        AgentEvent::LiveSessionPermissionRoute(route) => {
+            assert_eq!(params["toolCall"]["toolCallId"], route.request_id.as_str());
+            assert_eq!(route.client.attached_at, "1767225600");
+            Some(format!("routed to {}", route.client.client_id))
+        }
+        AgentEvent::PermissionResolved(_) => Some("resolved".to_owned()),
+        AgentEvent::PermissionGrant(record) => Some(format!("granted {}", record.escalated)),
+        _ => None,
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            "escalated",
+            "asked",
+            "routed to strict",
+            "resolved",
+            "granted true"
+        ]
+    );
 }

@@ -107,6 +107,13 @@ pub(super) fn check(params: &Value, expected: Expected) -> Found {
         .collect();
     let beside = Some(Value::Object(beside)).filter(|it| *it != Value::Object(Map::new()));
     let harn = params.pointer("/_meta/harn");
+    let call = params.pointer("/toolCall/toolCallId");
+    // A question to a person that is put this way is about no tool.
+    let of_person = |id: &str| id.starts_with("hitl_");
+    let expected = match call.and_then(Value::as_str) {
+        Some(id) if of_person(id) => Expected::Anything,
+        _ => expected,
+    };
     let mut lacks = |what: &str| found.push((Rule::ApprovalLacking, what.to_owned()));
     match (expected, &beside) {
         (Expected::Beside, None) => lacks("`params` lacks what the contract has beside ACP's"),
@@ -138,7 +145,6 @@ pub(super) fn check(params: &Value, expected: Expected) -> Found {
     let places = [beside.as_ref(), harn].into_iter().flatten();
     let requests = places.filter_map(|place| place.get("approvalRequest"));
     let requests: Vec<_> = requests.filter(|request| request.is_object()).collect();
-    let call = params.pointer("/toolCall/toolCallId");
     let of_other = |request: &&Value| request.get("id").is_some_and(|id| Some(id) != call);
     if requests.iter().any(|request| of_other(request)) {
         let what = "`approvalRequest/id` is not the id of the call".to_owned();
