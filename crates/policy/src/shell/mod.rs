@@ -11,6 +11,7 @@ mod harmless;
 mod plain;
 mod reader;
 mod readonly;
+mod shape;
 mod stealth;
 mod token;
 mod tree;

@@ -5,126 +5,9 @@ use super::{
     executor::{family, name},
     harmless,
     reader::Reader,
+    shape::{Shape, carriers, known, skip},
     variable,
 };
-
-/// How the words before the inner program look.
-struct Shape {
-    /// Flags by themselves.
-    solo: &'static [&'static str],
-    /// Flags with a value, attached or in the next word.
-    valued: &'static [&'static str],
-    /// Words before the program that are neither.
-    operands: usize,
-}
-
-const fn shape(
-    solo: &'static [&'static str],
-    valued: &'static [&'static str],
-    operands: usize,
-) -> Shape {
-    Shape {
-        solo,
-        valued,
-        operands,
-    }
-}
-
-/// The shape of a program that starts another and changes nothing of what it does.
-fn known(name: &str) -> Option<Shape> {
-    Some(match name {
-        "nice" => shape(&[], &["-n", "--adjustment"], 0),
-        "ionice" => shape(&["-t"], &["-c", "-n"], 0),
-        "nohup" | "builtin" | "fakeroot" | "catchsegv" | "unbuffer" | "xvfb-run"
-        | "dbus-run-session" => shape(&[], &[], 0),
-        "timeout" => shape(
-            &["--foreground", "--preserve-status", "-v", "--verbose"],
-            &["-k", "--kill-after", "-s", "--signal"],
-            1,
-        ),
-        "stdbuf" => shape(
-            &[],
-            &["-i", "-o", "-e", "--input", "--output", "--error"],
-            0,
-        ),
-        "setsid" => shape(&["-c", "--ctty", "-f", "--fork", "-w", "--wait"], &[], 0),
-        "time" | "command" => shape(&["-p"], &[], 0),
-        "exec" => shape(&["-c", "-l"], &["-a"], 0),
-        "chrt" => shape(&["-b", "-f", "-i", "-o", "-r"], &[], 1),
-        "taskset" => shape(&[], &[], 1),
-        "sudo" => shape(
-            &[
-                "-A", "-b", "-E", "-H", "-k", "-n", "-P", "-S", "-i", "-s", "-B",
-            ],
-            &[
-                "-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "--user",
-                "--group",
-            ],
-            0,
-        ),
-        "doas" => shape(&["-n", "-s", "-L"], &["-u", "-C", "-a"], 0),
-        "pkexec" => shape(&["--disable-internal-agent"], &["--user"], 0),
-        "gosu" | "su-exec" => shape(&[], &[], 1),
-        "chroot" => shape(&["--skip-chdir"], &["--userspec", "--groups"], 1),
-        "xargs" => shape(
-            &[
-                "-0",
-                "--null",
-                "-r",
-                "--no-run-if-empty",
-                "-t",
-                "--verbose",
-                "-x",
-                "--exit",
-            ],
-            &[
-                "-n",
-                "--max-args",
-                "-L",
-                "-P",
-                "--max-procs",
-                "-s",
-                "-d",
-                "--delimiter",
-                "-I",
-                "-a",
-                "-E",
-                "--arg-file",
-            ],
-            0,
-        ),
-        "strace" | "ltrace" => shape(&["-f", "-c", "-q"], &["-e", "-o", "-s"], 0),
-        "valgrind" | "rlwrap" | "perf" => shape(&["-q"], &[], 0),
-        "ssh" | "mosh" => shape(
-            &[
-                "-4", "-6", "-A", "-a", "-C", "-f", "-N", "-n", "-q", "-T", "-t", "-v", "-X", "-x",
-                "-Y",
-            ],
-            &["-i", "-l", "-p"],
-            1,
-        ),
-        "entr" => shape(&["-a", "-c", "-d", "-n", "-p", "-r", "-s", "-z"], &[], 0),
-        "parallel" => shape(&["-0", "-k", "-v"], &["-j", "-n", "-I"], 0),
-        "systemd-run" => shape(
-            &[
-                "--user", "--scope", "-t", "-P", "--pty", "--pipe", "--wait", "-q",
-            ],
-            &["-p", "--unit"],
-            0,
-        ),
-        "watch" => shape(
-            &["-x", "-d", "-e", "-g", "-t", "-c", "-b"],
-            &["-n", "--interval"],
-            0,
-        ),
-        "flock" => shape(&["-n", "-s", "-x", "-u", "-o", "-F"], &["-w", "-E"], 1),
-        "unshare" | "nsenter" | "setpriv" | "bwrap" | "firejail" | "proot" | "direnv"
-        | "numactl" | "rlimit" | "prlimit" | "caffeinate" | "torsocks" | "proxychains" | "tini"
-        | "dumb-init" => shape(&[], &[], 0),
-        "busybox" | "toybox" => shape(&[], &[], 0),
-        _ => return None,
-    })
-}
 
 /// Follows a program into what it starts.
 pub(super) fn open(reader: &mut Reader, argv: &[String]) {
@@ -179,27 +62,6 @@ pub(super) fn open(reader: &mut Reader, argv: &[String]) {
     if let Some(shape) = known(&name) {
         wrapped(reader, &name, args, &shape);
     }
-}
-
-/// Flags whose value is a program, or a line.
-fn carriers(name: &str) -> Option<&'static [&'static str]> {
-    Some(match name {
-        "tar" => &[
-            "--to-command",
-            "--checkpoint-action",
-            "--use-compress-program",
-            "-I",
-            "--rsh-command",
-        ],
-        "rsync" => &["-e", "--rsh", "--rsync-path"],
-        "rg" => &["--pre", "--hostname-bin"],
-        "sort" => &["--compress-program"],
-        "split" => &["--filter"],
-        "nc" | "ncat" => &["-e", "-c", "--exec", "--sh-exec"],
-        "tcpdump" => &["-z"],
-        "zip" => &["-TT", "--unzip-command"],
-        _ => return None,
-    })
 }
 
 fn carried(reader: &mut Reader, args: &[String], flags: &[&str]) {
@@ -323,45 +185,6 @@ fn wrapped(reader: &mut Reader, name: &str, args: &[String], shape: &Shape) {
         _ => {}
     }
     reader.inner(inner);
-}
-
-/// Where the inner program begins, or the flag that is not known.
-fn skip<'a>(args: &'a [String], shape: &Shape, numbers: bool) -> Result<usize, &'a str> {
-    let mut at = 0;
-    while let Some(arg) = args.get(at) {
-        if arg == "--" {
-            at += 1;
-            break;
-        }
-        if !arg.starts_with('-') || arg == "-" {
-            break;
-        }
-        let long = arg.starts_with("--");
-        let flag = if long {
-            arg.split('=').next().unwrap_or(arg)
-        } else {
-            arg.get(..2).unwrap_or(arg)
-        };
-        if shape.solo.contains(&arg.as_str()) {
-            at += 1;
-        } else if shape.valued.contains(&flag) {
-            let attached = if long {
-                arg.contains('=')
-            } else {
-                arg.len() > 2
-            };
-            at += if attached { 1 } else { 2 };
-        } else if numbers
-            && arg
-                .get(1..)
-                .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
-        {
-            at += 1;
-        } else {
-            return Err(arg);
-        }
-    }
-    Ok((at + shape.operands).min(args.len()))
 }
 
 /// A flag is not known: says so, and follows each word that may be the program.
