@@ -246,3 +246,37 @@ impl Walk<'_> {
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell;
+
+    /// Two readers of different making, one line: where the exact one has no doubt, the tree has to show the
+    /// same commands.
+    #[test]
+    fn both_readers_find_the_same_commands() {
+        let table = include_str!("../../../../fixtures/policy/shell.jsonl");
+        let mut compared = 0;
+        for case in table.lines() {
+            let case: serde_json::Value = serde_json::from_str(case).unwrap_or_default();
+            let line = case["line"].as_str().unwrap_or_default();
+            let exact = shell::read(line);
+            if !exact.doubts.is_empty() {
+                continue;
+            }
+            let mut reader = Reader::default();
+            read(line, &mut reader);
+            let shown = reader.finish();
+            let sorted = |line: &shell::Line| {
+                let argv = line.commands.iter().map(|command| command.argv.clone());
+                let mut all: Vec<_> = argv.collect();
+                all.sort();
+                all
+            };
+            assert_eq!(sorted(&shown), sorted(&exact), "{line:?}");
+            compared += 1;
+        }
+        assert!(compared > 60, "{compared} lines");
+    }
+}
