@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use checks::{STANDARD, WHOLE_MESSAGE, check, is_extension};
+use checks::{BESIDE, STANDARD, WHOLE_MESSAGE, check, is_extension};
 use extensions::Extensions;
 use lines::{Line, What};
 
@@ -49,6 +49,9 @@ fn every_single_message_decodes() {
             "{}",
             single.name
         );
+        for member in BESIDE {
+            assert_eq!(single.line.value.get(member), None, "{}", single.name);
+        }
     }
 }
 

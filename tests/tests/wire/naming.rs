@@ -10,14 +10,17 @@ const VENDOR: &str = "harn";
 
 /// Records that hosts receive as they are: their keys, and all keys below them, are snake_case or the
 /// agent's own.
-const RECORDS: [&str; 8] = [
+const RECORDS: [&str; 11] = [
     "annotations",
+    "approvalRequest",
     "audit",
     "events",
     "handoff",
     "metadata",
+    "mutation",
     "plan",
     "policyContext",
+    "policyDecision",
     "state",
 ];
 
