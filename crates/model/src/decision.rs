@@ -169,7 +169,8 @@ pub struct WorkspacePathInfo {
     /// What sort of path it turned out to be.
     #[serde(default)]
     pub kind: PathKind,
-    /// Without `.`, `..` and links, absolute; as given where that cannot be told.
+    /// Without `.`, `..` and links: from the session's directory where it is inside, else absolute; as given
+    /// where that cannot be told.
     #[serde(default)]
     pub normalized: String,
     /// From the session's directory, where it is inside.

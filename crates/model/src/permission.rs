@@ -37,6 +37,20 @@ pub struct PermissionAsked {
 }
 
 impl PermissionAsked {
+    /// A question of a session's own that no policy had asked for.
+    pub fn new(ask_id: AskId, tool_call: ToolCall, options: Vec<PermissionOption>) -> Self {
+        Self {
+            ask_id,
+            tool_call,
+            options,
+            lineage: Vec::new(),
+            policy_decision: None,
+            grant: None,
+            requested_at: 0,
+            deadline: None,
+        }
+    }
+
     /// The paths the call declares.
     #[must_use]
     pub fn paths(&self) -> &[WorkspacePathInfo] {

@@ -2,9 +2,10 @@
 
 use harn_model::{
     AgentEvent, Artifact, Command, CommandInput, ContentBlock, Cost, Decision, Envelope,
-    ErrorCategory, HandoffArtifact, HitlOutcome, Location, McpServerTag, PermissionAsked,
-    PermissionOption, PermissionOptionKind, PermissionResolved, Plan, PlanDocument, PlanEntry,
-    PlanEntryStatus, PlanPriority, PlanStep, Recovered, Resource, ResourceLink, Seq, SessionInfo,
+    ErrorCategory, Grant, GrantEffect, GrantScope, GrantSubject, HandoffArtifact, HitlOutcome,
+    Location, McpServerTag, PermissionAsked, PermissionOption, PermissionOptionKind,
+    PermissionRecord, PermissionResolved, Plan, PlanDocument, PlanEntry, PlanEntryStatus,
+    PlanPriority, PlanStep, Recovered, Remembered, Resource, ResourceLink, Seq, SessionInfo,
     SkillCandidate, SkillMatch, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
     ToolExecutor, ToolKind, TurnEnded, TurnOutcome, TurnStarted, Usage, WorkerEvent,
     WorkerMetadata, WorkerUpdate,
@@ -95,40 +96,84 @@ fn tools() -> impl Strategy<Value = AgentEvent> {
             }))
         });
     let asked = (id(), call()).prop_map(|(id, tool_call)| {
-        AgentEvent::PermissionAsked(Box::new(PermissionAsked {
-            ask_id: id.into(),
-            tool_call,
-            options: vec![PermissionOption {
-                option_id: "once".to_owned(),
-                name: "Allow".to_owned(),
-                kind: PermissionOptionKind::AllowOnce,
-                scope: harn_model::GrantScope::Once,
-            }],
-            lineage: Vec::new(),
-        }))
+        let option = PermissionOption {
+            option_id: "once".to_owned(),
+            name: "Allow".to_owned(),
+            kind: PermissionOptionKind::AllowOnce,
+            scope: GrantScope::Session,
+        };
+        let mut ask = PermissionAsked::new(id.into(), tool_call, vec![option]);
+        (ask.requested_at, ask.deadline) = (1, Some(2));
+        AgentEvent::PermissionAsked(Box::new(ask))
     });
     let decision = prop_oneof![
-        text().prop_map(|option_id| Decision::Allowed {
-            option_id,
-            args: None,
-        }),
+        (text(), option::of(object()))
+            .prop_map(|(option_id, args)| Decision::Allowed { option_id, args }),
         (option::of(text()), option::of(text()))
             .prop_map(|(option_id, reason)| Decision::Rejected { option_id, reason }),
         Just(Decision::Cancelled),
         text().prop_map(|reason| Decision::Unavailable { reason }),
     ];
-    let resolved = (id(), decision).prop_map(|(id, decision)| {
-        AgentEvent::PermissionResolved(Box::new(PermissionResolved {
-            ask_id: id.into(),
-            decision,
-        }))
-    });
+    let resolved =
+        (id(), decision, option::of(remembered())).prop_map(|(id, decision, remembered)| {
+            AgentEvent::PermissionResolved(Box::new(PermissionResolved {
+                ask_id: id.into(),
+                decision,
+                remembered,
+            }))
+        });
     prop_oneof![
         call().prop_map(|call| AgentEvent::ToolCall(Box::new(call))),
         update,
         asked,
         resolved,
+        records(),
     ]
+}
+
+fn records() -> impl Strategy<Value = AgentEvent> {
+    let record =
+        (id(), json(), text(), any::<bool>()).prop_map(|(id, arguments, reason, escalated)| {
+            Box::new(PermissionRecord {
+                tool_call_id: id.into(),
+                tool_name: "look".to_owned(),
+                arguments,
+                reason,
+                escalated,
+                policy_decision: None,
+            })
+        });
+    (record, 0..3).prop_map(|(record, which)| match which {
+        0 => AgentEvent::PermissionGrant(record),
+        1 => AgentEvent::PermissionDeny(record),
+        _ => AgentEvent::PermissionEscalation(record),
+    })
+}
+
+fn object() -> impl Strategy<Value = Value> {
+    btree_map(text(), json(), 0..3).prop_map(|members| members.into_iter().collect())
+}
+
+fn remembered() -> impl Strategy<Value = Remembered> {
+    let subject = prop_oneof![
+        vec(text(), 0..3).prop_map(GrantSubject::Argv),
+        text().prop_map(GrantSubject::Line),
+        vec(text(), 0..3).prop_map(GrantSubject::Paths),
+        // What is no object or text cannot be told from nothing.
+        vec(json(), 0..3).prop_map(|args| GrantSubject::Arguments(args.into())),
+    ];
+    let scope = select(&[GrantScope::Session, GrantScope::Always]);
+    let effect = select(&[GrantEffect::Allow, GrantEffect::Deny]);
+    (id(), subject, scope, effect).prop_map(|(id, subject, scope, effect)| Remembered {
+        scope,
+        grant: Grant {
+            id,
+            effect,
+            workspace: "/home/ada".to_owned(),
+            tool: "look".to_owned(),
+            subject,
+        },
+    })
 }
 
 fn turns() -> impl Strategy<Value = AgentEvent> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use harn_model::{
     Grant, GrantEffect, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RuleSource,
 };
-use harn_policy::{Call, Located, PolicyError, narrow, shell};
+use harn_policy::{Call, Located, PolicyError, locate_all, narrow, shell};
 
 use super::{Act, Permit};
 use crate::session::Shared;
@@ -18,16 +18,18 @@ pub(crate) struct Judged {
     pub(crate) grant: Option<Grant>,
     /// What the call may do if it runs.
     pub(crate) permit: Permit,
+    /// Whether it may change something; what does not say counts as if it did.
+    writes: bool,
 }
 
 impl Judged {
     /// Whether it is worth a record: what merely reads, and nothing but the mode lets it, is not.
-    pub(crate) fn is_told(&self, act: &Act) -> bool {
+    pub(crate) fn is_told(&self) -> bool {
         let by_mode = match &self.receipt.matched_rule {
             Some(rule) => rule.source == RuleSource::Mode,
             None => true,
         };
-        !by_mode || writes(act)
+        !by_mode || self.writes
     }
 }
 
@@ -39,37 +41,21 @@ pub(crate) async fn judge(shared: &Arc<Shared>, act: Act) -> Judged {
         receipt: refused(String::new(), "the call could not be judged".to_owned()),
         grant: None,
         permit: Permit::default(),
+        writes: true,
     })
 }
 
 fn judge_now(shared: &Shared, act: &Act) -> Judged {
     let config = &shared.config;
-    let paths = harn_policy::locate_all(&shared.roots, &act.paths(), &*config.probe);
+    let paths = locate_all(&shared.roots, &act.paths(), &*config.probe);
     let line = act.command().map(|text| (text, shell::read(text)));
     let capabilities = act.capabilities();
     let workspace = shared.cwd.to_string_lossy();
-    let known = config.rules.policy(&shared.cwd);
-    let remembered = match config.rules.grants(&shared.cwd) {
-        Ok(lasting) => {
-            let own = shared.root().view().grants.clone();
-            Ok([own, lasting].concat())
-        }
-        Err(error) if writes(act) => Err(error),
-        // What only reads needs nothing that was remembered.
-        Err(_) => Ok(Vec::new()),
-    };
-    let (policy, grants) = match (known, remembered) {
-        (Ok(policy), Ok(grants)) => (policy, grants),
-        (Err(error), _) | (_, Err(error)) => return unreadable(act, &paths, &error),
-    };
-    shared.note_policy(&policy);
+    let annotations = act.annotations.as_ref();
     let call = Call {
         tool: &act.tool,
         kind: act.kind(),
-        side_effect: act
-            .annotations
-            .as_ref()
-            .map(|known| known.side_effect_level),
+        side_effect: annotations.map(|known| known.side_effect_level),
         capabilities: &capabilities,
         arguments: &act.input,
         paths: &paths,
@@ -77,28 +63,39 @@ fn judge_now(shared: &Shared, act: &Act) -> Judged {
         workspace: &workspace,
         mode: shared.mode(),
         agent: shared.worker_name(),
+        grants: &[],
+    };
+    let writes = call.writes();
+    let policy = match config.rules.policy(&shared.cwd) {
+        Ok(policy) => policy,
+        Err(error) => return unreadable(act, &paths, &error),
+    };
+    shared.note_policy(&policy);
+    let lasting = match config.rules.grants(&shared.cwd) {
+        Ok(lasting) => lasting,
+        Err(error) if writes => return unreadable(act, &paths, &error),
+        // What only reads needs nothing that was remembered.
+        Err(_) => Vec::new(),
+    };
+    let session = shared.root().view().grants.clone();
+    let grants = [session, lasting].concat();
+    let call = Call {
         grants: &grants,
+        ..call
     };
     let receipt = policy.decide(&call);
+    let grant = match receipt.action {
+        PolicyAction::Ask => narrow(&call, GrantEffect::Allow),
+        PolicyAction::Allow | PolicyAction::Deny => None,
+    };
+    let command = act.command().map(str::to_owned);
+    let (tool, input) = (act.tool.clone(), act.input.clone());
     Judged {
-        grant: match receipt.action {
-            PolicyAction::Ask => narrow(&call, GrantEffect::Allow),
-            PolicyAction::Allow | PolicyAction::Deny => None,
-        },
         receipt,
-        permit: Permit::granted(
-            act.tool.clone(),
-            act.input.clone(),
-            writes(act),
-            paths,
-            act.command().map(str::to_owned),
-        ),
+        grant,
+        permit: Permit::granted(tool, input, writes, paths, command),
+        writes,
     }
-}
-
-/// Whether it may change something; what does not say counts as if it did.
-fn writes(act: &Act) -> bool {
-    !act.kind().is_some_and(harn_model::ToolKind::is_read_only)
 }
 
 /// Rules that cannot be read may forbid anything.
@@ -112,6 +109,7 @@ fn unreadable(act: &Act, paths: &[Located], error: &PolicyError) -> Judged {
         receipt,
         grant: None,
         permit: Permit::default(),
+        writes: true,
     }
 }
 

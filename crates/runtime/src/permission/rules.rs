@@ -1,9 +1,13 @@
 //! The port behind which rules and grants are kept: files, for whoever has files.
 
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use harn_model::{Grant, Timestamp};
-use harn_policy::{Look, PathProbe, Policy, PolicyError};
+use harn_policy::{Look, PathProbe, Policy, PolicyError, ToolApprovalPolicy};
 
 /// Rules and what was remembered. Asked at every call, off the async threads, so that a change counts from
 /// the next call on; may look at files.
@@ -27,12 +31,16 @@ pub trait RuleBook: Send + Sync + 'static {
 /// No rules but the mode's, and nothing remembered beyond a session.
 #[derive(Debug, Default)]
 pub struct NoRules {
-    policy: Arc<Policy>,
+    policy: OnceLock<Arc<Policy>>,
 }
 
 impl RuleBook for NoRules {
     fn policy(&self, _: &Path) -> Result<Arc<Policy>, PolicyError> {
-        Ok(self.policy.clone())
+        if let Some(policy) = self.policy.get() {
+            return Ok(policy.clone());
+        }
+        let empty = Arc::new(ToolApprovalPolicy::default().compile()?);
+        Ok(self.policy.get_or_init(|| empty).clone())
     }
 
     fn grants(&self, _: &Path) -> Result<Vec<Grant>, PolicyError> {

@@ -115,7 +115,7 @@ impl ToolBuilder {
                 call.status = ToolCallStatus::InProgress;
                 let handle = ToolHandle::new(&cx, &call);
                 let mut items = vec![announced(call)];
-                if judged.is_told(&act) {
+                if judged.is_told() {
                     let record = record(handle.id(), &act, &judged.receipt, None, false);
                     items.push(TurnItem::Event(AgentEvent::PermissionGrant(record)));
                 }

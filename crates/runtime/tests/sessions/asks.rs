@@ -63,13 +63,15 @@ async fn allowed_once_runs() {
     expect![[r#"
         1 turn_started msg-1
         2 tool_call call-1 pending
-        3 permission_asked
-        4 permission_resolved allowed
-        5 tool_call_update call-1 in_progress write_file
-        6 agent_message_chunk writing msg-2
-        7 tool_call_update call-1 completed write_file
-        8 session_info write
-        9 turn_ended stopped end_turn
+        3 permission_escalation call-1
+        4 permission_asked
+        5 permission_resolved allowed
+        6 permission_grant call-1
+        7 tool_call_update call-1 in_progress write_file
+        8 agent_message_chunk writing msg-2
+        9 tool_call_update call-1 completed write_file
+        10 session_info write
+        11 turn_ended stopped end_turn
     "#]]
     .assert_eq(&answered(&[allowed("allow_once")]).await);
 }
@@ -84,12 +86,14 @@ async fn the_first_answer_wins() {
     expect![[r#"
         1 turn_started msg-1
         2 tool_call call-1 pending
-        3 permission_asked
-        4 permission_resolved rejected
-        5 tool_call_update call-1 failed permission was not granted write_file
-        6 agent_message_chunk not done: permission was not granted msg-2
-        7 session_info write
-        8 turn_ended stopped end_turn
+        3 permission_escalation call-1
+        4 permission_asked
+        5 permission_resolved rejected
+        6 permission_deny call-1
+        7 tool_call_update call-1 failed permission was not granted write_file
+        8 agent_message_chunk not done: permission was not granted msg-2
+        9 session_info write
+        10 turn_ended stopped end_turn
     "#]]
     .assert_eq(&log);
 }
@@ -141,7 +145,7 @@ async fn read_only_mode_refuses_without_asking_and_is_remembered() {
     let log = short(&whole_turn(&session, &turn).await);
     assert!(!log.contains("permission_asked"), "{log}");
     assert!(
-        log.contains("not done: the session is in read-only mode"),
+        log.contains("not done: the session's mode is read-only"),
         "{log}"
     );
     let id = session.id().clone();

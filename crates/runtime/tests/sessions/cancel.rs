@@ -20,7 +20,7 @@ async fn an_agent_that_never_listens_is_settled_at_the_deadline() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         if cx.prompt_text() == "stuck" {
-            cx.tool("t").kind(ToolKind::Execute).start().await?;
+            cx.tool("t").kind(ToolKind::Search).start().await?;
             std::future::pending::<()>().await;
         }
         cx.say("well").await?;
@@ -67,11 +67,12 @@ async fn a_cancel_withdraws_the_question_and_whatever_the_agent_returns_is_cance
     expect![[r#"
         1 turn_started msg-1
         2 tool_call call-1 pending
-        3 permission_asked
-        4 permission_resolved cancelled
-        5 tool_call_update call-1 failed the turn was cancelled write_file
-        6 session_info write
-        7 turn_ended stopped cancelled
+        3 permission_escalation call-1
+        4 permission_asked
+        5 permission_resolved cancelled
+        6 tool_call_update call-1 failed the turn was cancelled write_file
+        7 session_info write
+        8 turn_ended stopped cancelled
     "#]]
     .assert_eq(&short(&whole_turn(&session, &turn).await));
 }
@@ -133,7 +134,7 @@ async fn work_inside_a_tool_is_dropped_when_the_turn_is_cancelled() {
     let hub = world.hub(agent(move |cx| {
         let guard = OnDrop(flag.clone());
         async move {
-            let tool = cx.tool("t").kind(ToolKind::Execute).start().await?;
+            let tool = cx.tool("t").kind(ToolKind::Search).start().await?;
             tool.run(|_| async move {
                 let _guard = guard;
                 std::future::pending::<Result<(), harn_runtime::HostError>>().await

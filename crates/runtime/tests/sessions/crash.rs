@@ -36,12 +36,8 @@ fn killed(world: &World) -> SessionId {
     let mut log = JsonlStore::new(world.state()).create(meta).unwrap();
     let mut call = ToolCall::new("t1", "run_tests");
     call.status = ToolCallStatus::InProgress;
-    let ask = PermissionAsked {
-        ask_id: "q1".into(),
-        tool_call: ToolCall::new("t2", "write_file"),
-        options: Vec::new(),
-        lineage: Vec::new(),
-    };
+    let waiting = ToolCall::new("t2", "write_file");
+    let ask = PermissionAsked::new("q1".into(), waiting, Vec::new());
     let started = TurnStarted {
         message_id: "m1".into(),
         prompt: vec![harn_model::ContentBlock::text("go")],

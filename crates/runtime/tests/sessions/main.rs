@@ -16,6 +16,7 @@ mod cancel;
 mod crash;
 mod follow;
 mod lifecycle;
+mod permissions;
 mod support;
 mod turns;
 mod workers;

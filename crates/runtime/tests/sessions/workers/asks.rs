@@ -94,7 +94,8 @@ async fn a_question_is_put_to_the_session_and_its_answer_goes_back() {
         assert_eq!(ask.tool_call.tool_name, "write_file");
         // Told apart from a call of the session's own that has the same id.
         assert_eq!(ask.tool_call.tool_call_id.as_str(), "worker-1/call-1");
-        assert_eq!(ask.options.len(), 2);
+        let options: Vec<_> = ask.options.iter().map(|o| &*o.option_id).collect();
+        assert_eq!(options, ["allow_once", "allow_session", "reject_once"]);
         // The call's own record: the worker's, lent by the session.
         let audit = ask.tool_call.audit.clone().unwrap();
         assert_eq!(audit.session_id, way.session_id);
@@ -306,7 +307,7 @@ async fn a_read_only_session_has_read_only_workers_also_when_it_becomes_one() {
         let events = whole_turn(&session, &turn).await;
         let log = lines(&events);
         assert!(
-            log.contains("said not written: the session is in read-only mode"),
+            log.contains("said not written: the session's mode is read-only"),
             "{log}"
         );
         assert!(!log.contains("asked"), "{log}");

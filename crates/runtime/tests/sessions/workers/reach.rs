@@ -234,12 +234,8 @@ async fn the_right_to_change_things_is_lent_down_as_it_is_now() {
             for n in 0..2 {
                 ready.notify_one();
                 go.notified().await;
-                let tool = cx
-                    .tool(format!("t{n}"))
-                    .kind(ToolKind::Edit)
-                    .start()
-                    .await?;
-                tool.complete(()).await?;
+                let tool = cx.tool(format!("t{n}")).kind(ToolKind::Read);
+                tool.start().await?.complete(()).await?;
             }
             cx.flush().await?;
             Ok(StopReason::EndTurn)

@@ -2,14 +2,14 @@
 //! to, and served by its host.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex},
 };
 
 use harn_journal::{JsonlStore, Store};
 use harn_model::{AgentEvent, SessionId, StopReason, WorkerEvent};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, SessionError,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, SessionError,
     TurnContext, WorkerError, async_trait,
 };
 use serde_json::Value;
@@ -233,13 +233,13 @@ impl HostPort for Remembering {
         }
     }
 
-    async fn read_text(&self, session: &SessionId, path: &Path) -> Result<String, HostError> {
-        let asked = (session.clone(), path.to_owned());
+    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError> {
+        let asked = (session.clone(), file.absolute());
         self.0.lock().unwrap().push(asked);
         Ok("from the client".to_owned())
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Path, _: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
         Err(HostError::Unsupported("writing files"))
     }
 
