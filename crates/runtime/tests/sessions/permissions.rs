@@ -1,0 +1,700 @@
+//! Calls under rules: what is allowed, refused, asked and remembered, and that a call does no more than it
+//! declared.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use expect_test::expect;
+use harn_model::{
+    AgentEvent, AskId, Decision, Envelope, Grant, GrantScope, PermissionAsked, PolicyAction, Seq,
+    SessionId, StopReason, Timestamp, ToolKind,
+};
+use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
+use harn_runtime::{
+    Agent, AgentError, CommandExit, CommandSink, CommandSpec, Controller, HostError, HostOffers,
+    HostPort, Place, RuleBook, SessionMode, Subscription, TurnContext, async_trait,
+};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+/// Rules and grants in memory.
+#[derive(Default)]
+struct Book {
+    policy: Mutex<String>,
+    grants: Mutex<Vec<Grant>>,
+    full: bool,
+}
+
+impl Book {
+    fn of(policy: &str) -> Arc<Self> {
+        Arc::new(Self {
+            policy: Mutex::new(policy.to_owned()),
+            ..Self::default()
+        })
+    }
+}
+
+impl RuleBook for Book {
+    fn policy(&self, _: &Path) -> Result<Arc<Policy>, PolicyError> {
+        let policy = ToolApprovalPolicy::from_toml("test", &self.policy.lock().unwrap())?;
+        Ok(Arc::new(policy.compile()?))
+    }
+
+    fn grants(&self, _: &Path) -> Result<Vec<Grant>, PolicyError> {
+        Ok(self.grants.lock().unwrap().clone())
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn remember(&self, grant: &Grant, _: Timestamp) -> Result<(), PolicyError> {
+        if self.full {
+            return Err(PolicyError::Syntax {
+                origin: "grants".to_owned(),
+                message: "the disk is full".to_owned(),
+            });
+        }
+        self.grants.lock().unwrap().push(grant.clone());
+        Ok(())
+    }
+
+    fn revoke(&self, id: &str) -> Result<bool, PolicyError> {
+        let mut grants = self.grants.lock().unwrap();
+        let before = grants.len();
+        grants.retain(|grant| grant.id != id);
+        Ok(grants.len() < before)
+    }
+}
+
+/// Writes what it is told to, and remembers what it did.
+#[derive(Default)]
+struct Disk {
+    done: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl HostPort for Disk {
+    fn offers(&self) -> HostOffers {
+        HostOffers {
+            read_text: true,
+            write_text: true,
+            terminal: true,
+            tools: true,
+        }
+    }
+
+    async fn read_text(&self, _: &SessionId, file: &Place) -> Result<String, HostError> {
+        Ok(format!("text of {}", file.inside.display()))
+    }
+
+    async fn write_text(&self, _: &SessionId, file: &Place, text: &str) -> Result<(), HostError> {
+        let done = format!("write {} {text}", file.inside.display());
+        self.done.lock().unwrap().push(done);
+        Ok(())
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        spec: CommandSpec,
+        _: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        self.done
+            .lock()
+            .unwrap()
+            .push(format!("run {}", spec.line()));
+        Ok(CommandExit {
+            code: Some(0),
+            signal: None,
+            output: String::new(),
+            truncated: false,
+        })
+    }
+
+    async fn call_tool(&self, _: &SessionId, name: &str, _: Value) -> Result<Value, HostError> {
+        self.done.lock().unwrap().push(format!("tool {name}"));
+        Ok(Value::Null)
+    }
+}
+
+struct Unheard;
+
+impl CommandSink for Unheard {
+    fn terminal(&mut self, _: &str) {}
+    fn output(&mut self, _: &str) {}
+}
+
+/// A session whose agent does as prompted: `write PATH`, `run LINE`, `deploy`.
+struct Rig {
+    world: World,
+    disk: Arc<Disk>,
+    book: Arc<Book>,
+    mode: SessionMode,
+}
+
+impl Rig {
+    fn new(policy: &str) -> Self {
+        Self {
+            world: World::new(),
+            disk: Arc::default(),
+            book: Book::of(policy),
+            mode: SessionMode::Ask,
+        }
+    }
+
+    fn in_mode(mode: SessionMode) -> Self {
+        Self {
+            mode,
+            ..Self::new("")
+        }
+    }
+
+    fn hub(&self, agent: Arc<dyn Agent>) -> harn_runtime::Hub {
+        let (rules, local) = (self.book.clone(), self.disk.clone());
+        let mode = self.mode;
+        self.world.hub_with(agent, |config| {
+            config.rules = rules;
+            config.local_host = local;
+            config.default_mode = mode;
+            config.ask_deadline = Duration::from_secs(30);
+        })
+    }
+
+    async fn session(&self) -> Controller {
+        let hub = self.hub(obedient());
+        self.world.session(&hub).await
+    }
+
+    fn done(&self) -> Vec<String> {
+        std::mem::take(&mut *self.disk.done.lock().unwrap())
+    }
+}
+
+fn obedient() -> Arc<dyn Agent> {
+    agent(async |cx| {
+        let prompt = cx.prompt_text();
+        let (verb, what) = prompt.split_once(' ').unwrap_or((&prompt, ""));
+        let did = match verb {
+            "write" => write(&cx, what).await,
+            "run" => run(&cx, what).await,
+            _ => deploy(&cx, &prompt).await,
+        };
+        match did {
+            Ok(()) => cx.say("done").await?,
+            Err(AgentError::Denied { reason }) => cx.say(format!("not done: {reason}")).await?,
+            Err(other) => return Err(other),
+        }
+        Ok(StopReason::EndTurn)
+    })
+}
+
+async fn write(cx: &TurnContext, path: &str) -> Result<(), AgentError> {
+    let input = json!({"path": path, "text": "new"});
+    let tool = cx.tool("write_file").kind(ToolKind::Edit).input(input);
+    let call = tool.start().await?;
+    let at = |key: &str| call.input()[key].as_str().unwrap_or_default().to_owned();
+    let (path, text) = (at("path"), at("text"));
+    call.run(|host| host.write_text(path, text)).await
+}
+
+async fn run(cx: &TurnContext, line: &str) -> Result<(), AgentError> {
+    let call = cx.tool("run_command").command(line).start().await?;
+    let line = call.input()["command"].as_str().unwrap_or_default();
+    let spec = CommandSpec::shell(line, cx.cwd(), 1000);
+    call.host().run(spec, &mut Unheard).await?;
+    call.complete(()).await
+}
+
+async fn deploy(cx: &TurnContext, name: &str) -> Result<(), AgentError> {
+    let args = json!({"to": "production"});
+    let call = cx.tool(name).input(args.clone()).start().await?;
+    call.host().call_tool(name, args).await?;
+    call.complete(()).await
+}
+
+async fn asked(from: &mut Subscription) -> PermissionAsked {
+    let seen = until(from, |e| matches!(e.event, AgentEvent::PermissionAsked(_))).await;
+    let ask = seen.into_iter().rev().find_map(|e| match e.event {
+        AgentEvent::PermissionAsked(ask) => Some(*ask),
+        _ => None,
+    });
+    ask.unwrap()
+}
+
+fn allowed(option: &str) -> Decision {
+    Decision::Allowed {
+        option_id: option.to_owned(),
+        args: None,
+    }
+}
+
+/// Prompts and answers the question, if there is one.
+async fn turn(session: &Controller, text: &str, answer: Option<Decision>) -> Vec<Envelope> {
+    let mut from = session.subscribe(session.last_seq());
+    let mut watch = session.subscribe(session.last_seq());
+    let id = prompt(session, text).await;
+    if let Some(decision) = answer {
+        let ask = asked(&mut from).await;
+        session.answer(ask.ask_id, decision).await;
+    }
+    until(&mut watch, ends(&id)).await
+}
+
+fn names(events: &[Envelope]) -> String {
+    let name = |e: &Envelope| {
+        let value = serde_json::to_value(&e.event).unwrap();
+        let reason = match &e.event {
+            AgentEvent::PermissionGrant(record)
+            | AgentEvent::PermissionDeny(record)
+            | AgentEvent::PermissionEscalation(record) => {
+                format!(" {} escalated={}", record.reason, record.escalated)
+            }
+            AgentEvent::ToolCallUpdate(update) => format!(" {:?}", update.status),
+            _ => String::new(),
+        };
+        format!("{}{reason}\n", value["type"].as_str().unwrap())
+    };
+    events.iter().map(name).collect()
+}
+
+fn said(events: &[Envelope]) -> String {
+    let text = events.iter().filter_map(|e| match &e.event {
+        AgentEvent::AgentMessageChunk { content, .. } => Some(content.as_str()),
+        _ => None,
+    });
+    text.collect()
+}
+
+fn has_asked(events: &[Envelope]) -> bool {
+    let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
+    events.iter().any(is_ask)
+}
+
+#[tokio::test]
+async fn a_rule_that_allows_is_recorded_and_nobody_is_asked() {
+    let rig = Rig::new("auto_approve = [\"write_*\"]");
+    let session = rig.session().await;
+    let events = turn(&session, "write a.txt", None).await;
+    expect![[r#"
+        turn_started
+        tool_call
+        permission_grant the tool is in auto_approve ("write_*") escalated=false
+        tool_call_update Completed
+        agent_message_chunk
+        session_info
+        turn_ended
+    "#]]
+    .assert_eq(&names(&events));
+    assert_eq!(rig.done(), ["write a.txt new"]);
+}
+
+#[tokio::test]
+async fn a_rule_that_denies_is_recorded_and_nothing_runs() {
+    let rig = Rig::new("auto_deny = [\"write_file\"]");
+    let session = rig.session().await;
+    let events = turn(&session, "write a.txt", None).await;
+    expect![[r#"
+        turn_started
+        tool_call
+        permission_deny the tool is in auto_deny ("write_file") escalated=false
+        tool_call_update Failed
+        agent_message_chunk
+        session_info
+        turn_ended
+    "#]]
+    .assert_eq(&names(&events));
+    assert!(rig.done().is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_is_recorded_with_the_receipt_of_who_asked() {
+    let rig = Rig::new("");
+    let session = rig.session().await;
+    let events = turn(&session, "run make", Some(allowed("allow_once"))).await;
+    expect![[r#"
+        turn_started
+        tool_call
+        permission_escalation the session's mode is ask: the call may change something escalated=true
+        permission_asked
+        permission_resolved
+        permission_grant somebody who was asked allowed it escalated=true
+        tool_call_update InProgress
+        tool_call_update Completed
+        agent_message_chunk
+        session_info
+        turn_ended
+    "#]].assert_eq(&names(&events));
+    assert_eq!(rig.done(), ["run make"]);
+    let receipts: Vec<_> = events
+        .iter()
+        .filter_map(|e| match &e.event {
+            AgentEvent::PermissionGrant(record) | AgentEvent::PermissionEscalation(record) => {
+                record.policy_decision.clone()
+            }
+            AgentEvent::PermissionAsked(ask) => ask.policy_decision.clone(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(receipts.len(), 3);
+    assert!(receipts.iter().all(|r| *r == receipts[0]));
+    assert_eq!(receipts[0].action, PolicyAction::Ask);
+}
+
+#[tokio::test]
+async fn what_reads_is_not_worth_a_record() {
+    let rig = Rig::new("");
+    let hub = rig.hub(agent(async |cx| {
+        let read = cx.tool("read_file").kind(ToolKind::Read).path("a.txt");
+        let text = read
+            .start()
+            .await?
+            .run(|host| host.read_text("a.txt"))
+            .await?;
+        cx.say(text).await?;
+        Ok(StopReason::EndTurn)
+    }));
+    let session = rig.world.session(&hub).await;
+    let events = turn(&session, "go", None).await;
+    assert!(!names(&events).contains("permission"), "{}", names(&events));
+    assert_eq!(said(&events), "text of a.txt");
+}
+
+#[tokio::test]
+async fn modes_are_policies() {
+    for (mode, prompt, asks, runs) in [
+        (SessionMode::Ask, "write a.txt", true, false),
+        (SessionMode::AcceptEdits, "write a.txt", false, true),
+        (SessionMode::AcceptEdits, "run touch a", true, false),
+        (SessionMode::Auto, "write a.txt", false, true),
+        (SessionMode::Auto, "run ls", false, true),
+        (SessionMode::Auto, "run touch a", true, false),
+        (SessionMode::Auto, "write ../a.txt", false, false),
+        (SessionMode::Auto, "write .git/hooks/x", false, false),
+        (SessionMode::Auto, "deploy", true, false),
+        (SessionMode::ReadOnly, "write a.txt", false, false),
+        (SessionMode::ReadOnly, "run ls", false, false),
+    ] {
+        let rig = Rig::in_mode(mode);
+        let session = rig.session().await;
+        let no = Decision::Rejected {
+            option_id: None,
+            reason: None,
+        };
+        let events = turn(&session, prompt, asks.then_some(no)).await;
+        assert_eq!(has_asked(&events), asks, "{mode:?} {prompt}");
+        assert_eq!(!rig.done().is_empty(), runs, "{mode:?} {prompt}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_remembers_exactly_what_was_allowed() {
+    let rig = Rig::new("");
+    let hub = rig.hub(obedient());
+    let session = rig.world.session(&hub).await;
+    turn(&session, "run cargo test", Some(allowed("allow_session"))).await;
+    assert_eq!(rig.done(), ["run cargo test"]);
+
+    let again = turn(&session, "run cargo test", None).await;
+    assert!(!has_asked(&again), "{}", names(&again));
+    for other in ["run cargo test --no-run", "run cargo", "run cargo test; ls"] {
+        let no = Decision::Rejected {
+            option_id: None,
+            reason: None,
+        };
+        let events = turn(&session, other, Some(no)).await;
+        assert!(has_asked(&events), "{other}");
+    }
+    assert_eq!(rig.done(), ["run cargo test"]);
+
+    // It outlives the process, not the session.
+    let (id, other) = (
+        session.id().clone(),
+        rig.world.session(&hub).await.id().clone(),
+    );
+    hub.shutdown().await;
+    let hub = rig.hub(obedient());
+    let reopened = hub.open(&id, None).await.unwrap();
+    let events = turn(&reopened, "run cargo test", None).await;
+    assert!(!has_asked(&events));
+    let fresh = hub.open(&other, None).await.unwrap();
+    let no = Decision::Unavailable {
+        reason: "nobody".to_owned(),
+    };
+    assert!(has_asked(&turn(&fresh, "run cargo test", Some(no)).await));
+}
+
+#[tokio::test]
+async fn always_is_kept_before_anyone_is_told_and_can_be_revoked() {
+    let rig = Rig::new("");
+    let session = rig.session().await;
+    let events = turn(&session, "write a.txt", Some(allowed("allow_always"))).await;
+    let remembered = events.iter().find_map(|e| match &e.event {
+        AgentEvent::PermissionResolved(resolved) => resolved.remembered.clone(),
+        _ => None,
+    });
+    let remembered = remembered.expect("the event tells what is remembered");
+    assert_eq!(remembered.scope, GrantScope::Always);
+    let kept = rig.book.grants.lock().unwrap().clone();
+    assert_eq!(kept, [remembered.grant.clone()]);
+    assert!(!has_asked(&turn(&session, "write a.txt", None).await));
+
+    let shown = said(&turn(&session, "/permissions", None).await);
+    assert!(shown.contains(&remembered.grant.id), "{shown}");
+    let revoke = format!("/permissions revoke {}", remembered.grant.id);
+    let told = said(&turn(&session, &revoke, None).await);
+    assert!(told.contains("Forgot"), "{told}");
+    let no = allowed("reject_once");
+    assert!(has_asked(&turn(&session, "write a.txt", Some(no)).await));
+}
+
+#[tokio::test]
+async fn what_a_session_remembers_can_be_revoked_and_stays_so() {
+    let rig = Rig::new("");
+    let hub = rig.hub(obedient());
+    let session = rig.world.session(&hub).await;
+    turn(&session, "run make", Some(allowed("allow_session"))).await;
+    let id = session.view().grants[0].id.clone();
+    let told = said(&turn(&session, &format!("/permissions revoke {id}"), None).await);
+    assert!(told.contains("for this session"), "{told}");
+    assert!(session.view().grants.is_empty());
+    let told = said(&turn(&session, &format!("/permissions revoke {id}"), None).await);
+    assert!(told.contains("There is no grant"), "{told}");
+    let session_id = session.id().clone();
+    hub.shutdown().await;
+    let reopened = rig.hub(obedient()).open(&session_id, None).await.unwrap();
+    assert!(reopened.view().grants.is_empty());
+}
+
+#[tokio::test]
+async fn rejected_for_good_is_not_asked_again() {
+    let rig = Rig::new("");
+    let session = rig.session().await;
+    let never = Decision::Rejected {
+        option_id: Some("reject_always".to_owned()),
+        reason: None,
+    };
+    turn(&session, "run make", Some(never)).await;
+    let events = turn(&session, "run make", None).await;
+    assert!(!has_asked(&events));
+    assert!(said(&events).starts_with("not done"), "{}", said(&events));
+    assert!(rig.done().is_empty());
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_holds_once() {
+    let rig = Rig {
+        book: Arc::new(Book {
+            full: true,
+            ..Book::default()
+        }),
+        ..Rig::new("")
+    };
+    let session = rig.session().await;
+    turn(&session, "run make", Some(allowed("allow_always"))).await;
+    assert_eq!(rig.done(), ["run make"]);
+    let no = allowed("reject_once");
+    assert!(has_asked(&turn(&session, "run make", Some(no)).await));
+}
+
+#[tokio::test]
+async fn rewritten_arguments_are_judged_again() {
+    let rig =
+        Rig::new("[[rules]]\nid = \"keep\"\naction = \"deny\"\nmatch = { path = \"kept/*\" }");
+    let session = rig.session().await;
+    let instead = |args: Value| Decision::Allowed {
+        option_id: "allow_once".to_owned(),
+        args: Some(args),
+    };
+    let other = instead(json!({"path": "b.txt", "text": "other"}));
+    let events = turn(&session, "write a.txt", Some(other)).await;
+    assert_eq!(rig.done(), ["write b.txt other"]);
+    let shown = events.iter().find_map(|e| match &e.event {
+        AgentEvent::ToolCallUpdate(update) => update.raw_input.clone(),
+        _ => None,
+    });
+    assert_eq!(shown, Some(json!({"path": "b.txt", "text": "other"})));
+
+    for refused in ["kept/b.txt", "../b.txt", ".git/hooks/post-commit", "a\0b"] {
+        let answer = instead(json!({"path": refused, "text": "x"}));
+        let events = turn(&session, "write a.txt", Some(answer)).await;
+        assert!(said(&events).starts_with("not done"), "{refused}");
+    }
+    assert!(rig.done().is_empty());
+    // Nothing of it is remembered, whatever the option says.
+    let always = Decision::Allowed {
+        option_id: "allow_always".to_owned(),
+        args: Some(json!({"path": "c.txt", "text": "x"})),
+    };
+    turn(&session, "write a.txt", Some(always)).await;
+    assert!(rig.book.grants.lock().unwrap().is_empty());
+}
+
+/// What an agent tries beyond what its calls declared.
+async fn overreach(cx: TurnContext) -> Result<StopReason, AgentError> {
+    let host = cx.host().clone();
+    let refused = |what: &str, result: Result<(), HostError>| match result {
+        Err(HostError::Denied(_)) => Ok(()),
+        other => Err(AgentError::failed(format!("{what}: {other:?}"))),
+    };
+    let spec = |line: &str| CommandSpec::shell(line, cx.cwd(), 10);
+    refused("write", host.write_text("a.txt", "x").await)?;
+    refused("run", host.run(spec("ls"), &mut Unheard).await.map(drop))?;
+    refused("tool", host.call_tool("t", json!({})).await.map(drop))?;
+    refused("call", host.call("op", json!({})).await.map(drop))?;
+    refused("out", host.read_text("/etc/passwd").await.map(drop))?;
+    refused("up", host.read_text("../x").await.map(drop))?;
+
+    let call = cx
+        .tool("edit")
+        .kind(ToolKind::Edit)
+        .path("a.txt")
+        .start()
+        .await?;
+    let host = call.host();
+    refused("other", host.write_text("b.txt", "x").await)?;
+    refused("below", host.write_text("a.txt/b", "x").await)?;
+    refused("run", host.run(spec("ls"), &mut Unheard).await.map(drop))?;
+    host.write_text("./c/../a.txt", "x").await?;
+    call.complete(()).await?;
+
+    let call = cx.tool("sh").command("ls -l").start().await?;
+    let host = call.host();
+    refused(
+        "other",
+        host.run(spec("ls -l; id"), &mut Unheard).await.map(drop),
+    )?;
+    refused("write", host.write_text("a.txt", "x").await)?;
+    host.run(spec("ls -l"), &mut Unheard).await?;
+    let words = CommandSpec {
+        program: "ls".to_owned(),
+        args: vec!["-l".to_owned()],
+        ..spec("")
+    };
+    host.run(words, &mut Unheard).await?;
+    call.complete(()).await?;
+
+    let call = cx
+        .tool("read")
+        .kind(ToolKind::Read)
+        .path("a.txt")
+        .start()
+        .await?;
+    refused("read", call.host().write_text("a.txt", "x").await)?;
+    call.complete(()).await?;
+    Ok(StopReason::EndTurn)
+}
+
+#[tokio::test]
+async fn a_call_does_no_more_than_it_declared() {
+    let rig = Rig::new("auto_approve = [\"*\"]");
+    let session = rig.world.session(&rig.hub(agent(overreach))).await;
+    let events = turn(&session, "go", None).await;
+    let last = short(&events[events.len() - 1..]);
+    assert!(last.ends_with("turn_ended stopped end_turn\n"), "{last}");
+    assert_eq!(rig.done(), ["write a.txt x", "run ls -l", "run ls -l"]);
+}
+
+#[tokio::test]
+async fn a_rule_about_reading_holds_without_a_call_too() {
+    let rig = Rig::new("[[rules]]\naction = \"deny\"\nmatch = { path = \"secret/*\" }");
+    let hub = rig.hub(agent(async |cx| {
+        let open = cx.host().read_text("a.txt").await;
+        let secret = cx.host().read_text("secret/key").await;
+        cx.say(format!("{} {}", open.is_ok(), secret.is_ok()))
+            .await?;
+        Ok(StopReason::EndTurn)
+    }));
+    let session = rig.world.session(&hub).await;
+    assert_eq!(said(&turn(&session, "go", None).await), "true false");
+}
+
+#[tokio::test]
+async fn rules_that_cannot_be_read_deny() {
+    let rig = Rig::new("auto_approve = [");
+    let session = rig.session().await;
+    let events = turn(&session, "write a.txt", None).await;
+    assert!(
+        said(&events).contains("cannot be read"),
+        "{}",
+        said(&events)
+    );
+    assert!(rig.done().is_empty());
+    // From the next call on the mended rules count.
+    *rig.book.policy.lock().unwrap() = "auto_approve = [\"write_file\"]".to_owned();
+    turn(&session, "write a.txt", None).await;
+    assert_eq!(rig.done(), ["write a.txt new"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_waits_for_ever() {
+    let rig = Rig::new("");
+    let session = rig.session().await;
+    let mut from = session.subscribe(Seq::ZERO);
+    let id = prompt(&session, "run make").await;
+    let ask = asked(&mut from).await;
+    assert_eq!(ask.deadline, Some(ask.requested_at + 30_000));
+    let events = until(&mut from, ends(&id)).await;
+    assert!(
+        said(&events).contains("nobody answered in time"),
+        "{}",
+        said(&events)
+    );
+    session.answer(ask.ask_id, allowed("allow_once")).await;
+    assert!(rig.done().is_empty());
+}
+
+#[tokio::test]
+async fn who_cancels_a_question_cancels_the_turn() {
+    let rig = Rig::new("");
+    let session = rig.session().await;
+    let events = turn(&session, "run make", Some(Decision::Cancelled)).await;
+    let last = short(&events[events.len() - 1..]);
+    assert!(last.ends_with("turn_ended stopped cancelled\n"), "{last}");
+    assert!(rig.done().is_empty());
+    // Not the next one.
+    turn(&session, "run make", Some(allowed("allow_once"))).await;
+    assert_eq!(rig.done(), ["run make"]);
+}
+
+#[tokio::test]
+async fn a_cancel_of_a_question_that_is_settled_cancels_nothing() {
+    let rig = Rig::new("");
+    let session = rig.session().await;
+    turn(&session, "run make", Some(allowed("allow_once"))).await;
+    let mut from = session.subscribe(session.last_seq());
+    let id = prompt(&session, "run make").await;
+    let ask = asked(&mut from).await;
+    session
+        .answer(AskId::new("ask-1"), Decision::Cancelled)
+        .await;
+    session.answer(ask.ask_id, allowed("allow_once")).await;
+    let events = until(&mut from, ends(&id)).await;
+    let last = short(&events[events.len() - 1..]);
+    assert!(last.ends_with("turn_ended stopped end_turn\n"), "{last}");
+}
+
+#[tokio::test]
+async fn a_worker_asks_its_session_which_remembers() {
+    let rig = Rig::new("");
+    let hub = rig.hub(agent(async |cx| {
+        let worker = cx.worker("builder").task("run make").agent(obedient());
+        worker.start().await?.finished().await;
+        Ok(StopReason::EndTurn)
+    }));
+    let session = rig.world.session(&hub).await;
+    turn(&session, "go", Some(allowed("allow_always"))).await;
+    assert_eq!(rig.done(), ["run make"]);
+    assert_eq!(
+        rig.book.grants.lock().unwrap().len(),
+        1,
+        "once, not for each level"
+    );
+    let events = turn(&session, "go", None).await;
+    assert!(!has_asked(&events));
+    assert_eq!(rig.done(), ["run make"]);
+}
