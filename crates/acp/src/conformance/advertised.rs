@@ -40,7 +40,8 @@ impl Advertised {
             tool_fields: words(&harn["toolLifecycleExtensionFields"]),
             content_fields: words(&harn["contentExtensionFields"]),
             only_meta: wish == Some("meta"),
-            own_names: wish == Some("harn"),
+            // The profile is called after the vendor.
+            own_names: wish == Some(VENDOR),
         }
     }
 

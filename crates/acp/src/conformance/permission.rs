@@ -146,7 +146,7 @@ pub(super) fn check(params: &Value, expected: Expected) -> Found {
     let requests = places.filter_map(|place| place.get("approvalRequest"));
     let requests: Vec<_> = requests.filter(|request| request.is_object()).collect();
     let of_other = |request: &&Value| request.get("id").is_some_and(|id| Some(id) != call);
-    if requests.iter().any(|request| of_other(request)) {
+    if requests.iter().any(of_other) {
         let what = "`approvalRequest/id` is not the id of the call".to_owned();
         found.push((Rule::ApprovalDiffers, what));
     }
