@@ -9,13 +9,15 @@ use std::{
 
 use harn_journal::{JsonlStore, Store};
 use harn_model::{
-    AgentEvent, ConfigChoice, ConfigOption, Decision, Envelope, PromptSupport, Seq, SessionId,
-    StopReason,
+    AgentEvent, ConfigChoice, ConfigOption, ContentBlock, Decision, Envelope, HitlResponse,
+    LiveClient, LiveClientMode, PermissionAsked, PermissionRoute, PromptSupport, Seq, SessionId,
+    StopReason, ToolKind,
 };
 use harn_runtime::{AgentError, Controller, NewSession, Question, Subscription, TurnContext};
+use serde_json::json;
 use tokio::sync::Notify;
 
-use super::{Ending, Step, Turn};
+use super::{Ending, JudgedCall, Step, Subject, Turn};
 use crate::{FakeClock, ScriptedAgent, TestHub};
 
 /// What passes between two steps.
@@ -53,16 +55,25 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
     let mut test = TestHub::builder(agent(stage.clone()))
         .clock(clock.clone())
         .build();
-    let session = settled(test.hub().create(new_session(&test)).await);
+    let session = settled(test.hub().create(new_session()).await);
     let id = session.id().clone();
     settled(session.set_option("depth", "thorough").await);
     let mut crashed = None;
-    for turn in turns {
+    for mut turn in turns {
         settled(session.set_mode(turn.mode).await);
+        if let Ending::Revoke = turn.ending {
+            // Answered by the runtime, not by the agent; the name follows from what was granted.
+            let grants = session.view().grants;
+            let id = grants.first().map(|grant| grant.id.clone());
+            let command = format!("/permissions revoke {}", id.unwrap_or_default());
+            turn.prompt = vec![ContentBlock::text(command)];
+        }
         let answers = answers(&turn.steps);
         let waits = matches!(turn.ending, Ending::Cancel | Ending::Crash);
         let crash = matches!(turn.ending, Ending::Crash);
-        lock(&stage.turns).push_back((turn.steps, turn.ending));
+        if !matches!(turn.ending, Ending::Revoke) {
+            lock(&stage.turns).push_back((turn.steps, turn.ending));
+        }
         let mut heard = session.subscribe_from_now();
         let turn = settled(session.prompt(turn.prompt, |_| ()).await);
         if waits {
@@ -120,6 +131,10 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
         match step {
             Step::Emit(event) => cx.emit(event).await?,
             Step::Pass(seam) => drop(cx.seam(seam).await?),
+            Step::Judge(call) => judge(cx, &call).await?,
+            Step::Consult(action) => {
+                cx.approval(action).args(json!({"tag": "v2"})).ask().await?;
+            }
             Step::Ask(ask) if ask.decision.is_some() => {
                 put(cx, ask.through, ask.question).await?;
             }
@@ -135,11 +150,25 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
     match ending {
         Ending::Stop(reason) => Ok(reason),
         Ending::Fail(why) => Err(AgentError::Failed(why.to_owned())),
+        Ending::Revoke => Ok(StopReason::EndTurn),
         Ending::Cancel | Ending::Crash => {
             stage.waiting.notify_one();
             cx.cancelled().await;
             Err(AgentError::Cancelled)
         }
+    }
+}
+
+/// Lets the rules decide, and whoever they ask.
+async fn judge(cx: &TurnContext, call: &JudgedCall) -> Result<(), AgentError> {
+    let tool = match call.subject {
+        Subject::Command(line) => cx.tool("run_command").command(line),
+        Subject::Path(path) => cx.tool("write_file").kind(ToolKind::Edit).path(path),
+    };
+    match tool.start().await {
+        Ok(call) => call.complete(()).await,
+        Err(AgentError::Denied { .. }) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -174,7 +203,8 @@ type Answers = VecDeque<Option<Decision>>;
 fn answers(steps: &[Step]) -> Answers {
     let answers = steps.iter().filter_map(|step| match step {
         Step::Ask(ask) => Some(ask.decision.clone()),
-        Step::Emit(_) | Step::Pass(_) => None,
+        Step::Judge(call) => call.decision.clone().map(Some),
+        Step::Emit(_) | Step::Pass(_) | Step::Consult(_) => None,
     });
     answers.collect()
 }
@@ -184,7 +214,16 @@ async fn until_ended(session: &Controller, heard: &mut Subscription, mut answers
         let delivery = settled(heard.next().await);
         for envelope in delivery.events() {
             match &envelope.event {
+                AgentEvent::HitlRequested { request_id, .. } => {
+                    // The ones that an agent made up are not ours to answer.
+                    if session.hitl(request_id).is_some() {
+                        settled(session.hitl_respond(approval(request_id)).await);
+                    }
+                }
                 AgentEvent::PermissionAsked(ask) => {
+                    if ask.policy_decision.is_some() {
+                        session.routed(route(session, ask)).await;
+                    }
                     if let Some(decision) = answers.pop_front().flatten() {
                         session.answer(ask.ask_id.clone(), decision).await;
                     }
@@ -196,9 +235,38 @@ async fn until_ended(session: &Controller, heard: &mut Subscription, mut answers
     }
 }
 
-fn new_session(test: &TestHub) -> NewSession {
+fn approval(request_id: &str) -> HitlResponse {
+    HitlResponse {
+        request_id: request_id.to_owned(),
+        reviewer: Some("ada".to_owned()),
+        approved: Some(true),
+        reason: Some("the tests pass".to_owned()),
+        ..HitlResponse::default()
+    }
+}
+
+fn route(session: &Controller, ask: &PermissionAsked) -> PermissionRoute {
+    let now = (session.now() / 1000).to_string();
+    PermissionRoute {
+        request_id: ask.tool_call.tool_call_id.to_string(),
+        ask_id: Some(ask.ask_id.clone()),
+        client: LiveClient {
+            client_id: "desk".to_owned(),
+            mode: LiveClientMode::Controller,
+            attached_at: now.clone(),
+            last_seen_at: now,
+            prompt_injection: true,
+            permission_routing: true,
+            metadata: json!({}),
+        },
+        metadata: json!({"surface": "editor"}),
+    }
+}
+
+/// Receipts name the directory, so it is one that every machine has.
+fn new_session() -> NewSession {
     NewSession {
-        cwd: test.workspace(),
+        cwd: "/".into(),
         additional_directories: Vec::new(),
     }
 }

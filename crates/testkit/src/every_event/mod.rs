@@ -107,6 +107,20 @@ enum Step {
     Emit(AgentEvent),
     Pass(Seam),
     Ask(Box<Ask>),
+    Judge(JudgedCall),
+    /// A person is asked to approve this, and does.
+    Consult(&'static str),
+}
+
+/// A call that the rules decide about, and what is answered where they ask.
+struct JudgedCall {
+    subject: Subject,
+    decision: Option<Decision>,
+}
+
+enum Subject {
+    Command(&'static str),
+    Path(&'static str),
 }
 
 /// A question, and how it is answered; nobody answers without a decision.
@@ -124,6 +138,8 @@ enum Ending {
     Cancel,
     /// The process dies.
     Crash,
+    /// Nothing is done but to take back what the session remembers.
+    Revoke,
 }
 
 struct Turn {
@@ -153,6 +169,18 @@ fn story() -> Vec<Turn> {
             prompt: conversation::prompt(),
             steps: told.into_iter().flatten().collect(),
             ending: Ending::Stop(StopReason::EndTurn),
+        },
+        Turn {
+            mode: "accept-edits",
+            prompt: asked("Change what you may."),
+            steps: tools::judged(),
+            ending: Ending::Stop(StopReason::EndTurn),
+        },
+        Turn {
+            mode: "ask",
+            prompt: Vec::new(),
+            steps: Vec::new(),
+            ending: Ending::Revoke,
         },
         // Nothing may be changed, so nothing has an audit.
         Turn {
@@ -209,7 +237,7 @@ fn strings(items: &[&str]) -> Vec<String> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use harn_model::{Lineage, LoopCheckpoint, PermissionAsked};
+    use harn_model::{Command, Lineage, LoopCheckpoint, PermissionAsked};
 
     use super::*;
 
@@ -237,8 +265,19 @@ mod tests {
         let mut written = events.iter().map(|envelope| &envelope.event);
         for step in story().into_iter().flat_map(|turn| turn.steps) {
             let told = match step {
+                Step::Emit(AgentEvent::AvailableCommands { mut commands }) => {
+                    // Every session has one more.
+                    commands.push(Command {
+                        name: "permissions".to_owned(),
+                        description: String::new(),
+                        input: None,
+                    });
+                    AgentEvent::AvailableCommands { commands }
+                }
                 Step::Emit(event) => event,
                 Step::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),
+                // All that is written of it is the runtime's own.
+                Step::Judge(_) | Step::Consult(_) => continue,
                 Step::Pass(seam) => AgentEvent::LoopCheckpoint(LoopCheckpoint {
                     iteration: 1,
                     seam,
@@ -249,14 +288,21 @@ mod tests {
             assert!(found.is_some(), "the runtime changed {told:?}");
         }
         // Beyond the steps there is only what the runtime says on its own.
-        let steps = story().iter().map(|turn| turn.steps.len()).sum::<usize>();
+        let steps = story().into_iter().flat_map(|turn| turn.steps);
+        let told = |step: &Step| !matches!(step, Step::Judge(_) | Step::Consult(_));
+        let steps = steps.filter(told).count();
         assert_eq!(events.len(), steps + RUNTIMES_OWN);
     }
 
-    /// Four starts and three ends; an option and a mode for each turn; the answers to five asks; the start and the end of a
+    /// Six starts and five ends; an option and a mode for each turn; the answers to five asks; the start and the end of a
     /// worker that asks; for each of two turns what was left open: a question, a call, a child, a run, a worker and an ask;
-    /// a recovery and a close.
-    const RUNTIMES_OWN: usize = 4 + 3 + 5 + 5 + 2 + 2 * 6 + 2;
+    /// a recovery and a close; and all that is written of calls under rules and of a person who approves, and of a
+    /// grant that is taken back.
+    const RUNTIMES_OWN: usize = 6 + 5 + 7 + 5 + 2 + 2 * 6 + 2 + JUDGED + 2;
+    /// Three calls that nobody is asked about, with their record and their end; two that somebody allows, with the
+    /// question, whom it was put to, its answer, both records, the start and the end; one that is rejected; and a
+    /// question with an answer and an end.
+    const JUDGED: usize = 3 * 3 + 2 * 8 + 7 + 3;
 
     /// A question as it is written, as far as the story tells: names are given by the runtime.
     fn put(ask: Ask) -> PermissionAsked {
@@ -273,10 +319,8 @@ mod tests {
             session_id: "".into(),
         });
         PermissionAsked {
-            ask_id: "".into(),
-            tool_call,
-            options,
             lineage: through.collect(),
+            ..PermissionAsked::new("".into(), tool_call, options)
         }
     }
 

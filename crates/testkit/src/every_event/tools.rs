@@ -8,7 +8,7 @@ use harn_model::{
 use harn_runtime::Question;
 use serde_json::json;
 
-use super::{Ask, Step, emit};
+use super::{Ask, JudgedCall, Step, Subject, emit};
 
 const PATH: &str = "/home/ada/engine/src/limit.rs";
 
@@ -240,6 +240,39 @@ fn of_workers() -> Vec<Step> {
         through: &["tester", "reporter"],
         decision: Some(allowed),
     }))]
+}
+
+/// Calls under rules: allowed, refused, asked about, remembered; and a person who approves.
+pub(super) fn judged() -> Vec<Step> {
+    let judge = |subject, decision| Step::Judge(JudgedCall { subject, decision });
+    let allowed = |option: &str, args| {
+        Some(Decision::Allowed {
+            option_id: option.to_owned(),
+            args,
+        })
+    };
+    let rejected = Decision::Rejected {
+        option_id: Some("reject_once".to_owned()),
+        reason: Some("not today".to_owned()),
+    };
+    vec![
+        judge(Subject::Path("home/ada/engine/src/limit.rs"), None),
+        judge(Subject::Path("home/ada/engine/.git/config"), None),
+        judge(
+            Subject::Command("cargo test"),
+            allowed("allow_session", None),
+        ),
+        judge(Subject::Command("cargo test"), None),
+        judge(
+            Subject::Command("cargo publish"),
+            allowed(
+                "allow_once",
+                Some(json!({"command": "cargo publish --dry-run"})),
+            ),
+        ),
+        judge(Subject::Command("git push --force"), Some(rejected)),
+        Step::Consult("release"),
+    ]
 }
 
 /// In a mode in which nothing may change.
