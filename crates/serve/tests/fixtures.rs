@@ -119,6 +119,7 @@ fn the_agent_breaks_no_rule_in_any_fixture() {
         framing.jsonl:17: not-a-message: the line is not an object (sent by the client)
         framing.jsonl:19: not-a-message: `jsonrpc` is not "2.0" (sent by the client)
         handshake-other-version.jsonl:1: unknown-member: `params/clientCapabilities` has no member `telepathy` (sent by the client)
+        permission-malformed.jsonl:9: wrong-shape: `result/outcome` is none of the words or variants it may be (sent by the client)
         prompt-blocks.jsonl:13: wrong-shape: `params/prompt/0` is none of the words or variants it may be (sent by the client)
     "#]]
     .assert_eq(&findings);
