@@ -32,11 +32,12 @@ async fn the_profile_lists_what_works() {
             "read",
             "write",
             "run",
-            "help"
+            "help",
+            "permissions"
         ]
     );
     let hints = commands.iter().filter(|command| command.input.is_some());
-    assert_eq!(hints.count(), 6);
+    assert_eq!(hints.count(), 7);
     let (option, value) = &rig.session.options()[0];
     assert_eq!((option.id.as_str(), value.as_str()), ("results", "5"));
 }
@@ -145,12 +146,12 @@ async fn read_says_what_cannot_be_read() {
         (
             "../x",
             ErrorCategory::PermissionDenied,
-            "outside the workspace",
+            "outside the session's directories",
         ),
         (
             "/etc/passwd",
             ErrorCategory::PermissionDenied,
-            "outside the workspace",
+            "outside the session's directories",
         ),
     ] {
         let turn = rig.play(&format!("/read {path}")).await;

@@ -1,13 +1,10 @@
 //! A client that offers files and terminals is used instead of this machine.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 use harn_model::{SessionId, ToolContent, ToolExecutor};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, async_trait,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
 };
 use serde_json::Value;
 
@@ -33,18 +30,18 @@ impl HostPort for Editor {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, path: &Path) -> Result<String, HostError> {
-        match path.file_name() {
+    async fn read_text(&self, _: &SessionId, file: &Place) -> Result<String, HostError> {
+        match file.inside.file_name() {
             Some(name) if name == "store.rs" => Ok(self.unsaved.clone()),
             _ => Err(HostError::Host("Resource not found".to_owned())),
         }
     }
 
-    async fn write_text(&self, _: &SessionId, path: &Path, text: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, file: &Place, text: &str) -> Result<(), HostError> {
         if self.full_disk {
             return Err(HostError::Host("no space left".to_owned()));
         }
-        let written = (path.display().to_string(), text.to_owned());
+        let written = (file.absolute().display().to_string(), text.to_owned());
         self.written.lock().unwrap().push(written);
         Ok(())
     }

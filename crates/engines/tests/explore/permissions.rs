@@ -4,6 +4,8 @@ use harn_model::{
     ContentBlock, Decision, ErrorCategory, StopReason, ToolCallStatus, ToolContent, ToolKind,
 };
 
+use serde_json::json;
+
 use crate::rig::{Rig, Turn, assert_failed};
 
 fn refused() -> Decision {
@@ -103,10 +105,10 @@ async fn read_only_mode_refuses_without_asking() {
     for prompt in ["/write notes.md new", "/run touch made"] {
         let turn = rig.play(prompt).await;
         let (_, end) = turn.only_call();
-        assert_failed(end, "read-only mode");
+        assert_failed(end, "mode is read-only");
         assert_eq!(end.error_category, Some(ErrorCategory::PermissionDenied));
         assert!(
-            turn.answer().contains("read-only mode"),
+            turn.answer().contains("mode is read-only"),
             "{}",
             turn.answer()
         );
@@ -142,10 +144,13 @@ async fn paths_that_may_not_be_written_are_not_even_asked_about() {
     std::os::unix::fs::symlink(outside.path(), rig.at("out")).unwrap();
     std::fs::write(rig.at("binary"), b"a\0b").unwrap();
     for (path, words) in [
-        ("../x", "outside the workspace"),
-        ("/tmp/harn-explore-test", "outside the workspace"),
-        ("out/x", "outside the workspace"),
-        (".git/hooks/pre-commit", "belongs to git"),
+        ("../x", "outside the session's directories"),
+        (
+            "/tmp/harn-explore-test",
+            "outside the session's directories",
+        ),
+        ("out/x", "outside the session's directories"),
+        (".git/hooks/pre-commit", "is never written"),
         ("src", "this is a directory"),
         ("binary", "this is a binary file"),
     ] {
@@ -159,4 +164,75 @@ async fn paths_that_may_not_be_written_are_not_even_asked_about() {
     }
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
     assert_eq!(std::fs::read(rig.at("binary")).unwrap(), b"a\0b");
+}
+
+fn rewritten(args: serde_json::Value) -> Decision {
+    Decision::Allowed {
+        option_id: "allow_once".to_owned(),
+        args: Some(args),
+    }
+}
+
+#[tokio::test]
+async fn what_the_answer_says_is_written_and_shown() {
+    let mut rig = Rig::new(&[("notes.md", "old"), ("other.md", "there")]).await;
+    let answer = rewritten(json!({"path": "other.md", "content": "theirs"}));
+    let turn = rig
+        .play_answering("/write notes.md mine", answer, |_| ())
+        .await;
+    let (_, end) = turn.only_call();
+    let expected = diff(&rig, "other.md", Some("there"), "theirs");
+    assert_eq!(end.content.as_deref(), Some(&[expected][..]));
+    assert_eq!(turn.answer(), "Wrote `other.md`.");
+    assert_eq!(rig.get("notes.md").as_deref(), Some("old"));
+    assert_eq!(rig.get("other.md").as_deref(), Some("theirs"));
+}
+
+#[tokio::test]
+async fn an_answer_cannot_write_where_nobody_may() {
+    let mut rig = Rig::new(&[("notes.md", "old")]).await;
+    for (args, words) in [
+        (
+            json!({"path": "../x", "content": "theirs"}),
+            "outside the session's directories",
+        ),
+        (
+            json!({"path": ".git/hooks/pre-commit", "content": "theirs"}),
+            "never written",
+        ),
+        (json!({"content": "theirs"}), "not those of a file"),
+    ] {
+        let turn = rig
+            .play_answering("/write notes.md mine", rewritten(args), |_| ())
+            .await;
+        assert_failed(turn.only_call().1, words);
+    }
+    assert_eq!(rig.get("notes.md").as_deref(), Some("old"));
+    assert_eq!(rig.get(".git/hooks/pre-commit"), None);
+}
+
+#[tokio::test]
+async fn the_command_of_the_answer_is_run() {
+    let mut rig = Rig::new(&[]).await;
+    let answer = rewritten(json!({"command": "touch theirs"}));
+    let turn = rig.play_answering("/run touch mine", answer, |_| ()).await;
+    assert_eq!(turn.answer(), "`touch theirs` ended well (exit code 0).");
+    assert_eq!(rig.get("mine"), None);
+    assert_eq!(rig.get("theirs").as_deref(), Some(""));
+    let nothing = rewritten(json!({"cmd": "touch theirs"}));
+    let turn = rig.play_answering("/run touch mine", nothing, |_| ()).await;
+    assert_failed(turn.only_call().1, "the arguments have no command");
+}
+
+#[tokio::test]
+async fn edits_run_unasked_where_the_mode_says_so() {
+    let mut rig = Rig::new(&[("notes.md", "old")]).await;
+    rig.session.set_mode("accept-edits").await.unwrap();
+    let turn = rig.play("/write notes.md new").await;
+    assert!(turn.asked().is_none());
+    assert_eq!(rig.get("notes.md").as_deref(), Some("new"));
+    rig.session.set_mode("auto").await.unwrap();
+    let turn = rig.play("/run cat notes.md").await;
+    assert!(turn.asked().is_none());
+    assert_eq!(turn.answer(), "`cat notes.md` ended well (exit code 0).");
 }

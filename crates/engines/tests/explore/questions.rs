@@ -209,12 +209,15 @@ async fn linked_files_are_read_first() {
     assert_eq!(titles[0], "Read src/store.rs");
     assert_eq!(titles[1], "Read /etc/hostname");
     assert!(titles[2].starts_with("Search for"), "{titles:?}");
-    assert_failed(turn.end_of(turn.calls()[1]), "outside the workspace");
+    assert_failed(
+        turn.end_of(turn.calls()[1]),
+        "outside the session's directories",
+    );
     let answer = turn.answer();
     let first = "In what came with the question:\n\n1. `src/store.rs:1` — Where apples are kept.";
     assert!(answer.starts_with(first), "{answer}");
     assert!(
-        answer.contains("Not read: /etc/hostname is outside the workspace"),
+        answer.contains("Not read: /etc/hostname is outside the session's directories"),
         "{answer}"
     );
     assert!(
@@ -292,7 +295,7 @@ async fn nothing_outside_the_workspace_is_found() {
     assert_eq!(turn.answer(), "No line matches `unicorn`.");
     let turn = rig.play("/read leak.txt").await;
     assert!(
-        turn.answer().contains("outside the workspace"),
+        turn.answer().contains("outside the session's directories"),
         "{}",
         turn.answer()
     );

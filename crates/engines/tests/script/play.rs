@@ -1,12 +1,12 @@
 //! Turns, as the events they leave.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use expect_test::expect;
 use harn_engines::ScriptAgent;
 use harn_model::{AgentEvent, Decision, SessionId};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, async_trait,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
 };
 use serde_json::{Value, json};
 
@@ -110,6 +110,10 @@ async fn every_event_can_be_emitted_or_is_refused() {
                 "execution_duration_ms",
             ];
             fields.retain(|name, _| !ours.contains(&name.as_str()));
+            // Every session has a command of ours.
+            if let Some(Value::Array(commands)) = fields.get_mut("commands") {
+                commands.retain(|command| command["name"] != "permissions");
+            }
             let metadata = fields.get_mut("metadata").and_then(Value::as_object_mut);
             if let Some(metadata) = metadata {
                 metadata.retain(|name, _| name != "audit" && !name.ends_with("_at"));
@@ -165,8 +169,10 @@ async fn an_allowed_ask_is_completed_after_its_steps() {
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"write it down"}]}
         {"type":"agent_message_chunk","content":"I would like to leave a note.","message_id":"message-2"}
         {"type":"tool_call","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","kind":"edit","status":"pending","raw_input":{"path":"NOTES.md"},"locations":[{"path":"/NOTES.md"}],"content":[{"type":"diff","path":"/NOTES.md","new_text":"Seen on a tour.\n"}],"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
-        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","kind":"edit","status":"pending","raw_input":{"path":"NOTES.md"},"locations":[{"path":"/NOTES.md"}],"content":[{"type":"diff","path":"/NOTES.md","new_text":"Seen on a tour.\n"}],"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}]}
+        {"type":"permission_escalation","tool_call_id":"call-1","tool_name":"write_file","arguments":{"path":"NOTES.md"},"reason":"the session's mode is ask: the call may change something","escalated":true,"policy_decision":{"type":"harn.permission_policy_decision.v1","action":"ask","reason":"the session's mode is ask: the call may change something","matched_rule":{"source":"mode","action":"ask","id":"ask"},"risk_labels":["approval_required"],"context":{"tool_name":"write_file","tool_kind":"edit","side_effect":null,"paths":[{"input":"NOTES.md","kind":"workspace_relative","normalized":"NOTES.md","workspace_path":"NOTES.md","host_path":"/NOTES.md","recovered_root_drift":false,"reason":null}],"mode":"ask"}}}
+        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","kind":"edit","status":"pending","raw_input":{"path":"NOTES.md"},"locations":[{"path":"/NOTES.md"}],"content":[{"type":"diff","path":"/NOTES.md","new_text":"Seen on a tour.\n"}],"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"allow_session","name":"Allow write_file NOTES.md for this session","kind":"allow_always","scope":"session"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}],"policy_decision":{"type":"harn.permission_policy_decision.v1","action":"ask","reason":"the session's mode is ask: the call may change something","matched_rule":{"source":"mode","action":"ask","id":"ask"},"risk_labels":["approval_required"],"context":{"tool_name":"write_file","tool_kind":"edit","side_effect":null,"paths":[{"input":"NOTES.md","kind":"workspace_relative","normalized":"NOTES.md","workspace_path":"NOTES.md","host_path":"/NOTES.md","recovered_root_drift":false,"reason":null}],"mode":"ask"}},"grant":{"id":"g-74c4aa8a","effect":"allow","workspace":"/","tool":"write_file","paths":["NOTES.md"]},"requested_at":1000,"deadline":1801000}
         {"type":"permission_resolved","ask_id":"ask-1","decision":"allowed","option_id":"allow_once"}
+        {"type":"permission_grant","tool_call_id":"call-1","tool_name":"write_file","arguments":{"path":"NOTES.md"},"reason":"somebody who was asked allowed it","escalated":true,"policy_decision":{"type":"harn.permission_policy_decision.v1","action":"ask","reason":"the session's mode is ask: the call may change something","matched_rule":{"source":"mode","action":"ask","id":"ask"},"risk_labels":["approval_required"],"context":{"tool_name":"write_file","tool_kind":"edit","side_effect":null,"paths":[{"input":"NOTES.md","kind":"workspace_relative","normalized":"NOTES.md","workspace_path":"NOTES.md","host_path":"/NOTES.md","recovered_root_drift":false,"reason":null}],"mode":"ask"}}}
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"agent_message_chunk","content":"Writing.","message_id":"message-3"}
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
@@ -182,6 +188,7 @@ async fn a_rejected_ask_goes_another_way() {
     answer_next(&mut rig, "reject_once").await;
     expect![[r#"
         {"type":"permission_resolved","ask_id":"ask-1","decision":"rejected","option_id":"reject_once"}
+        {"type":"permission_deny","tool_call_id":"call-1","tool_name":"write_file","arguments":{"path":"NOTES.md"},"reason":"permission was not granted","escalated":true,"policy_decision":{"type":"harn.permission_policy_decision.v1","action":"ask","reason":"the session's mode is ask: the call may change something","matched_rule":{"source":"mode","action":"ask","id":"ask"},"risk_labels":["approval_required"],"context":{"tool_name":"write_file","tool_kind":"edit","side_effect":null,"paths":[{"input":"NOTES.md","kind":"workspace_relative","normalized":"NOTES.md","workspace_path":"NOTES.md","host_path":"/NOTES.md","recovered_root_drift":false,"reason":null}],"mode":"ask"}}}
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","status":"failed","error":"permission was not granted","error_category":"permission_denied","duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"agent_message_chunk","content":"Then I leave it.","message_id":"message-3"}
         {"type":"session_info","title":"/write it down"}
@@ -213,8 +220,10 @@ async fn a_stop_inside_an_ask_completes_it() {
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
         {"type":"tool_call","tool_call_id":"call-1","tool_name":"w","kind":"other","status":"pending","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
-        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"w","kind":"other","status":"pending","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}]}
+        {"type":"permission_escalation","tool_call_id":"call-1","tool_name":"w","arguments":{"a":1},"reason":"the session's mode is ask: the call may change something","escalated":true,"policy_decision":{"type":"harn.permission_policy_decision.v1","action":"ask","reason":"the session's mode is ask: the call may change something","matched_rule":{"source":"mode","action":"ask","id":"ask"},"risk_labels":["approval_required"],"context":{"tool_name":"w","tool_kind":"other","side_effect":null,"paths":[],"mode":"ask"}}}
+        {"type":"permission_asked","ask_id":"ask-1","tool_call":{"tool_call_id":"call-1","tool_name":"w","kind":"other","status":"pending","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}},"options":[{"option_id":"allow_once","name":"Allow this once","kind":"allow_once"},{"option_id":"allow_session","name":"Allow w {\"a\":1} for this session","kind":"allow_always","scope":"session"},{"option_id":"reject_once","name":"Reject this once","kind":"reject_once"}],"policy_decision":{"type":"harn.permission_policy_decision.v1","action":"ask","reason":"the session's mode is ask: the call may change something","matched_rule":{"source":"mode","action":"ask","id":"ask"},"risk_labels":["approval_required"],"context":{"tool_name":"w","tool_kind":"other","side_effect":null,"paths":[],"mode":"ask"}},"grant":{"id":"g-7c4f8b0b","effect":"allow","workspace":"/","tool":"w","arguments":{"a":1}},"requested_at":1000,"deadline":1801000}
         {"type":"permission_resolved","ask_id":"ask-1","decision":"allowed","option_id":"allow_once"}
+        {"type":"permission_grant","tool_call_id":"call-1","tool_name":"w","arguments":{"a":1},"reason":"somebody who was asked allowed it","escalated":true,"policy_decision":{"type":"harn.permission_policy_decision.v1","action":"ask","reason":"the session's mode is ask: the call may change something","matched_rule":{"source":"mode","action":"ask","id":"ask"},"risk_labels":["approval_required"],"context":{"tool_name":"w","tool_kind":"other","side_effect":null,"paths":[],"mode":"ask"}}}
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"w","title":"w","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"w","title":"w","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"session_info","title":"go"}
@@ -350,14 +359,15 @@ async fn a_long_repeat_arrives_whole_and_a_cancel_ends_it() {
 
 #[tokio::test]
 async fn a_host_tool_is_a_visible_call() {
-    let steps = "[{host_tool: {name: add, args: {a: 1}}}, {host_tool: {name: break}}, {say: done}]";
+    let steps = "[{host_tool: {name: add, kind: read, args: {a: 1}}}, \
+                 {host_tool: {name: break, kind: read}}, {say: done}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.session.set_host(Arc::new(ToolHost));
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
-        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"other","status":"in_progress","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"read","status":"in_progress","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"add","title":"add","status":"completed","raw_output":{"echo":{"a":1}},"duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
-        {"type":"tool_call","tool_call_id":"call-2","tool_name":"break","kind":"other","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call","tool_call_id":"call-2","tool_name":"break","kind":"read","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"tool_call_update","tool_call_id":"call-2","tool_name":"break","title":"break","status":"failed","error":"the host answered: it broke","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"agent_message_chunk","content":"done","message_id":"message-2"}
         {"type":"session_info","title":"go"}
@@ -367,10 +377,13 @@ async fn a_host_tool_is_a_visible_call() {
 
 #[tokio::test]
 async fn a_host_without_tools_fails_the_call_not_the_turn() {
-    let mut rig = Rig::new(&scenario("[{host_tool: {name: add}}, {say: done}]")).await;
+    let mut rig = Rig::new(&scenario(
+        "[{host_tool: {name: add, kind: read}}, {say: done}]",
+    ))
+    .await;
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
-        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"other","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"add","kind":"read","status":"in_progress","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"add","title":"add","status":"failed","error":"the host does not offer tools","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"agent_message_chunk","content":"done","message_id":"message-2"}
         {"type":"session_info","title":"go"}
@@ -381,15 +394,16 @@ async fn a_host_without_tools_fails_the_call_not_the_turn() {
 #[tokio::test]
 async fn a_host_call_is_a_visible_call_too() {
     let op = "process.list_shells";
-    let steps =
-        format!("[{{host_call: {{op: {op}, args: {{a: 1}}}}}}, {{host_call: {{op: gone}}}}]");
+    let steps = format!(
+        "[{{host_call: {{op: {op}, args: {{a: 1}}}}}}, {{host_call: {{op: gone, kind: read}}}}]"
+    );
     let mut rig = Rig::new(&scenario(&steps)).await;
     rig.session.set_host(Arc::new(ToolHost));
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"go"}]}
-        {"type":"tool_call","tool_call_id":"call-1","tool_name":"process.list_shells","kind":"other","status":"in_progress","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call","tool_call_id":"call-1","tool_name":"process.list_shells","kind":"read","status":"in_progress","raw_input":{"a":1},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"process.list_shells","title":"process.list_shells","status":"completed","raw_output":{"did":"process.list_shells","with":{"a":1}},"duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
-        {"type":"tool_call","tool_call_id":"call-2","tool_name":"gone","kind":"other","status":"in_progress","raw_input":{},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
+        {"type":"tool_call","tool_call_id":"call-2","tool_name":"gone","kind":"read","status":"in_progress","raw_input":{},"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"tool_call_update","tool_call_id":"call-2","tool_name":"gone","title":"gone","status":"failed","error":"the host answered: there is no such operation","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace","approval_policy":null}}
         {"type":"session_info","title":"go"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
@@ -413,6 +427,59 @@ async fn read_only_mode_refuses_without_a_question() {
     assert!(turn.contains("Then I leave it."), "{turn}");
 }
 
+/// What the kinds of calls in a turn were, and which were asked about.
+async fn asked(steps: &str) -> Vec<(String, bool)> {
+    let mut rig = Rig::new(&scenario(steps)).await;
+    rig.session.set_host(Arc::new(ToolHost));
+    rig.prompt("go").await;
+    let mut calls = Vec::new();
+    loop {
+        let events = rig
+            .until(|e| matches!(e, AgentEvent::PermissionAsked(_) | AgentEvent::TurnEnded(_)))
+            .await;
+        for event in events {
+            match event {
+                AgentEvent::ToolCall(call) => calls.push((call.tool_name, false)),
+                AgentEvent::PermissionAsked(ask) => {
+                    calls.last_mut().expect("a call is announced first").1 = true;
+                    let no = Decision::Rejected {
+                        option_id: None,
+                        reason: None,
+                    };
+                    rig.session.answer(ask.ask_id, no).await;
+                }
+                AgentEvent::TurnEnded(_) => return calls,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_may_change_something_on_the_host_is_asked_about() {
+    let operations = [
+        ("process.list_shells", false),
+        ("process.get_default_shell", false),
+        ("process.shell_invocation", false),
+        ("process.set_default_shell", true),
+        ("something.else", true),
+    ];
+    let steps: Vec<_> = operations
+        .iter()
+        .map(|(op, _)| format!("{{host_call: {{op: {op}}}}}"))
+        .collect();
+    let seen = asked(&format!(
+        "[{}, {{host_tool: {{name: dice}}}}]",
+        steps.join(", ")
+    ))
+    .await;
+    let expected = operations
+        .iter()
+        .map(|(op, asks)| ((*op).to_owned(), *asks));
+    let expected: Vec<_> = expected.chain([("dice".to_owned(), true)]).collect();
+    assert_eq!(seen, expected);
+}
+
 /// A host whose tools echo, all but one.
 struct ToolHost;
 
@@ -425,11 +492,11 @@ impl HostPort for ToolHost {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, _: &Path) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
         Err(HostError::Unsupported("reading files"))
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Path, _: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
         Err(HostError::Unsupported("writing files"))
     }
 
