@@ -238,6 +238,8 @@ pub(crate) struct Peer {
 pub(crate) struct Facts {
     pub(crate) dialect: Dialect,
     pub(crate) offers: HostOffers,
+    /// Whether it shows forms.
+    pub(crate) forms: bool,
 }
 
 impl Peer {
@@ -251,6 +253,7 @@ impl Peer {
         self.facts.get().copied().unwrap_or(Facts {
             dialect: Profile::Acp.into(),
             offers: HostOffers::default(),
+            forms: false,
         })
     }
 
@@ -287,6 +290,14 @@ impl Peer {
 
     pub(crate) fn attached(&self, id: &SessionId) -> Option<Arc<Attached>> {
         self.sessions().get(id).cloned()
+    }
+
+    /// The session among those that are open here in which a person is asked this.
+    pub(crate) fn asking(&self, request_id: &str) -> Option<Arc<Attached>> {
+        let sessions = self.sessions();
+        let mut open = sessions.values();
+        open.find(|open| open.session.hitl(request_id).is_some())
+            .cloned()
     }
 
     /// Takes a session in, unless it is there already; whether it was taken.

@@ -2,7 +2,7 @@
 
 use agent_client_protocol::Error;
 use harn_model::SessionId;
-use harn_runtime::{JournalError, PromptError, SessionError, SettingError};
+use harn_runtime::{HitlError, JournalError, PromptError, SessionError, SettingError};
 use serde::Serialize;
 
 /// A turn that failed.
@@ -110,6 +110,16 @@ pub(crate) fn setting(e: &SettingError) -> Error {
         SettingError::UnknownOption { .. } => simple(INVALID_PARAMS, e, "unknown_option"),
         SettingError::UnknownValue { .. } => simple(INVALID_PARAMS, e, "unknown_value"),
         SettingError::Closed => simple(EXECUTION_FAILED, e, "session_closed"),
+    }
+}
+
+pub(crate) fn hitl(e: &HitlError) -> Error {
+    match e {
+        HitlError::Unknown(_) => simple(EXECUTION_FAILED, e, "unknown_request"),
+        HitlError::Unfit(_) => simple(INVALID_PARAMS, e, "invalid_params"),
+        HitlError::NotAReviewer { .. } => simple(INVALID_PARAMS, e, "not_a_reviewer"),
+        HitlError::Twice(_) => simple(INVALID_PARAMS, e, "answered_already"),
+        HitlError::Closed => simple(EXECUTION_FAILED, e, "session_closed"),
     }
 }
 

@@ -14,6 +14,7 @@ mod error;
 pub mod ext;
 mod from_wire;
 mod gate;
+mod hitl;
 mod host;
 mod methods;
 mod permission;

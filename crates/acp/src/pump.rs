@@ -3,6 +3,8 @@
 //! Every update of a turn is queued before the answer to its prompt, and nothing of a later turn overtakes
 //! that answer. Questions become requests; what the client sees of its own prompt is left out.
 
+mod hitl;
+
 use std::{collections::HashMap, sync::Arc};
 
 use agent_client_protocol::{
@@ -37,6 +39,8 @@ struct Pump {
     lines: Projector,
     /// Questions this client has been asked.
     asked: HashMap<AskId, Question>,
+    /// What a person is asked through this client.
+    put: HashMap<String, Question>,
 }
 
 /// A question at the client. Dropped, it is withdrawn if it has no answer yet.
@@ -69,6 +73,7 @@ pub(crate) fn follow(
         peer: peer.clone(),
         attached: attached.clone(),
         asked: HashMap::new(),
+        put: HashMap::new(),
     };
     let (stop, done) = attached.following();
     peer.spawn(async move {
@@ -124,6 +129,7 @@ impl Pump {
             self.send(out).await?;
         }
         replayed.open.into_iter().for_each(|ask| self.ask(ask));
+        self.put_open().await?;
         Ok(())
     }
 
@@ -226,6 +232,18 @@ impl Pump {
             }
             AgentEvent::PermissionResolved(resolved) => {
                 self.asked.remove(&resolved.ask_id);
+            }
+            AgentEvent::HitlRequested { request_id, .. } => {
+                self.lines.write(envelope, out);
+                // What an agent only tells of, or what is settled by now, asks nobody.
+                if let Some(request) = self.attached.session.hitl(request_id) {
+                    self.send(std::mem::take(out)).await?;
+                    self.put(request).await?;
+                }
+            }
+            AgentEvent::HitlResolved { request_id, .. } => {
+                self.put.remove(request_id);
+                self.lines.write(envelope, out);
             }
             AgentEvent::ModeChanged { mode_id } => {
                 let current_mode_id = mode_id;
@@ -344,6 +362,8 @@ fn is_personal(event: &AgentEvent) -> bool {
             | AgentEvent::TurnEnded(_)
             | AgentEvent::PermissionAsked(_)
             | AgentEvent::PermissionResolved(_)
+            | AgentEvent::HitlRequested { .. }
+            | AgentEvent::HitlResolved { .. }
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. }
     )

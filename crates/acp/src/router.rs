@@ -15,7 +15,7 @@ use crate::{
     answer::answer,
     connection::Peer,
     error,
-    methods::{auth, close, config, initialize, list, prompt, setup},
+    methods::{auth, close, config, hitl, initialize, list, prompt, setup},
 };
 
 pub(crate) struct Router {
@@ -39,6 +39,7 @@ impl Router {
             "session/cancel"            => prompt::cancel_request(peer, decode(method, params), to).await,
             "session/set_mode"          => config::set_mode(peer, decode(method, params), to).await,
             "session/set_config_option" => config::set_option(peer, decode(method, params), to).await,
+            "harn.hitl.respond"         => hitl::respond(peer, decode(method, params), to).await,
             // Beside the loop: they open, copy or remove files.
             "session/new"               => setup::new(peer, decode(method, with_servers(params)), to),
             "session/load"              => setup::load(peer, decode(method, with_servers(params)), to),

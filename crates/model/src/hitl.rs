@@ -127,25 +127,49 @@ impl HitlRequest {
         serde_json::to_value(payload).unwrap_or_default()
     }
 
-    /// The question in a sentence, for hosts that show nothing but text.
+    /// The question in a line.
     #[must_use]
-    pub fn sentence(&self) -> String {
-        let mut text = match (self.kind, &self.to) {
-            (HitlKind::Question, _) => self.subject.clone(),
+    pub fn headline(&self) -> String {
+        let subject = &self.subject;
+        let text = match (self.kind, &self.to) {
+            (HitlKind::Question, _) => subject.clone(),
             (HitlKind::Approval | HitlKind::DualControl, _) => {
-                format!("May this be done: {}?", self.subject)
+                format!("May this be done: {subject}?")
             }
             (HitlKind::Escalation, Some(to)) => {
-                format!("Will somebody take over ({to})? {}", self.subject)
+                format!("Will somebody take over ({to})? {subject}")
             }
-            (HitlKind::Escalation, None) => format!("Will somebody take over? {}", self.subject),
+            (HitlKind::Escalation, None) => format!("Will somebody take over? {subject}"),
         };
-        if let Some(worker) = self.lineage.last() {
-            text = format!("{} asks: {text}", worker.worker_name);
+        match self.lineage.last() {
+            Some(worker) => format!("{} asks: {text}", worker.worker_name),
+            None => text,
         }
-        if let Some(detail) = &self.detail {
+    }
+
+    /// What there is to know before answering: what would be done exactly, and what to look at.
+    #[must_use]
+    pub fn particulars(&self) -> Option<String> {
+        let approval = self.approval.as_deref();
+        let args = approval.map(|approval| &approval.args);
+        let args = args.filter(|args| !args.is_null());
+        let evidence = approval.map_or(&[][..], |approval| &approval.evidence_refs);
+        let detail = self.detail.clone();
+        let args = args.map(|args| format!("With {args}"));
+        let evidence = evidence
+            .iter()
+            .map(|evidence| format!("See {}", evidence.reference));
+        let parts: Vec<_> = detail.into_iter().chain(args).chain(evidence).collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+
+    /// All of it as text, for hosts that show nothing else.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = self.headline();
+        if let Some(particulars) = self.particulars() {
             text.push_str("\n\n");
-            text.push_str(detail);
+            text.push_str(&particulars);
         }
         text
     }

@@ -6,6 +6,7 @@
 mod cancel;
 mod envelope;
 mod handshake;
+mod hitl;
 mod host;
 mod permission;
 mod prompts;
@@ -33,6 +34,10 @@ const TRANSCRIPTS: &[&str] = &[
     "handshake",
     "handshake-other-version",
     "handshake-plain",
+    "hitl-bridge",
+    "hitl-choice",
+    "hitl-form",
+    "hitl-plain",
     "host",
     "host-cancelled",
     "list",

@@ -54,6 +54,8 @@ macro_rules! edition {
                     What::Update => through::<s::SessionNotification>,
                     What::Notification(method) => match method.as_str() {
                         "$/cancel_request" => through::<s::CancelRequestNotification>,
+                        // The host bridge's own; only hosts that asked for it are sent it.
+                        "harn.hitl.requested" => return None,
                         other => panic!("{other} is no notification of ours"),
                     },
                     What::Request(method) => match method.as_str() {
@@ -65,6 +67,7 @@ macro_rules! edition {
                         "terminal/output" => through::<s::TerminalOutputRequest>,
                         "terminal/kill" => through::<s::KillTerminalRequest>,
                         "terminal/release" => through::<s::ReleaseTerminalRequest>,
+                        "elicitation/create" => through::<s::CreateElicitationRequest>,
                         // The host bridge's own; only hosts that asked for it are sent it.
                         "builtin_call" | "host/call" => return None,
                         other => panic!("{other} is no request of ours"),
@@ -79,6 +82,7 @@ macro_rules! edition {
                         "session/list" => through::<s::ListSessionsResponse>,
                         "session/close" => through::<s::CloseSessionResponse>,
                         "session/prompt" => through::<s::PromptResponse>,
+                        "harn.hitl.respond" => return None,
                         "session/set_mode" => through::<s::SetSessionModeResponse>,
                         "session/set_config_option" => through::<s::SetSessionConfigOptionResponse>,
                         $($arm)*

@@ -18,6 +18,7 @@ pub(crate) struct Extensions {
     events: Schema,
     initialize: Schema,
     permission: Schema,
+    hitl: Schema,
 }
 
 struct Schema {
@@ -34,6 +35,7 @@ static LOADED: LazyLock<Extensions> = LazyLock::new(|| Extensions {
     events: Schema::load("agent-event"),
     initialize: Schema::load("initialize-meta"),
     permission: Schema::load("permission-request"),
+    hitl: Schema::load("hitl-requested"),
 });
 
 impl Schema {
@@ -102,6 +104,13 @@ impl Extensions {
     pub(crate) fn check_meta(&self, line: &Line) -> Result<(), String> {
         let update = &line.value["update"];
         match &line.what {
+            What::Notification(method) if method == "harn.hitl.requested" => {
+                self.hitl.check(&line.value)
+            }
+            // What a person is asked has no record here: it is in the update that tells of it.
+            What::Request(method) if method == "session/request_permission" && is_hitl(line) => {
+                Ok(())
+            }
             What::Request(method) if method == "session/request_permission" => {
                 self.permission.check(&line.value)
             }
@@ -142,4 +151,10 @@ fn only_harn(meta: &Value) -> Result<(), String> {
         [one] if *one == "harn" => Ok(()),
         _ => Err(format!("`_meta` holds {members:?}")),
     }
+}
+
+/// Whether a permission request asks a person something else than about a tool call.
+fn is_hitl(line: &Line) -> bool {
+    let call = line.value["toolCall"]["toolCallId"].as_str();
+    call.is_some_and(|id| id.starts_with("hitl_"))
 }

@@ -95,7 +95,9 @@ fn stands(place: &str, value: &Value, path: &str) {
 #[test]
 fn keys_are_spelled_one_way() {
     for (name, message) in messages() {
-        spelled(&name, &message, "", false);
+        // The params of `harn.hitl.requested` are a record as they are.
+        let is_record = message.get("request_id").is_some();
+        spelled(&name, &message, "", is_record);
     }
 }
 

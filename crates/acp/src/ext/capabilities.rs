@@ -34,7 +34,7 @@ pub(crate) struct Advertised {
     /// What `content._meta.harn` of a message chunk holds, sorted.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     content_extension_fields: &'static [&'static str],
-    /// Notifications that ACP does not know.
+    /// Methods that ACP does not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_methods: Option<Methods>,
     /// Operations this client may be asked for with `host/call`.
@@ -48,6 +48,25 @@ pub(crate) struct Advertised {
 struct Methods {
     #[serde(rename = "_harn/agentEvent")]
     agent_event: Method,
+    /// Tells a host with the bridge that a person is asked.
+    #[serde(
+        rename = "harn.hitl.requested",
+        skip_serializing_if = "Option::is_none"
+    )]
+    hitl_requested: Option<HitlMethod>,
+    /// How such a host answers.
+    #[serde(rename = "harn.hitl.respond", skip_serializing_if = "Option::is_none")]
+    hitl_respond: Option<HitlMethod>,
+}
+
+/// A method about what a person is asked.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct HitlMethod {
+    /// For people.
+    description: &'static str,
+    /// The file in `spec/schemas` that describes its params.
+    schema: &'static str,
 }
 
 /// A method.
@@ -91,7 +110,17 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
                 kinds: Kind::ALL,
                 schema: schema::AGENT_EVENT,
             };
-            advertised.extension_methods = Some(Methods { agent_event });
+            let hitl = |description, schema| {
+                host_bridge.then_some(HitlMethod {
+                    description,
+                    schema,
+                })
+            };
+            advertised.extension_methods = Some(Methods {
+                agent_event,
+                hitl_requested: hitl("A person is asked something.", schema::HITL_REQUESTED),
+                hitl_respond: hitl("Answers it.", schema::HITL_RESPOND),
+            });
         }
         Profile::Acp => {}
     }

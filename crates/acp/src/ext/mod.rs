@@ -25,6 +25,7 @@ pub mod agent_event;
 pub mod capabilities;
 pub(crate) mod client;
 pub(crate) mod content;
+pub(crate) mod hitl;
 pub mod host;
 pub(crate) mod permission;
 pub(crate) mod plan;

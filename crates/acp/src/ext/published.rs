@@ -20,6 +20,8 @@ pub const SCHEMAS: &[(&str, &str)] = published! {
     "client-capabilities-meta.schema.json"
     "permission-request.schema.json"
     "permission-response.schema.json"
+    "hitl-requested.schema.json"
+    "hitl-respond.schema.json"
     "reminder.schema.json"
     "live-clients.schema.json"
     "host-shell-discovery.schema.json"

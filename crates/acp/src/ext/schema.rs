@@ -3,6 +3,7 @@
 //! They are kept in `spec/schemas` for host authors; a test tells when the two differ. Only tests generate
 //! them: what runs reads [`published`](super::published), so that no generator is linked into it.
 
+use harn_model::HitlResponse;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,6 +13,7 @@ use super::{
     capabilities::Advertised,
     client::Wish,
     content::ContentMeta,
+    hitl::Requested,
     host::ShellDiscovery,
     permission::Answer,
     plan::PlanMeta,
@@ -22,6 +24,11 @@ use crate::permission;
 
 /// The file that describes `_harn/agentEvent`, named at `initialize`.
 pub(crate) const AGENT_EVENT: &str = "agent-event.schema.json";
+
+/// The file that describes `harn.hitl.requested`.
+pub(crate) const HITL_REQUESTED: &str = "hitl-requested.schema.json";
+/// The file that describes `harn.hitl.respond`.
+pub(crate) const HITL_RESPOND: &str = "hitl-respond.schema.json";
 
 /// The params of an agent event's notification, the session beside the event's own fields.
 #[derive(Serialize, JsonSchema)]
@@ -97,6 +104,19 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             told::<Answer>(
                 "The `result` of `session/request_permission`. Only `outcome.optionId` of an option that \
                  allows, and `granted: true`, let the call run; where both are said they have to agree.",
+            ),
+        ),
+        (
+            HITL_REQUESTED,
+            written::<Requested<'_>>(
+                "The `params` of a `harn.hitl.requested` notification, sent to hosts that have the bridge.",
+            ),
+        ),
+        (
+            HITL_RESPOND,
+            read::<HitlResponse>(
+                "The `params` of `harn.hitl.respond`: `answer` for a question, `approved` and `reviewer` \
+                 for an approval and for dual control, `accepted` and `reviewer` for an escalation.",
             ),
         ),
         (

@@ -23,6 +23,10 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> InitializeResp
             terminal: client.terminal,
             tools: wish.host_bridge(),
         },
+        forms: client
+            .elicitation
+            .as_ref()
+            .is_some_and(|elicitation| elicitation.form.is_some()),
     });
     capabilities::initialize(peer.hub.profile(), facts)
 }

@@ -3,6 +3,7 @@
 pub(crate) mod auth;
 pub(crate) mod close;
 pub(crate) mod config;
+pub(crate) mod hitl;
 pub(crate) mod initialize;
 pub(crate) mod list;
 pub(crate) mod prompt;

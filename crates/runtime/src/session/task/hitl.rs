@@ -139,7 +139,7 @@ impl SessionTask {
 
     /// The question as a message of its own.
     fn plainly(&self, request: &HitlRequest) -> AgentEvent {
-        let mut content = request.sentence();
+        let mut content = request.text();
         for choice in &request.choices {
             content.push_str("\n- ");
             content.push_str(choice);

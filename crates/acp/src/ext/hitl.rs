@@ -1,0 +1,64 @@
+//! `harn.hitl.requested` and `harn.hitl.respond`: what hosts that have the bridge are asked, and how they
+//! answer. The names are the contract's, in snake_case.
+
+use harn_model::{HitlKind, HitlRequest, SessionId, rfc3339};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Tells a host that a person is asked something.
+pub(crate) const REQUESTED: &str = "harn.hitl.requested";
+
+/// The `params` of `harn.hitl.requested`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HitlRequested", deny_unknown_fields)]
+pub(crate) struct Requested<'a> {
+    /// What to name in the answer; begins with `hitl_` and the kind.
+    request_id: &'a str,
+    /// What sort of thing is asked, and so which member answers it.
+    kind: HitlKind,
+    /// Who asks: the agent, or the worker.
+    agent: &'a str,
+    /// The session whose controller is asked.
+    trace_id: &'a str,
+    /// The turn it belongs to.
+    run_id: &'a str,
+    /// Since when, RFC 3339.
+    requested_at: String,
+    /// What is asked, as in `hitl_request`.
+    payload: Value,
+}
+
+#[derive(Serialize)]
+struct Notification<'a> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: Requested<'a>,
+}
+
+/// The line that tells of it.
+pub(crate) fn requested(session: &SessionId, request: &HitlRequest) -> Vec<u8> {
+    let notification = Notification {
+        jsonrpc: "2.0",
+        method: REQUESTED,
+        params: Requested {
+            request_id: &request.request_id,
+            kind: request.kind,
+            agent: &request.agent,
+            trace_id: session.as_str(),
+            run_id: request.turn.as_str(),
+            requested_at: rfc3339(request.requested_at),
+            payload: request.payload(),
+        },
+    };
+    // Strings and JSON values always serialise.
+    let mut line = serde_json::to_vec(&notification).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// The `result` of `harn.hitl.respond`.
+#[derive(Serialize)]
+pub(crate) struct Responded {
+    pub(crate) ok: bool,
+}

@@ -1,0 +1,83 @@
+//! `session/request_permission` for what a person is asked: every client can show a few options.
+
+use std::ops::RangeInclusive;
+
+use agent_client_protocol::{
+    Error, UntypedMessage,
+    v1::schema::{
+        PermissionOption, PermissionOptionKind, RequestPermissionRequest, ToolCallStatus,
+        ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    },
+};
+use harn_model::{HitlKind, HitlRequest, SessionId};
+use serde_json::Value;
+
+use super::{Given, answered, decided};
+use crate::methods::wire_id;
+
+const METHOD: &str = "session/request_permission";
+
+/// How many choices fit where permissions are asked for.
+pub(super) const FEW: RangeInclusive<usize> = 2..=8;
+
+const YES: &str = "approve";
+const NO: &str = "reject";
+
+/// What is asked stands in the place of a tool call that never was.
+pub(super) fn message(session: &SessionId, request: &HitlRequest) -> Result<UntypedMessage, Error> {
+    let args = request.approval.as_ref().map(|approval| &approval.args);
+    let shown = request.particulars().map(|text| vec![text.into()]);
+    let fields = ToolCallUpdateFields::new()
+        .title(request.headline())
+        .kind(ToolKind::Think)
+        .status(ToolCallStatus::Pending)
+        .content(shown)
+        .raw_input(args.filter(|args| !args.is_null()).cloned());
+    let call = ToolCallUpdate::new(request.request_id.clone(), fields);
+    let asked = RequestPermissionRequest::new(wire_id(session), call, options(request));
+    UntypedMessage::new(METHOD, asked)
+}
+
+fn options(request: &HitlRequest) -> Vec<PermissionOption> {
+    let option =
+        |id: &str, name: &str, kind| PermissionOption::new(id.to_owned(), name.to_owned(), kind);
+    let (yes, no) = match request.kind {
+        HitlKind::Question => {
+            let choices = request.choices.iter().enumerate();
+            let choices = choices
+                .map(|(i, choice)| option(&choice_id(i), choice, PermissionOptionKind::AllowOnce));
+            let none = option(NO, "No answer", PermissionOptionKind::RejectOnce);
+            return choices.chain([none]).collect();
+        }
+        HitlKind::Approval | HitlKind::DualControl => ("Approve", "Refuse"),
+        HitlKind::Escalation => ("Take over", "Decline"),
+    };
+    vec![
+        option(YES, yes, PermissionOptionKind::AllowOnce),
+        option(NO, no, PermissionOptionKind::RejectOnce),
+    ]
+}
+
+fn choice_id(index: usize) -> String {
+    format!("choice_{index}")
+}
+
+/// Only an option that was offered is an answer.
+pub(super) fn read(request: &HitlRequest, answer: &Value) -> Option<Given> {
+    let outcome = &answer["outcome"];
+    let chosen = match outcome["outcome"].as_str()? {
+        "cancelled" => return Some(Given::Declined),
+        "selected" => outcome["optionId"].as_str()?,
+        _ => return None,
+    };
+    match (request.kind, chosen) {
+        (kind, NO) => Some(decided(kind, false, None)),
+        (HitlKind::Question, chosen) => {
+            let mut choices = request.choices.iter().enumerate();
+            let choice = choices.find(|(i, _)| choice_id(*i) == chosen);
+            choice.map(|(_, choice)| answered(choice.clone()))
+        }
+        (kind, YES) => Some(decided(kind, true, None)),
+        _ => None,
+    }
+}

@@ -1,0 +1,154 @@
+//! What a person is asked, at a client: by the bridge, a form, a choice or not at all. Says how each client
+//! is asked and what its answer means; who is asked when is the pump's affair.
+
+mod choice;
+mod form;
+#[cfg(test)]
+mod tests;
+
+use agent_client_protocol::{Error, UntypedMessage};
+use harn_model::{
+    HitlKind, HitlRequest, HitlResponse, LiveClient, LiveClientMode, PermissionRoute, SessionId,
+    Timestamp,
+};
+use serde_json::{Map, Value};
+
+use crate::{Profile, connection::Facts};
+
+/// How a client is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// With `harn.hitl.requested`; it answers when it wants.
+    Bridge,
+    /// With a form.
+    Form,
+    /// With a choice of answers.
+    Choice,
+    /// Not at all, because of this.
+    Nobody(String),
+}
+
+/// What a client answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Given {
+    /// This.
+    Answer(Box<HitlResponse>),
+    /// That it does not want to.
+    Declined,
+    /// Nothing that can be understood.
+    Nothing(String),
+}
+
+/// The best way to ask this client.
+pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str) -> Route {
+    let extended = match client.dialect.profile {
+        Profile::Harn | Profile::Meta => true,
+        Profile::Acp => false,
+    };
+    if extended && client.offers.tools {
+        return Route::Bridge;
+    }
+    // Such a client cannot say which person answered: it is one reviewer, under its own name.
+    if !request.reviewers.is_empty() && !request.reviewers.iter().any(|it| it == name) {
+        let reviewers = request.reviewers.join(", ");
+        return Route::Nobody(format!(
+            "only {reviewers} may decide, and this client is none of them"
+        ));
+    }
+    if client.forms {
+        return Route::Form;
+    }
+    match request.kind {
+        HitlKind::Question if choice::FEW.contains(&request.choices.len()) => Route::Choice,
+        HitlKind::Question => Route::Nobody("this client has no way to ask a question".to_owned()),
+        HitlKind::Approval | HitlKind::Escalation if request.quorum <= 1 => Route::Choice,
+        HitlKind::Approval | HitlKind::Escalation | HitlKind::DualControl => {
+            Route::Nobody("several people have to agree, and this client is one".to_owned())
+        }
+    }
+}
+
+/// The request that asks, where there is one.
+pub(crate) fn message(
+    route: &Route,
+    session: &SessionId,
+    request: &HitlRequest,
+) -> Option<Result<UntypedMessage, Error>> {
+    match route {
+        Route::Form => Some(form::message(session, request)),
+        Route::Choice => Some(choice::message(session, request)),
+        Route::Bridge | Route::Nobody(_) => None,
+    }
+}
+
+/// What the answer to that request means. The client is the reviewer.
+pub(crate) fn given(
+    route: &Route,
+    request: &HitlRequest,
+    reviewer: &str,
+    answer: Result<Value, Error>,
+) -> Given {
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            let reason = format!("the client could not be asked: {}", error.message);
+            return Given::Nothing(reason);
+        }
+    };
+    let read = match route {
+        Route::Form => form::read(request, answer),
+        Route::Choice => choice::read(request, &answer),
+        Route::Bridge | Route::Nobody(_) => None,
+    };
+    match read {
+        Some(Given::Answer(mut response)) => {
+            response.request_id.clone_from(&request.request_id);
+            response.reviewer = Some(reviewer.to_owned());
+            Given::Answer(response)
+        }
+        Some(given) => given,
+        None => Given::Nothing("the client's answer was not understood".to_owned()),
+    }
+}
+
+/// A yes or a no to whatever was asked.
+fn decided(kind: HitlKind, yes: bool, reason: Option<String>) -> Given {
+    let (approved, accepted) = match kind {
+        // A person who does not want to answer has not answered.
+        HitlKind::Question => return Given::Declined,
+        HitlKind::Approval | HitlKind::DualControl => (Some(yes), None),
+        HitlKind::Escalation => (None, Some(yes)),
+    };
+    Given::Answer(Box::new(HitlResponse {
+        approved,
+        accepted,
+        reason: reason.filter(|reason| !reason.trim().is_empty()),
+        ..HitlResponse::default()
+    }))
+}
+
+fn answered(answer: String) -> Given {
+    Given::Answer(Box::new(HitlResponse {
+        answer: Some(Value::String(answer)),
+        ..HitlResponse::default()
+    }))
+}
+
+/// That this client was asked.
+pub(crate) fn put_to(request: &HitlRequest, client: &str, now: Timestamp) -> PermissionRoute {
+    let seconds = (now / 1000).to_string();
+    PermissionRoute {
+        request_id: request.request_id.clone(),
+        ask_id: None,
+        client: LiveClient {
+            client_id: client.to_owned(),
+            mode: LiveClientMode::Controller,
+            attached_at: seconds.clone(),
+            last_seen_at: seconds,
+            prompt_injection: true,
+            permission_routing: true,
+            metadata: Value::Object(Map::new()),
+        },
+        metadata: Value::Null,
+    }
+}

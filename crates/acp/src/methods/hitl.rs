@@ -1,0 +1,37 @@
+//! `harn.hitl.respond`: an answer to what a person is asked. It names no session: it is looked for among
+//! those that this client has open.
+
+use std::sync::Arc;
+
+use agent_client_protocol::{Error, Responder};
+use harn_model::{HitlResponse, Seq};
+use harn_runtime::HitlError;
+
+use crate::{answer::answer, attached::Attached, connection::Peer, error, ext::hitl::Responded};
+
+/// Answered once the answer is written and its updates are on their way.
+pub(crate) async fn respond(
+    peer: &Peer,
+    response: Result<HitlResponse, Error>,
+    responder: Responder,
+) {
+    match take(peer, response).await {
+        Ok((attached, seq)) => attached.reply_after(seq, move || {
+            answer(responder, Ok(Responded { ok: true }));
+        }),
+        Err(error) => answer::<()>(responder, Err(error)),
+    }
+}
+
+async fn take(
+    peer: &Peer,
+    response: Result<HitlResponse, Error>,
+) -> Result<(Arc<Attached>, Seq), Error> {
+    let response = response?;
+    let asked = peer.asking(&response.request_id);
+    let unknown = || HitlError::Unknown(response.request_id.clone());
+    let attached = asked.ok_or_else(|| error::hitl(&unknown()))?;
+    let written = attached.session.hitl_respond(response.clone()).await;
+    let seq = written.map_err(|e| error::hitl(&e))?;
+    Ok((attached, seq))
+}
