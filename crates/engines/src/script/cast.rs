@@ -52,6 +52,7 @@ impl Cast {
                 Step::Emit(_)
                 | Step::EmitInTurn(_)
                 | Step::Ask(_)
+                | Step::Person(_)
                 | Step::Seam(_)
                 | Step::Sleep(_)
                 | Step::AwaitCancel
@@ -107,6 +108,11 @@ fn walk<'s>(steps: &'s [Step], visit: &mut impl FnMut(&'s Step)) {
             Step::Ask(ask) => {
                 walk(&ask.on_allow, visit);
                 walk(&ask.on_reject, visit);
+            }
+            Step::Person(person) => {
+                walk(&person.on_yes, visit);
+                walk(&person.on_no, visit);
+                walk(person.on_none.as_deref().unwrap_or_default(), visit);
             }
             Step::Repeat { steps, .. } => walk(steps, visit),
             Step::Worker(worker) => walk(&worker.steps, visit),

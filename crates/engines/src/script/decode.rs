@@ -1,11 +1,12 @@
 //! From a YAML tree to a scenario. Everything a file can get wrong about its steps is refused here.
 
 mod host;
+mod person;
 mod worker;
 
 use std::{sync::Arc, time::Duration};
 
-use harn_model::{AgentEvent, Command, ConfigOption};
+use harn_model::{AgentEvent, Command, ConfigOption, HitlKind};
 use regex::Regex;
 
 use super::{
@@ -15,8 +16,8 @@ use super::{
     yaml::{Data, Entry, Fault, Node},
 };
 
-const STEPS: &str = "say, think, emit, ask, seam, sleep_ms, await_cancel, host_tool, host_call, \
-                     write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, \
+const STEPS: &str = "say, think, emit, ask, question, approval, dual_control, escalation, seam, \
+                     sleep_ms, await_cancel, host_tool, host_call, write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, \
                      stop, fail";
 /// How deep steps may hold each other.
 const MAX_NESTING: usize = 32;
@@ -98,6 +99,10 @@ fn step(node: &Node, depth: usize) -> Result<Step, Fault> {
         "think" => Step::Emit(AgentEvent::thought(text(value, key)?)),
         "emit" => emit(value)?,
         "ask" => Step::Ask(Box::new(ask(value, depth)?)),
+        "question" => person::question(value, depth)?,
+        "approval" => person::approval(value, HitlKind::Approval, depth)?,
+        "dual_control" => person::approval(value, HitlKind::DualControl, depth)?,
+        "escalation" => person::escalation(value, depth)?,
         "seam" => Step::Seam(typed(value, key)?),
         "sleep_ms" => Step::Sleep(Duration::from_millis(number(value, key, 0, u64::MAX)?)),
         "await_cancel" => {

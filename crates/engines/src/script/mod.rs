@@ -6,6 +6,7 @@ mod cast;
 mod crew;
 mod decode;
 mod error;
+mod person;
 mod play;
 mod scenario;
 mod typed;

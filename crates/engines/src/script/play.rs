@@ -101,6 +101,10 @@ impl<'s> Player<'s> {
             Step::Emit(event) => self.cx.emit(event.clone()).await?,
             Step::EmitInTurn(event) => self.cx.emit(self.in_turn(event)).await?,
             Step::Ask(ask) => self.ask(ask).await?,
+            Step::Person(person) => {
+                let steps = person.ask(self.cx).await?;
+                self.stack.push(Frame::new(steps));
+            }
             // A seam refuses a cancelled turn; a parting one only has to be in order.
             Step::Seam(_) if self.parting => self.cx.flush().await?,
             Step::Seam(seam) => {

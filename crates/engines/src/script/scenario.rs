@@ -9,7 +9,10 @@ use harn_model::{
 use regex::Regex;
 use serde_json::Value;
 
-use super::cast::{Cast, WorkerName};
+use super::{
+    cast::{Cast, WorkerName},
+    person::Person,
+};
 
 #[derive(Debug)]
 pub(super) struct Scenario {
@@ -42,6 +45,7 @@ pub(super) enum Step {
     /// The same, with a call id that holds [`TURN`].
     EmitInTurn(AgentEvent),
     Ask(Box<Ask>),
+    Person(Box<Person>),
     Seam(Seam),
     Sleep(Duration),
     AwaitCancel,

@@ -7,6 +7,7 @@
 )]
 
 mod files;
+mod people;
 mod play;
 mod refuse;
 mod rig;

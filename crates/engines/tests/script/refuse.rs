@@ -90,9 +90,9 @@ fn a_wrong_step_is_refused_at_its_place() {
     let table = [
         (
             "sya: hello",
-            "t.yaml:4:7: unknown step \"sya\"; the steps are say, think, emit, ask, seam, sleep_ms, \
-             await_cancel, host_tool, host_call, worker, await_workers, trigger, stop_worker, \
-             cancel_worker, repeat, stop, fail",
+            "t.yaml:4:7: unknown step \"sya\"; the steps are say, think, emit, ask, question, \
+             approval, dual_control, escalation, seam, sleep_ms, await_cancel, host_tool, host_call, \
+             write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, stop, fail",
         ),
         (
             "await_cancel",
@@ -158,9 +158,9 @@ fn a_wrong_step_is_refused_at_its_place() {
         ),
         (
             "repeat: {times: 2, steps: [{sya: a}]}",
-            "t.yaml:4:35: unknown step \"sya\"; the steps are say, think, emit, ask, seam, sleep_ms, \
-             await_cancel, host_tool, host_call, worker, await_workers, trigger, stop_worker, \
-             cancel_worker, repeat, stop, fail",
+            "t.yaml:4:35: unknown step \"sya\"; the steps are say, think, emit, ask, question, \
+             approval, dual_control, escalation, seam, sleep_ms, await_cancel, host_tool, host_call, \
+             write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, stop, fail",
         ),
         ("host_call: {args: {}}", "t.yaml:4:18: host_call needs op"),
         (
@@ -177,9 +177,9 @@ fn a_wrong_step_is_refused_at_its_place() {
         ),
         (
             "worker: {name: a, task: b, steps: [{sya: c}]}",
-            "t.yaml:4:43: unknown step \"sya\"; the steps are say, think, emit, ask, seam, sleep_ms, \
-             await_cancel, host_tool, host_call, worker, await_workers, trigger, stop_worker, \
-             cancel_worker, repeat, stop, fail",
+            "t.yaml:4:43: unknown step \"sya\"; the steps are say, think, emit, ask, question, \
+             approval, dual_control, escalation, seam, sleep_ms, await_cancel, host_tool, host_call, \
+             write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, stop, fail",
         ),
         (
             "worker: {name: a, task: b, cwd: c, steps: []}",

@@ -1,0 +1,98 @@
+//! Steps that ask a person, and what is played about the answer.
+
+use std::time::Duration;
+
+use harn_model::HitlKind;
+use harn_runtime::{AgentError, TurnContext};
+use serde_json::Value;
+
+use super::scenario::Step;
+
+/// Something a step asks a person.
+#[derive(Debug)]
+pub(super) struct Person {
+    pub(super) kind: HitlKind,
+    /// The question, the action or the reason.
+    pub(super) subject: String,
+    pub(super) detail: Option<String>,
+    pub(super) choices: Vec<String>,
+    pub(super) default: Option<String>,
+    pub(super) args: Option<Value>,
+    pub(super) reviewers: Vec<String>,
+    pub(super) quorum: Option<u64>,
+    pub(super) to: Option<String>,
+    pub(super) deadline: Option<Duration>,
+    /// An answer, an approval, or somebody who takes over.
+    pub(super) on_yes: Vec<Step>,
+    pub(super) on_no: Vec<Step>,
+    /// The turn ends without an answer where this is not said.
+    pub(super) on_none: Option<Vec<Step>>,
+}
+
+impl Person {
+    /// Asks, and returns the steps that follow.
+    pub(super) async fn ask(&self, cx: &TurnContext) -> Result<&[Step], AgentError> {
+        let answer = match self.kind {
+            HitlKind::Question => self.question(cx).await,
+            HitlKind::Approval | HitlKind::DualControl => self.approval(cx).await,
+            HitlKind::Escalation => self.escalation(cx).await,
+        };
+        match (answer, &self.on_none) {
+            (Ok(true), _) => Ok(&self.on_yes),
+            (Ok(false), _) => Ok(&self.on_no),
+            (Err(AgentError::Unanswered { .. }), Some(steps)) => Ok(steps),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    async fn question(&self, cx: &TurnContext) -> Result<bool, AgentError> {
+        let mut question = cx.question(&self.subject).choices(&self.choices);
+        if let Some(detail) = &self.detail {
+            question = question.detail(detail);
+        }
+        if let Some(default) = &self.default {
+            question = question.default(default);
+        }
+        if let Some(deadline) = self.deadline {
+            question = question.deadline(deadline);
+        }
+        question.ask().await.map(|_| true)
+    }
+
+    async fn approval(&self, cx: &TurnContext) -> Result<bool, AgentError> {
+        let mut approval = match self.kind {
+            HitlKind::DualControl => cx.dual_control(&self.subject),
+            HitlKind::Question | HitlKind::Approval | HitlKind::Escalation => {
+                cx.approval(&self.subject)
+            }
+        };
+        approval = approval.reviewers(&self.reviewers);
+        if let Some(detail) = &self.detail {
+            approval = approval.detail(detail);
+        }
+        if let Some(args) = &self.args {
+            approval = approval.args(args.clone());
+        }
+        if let Some(quorum) = self.quorum {
+            approval = approval.quorum(quorum);
+        }
+        if let Some(deadline) = self.deadline {
+            approval = approval.deadline(deadline);
+        }
+        approval.ask().await.map(|verdict| verdict.approved)
+    }
+
+    async fn escalation(&self, cx: &TurnContext) -> Result<bool, AgentError> {
+        let mut escalation = cx.escalation(&self.subject);
+        if let Some(detail) = &self.detail {
+            escalation = escalation.detail(detail);
+        }
+        if let Some(to) = &self.to {
+            escalation = escalation.to(to);
+        }
+        if let Some(deadline) = self.deadline {
+            escalation = escalation.deadline(deadline);
+        }
+        escalation.ask().await.map(|takeover| takeover.accepted)
+    }
+}
