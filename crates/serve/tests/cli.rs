@@ -25,7 +25,7 @@ fn stderr(output: &Output) -> String {
 fn help_names_every_command() {
     let help = harn_serve(&["--help"]);
     assert!(help.status.success());
-    for command in ["acp", "run", "sessions", "doctor"] {
+    for command in ["acp", "run", "sessions", "grants", "doctor"] {
         assert!(
             stdout(&help).contains(&format!("\n  {command} ")),
             "{command}"
@@ -43,7 +43,7 @@ fn help_names_every_command() {
 
 #[test]
 fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
-    let table: [(&[&str], &str); 8] = [
+    let table: [(&[&str], &str); 13] = [
         (
             &["acp", "--engine", "llm"],
             "the engines are explore and script:FILE",
@@ -68,6 +68,20 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
             &["run", "--cwd", "/does/not/exist", "hello"],
             "--cwd /does/not/exist",
         ),
+        (
+            &["acp", "--mode", "yolo"],
+            "the modes are ask, read-only, accept-edits, auto",
+        ),
+        (&["acp", "--ask-timeout", "soon"], "such as 90s, 30m or 2h"),
+        (
+            &["run", "--ask-timeout", "0s", "hello"],
+            "between 1s and 30days",
+        ),
+        (
+            &["acp", "--policy", "/does/not/exist.toml"],
+            "--policy /does/not/exist.toml: there is no such file",
+        ),
+        (&["grants", "revoke"], "ID"),
         (&["run"], "<PROMPT>"),
         (&["nonsense"], "unrecognized subcommand"),
     ];
@@ -92,6 +106,22 @@ fn a_wrong_scenario_is_refused_with_its_place() {
     assert_eq!(output.status.code(), Some(2));
     let place = format!("{}:2:8", file.display());
     assert!(stderr(&output).contains(&place), "{}", stderr(&output));
+}
+
+#[test]
+fn a_wrong_policy_is_refused_with_its_place() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("wrong.toml");
+    std::fs::write(&file, "auto_deny = []\nrules = 5\n").unwrap();
+    for command in [&["acp"][..], &["run", "hello"]] {
+        let policy = ["--policy", file.to_str().unwrap()];
+        let output = harn_serve(&[command, &policy].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let words = stderr(&output);
+        let start = format!("error: --policy {}: ", file.display());
+        assert!(words.starts_with(&start), "{words}");
+        assert!(words.contains("line 2"), "{words}");
+    }
 }
 
 /// A state directory with one session in it.

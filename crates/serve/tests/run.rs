@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use std::{fs, process::Command};
+use std::{fs, path::PathBuf, process::Command};
 
 use tempfile::TempDir;
 
@@ -19,6 +19,11 @@ turns:
           diff: {path: NOTES.md, new_text: "Seen.\n"}
           on_allow: [{say: "Written."}]
           on_reject: [{say: "Then I leave it."}]
+  - match: "^make"
+    steps:
+      - write: {path: NOTES.md, text: "Seen.\n"}
+      - run: {command: "touch made"}
+      - say: "Over."
   - match: "^fail"
     steps: [{say: "This will not end well."}, {fail: "the scenario said so"}]
   - match: "^wait"
@@ -68,17 +73,29 @@ struct Ran {
 fn command(state: &TempDir, prompt: &str) -> Command {
     let scenario = state.path().join("house.yaml");
     fs::write(&scenario, SCENARIO).unwrap();
+    // Nothing of the state may be written, so the work is beside it.
+    let (kept, work) = (kept(state), state.path().join("work"));
+    fs::create_dir_all(&work).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
     command
+        .env("XDG_CONFIG_HOME", state.path().join("config"))
         .args(["run", "--engine", &format!("script:{}", scenario.display())])
-        .args(["--state-dir", state.path().to_str().unwrap()])
-        .args(["--cwd", state.path().to_str().unwrap(), prompt]);
+        .args(["--state-dir", kept.to_str().unwrap()])
+        .args(["--cwd", work.to_str().unwrap(), prompt]);
     command
 }
 
+fn kept(state: &TempDir) -> PathBuf {
+    state.path().join("state")
+}
+
 fn run(prompt: &str) -> Ran {
+    run_with(prompt, &[])
+}
+
+fn run_with(prompt: &str, args: &[&str]) -> Ran {
     let state = TempDir::new().unwrap();
-    let output = command(&state, prompt).output().unwrap();
+    let output = command(&state, prompt).args(args).output().unwrap();
     Ran {
         code: output.status.code(),
         answer: String::from_utf8(output.stdout).unwrap(),
@@ -109,8 +126,37 @@ fn a_permission_is_refused_aloud() {
         "I would like to leave a note.\n\nThen I leave it.\n"
     );
     assert!(ran.notes.contains("+Seen.\n"), "{}", ran.notes);
-    let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n";
+    let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n  \
+                   what may run unasked is for --mode and --policy to say\n";
     assert!(ran.notes.contains(refused), "{}", ran.notes);
+}
+
+#[test]
+fn the_mode_and_named_rules_say_what_runs_unasked() {
+    let written = |ran: &Ran| fs::read_to_string(ran.state.path().join("work/NOTES.md")).ok();
+    let ran = run("make a note");
+    assert_eq!(ran.answer, "Over.\n");
+    assert_eq!(written(&ran), None);
+    assert_eq!(ran.notes.matches("refused, as").count(), 2, "{}", ran.notes);
+    assert_eq!(ran.notes.matches("--mode").count(), 1, "{}", ran.notes);
+
+    let ran = run_with("make a note", &["--mode", "accept-edits"]);
+    assert_eq!(written(&ran).as_deref(), Some("Seen.\n"), "{}", ran.notes);
+    assert_eq!(ran.notes.matches("refused, as").count(), 1, "{}", ran.notes);
+
+    let ran = run_with("make a note", &["--mode", "read-only"]);
+    assert_eq!(written(&ran), None);
+    assert!(ran.notes.contains("mode is read-only"), "{}", ran.notes);
+    assert!(!ran.notes.contains("refused, as"), "{}", ran.notes);
+
+    let rules = TempDir::new().unwrap();
+    let rules = rules.path().join("rules.toml");
+    fs::create_dir_all(rules.parent().unwrap()).unwrap();
+    let touch = "[[rules]]\naction = \"allow\"\nmatch = { command = [\"touch *\"] }\n";
+    fs::write(&rules, touch).unwrap();
+    let ran = run_with("make a note", &["--policy", rules.to_str().unwrap()]);
+    assert_eq!(written(&ran), None);
+    assert!(ran.state.path().join("work/made").exists(), "{}", ran.notes);
 }
 
 /// Lines without the time that something took.
@@ -136,6 +182,7 @@ fn workers_and_other_activity_are_a_line_each() {
         "» left: Look left  ✗  cancelled",
         "» started scribe",
         "refused, as there is no terminal to ask on: Write NOTES.md",
+        "  what may run unasked is for --mode and --policy to say",
         "» scribe: Write it down  ✓",
         "· skill seeing is active: it is dark",
         "· artifact map: A map of the house.",
@@ -241,7 +288,7 @@ fn what_was_said_is_kept() {
     let ran = run("where is the door?");
     let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .args(["sessions", "list", "--state-dir"])
-        .arg(ran.state.path())
+        .arg(kept(&ran.state))
         .output()
         .unwrap();
     let list = String::from_utf8(output.stdout).unwrap();
