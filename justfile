@@ -7,15 +7,21 @@ default:
 # Format everything.
 fmt:
     cargo fmt --all
+    cargo fmt --manifest-path fuzz/Cargo.toml
 
 # What a reviewer should not have to say: formatting and lints.
 lint:
     cargo fmt --all --check
+    cargo fmt --manifest-path fuzz/Cargo.toml --check
     cargo clippy --workspace --all-targets -- -D warnings
 
 # All tests, the tidy checks among them.
 test:
     cargo test --workspace
+
+# Made-up input for every parser, so many seconds each; what fails is kept in fuzz/artifacts.
+fuzz seconds="60" *targets:
+    fuzz/run {{ seconds }} {{ targets }}
 
 # Real clients against the binary; a path takes another binary than the one just built.
 peers *binary:

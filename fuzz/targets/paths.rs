@@ -1,0 +1,184 @@
+//! Paths: on a disk of any folders and links, what is said to be inside is inside, what is told to be opened
+//! has no link in it, and what is git's own is protected.
+#![no_main]
+
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path, PathBuf},
+    sync::LazyLock,
+};
+
+use harn_fuzz::{
+    disk::{Disk, End, Node},
+    seeds::{self, PATHS},
+};
+use harn_policy::{Located, Roots, Standing, locate, locate_all};
+use libfuzzer_sys::fuzz_target;
+use serde::Deserialize;
+
+/// Names that disks and paths are made of; some are git's own, some differ in case only.
+const NAMES: [&str; 8] = ["a", "b", "A", ".git", "w", "new", "..", "src"];
+
+/// The first byte says which disk: this one is the table's.
+const TABLE: u8 = b'W';
+
+/// Where the table's world is put; its folder is a temporary one in the tests.
+const BASE: &str = "/base";
+
+#[derive(Deserialize)]
+struct Plan {
+    root: String,
+    also: Vec<String>,
+    protected: Vec<String>,
+    dirs: Vec<String>,
+    files: Vec<String>,
+    links: BTreeMap<String, String>,
+}
+
+static WORLD: LazyLock<(Disk, Roots)> = LazyLock::new(|| {
+    let plan = include_str!("../../fixtures/policy/paths-world.json");
+    let plan: Plan = serde_json::from_str(plan).expect("the table's world");
+    let at = |name: &String| Path::new(BASE).join(name);
+    let mut disk = Disk::default();
+    for name in &plan.dirs {
+        disk.put(&at(name), Node::Dir);
+    }
+    for name in &plan.files {
+        disk.put(&at(name), Node::File);
+    }
+    for (name, target) in &plan.links {
+        let target = target.replace("{root}", BASE);
+        disk.put(&at(name), Node::Link(target.into()));
+    }
+    let dirs = [&plan.root].into_iter().chain(&plan.also).map(at).collect();
+    (
+        disk,
+        Roots::new(dirs, plan.protected.iter().map(at).collect()),
+    )
+});
+
+fuzz_target!(
+    init: seeds::write(
+        seeds::column(PATHS, "path")
+            .map(|path| path.replace("{root}", BASE))
+            .flat_map(|path| {
+                let table = [&[TABLE], path.as_bytes()].concat();
+                // A folder with a link to another in it, and some names.
+                let made = [&[0, 0, 3, 1, 0, 2, 2, 6, 0, 255], path.as_bytes()].concat();
+                [table, made]
+            })
+    ),
+    |data: &[u8]| match data {
+        [TABLE, path @ ..] => check(&WORLD.0, &WORLD.1, path),
+        _ => {
+            let (disk, roots, path) = made(data);
+            check(&disk, &roots, path);
+        }
+    }
+);
+
+/// A disk out of bytes, up to one that ends it. What is left is the path.
+fn made(mut data: &[u8]) -> (Disk, Roots, &[u8]) {
+    let mut next = || {
+        let (first, rest) = data.split_first().unwrap_or((&255, &[]));
+        data = rest;
+        *first
+    };
+    let name = |byte: u8| NAMES[usize::from(byte) % NAMES.len()];
+    let mut disk = Disk::default();
+    disk.put(Path::new("/w/src"), Node::Dir);
+    disk.put(Path::new("/more"), Node::Dir);
+    let first_root = if next() % 4 == 3 { "/w/b" } else { "/w" };
+    for _ in 0..24 {
+        let kind = next();
+        if kind == 255 {
+            break;
+        }
+        let dirs = disk.dirs();
+        let above = &dirs[usize::from(next()) % dirs.len()];
+        let own = name(next());
+        // A folder has no entry of this name.
+        if own == ".." {
+            continue;
+        }
+        let node = match kind % 4 {
+            0 => Node::Dir,
+            1 => Node::File,
+            form => {
+                let mut target = PathBuf::from(if form == 2 { "" } else { "/" });
+                let length = next() % 5;
+                target.extend((0..length).map(|_| name(next())));
+                Node::Link(target)
+            }
+        };
+        disk.put(&above.join(own), node);
+    }
+    let roots = Roots::new(
+        vec![first_root.into(), "/more".into()],
+        vec!["/w/src/b".into()],
+    );
+    (disk, roots, data)
+}
+
+fn check(disk: &Disk, roots: &Roots, path: &[u8]) {
+    let Ok(path) = std::str::from_utf8(path) else {
+        return;
+    };
+    let located = locate(roots, path, disk);
+    assert_eq!(located, locate(roots, path, disk), "located twice");
+    holds(disk, roots, &located);
+    let all = locate_all(roots, &[path, "src", path], disk);
+    assert!(all.contains(&located), "{located:?} is not among {all:?}");
+}
+
+fn holds(disk: &Disk, roots: &Roots, located: &Located) {
+    let (Standing::Inside | Standing::Outside, Some(place)) = (located.standing, &located.place)
+    else {
+        assert!(located.place.is_none(), "{located:?}");
+        assert!(located.info.reason.is_some(), "{located:?}");
+        return;
+    };
+    let inside = located.standing == Standing::Inside;
+    let plain = |name: Component<'_>| matches!(name, Component::Normal(_));
+    assert!(place.inside.components().all(plain), "{located:?}");
+    let root = match disk.resolve(&place.root) {
+        End::There(root) | End::Free(root) => root,
+        // The first directory need not be there; then nothing on the way is a link.
+        End::Nowhere => place.root.clone(),
+    };
+    let mut real = root.clone();
+    for name in &place.inside {
+        real.push(name);
+        assert!(
+            !disk.is_link(&real),
+            "{real:?} is a link: {located:?} {disk:?}"
+        );
+    }
+    // Any of the directories, as they really are.
+    let is_in_one = roots.dirs().iter().any(|dir| match disk.resolve(dir) {
+        End::There(dir) | End::Free(dir) => real.starts_with(dir),
+        End::Nowhere => false,
+    });
+    assert_eq!(inside, is_in_one, "{real:?}: {located:?} {disk:?}");
+    let below = if inside {
+        place.inside.as_path()
+    } else {
+        real.as_path()
+    };
+    let git = below.iter().any(|name| name.eq_ignore_ascii_case(".git"));
+    assert!(located.protected || !git, "{located:?}");
+    same_as_the_system(disk, roots, located, &real);
+}
+
+/// Without `..` there is one reading of a path, and the system's is the same.
+fn same_as_the_system(disk: &Disk, roots: &Roots, located: &Located, real: &Path) {
+    let input = Path::new(&located.info.input);
+    if input.components().any(|name| name == Component::ParentDir) {
+        return;
+    }
+    match disk.resolve(&roots.dirs()[0].join(input)) {
+        End::There(there) | End::Free(there) => assert_eq!(there, real, "{located:?} {disk:?}"),
+        // Folders on the way are missing, or a file is where a folder should be.
+        End::Nowhere => {}
+    }
+}

@@ -1,0 +1,115 @@
+//! Shell lines: any text can be read, reading it twice says the same, no program is made up, and a command
+//! that is added to a line is found or doubted and never runs unasked.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use harn_fuzz::seeds::{self, SHELL, SHELL_READ};
+use harn_model::{PolicyAction, ToolKind};
+use harn_policy::{
+    Call, Policy, SessionMode, ToolApprovalPolicy,
+    shell::{self, Doubt, Line},
+};
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+/// The policy of the table: a few programs that look, and three that never run.
+static LISTED: LazyLock<Policy> = LazyLock::new(|| {
+    let text = include_str!("../../fixtures/policy/shell-policy.toml");
+    let policy = ToolApprovalPolicy::from_toml("shell-policy.toml", text);
+    policy
+        .and_then(|policy| policy.compile())
+        .expect("the policy of the table")
+});
+
+/// No rules at all: the session's mode decides.
+static NONE: LazyLock<Policy> = LazyLock::new(|| {
+    let policy = ToolApprovalPolicy::default().compile();
+    policy.expect("a policy without rules")
+});
+
+fuzz_target!(
+    init: seeds::write(
+        seeds::column(SHELL, "line")
+            .chain(seeds::column(SHELL_READ, "line"))
+            .map(String::into_bytes)
+    ),
+    |data: &[u8]| {
+        if let Ok(text) = std::str::from_utf8(data) {
+            check(text);
+        }
+    }
+);
+
+fn check(text: &str) {
+    let line = shell::read(text);
+    assert_eq!(line, shell::read(text), "read twice");
+    let letters = bare(text);
+    for command in &line.commands {
+        let program = command.argv.first().expect("a command without a program");
+        let doubted = !line.doubts.is_empty();
+        assert!(
+            doubted || letters.contains(&bare(program)),
+            "{program:?} is made up: {line:?}"
+        );
+        let harmless = shell::read_only(command);
+        assert!(!harmless || command.exec_capable.is_none(), "{command:?}");
+    }
+    for command in ["rm -rf x", "sh -c 'rm -rf x'"] {
+        // A backslash at the end takes the newline away, in a shell too.
+        if !text.ends_with('\\') {
+            added(&format!("{text}\n{command}"));
+        }
+        added(&format!("{command}\n{text}"));
+    }
+}
+
+/// A line with a command in it that no policy here allows.
+fn added(text: &str) {
+    let line = shell::read(text);
+    let found = |program: &str| {
+        let first = |argv: &Vec<String>| argv.first().is_some_and(|first| first == program);
+        line.commands.iter().any(|command| first(&command.argv))
+    };
+    assert!(
+        found("rm") || !line.doubts.is_empty(),
+        "lost: {text:?} {line:?}"
+    );
+    let told = |doubt: &Doubt| matches!(doubt, Doubt::Environment(_));
+    let told = line.doubts.iter().all(told);
+    assert!(
+        found("rm") || !told,
+        "lost, and may be remembered: {text:?} {line:?}"
+    );
+    for mode in [SessionMode::Ask, SessionMode::Auto] {
+        for policy in [&*LISTED, &*NONE] {
+            let decision = policy.decide(&call(text, &line, mode));
+            assert_ne!(
+                decision.action,
+                PolicyAction::Allow,
+                "{text:?} {decision:?}"
+            );
+        }
+    }
+}
+
+fn call<'a>(text: &'a str, line: &'a Line, mode: SessionMode) -> Call<'a> {
+    Call {
+        tool: "run",
+        kind: Some(ToolKind::Execute),
+        side_effect: None,
+        capabilities: &[],
+        arguments: &Value::Null,
+        paths: &[],
+        command: Some((text, line)),
+        workspace: "/w",
+        mode,
+        agent: None,
+        grants: &[],
+    }
+}
+
+/// Without what quoting takes off, so that a word is found in the text it was quoted in.
+fn bare(text: &str) -> String {
+    text.replace(['\'', '"', '\\', '\n'], "")
+}
