@@ -11,16 +11,8 @@ use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::{meet, prompt};
+use crate::{meet, open, prompt};
 use book::Book;
-
-/// Opens a session, and reads which commands it has.
-async fn open(client: &mut StrictClient, test: &TestHub) -> Value {
-    let params = json!({"cwd": test.workspace(), "mcpServers": []});
-    let session = client.request("session/new", params).await["sessionId"].take();
-    client.expect_update_of("available_commands_update").await;
-    session
-}
 
 /// Wants to write a note, and says what came of it.
 async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
