@@ -1,0 +1,218 @@
+//! What a client may send for a question, and what that is worth: the oracle. Written from the contract's
+//! words and sharing nothing with the code that reads answers.
+
+use proptest::{prelude::*, sample::select};
+use serde_json::{Value, json};
+
+/// What a client sends for a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    AllowOnce,
+    AllowSession,
+    AllowAlways,
+    Granted,
+    GrantedWithArgs,
+    GrantedAndChosen,
+    ChosenAndRecorded,
+    SelectedNothing,
+    RejectOnce,
+    RejectAlways,
+    Refused,
+    RefusedAndRejected,
+    UnknownOption,
+    EmptyOption,
+    OtherSpelling,
+    Error,
+    NotFound,
+    Cancelled,
+    Null,
+    Number,
+    List,
+    Empty,
+    BareOutcome,
+    StrangeOutcome,
+    GrantedText,
+    GrantedNull,
+    NullOption,
+    ArgsAlone,
+    ArgsList,
+    GrantedAndRejected,
+    RefusedAndAllowed,
+    GrantedAndCancelled,
+    CancelledWithOption,
+    RecordedOtherwise,
+    ResultAndError,
+    NoJson,
+    OtherId,
+}
+
+/// What an answer is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worth {
+    /// An explicit yes.
+    Runs,
+    /// Everything else that answers.
+    Refuses,
+    /// The end of the turn.
+    Cancels,
+    /// No answer: the question stays open.
+    Nothing,
+}
+
+use Answer::*;
+
+/// Every answer there is.
+pub(crate) const ALL: [Answer; 37] = [
+    AllowOnce,
+    AllowSession,
+    AllowAlways,
+    Granted,
+    GrantedWithArgs,
+    GrantedAndChosen,
+    ChosenAndRecorded,
+    SelectedNothing,
+    RejectOnce,
+    RejectAlways,
+    Refused,
+    RefusedAndRejected,
+    UnknownOption,
+    EmptyOption,
+    OtherSpelling,
+    Error,
+    NotFound,
+    Cancelled,
+    Null,
+    Number,
+    List,
+    Empty,
+    BareOutcome,
+    StrangeOutcome,
+    GrantedText,
+    GrantedNull,
+    NullOption,
+    ArgsAlone,
+    ArgsList,
+    GrantedAndRejected,
+    RefusedAndAllowed,
+    GrantedAndCancelled,
+    CancelledWithOption,
+    RecordedOtherwise,
+    ResultAndError,
+    NoJson,
+    OtherId,
+];
+
+impl Answer {
+    /// The oracle.
+    pub(crate) fn worth(self, profile: &str) -> Worth {
+        match self {
+            AllowOnce | AllowSession | AllowAlways => Worth::Runs,
+            Granted | GrantedWithArgs | GrantedAndChosen | ChosenAndRecorded => Worth::Runs,
+            // The contract's own form, which only hosts of its own know.
+            SelectedNothing if profile == "harn" => Worth::Runs,
+            SelectedNothing => Worth::Refuses,
+            RejectOnce | RejectAlways | Refused | RefusedAndRejected => Worth::Refuses,
+            UnknownOption | EmptyOption | OtherSpelling => Worth::Refuses,
+            Error | NotFound => Worth::Refuses,
+            Cancelled => Worth::Cancels,
+            Null | Number | List | Empty | BareOutcome | StrangeOutcome => Worth::Refuses,
+            GrantedText | GrantedNull | NullOption | ArgsAlone | ArgsList => Worth::Refuses,
+            GrantedAndRejected | RefusedAndAllowed | GrantedAndCancelled => Worth::Refuses,
+            CancelledWithOption | RecordedOtherwise => Worth::Refuses,
+            ResultAndError | NoJson | OtherId => Worth::Nothing,
+        }
+    }
+
+    /// The line that is sent for the request of this id.
+    pub(crate) fn line(self, id: &Value, number: usize) -> String {
+        let selected = |option: &str| json!({"outcome": "selected", "optionId": option});
+        let result = match self {
+            AllowOnce => json!({"outcome": selected("allow_once")}),
+            AllowSession => json!({"outcome": selected("allow_session")}),
+            AllowAlways => json!({"outcome": selected("allow_always")}),
+            Granted => json!({"granted": true}),
+            GrantedWithArgs => json!({"granted": true, "args": rewritten(number)}),
+            GrantedAndChosen => json!({"granted": true, "outcome": selected("allow_session")}),
+            ChosenAndRecorded => json!({
+                "outcome": selected("allow_once"),
+                "_meta": {"harn": {"permissionDecision": {"outcome": "approved"}}},
+            }),
+            SelectedNothing => json!({"outcome": {"outcome": "selected"}}),
+            RejectOnce => json!({"outcome": selected("reject_once")}),
+            RejectAlways => json!({"outcome": selected("reject_always")}),
+            Refused => json!({"granted": false, "reason": "not today"}),
+            RefusedAndRejected => json!({"granted": false, "outcome": selected("reject_once")}),
+            UnknownOption => json!({"outcome": selected("allow_everything")}),
+            EmptyOption => json!({"outcome": selected("")}),
+            OtherSpelling => json!({"outcome": selected("Allow_Once ")}),
+            Cancelled => json!({"outcome": {"outcome": "cancelled"}}),
+            Null => Value::Null,
+            Number => json!(1),
+            List => json!([{"outcome": "selected", "optionId": "allow_once"}, true]),
+            Empty => json!({}),
+            BareOutcome => json!({"outcome": "selected", "optionId": "allow_once"}),
+            StrangeOutcome => json!({"outcome": {"outcome": "allowed", "optionId": "allow_once"}}),
+            GrantedText => json!({"granted": "true"}),
+            GrantedNull => json!({"granted": null, "outcome": selected("allow_once")}),
+            NullOption => json!({"outcome": {"outcome": "selected", "optionId": null}}),
+            ArgsAlone => json!({"outcome": selected("allow_once"), "args": rewritten(number)}),
+            ArgsList => json!({"granted": true, "args": [1]}),
+            GrantedAndRejected => json!({"granted": true, "outcome": selected("reject_once")}),
+            RefusedAndAllowed => json!({"granted": false, "outcome": selected("allow_once")}),
+            GrantedAndCancelled => json!({"granted": true, "outcome": {"outcome": "cancelled"}}),
+            CancelledWithOption => {
+                json!({"outcome": {"outcome": "cancelled", "optionId": "allow_once"}})
+            }
+            RecordedOtherwise => json!({
+                "outcome": selected("allow_once"),
+                "_meta": {"harn": {"permissionDecision": {"outcome": "rejected"}}},
+            }),
+            Error => return failure(id, -32603, "no window to ask in"),
+            NotFound => return failure(id, -32601, "Method not found"),
+            ResultAndError => {
+                let error = json!({"code": -32603, "message": "both"});
+                let result = json!({"outcome": selected("allow_once")});
+                return json!({"jsonrpc": "2.0", "id": id, "result": result, "error": error})
+                    .to_string();
+            }
+            NoJson => return format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"outcome"),
+            OtherId => {
+                let result = json!({"outcome": selected("allow_once")});
+                let id = format!("{}x", id.as_str().unwrap_or_default());
+                return json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+            }
+        };
+        json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
+    }
+
+    /// The arguments a call runs with after it.
+    pub(crate) fn arguments(self, number: usize) -> Value {
+        match self {
+            GrantedWithArgs => rewritten(number),
+            _ => json!({"number": number}),
+        }
+    }
+}
+
+fn failure(id: &Value, code: i32, message: &str) -> String {
+    let error = json!({"code": code, "message": message});
+    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+}
+
+fn rewritten(number: usize) -> Value {
+    json!({"number": number, "by": "the client"})
+}
+
+/// Half of them allow: what may go wrong mostly goes wrong after a yes.
+pub(crate) fn answer() -> impl Strategy<Value = Answer> {
+    let yes = [
+        AllowOnce,
+        AllowSession,
+        AllowAlways,
+        Granted,
+        GrantedWithArgs,
+        GrantedAndChosen,
+        ChosenAndRecorded,
+    ];
+    prop_oneof![5 => select(yes.to_vec()), 5 => select(ALL.to_vec())]
+}

@@ -1,0 +1,43 @@
+//! No rules, and grants in memory: so that every option is on offer.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use harn_model::{Grant, Timestamp};
+use harn_policy::{Policy, PolicyError};
+use harn_runtime::{NoRules, RuleBook};
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Book {
+    rules: NoRules,
+    grants: Mutex<Vec<Grant>>,
+}
+
+impl RuleBook for Book {
+    fn policy(&self, workspace: &Path) -> Result<Arc<Policy>, PolicyError> {
+        self.rules.policy(workspace)
+    }
+
+    fn grants(&self, _: &Path) -> Result<Vec<Grant>, PolicyError> {
+        Ok(self.grants.lock().unwrap().clone())
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn remember(&self, grant: &Grant, _: Timestamp) -> Result<(), PolicyError> {
+        self.grants.lock().unwrap().push(grant.clone());
+        Ok(())
+    }
+
+    fn revoke(&self, id: &str) -> Result<bool, PolicyError> {
+        let mut grants = self.grants.lock().unwrap();
+        let before = grants.len();
+        grants.retain(|grant| grant.id != id);
+        Ok(grants.len() < before)
+    }
+}
