@@ -4,7 +4,7 @@ use harn_model::{Mode, PolicyAction, SideEffectLevel, ToolKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Matcher, Rule, Standing, ToolApprovalPolicy, decide, shell};
+use crate::{Call, Located, Matcher, Rule, Standing, ToolApprovalPolicy, decide, shell};
 
 /// A session mode, the strictest first.
 #[derive(
@@ -145,13 +145,23 @@ fn is_edit(call: &Call<'_>, kinds: &[ToolKind]) -> bool {
         && reach <= SideEffectLevel::WorkspaceWrite
         && call.command.is_none()
         && !call.paths.is_empty()
-        && call
-            .paths
-            .iter()
-            .all(|path| path.standing == Standing::Inside && !path.protected)
+        && call.paths.iter().all(|path| {
+            path.standing == Standing::Inside && !path.protected && !makes_repository(path)
+        })
 }
 
-/// Whether a call runs commands, and every one of them is known to change nothing.
+/// Whether a file could make its folder a repository: git takes one with a `HEAD`, whatever the folder's name,
+/// and then does what a `config` beside it says, which may be to run a program.
+fn makes_repository(path: &Located) -> bool {
+    let shown = [path.info.display(), &path.info.input];
+    let mut names = shown
+        .iter()
+        .filter_map(|path| path.rsplit(['/', '\\']).next());
+    names.any(|name| name.eq_ignore_ascii_case("HEAD"))
+}
+
+/// Whether a call runs commands, and every one of them is known to change nothing and to look at nothing
+/// outside. Words are all there is to tell by: a link in the workspace that leads out of it is not seen.
 fn only_looks(call: &Call<'_>) -> bool {
     let Some((_, line)) = call.command else {
         return false;
@@ -160,5 +170,53 @@ fn only_looks(call: &Call<'_>) -> bool {
         && !line.commands.is_empty()
         && line.doubts.is_empty()
         && line.commands.iter().all(shell::read_only)
+        && shell::looks_below(line)
         && decide::writes_only_located(call, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::{PathKind, WorkspacePathInfo};
+    use serde_json::Value;
+
+    use super::*;
+
+    fn edits(path: &str) -> PolicyAction {
+        let located = Located {
+            info: WorkspacePathInfo {
+                input: path.to_owned(),
+                kind: PathKind::WorkspaceRelative,
+                workspace_path: Some(path.to_owned()),
+                normalized: path.to_owned(),
+                host_path: None,
+                recovered_root_drift: false,
+                reason: None,
+            },
+            standing: Standing::Inside,
+            protected: false,
+            place: None,
+        };
+        let call = Call {
+            tool: "edit",
+            kind: Some(ToolKind::Edit),
+            side_effect: None,
+            capabilities: &[],
+            arguments: &Value::Null,
+            paths: &[located],
+            command: None,
+            workspace: "/w",
+            mode: SessionMode::Auto,
+            agent: None,
+            grants: &[],
+        };
+        SessionMode::Auto.word(&call).0
+    }
+
+    #[test]
+    fn nobody_makes_a_repository_unasked() {
+        assert_eq!(edits("src/lib.rs"), PolicyAction::Allow);
+        assert_eq!(edits("HEADER"), PolicyAction::Allow);
+        assert_eq!(edits("HEAD"), PolicyAction::Ask);
+        assert_eq!(edits("sub/head"), PolicyAction::Ask);
+    }
 }

@@ -1,5 +1,5 @@
-//! Every line of `fixtures/policy/shell.jsonl` through the policy beside it: attacks, and what looks like
-//! one. `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you keep it.
+//! Every line of `fixtures/policy/shell.jsonl` through the policy beside it, and of `shell-auto.jsonl` in mode
+//! `auto`: attacks, and what looks like one. `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you keep it.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,15 +13,29 @@ use std::collections::BTreeSet;
 
 use expect_test::expect_file;
 use harn_model::PolicyAction;
-use harn_policy::{SessionMode, shell};
-use shell_table::{Case, cases, decide, fixture, policy};
+use harn_policy::{Policy, SessionMode, ToolApprovalPolicy, shell};
+use shell_table::{Case, auto_cases, cases, decide, fixture, policy};
 
 #[test]
 fn every_line_of_the_table_is_decided_as_it_says() {
-    let policy = policy();
+    check("shell.jsonl", cases(), &policy(), SessionMode::Ask);
+}
+
+#[test]
+fn every_line_of_the_table_of_auto_mode_is_decided_as_it_says() {
+    let nothing = ToolApprovalPolicy::default().compile().unwrap();
+    check(
+        "shell-auto.jsonl",
+        auto_cases(),
+        &nothing,
+        SessionMode::Auto,
+    );
+}
+
+fn check(table: &str, cases: Vec<Case>, policy: &Policy, mode: SessionMode) {
     let mut got = String::new();
-    for case in cases() {
-        let (action, reason, _) = decide(&policy, &case.line, SessionMode::Ask);
+    for case in cases {
+        let (action, reason, _) = decide(policy, &case.line, mode);
         let decision = match action {
             PolicyAction::Allow => "allow",
             PolicyAction::Ask => "ask",
@@ -35,7 +49,7 @@ fn every_line_of_the_table_is_decided_as_it_says() {
         got.push_str(&serde_json::to_string(&found).unwrap());
         got.push('\n');
     }
-    expect_file![fixture("shell.jsonl")].assert_eq(&got);
+    expect_file![fixture(table)].assert_eq(&got);
 }
 
 #[test]

@@ -268,6 +268,7 @@ const FLAGS: &[(&str, &[&str])] = &[
         ],
     ),
     ("date", &["-s", "--set"]),
+    ("diff", &["-l", "--paginate"]),
     (
         "dpkg",
         &["--admindir", "--root", "--pre-invoke", "--post-invoke"],
@@ -275,7 +276,19 @@ const FLAGS: &[(&str, &[&str])] = &[
     ("enable", &["-f"]),
     ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
     ("fdfind", &["-x", "-X", "--exec", "--exec-batch"]),
-    ("file", &["-C", "--compile"]),
+    (
+        "file",
+        &[
+            "-C",
+            "--compile",
+            "-z",
+            "-Z",
+            "--uncompress",
+            "--uncompress-noreport",
+            "-p",
+            "--preserve-date",
+        ],
+    ),
     (
         "find",
         &[
@@ -369,7 +382,7 @@ const FLAGS: &[(&str, &[&str])] = &[
     ("tcpdump", &["-z", "-w", "-r"]),
     ("test", &["-v", "-R"]),
     ("[", &["-v", "-R"]),
-    ("tree", &["-o"]),
+    ("tree", &["-o", "-R"]),
     (
         "wget",
         &[
@@ -436,14 +449,8 @@ pub(super) fn form(argv: &[String]) -> Option<String> {
         }
         "busybox" | "toybox" => (args.first()?.starts_with('-')).then(|| args[0].clone()),
         // The second file is written.
-        "uniq" => (args.iter().filter(|arg| !arg.starts_with('-')).count() > 1)
-            .then(|| "a second file".to_owned()),
-        // Some shells evaluate what looks like an index, and what is substituted in it.
-        "test" | "[" | "printf"
-            if args
-                .iter()
-                .any(|arg| arg.contains("$(") || arg.contains('`')) =>
-        {
+        "uniq" => harmless::second_file(args).then(|| "a second file".to_owned()),
+        "test" | "[" | "printf" if harmless::evaluated(&name, args) => {
             Some("words that may be evaluated".to_owned())
         }
         "env" => args

@@ -82,7 +82,6 @@ pub(super) fn form(args: &[String]) -> Option<String> {
     }
     args.iter()
         .skip(at + 1)
-        .take_while(|arg| *arg != "--")
         .find(|arg| runs(subcommand, arg))
         .cloned()
 }
@@ -90,7 +89,7 @@ pub(super) fn form(args: &[String]) -> Option<String> {
 fn runs(subcommand: &str, arg: &str) -> bool {
     if let Some(long) = arg.strip_prefix("--") {
         let given = long.split('=').next().unwrap_or(long);
-        return given.len() > 1
+        return !given.is_empty()
             && FLAGS
                 .iter()
                 .any(|flag| flag.get(2..).is_some_and(|flag| flag.starts_with(given)));
@@ -116,19 +115,19 @@ fn runs(subcommand: &str, arg: &str) -> bool {
 ///
 /// `diff`, `log`, `show` and `blame` may run programs that attributes and configuration name (external
 /// diffs, text conversions); a repository's own configuration is not ours to judge, so they pass only with
-/// `--no-ext-diff` and `--no-textconv` both given (`blame` with the latter). A pager runs on a terminal
-/// only, and a command of a tool has none. `status` may refresh the index, which is no change of content.
+/// `--no-ext-diff` and `--no-textconv` both given (`blame` with the latter). On a terminal they run a pager,
+/// so they pass only behind `--no-pager`. `status` may refresh the index, which is no change of content.
 pub(super) fn looks(args: &[String]) -> bool {
-    let args = match args.first().map(String::as_str) {
-        Some("--no-pager") => args.get(1..).unwrap_or_default(),
-        _ => args,
+    let (paged, args) = match args.first().map(String::as_str) {
+        Some("--no-pager") => (false, args.get(1..).unwrap_or_default()),
+        _ => (true, args),
     };
     let Some((subcommand, rest)) = args.split_first() else {
         return false;
     };
     let known = |flags: &[&str]| {
         rest.iter()
-            .take_while(|arg| *arg != "--")
+            .filter(|arg| *arg != "--")
             .all(|arg| !arg.starts_with('-') || flags.contains(&arg.as_str()) || counts(arg, flags))
     };
     let given = |flag: &str| {
@@ -137,6 +136,7 @@ pub(super) fn looks(args: &[String]) -> bool {
             .any(|arg| arg == flag)
     };
     match subcommand.as_str() {
+        "branch" | "diff" | "log" | "show" | "blame" if paged => false,
         "--version" | "version" => rest.is_empty(),
         "status" => known(&[
             "-s",

@@ -34,6 +34,54 @@ pub(super) fn never_runs(name: &str) -> bool {
     )
 }
 
+/// Whether `uniq` is given a second file, which it writes. A `-` is a file too, and so is all behind `--`.
+pub(super) fn second_file(args: &[String]) -> bool {
+    let ended = args.iter().position(|arg| arg == "--");
+    let ended = ended.unwrap_or(args.len());
+    let files = args
+        .iter()
+        .enumerate()
+        .filter(|(at, arg)| *at > ended || *arg == "-" || !arg.starts_with('-'));
+    files.count() > 1
+}
+
+/// Whether a shell's own `test` or `printf` does more with its words than compare or print them. Some
+/// evaluate what looks like an index, and what is substituted in it; some reckon with what is compared as a
+/// number, assignments and all; and `%n` sets the variable it is given.
+pub(super) fn evaluated(name: &str, args: &[String]) -> bool {
+    if args
+        .iter()
+        .any(|arg| arg.contains("$(") || arg.contains('`'))
+    {
+        return true;
+    }
+    if name == "printf" {
+        return args.iter().any(|arg| counts_signs(arg));
+    }
+    let number = |at: usize| {
+        args.get(at).is_none_or(|arg| {
+            let digits = arg.strip_prefix(['-', '+']).unwrap_or(arg);
+            digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    let compares = |arg: &str| matches!(arg, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
+    args.iter()
+        .enumerate()
+        .any(|(at, arg)| compares(arg) && !(at.checked_sub(1).is_none_or(number) && number(at + 1)))
+}
+
+/// Whether a format holds `%n`, or something that may turn out to be it.
+fn counts_signs(format: &str) -> bool {
+    let mut pieces = format.split('%');
+    pieces.next();
+    pieces.any(|piece| {
+        let rest = piece.trim_start_matches(|sign: char| {
+            sign.is_ascii_digit() || "-+ #'.*$hlLjztq".contains(sign)
+        });
+        rest.starts_with(['n', '\\'])
+    })
+}
+
 /// Whether these arguments of `sed` neither change a file nor run anything: plain flags, and one script of
 /// printing, deleting and substituting.
 pub(super) fn sed(args: &[String]) -> bool {

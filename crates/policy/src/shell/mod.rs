@@ -9,6 +9,7 @@ mod executor;
 mod git;
 mod harmless;
 mod plain;
+mod reach;
 mod reader;
 mod readonly;
 mod shape;
@@ -19,6 +20,7 @@ mod variable;
 mod word;
 mod wrapper;
 
+pub use reach::looks_below;
 pub use readonly::read_only;
 
 /// A longer line is not read.

@@ -53,7 +53,6 @@ const TABLE: &[(&str, &str, &[&str])] = &[
             "--ignore-blank-lines",
             "--new-file",
             "--color",
-            "--stat",
         ],
     ),
     ("dirname", "z", &["--zero"]),
@@ -74,7 +73,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     ("fgrep", GREP, GREP_LONG),
     (
         "file",
-        "bhikLNprsz0",
+        "bhikLNr0",
         &["--brief", "--mime", "--mime-type", "--mime-encoding"],
     ),
     ("grep", GREP, GREP_LONG),
@@ -200,7 +199,6 @@ const TABLE: &[(&str, &str, &[&str])] = &[
             "--file-system",
         ],
     ),
-    ("strings", "adefnotw", &["--all", "--bytes", "--radix"]),
     ("tac", "brs", &[]),
     (
         "tail",
@@ -292,12 +290,9 @@ pub fn read_only(command: &Simple) -> bool {
         "uniq" => {
             known(args, "cdfiDswuz", &["--count", "--repeated", "--unique", "--ignore-case"])
                 // A second file would be written; a value apart looks like one, and does not pass.
-                && args.iter().filter(|arg| !arg.starts_with('-')).count() <= 1
+                && !harmless::second_file(args)
         }
         "find" => finds(args),
-        "cargo" | "go" | "rustc" => {
-            matches!(args, [flag] if matches!(flag.as_str(), "--version" | "-V" | "version"))
-        }
         _ => TABLE
             .iter()
             .find(|(name, ..)| name == program)
@@ -305,9 +300,10 @@ pub fn read_only(command: &Simple) -> bool {
     }
 }
 
-/// Whether all flags are among these. Behind `--` there are none.
+/// Whether all flags are among these. Behind `--` there are none, but what looks like it may be the value of
+/// a flag (`-e --`): words that look like flags are taken for flags there too.
 fn known(args: &[String], letters: &str, long: &[&str]) -> bool {
-    args.iter().take_while(|arg| *arg != "--").all(|arg| {
+    args.iter().filter(|arg| *arg != "--").all(|arg| {
         if arg.starts_with("--") {
             return long.contains(&arg.split('=').next().unwrap_or(arg));
         }

@@ -6,7 +6,6 @@ const PASS: &[&str] = &[
     "CLICOLOR",
     "COLUMNS",
     "FORCE_COLOR",
-    "LANG",
     "LANGUAGE",
     "LINES",
     "NO_COLOR",
@@ -19,7 +18,15 @@ const PASS: &[&str] = &[
 /// Whether setting this variable is harmless with this value. A value with a slash or a colon could name a
 /// file (`TZ=:/some/file`, `LANG=/some/locale`), so those do not pass.
 pub(super) fn harmless(name: &str, value: &str) -> bool {
-    let known = PASS.contains(&name) || name.starts_with("LC_");
+    // Elsewhere a byte of one letter may be a backslash or a quote, for a shell as for a program.
+    if name == "LANG" || name.starts_with("LC_") {
+        return matches!(value, "" | "C" | "POSIX")
+            || value.rsplit_once('.').is_some_and(|(place, coding)| {
+                let plain = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
+                matches!(coding, "UTF-8" | "utf-8" | "UTF8" | "utf8") && place.bytes().all(plain)
+            });
+    }
+    let known = PASS.contains(&name);
     let file = value.contains('/') || (name != "RUST_LOG" && value.contains(':'));
     known && !file
 }

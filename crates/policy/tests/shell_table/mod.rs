@@ -37,7 +37,16 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 
 /// All cases.
 pub(crate) fn cases() -> Vec<Case> {
-    let text = fs::read_to_string(fixture("shell.jsonl")).unwrap();
+    table("shell.jsonl")
+}
+
+/// The cases of mode `auto`, where no rule speaks.
+pub(crate) fn auto_cases() -> Vec<Case> {
+    table("shell-auto.jsonl")
+}
+
+fn table(name: &str) -> Vec<Case> {
+    let text = fs::read_to_string(fixture(name)).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()

@@ -1,0 +1,67 @@
+//! Whether what a line looks at is below the directory it runs in, as far as words tell. Meant for commands
+//! that only look (`readonly`); looks up nothing, so a link in the directory that leads out is not seen.
+
+use super::{Line, Simple};
+
+/// Programs that take no word of theirs for a file.
+const NO_FILES: &[&str] = &[
+    ":", "basename", "command", "date", "dirname", "echo", "false", "printf", "tr", "true",
+];
+
+/// Whether no word of its commands, and no file they are given to read, may lead elsewhere: an absolute path,
+/// one with `..`, somebody's home.
+#[must_use]
+pub fn looks_below(line: &Line) -> bool {
+    let mut read = line.redirects.iter().filter(|redirect| !redirect.write);
+    line.commands.iter().all(stays) && read.all(|redirect| below(&redirect.path))
+}
+
+fn stays(command: &Simple) -> bool {
+    let Some((program, args)) = command.argv.split_first() else {
+        return false;
+    };
+    if NO_FILES.contains(&program.as_str()) {
+        return true;
+    }
+    let pattern = pattern(program, args);
+    let separates = |at: usize| {
+        let flag = at.checked_sub(1).and_then(|at| args.get(at));
+        matches!(
+            (program.as_str(), flag.map(String::as_str)),
+            ("cut", Some("-d")) | ("sort", Some("-t"))
+        )
+    };
+    args.iter()
+        .enumerate()
+        .all(|(at, arg)| pattern == Some(at) || below(arg) || (arg == "/" && separates(at)))
+}
+
+/// Which word is what a program searches for, and no file. No flag in the table takes a file for its value
+/// but `-f`, so what comes first without a dash is the pattern or stands before it.
+fn pattern(program: &str, args: &[String]) -> Option<usize> {
+    let told = |arg: &String| match arg.strip_prefix("--") {
+        Some(long) => matches!(
+            long.split('=').next(),
+            Some("" | "regexp" | "files" | "type-list")
+        ),
+        None => arg.starts_with('-') && arg.contains(['e', 'f']),
+    };
+    match program {
+        "grep" | "egrep" | "fgrep" | "rg" if args.iter().any(told) => None,
+        "grep" | "egrep" | "fgrep" | "rg" | "sed" => {
+            args.iter().position(|arg| !arg.starts_with('-'))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a word, or the value of a flag or a revision in it, leads nowhere else.
+fn below(word: &str) -> bool {
+    let attached = word.starts_with('-') && !word.starts_with("--") && word.contains('/');
+    word == "/dev/null"
+        || (!attached
+            && !word
+                .split(['=', ':'])
+                .any(|piece| piece.starts_with(['/', '~']))
+            && word.split(['/', '=', ':']).all(|part| part != ".."))
+}
