@@ -11,4 +11,9 @@ mod outcome;
 pub use ask::{ApprovalBuilder, EscalationBuilder, QuestionBuilder};
 pub use outcome::{Answer, Takeover, Verdict};
 
+/// The examples of the page about it, so that they compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/hitl.md")]
+struct Page;
+
 pub(crate) use open::{Counted, HitlEnd, OpenHitl, Pending};
