@@ -11,7 +11,7 @@ use harn_model::SessionId;
 use harn_runtime::{Agent, Hub, HubConfig, NoDisk, NoHost};
 use tempfile::TempDir;
 
-use crate::{CountedIds, FakeClock, Recorder, StrictClient};
+use crate::{CountedIds, FakeClock, MemoryRules, Recorder, StrictClient};
 
 /// A hub over a journal in a temporary folder, with a fake clock and counted ids. The folder goes with
 /// the last hub that uses it.
@@ -145,6 +145,13 @@ impl TestHubBuilder {
     pub fn clock(mut self, clock: FakeClock) -> Self {
         self.0.clock = clock;
         self
+    }
+
+    /// Under these rules, in TOML; those of a later [`config`](Self::config) count instead.
+    #[must_use]
+    pub fn rules(self, rules: &str) -> Self {
+        let rules = MemoryRules::new(rules);
+        self.config(move |config| config.rules = rules.clone())
     }
 
     /// With other limits or another host; also for the hubs that come after this one.

@@ -12,6 +12,7 @@ mod hub;
 mod ids;
 mod link;
 mod recorder;
+mod rules;
 
 pub use agent::ScriptedAgent;
 pub use client::{Message, StrictClient};
@@ -20,3 +21,4 @@ pub use every_event::{EVENT_NAMES, event_name, every_event};
 pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;
 pub use recorder::{Direction, Recorder};
+pub use rules::MemoryRules;

@@ -12,7 +12,7 @@ async fn in_the_middle_and_too_late() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.say("Working").await?;
         if cx.prompt_text() == "slow" {
-            cx.tool("build").kind(ToolKind::Execute).start().await?;
+            cx.tool("look").kind(ToolKind::Search).start().await?;
             cx.cancelled().await;
             cx.say(", no longer").await?;
         }

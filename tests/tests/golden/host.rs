@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harn_model::{StopReason, ToolContent, ToolKind};
+use harn_model::{ErrorCategory, StopReason, ToolContent, ToolKind};
 use harn_runtime::{AgentError, CommandSink, CommandSpec, HostError, ToolOutput, TurnContext};
 use harn_testkit::{ScriptedAgent, StrictClient, TestHub};
 use harn_tests::check_transcript;
@@ -10,6 +10,9 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::{open, prompt};
+
+/// Nobody is asked here: that is another transcript.
+const ALL: &str = "auto_approve = [\"*\"]";
 
 /// Remembers the terminal.
 #[derive(Default)]
@@ -33,16 +36,15 @@ async fn use_the_host(cx: TurnContext) -> Result<StopReason, AgentError> {
         .start()
         .await?;
     let text = read.run(|host| host.read_text("a.txt")).await?;
-    cx.host().write_text("b.txt", text.to_uppercase()).await?;
+    let write = cx.tool("write_file").kind(ToolKind::Edit).path("b.txt");
+    let write = write.start().await?;
+    write
+        .run(|host| host.write_text("b.txt", text.to_uppercase()))
+        .await?;
     let missing = cx.host().read_text("c.txt").await;
     assert!(matches!(missing, Err(HostError::Host(_))), "{missing:?}");
 
-    let run = cx
-        .tool("run")
-        .kind(ToolKind::Execute)
-        .title("cargo check")
-        .start()
-        .await?;
+    let run = cx.tool("run").command("cargo check").start().await?;
     let spec = CommandSpec {
         program: "cargo".to_owned(),
         args: vec!["check".to_owned()],
@@ -50,7 +52,7 @@ async fn use_the_host(cx: TurnContext) -> Result<StopReason, AgentError> {
         output_limit: 1000,
     };
     let mut shown = Shown::default();
-    let exit = cx.host().run(spec, &mut shown).await?;
+    let exit = run.host().run(spec, &mut shown).await?;
     let terminal_id = shown.0.unwrap_or_default();
     let output = ToolOutput {
         raw: Some(json!({"exit": exit.code, "output": exit.output})),
@@ -59,16 +61,23 @@ async fn use_the_host(cx: TurnContext) -> Result<StopReason, AgentError> {
     };
     run.complete(output).await?;
 
-    let number = cx.host().call_tool("dice", json!({"sides": 6})).await?;
+    let args = json!({"sides": 6});
+    let dice = cx.tool("dice").input(args.clone()).start().await?;
+    let number = dice.run(|host| host.call_tool("dice", args)).await?;
     cx.say(format!("It is {number}.")).await?;
-    let denied = cx.host().call_tool("launch", json!({})).await;
+    let launch = cx.tool("launch").input(json!({})).start().await?;
+    let denied = launch.host().call_tool("launch", json!({})).await;
     assert!(matches!(denied, Err(HostError::Denied(_))), "{denied:?}");
+    launch
+        .fail("the host refused", ErrorCategory::PermissionDenied)
+        .await?;
     Ok(StopReason::EndTurn)
 }
 
 #[tokio::test]
 async fn files_a_terminal_and_a_tool() {
-    let test = TestHub::new(ScriptedAgent::new(use_the_host));
+    let agent = ScriptedAgent::new(use_the_host);
+    let test = TestHub::builder(agent).rules(ALL).build();
     let mut client = test.connect();
     let hello = json!({
         "protocolVersion": 1,
@@ -87,9 +96,11 @@ async fn files_a_terminal_and_a_tool() {
     assert_eq!(params["path"], json!(test.workspace().join("a.txt")));
     client.respond(&ask, json!({"content": "alpha\n"})).await;
     client.expect_update_of("tool_call_update").await;
+    client.expect_update_of("tool_call").await;
     let (ask, params) = client.expect_request("fs/write_text_file").await;
     assert_eq!(params["content"], "ALPHA\n");
     client.respond(&ask, json!({})).await;
+    client.expect_update_of("tool_call_update").await;
     let (ask, _) = client.expect_request("fs/read_text_file").await;
     client
         .respond_error(&ask, -32002, "c.txt does not exist")
@@ -109,10 +120,13 @@ async fn files_a_terminal_and_a_tool() {
     client.respond(&ask, json!({})).await;
     client.expect_update_of("tool_call_update").await;
 
+    client.expect_update_of("tool_call").await;
     let (ask, params) = client.expect_request("builtin_call").await;
     assert_eq!(params, json!({"name": "dice", "args": [{"sides": 6}]}));
     client.respond(&ask, json!(4)).await;
+    client.expect_update_of("tool_call_update").await;
     client.expect_update_of("agent_message_chunk").await;
+    client.expect_update_of("tool_call").await;
     let (ask, _) = client.expect_request("builtin_call").await;
     client.respond_error(&ask, -32001, "not on a weekday").await;
     let (_, result) = client.updates_until(&id).await;
@@ -124,8 +138,7 @@ async fn files_a_terminal_and_a_tool() {
 /// Runs a command for ever. When it has been stopped, waits until the client has `seen` what that means
 /// for it: withdrawn requests and updates have no order among themselves, and a transcript needs one.
 async fn run_for_ever(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, AgentError> {
-    let run = cx.tool("run").kind(ToolKind::Execute).title("sleep 600");
-    let _run = run.start().await?;
+    let run = cx.tool("run").command("sleep 600").start().await?;
     let spec = CommandSpec {
         program: "sleep".to_owned(),
         args: vec!["600".to_owned()],
@@ -134,7 +147,7 @@ async fn run_for_ever(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, 
     };
     let mut shown = Shown::default();
     tokio::select! {
-        exit = cx.host().run(spec, &mut shown) => panic!("{exit:?}"),
+        exit = run.host().run(spec, &mut shown) => panic!("{exit:?}"),
         () = cx.cancelled() => {}
     }
     seen.notified().await;
@@ -146,7 +159,7 @@ async fn a_terminal_ends_with_its_turn_even_if_it_comes_late() {
     let seen = Arc::new(Notify::new());
     let signal = seen.clone();
     let agent = ScriptedAgent::new(move |cx| run_for_ever(cx, signal.clone()));
-    let test = TestHub::new(agent);
+    let test = TestHub::builder(agent).rules(ALL).build();
     let mut client = test.connect();
     let hello = json!({
         "protocolVersion": 1,

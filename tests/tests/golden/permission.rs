@@ -1,18 +1,15 @@
 //! A question about a tool call, and every form of answer there is.
 
-mod book;
-
 use std::{sync::Arc, time::Duration};
 
 use harn_model::{AgentEvent, SessionId, StopReason, ToolContent, ToolKind};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
-use harn_testkit::{ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MemoryRules, ScriptedAgent, StrictClient, TestHub};
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::{meet, open, prompt};
-use book::Book;
 
 /// Wants to write a note, and says what came of it.
 async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
@@ -49,8 +46,8 @@ async fn clean_up(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 /// Rules that ask about every note, and let some be written nowhere.
-fn book() -> Arc<Book> {
-    Book::new(
+fn book() -> Arc<MemoryRules> {
+    MemoryRules::new(
         r#"
         auto_deny = ["delete_file"]
         write_path_allowlist = ["notes*", "diary/**"]
@@ -64,7 +61,7 @@ fn book() -> Arc<Book> {
 }
 
 /// A hub with these rules, which can remember answers.
-fn hub(book: &Arc<Book>) -> TestHub {
+fn hub(book: &Arc<MemoryRules>) -> TestHub {
     let book = book.clone();
     let hub = TestHub::builder(ScriptedAgent::new(write_a_note));
     hub.config(move |config| config.rules = book.clone())

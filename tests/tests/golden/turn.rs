@@ -118,7 +118,7 @@ async fn a_turn_that_fails_and_one_that_is_refused() {
             "refuse" => Ok(StopReason::Refusal),
             "panic" => panic!("a panic on purpose"),
             _ => {
-                cx.tool("deploy").start().await?;
+                cx.tool("look").kind(ToolKind::Search).start().await?;
                 Err(AgentError::failed("the model is not reachable"))
             }
         }

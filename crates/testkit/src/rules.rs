@@ -1,0 +1,72 @@
+//! Rules that stay as they are, and grants in memory.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use harn_model::{Grant, Timestamp};
+use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
+use harn_runtime::RuleBook;
+
+/// Rules that stay as they are, and what was remembered.
+pub struct MemoryRules {
+    policy: Arc<Policy>,
+    grants: Mutex<Vec<Grant>>,
+}
+
+impl MemoryRules {
+    /// With these rules, in TOML.
+    ///
+    /// # Panics
+    ///
+    /// When they are none.
+    #[must_use]
+    pub fn new(rules: &str) -> Arc<Self> {
+        let policy = ToolApprovalPolicy::from_toml("rules", rules);
+        match policy.and_then(|policy| policy.compile()) {
+            Ok(policy) => Arc::new(Self {
+                policy: Arc::new(policy),
+                grants: Mutex::default(),
+            }),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The ids of what was remembered.
+    #[must_use]
+    pub fn remembered(&self) -> Vec<String> {
+        let grants = self.lock();
+        grants.iter().map(|grant| grant.id.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Grant>> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RuleBook for MemoryRules {
+    fn policy(&self, _: &Path) -> Result<Arc<Policy>, PolicyError> {
+        Ok(self.policy.clone())
+    }
+
+    fn grants(&self, _: &Path) -> Result<Vec<Grant>, PolicyError> {
+        Ok(self.lock().clone())
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn remember(&self, grant: &Grant, _: Timestamp) -> Result<(), PolicyError> {
+        self.lock().push(grant.clone());
+        Ok(())
+    }
+
+    fn revoke(&self, id: &str) -> Result<bool, PolicyError> {
+        let mut grants = self.lock();
+        let before = grants.len();
+        grants.retain(|grant| grant.id != id);
+        Ok(grants.len() < before)
+    }
+}
