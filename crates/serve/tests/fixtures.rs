@@ -107,9 +107,9 @@ fn the_agent_breaks_no_rule_in_any_fixture() {
         envelope.jsonl:18: not-a-message: an `error` without `id` (sent by the client)
         envelope.jsonl:19: answer-without-request: there was no request `"never-asked"` (sent by the client)
         envelope.jsonl:20: answer-without-request: there was no request `4711` (sent by the client)
-        envelope.jsonl:23: wrong-shape: `params` lacks `mcpServers` (sent by the client)
-        envelope.jsonl:23: wrong-shape: `params/cwd` should be string (sent by the client)
-        envelope.jsonl:25: wrong-shape: `params` lacks `sessionId`, `prompt` (sent by the client)
+        envelope.jsonl:24: wrong-shape: `params` lacks `mcpServers` (sent by the client)
+        envelope.jsonl:24: wrong-shape: `params/cwd` should be string (sent by the client)
+        envelope.jsonl:26: wrong-shape: `params` lacks `sessionId`, `prompt` (sent by the client)
         framing.jsonl:3: not-json: the line is not JSON (sent by the client)
         framing.jsonl:7: not-json: the line is not JSON (sent by the client)
         framing.jsonl:9: not-json: the line is not UTF-8 (sent by the client)
@@ -120,7 +120,7 @@ fn the_agent_breaks_no_rule_in_any_fixture() {
         framing.jsonl:19: not-a-message: `jsonrpc` is not "2.0" (sent by the client)
         handshake-other-version.jsonl:1: unknown-member: `params/clientCapabilities` has no member `telepathy` (sent by the client)
         permission-malformed.jsonl:9: wrong-shape: `result/outcome` is none of the words or variants it may be (sent by the client)
-        prompt-blocks.jsonl:13: wrong-shape: `params/prompt/0` is none of the words or variants it may be (sent by the client)
+        prompt-blocks.jsonl:14: wrong-shape: `params/prompt/0` is none of the words or variants it may be (sent by the client)
     "#]]
     .assert_eq(&findings);
     for line in findings.lines() {
