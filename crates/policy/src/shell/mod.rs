@@ -6,6 +6,7 @@
 //! find the programs in it, and keeps a doubt whatever the tree shows.
 
 mod executor;
+mod expand;
 mod git;
 mod harmless;
 mod plain;

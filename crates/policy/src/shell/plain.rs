@@ -1,9 +1,9 @@
-//! The exact reader: lists, pipelines, groups, `if`, `while`, `until`, `for`, redirections and words. What
-//! holds commands of its own, and whatever else there is, it refuses, and says what.
+//! The exact reader: lists, pipelines, groups, `if`, `while`, `until`, `for`, redirections, words, and the
+//! commands substituted in them. Whatever else there is it refuses, and says what.
 
 use super::{
     Doubt, MAX_DEPTH, Redirect,
-    token::{self, Token, Word, bash_only},
+    token::{self, Inner, Token, Word, bash_only},
     variable,
 };
 
@@ -29,6 +29,8 @@ pub(super) struct Plain {
 pub(super) struct Command {
     pub(super) assignments: Vec<(String, String)>,
     pub(super) argv: Vec<String>,
+    /// A line in it that is read by itself; there is nothing else then.
+    pub(super) line: Option<String>,
 }
 
 /// Whether a program of this name, said by another program, would be a word of the language if it were the
@@ -42,31 +44,70 @@ pub(super) fn reserved(word: &str) -> bool {
 
 /// Reads a line, or says why it is not one for this reader.
 pub(super) fn read(line: &str) -> Result<Plain, Doubt> {
-    let (tokens, doubts) = token::cut(line)?;
+    let cut = token::cut(line)?;
     let mut parser = Parser {
-        tokens,
+        tokens: cut.tokens,
+        inner: cut.inner,
+        held: Vec::new(),
         at: 0,
         depth: 0,
         found: Plain {
-            doubts,
+            doubts: cut.doubts,
             ..Plain::default()
         },
     };
-    parser.list(true)?;
-    match parser.peek() {
-        None => Ok(parser.found),
-        Some(_) => Err(Doubt::Unparsable),
-    }
+    parser.whole()?;
+    parser.held = cut.loose;
+    parser.open_held()?;
+    Ok(parser.found)
 }
 
 struct Parser {
     tokens: Vec<Token>,
+    inner: Vec<Inner>,
+    /// Substitutions of the command at hand, to be read behind it.
+    held: Vec<usize>,
     at: usize,
     depth: usize,
     found: Plain,
 }
 
 impl Parser {
+    /// All tokens there are.
+    fn whole(&mut self) -> Result<(), Doubt> {
+        self.list(true)?;
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(Doubt::Unparsable),
+        }
+    }
+
+    /// Reads what was substituted in the command before.
+    fn open_held(&mut self) -> Result<(), Doubt> {
+        for slot in std::mem::take(&mut self.held) {
+            let Some(inner) = self.inner.get_mut(slot) else {
+                continue;
+            };
+            match inner {
+                Inner::Line(text) => {
+                    let line = Some(std::mem::take(text));
+                    self.found.commands.push(Command {
+                        line,
+                        ..Command::default()
+                    });
+                }
+                Inner::Tokens(tokens) => {
+                    let tokens = std::mem::take(tokens);
+                    let outer = std::mem::replace(&mut self.tokens, tokens);
+                    let at = std::mem::replace(&mut self.at, 0);
+                    self.whole()?;
+                    (self.tokens, self.at) = (outer, at);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at)
     }
@@ -215,9 +256,11 @@ impl Parser {
         }
         self.at += 1;
         self.expect("in")?;
-        while let Some(Token::Word(_)) = self.peek() {
+        while let Some(Token::Word(word)) = self.tokens.get_mut(self.at) {
+            self.held.append(&mut word.holds);
             self.at += 1;
         }
+        self.open_held()?;
         match self.peek() {
             Some(Token::Semicolon | Token::Newline) => self.at += 1,
             _ => return Err(Doubt::Unparsable),
@@ -230,6 +273,7 @@ impl Parser {
     /// After a group only redirections may come.
     fn after_group(&mut self) -> Result<(), Doubt> {
         while self.redirect()? {}
+        self.open_held()?;
         match self.peek() {
             Some(Token::Word(_)) if !self.closes() => Err(Doubt::Unparsable),
             Some(Token::Open) => Err(Doubt::Unparsable),
@@ -244,9 +288,10 @@ impl Parser {
             if self.redirect()? {
                 continue;
             }
-            let Some(Token::Word(word)) = self.peek() else {
+            let Some(Token::Word(word)) = self.tokens.get_mut(self.at) else {
                 break;
             };
+            self.held.append(&mut word.holds);
             if command.argv.is_empty() {
                 if word.assigns {
                     if let Some((name, value)) = variable::split(&word.text) {
@@ -262,7 +307,7 @@ impl Parser {
                     return Err(Doubt::Unparsable);
                 }
             }
-            command.argv.push(word.text.clone());
+            command.argv.push(std::mem::take(&mut word.text));
             self.at += 1;
         }
         if self.peek() == Some(&Token::Open) {
@@ -277,7 +322,7 @@ impl Parser {
             return Err(Doubt::Unparsable);
         }
         self.found.commands.push(command);
-        Ok(())
+        self.open_held()
     }
 
     /// Takes a redirection, if one is next.
@@ -286,11 +331,12 @@ impl Parser {
             Some(token @ (Token::File { .. } | Token::Duplicate | Token::Here)) => token.clone(),
             _ => return Ok(false),
         };
-        let target: Word = match self.tokens.get(self.at + 1) {
-            Some(Token::Word(word)) => word.clone(),
+        let mut target: Word = match self.tokens.get_mut(self.at + 1) {
+            Some(Token::Word(word)) => std::mem::take(word),
             _ => return Err(Doubt::Unparsable),
         };
         self.at += 2;
+        self.held.append(&mut target.holds);
         match token {
             Token::File { write } => self.found.redirects.push(Redirect {
                 path: target.text,

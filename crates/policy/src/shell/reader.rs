@@ -61,6 +61,9 @@ impl Reader {
                         self.assignment(name, value);
                     }
                     self.program(&command.argv);
+                    if let Some(line) = command.line {
+                        self.line_unless_empty(&line);
+                    }
                 }
             }
             Err(doubt) => {
@@ -100,7 +103,11 @@ impl Reader {
         });
         wrapper::open(self, argv);
         // A variable that is empty leaves the next word to be the program.
-        if argv.len() > 1 && argv.first().is_some_and(|first| first.starts_with('$')) {
+        if argv.len() > 1
+            && argv
+                .first()
+                .is_some_and(|first| first.starts_with(['$', '`']))
+        {
             self.inner(argv.get(1..).unwrap_or_default());
         }
     }

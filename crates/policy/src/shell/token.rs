@@ -1,8 +1,7 @@
 //! Cuts a line into words and operators, as POSIX has it and `dash` and `bash` both do. What is expanded when
-//! it runs leaves a doubt; what holds commands of its own, or is read differently by the two, is refused.
-//! Knows no grammar.
+//! it runs leaves a doubt (`expand`); what is read differently by the two is refused. Knows no grammar.
 
-use super::{Doubt, variable};
+use super::{Doubt, MAX_DOUBTS, variable};
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,21 +29,44 @@ pub(super) enum Token {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
+    /// What is substituted in it, by its places among the inner ones.
+    pub(super) holds: Vec<usize>,
     /// Nothing in it was quoted: it may be a word of the language.
     pub(super) bare: bool,
     /// It begins with an unquoted name and `=`.
     pub(super) assigns: bool,
 }
 
+/// Commands inside a word.
+#[derive(Debug)]
+pub(super) enum Inner {
+    /// Cut with the line around them.
+    Tokens(Vec<Token>),
+    /// A line of their own.
+    Line(String),
+}
+
+/// A line in pieces.
+#[derive(Debug)]
+pub(super) struct Cut {
+    pub(super) tokens: Vec<Token>,
+    /// What is substituted, in the order of the text.
+    pub(super) inner: Vec<Inner>,
+    /// Those of them that are in no word, but in a here-document.
+    pub(super) loose: Vec<usize>,
+    /// What is in doubt about its words.
+    pub(super) doubts: Vec<Doubt>,
+}
+
 /// A here-document whose body comes after the next newline.
-struct Here {
+pub(super) struct Here {
     end: String,
     raw: bool,
     tabs: bool,
 }
 
-/// Cuts a line; with what is in doubt about its words.
-pub(super) fn cut(line: &str) -> Result<(Vec<Token>, Vec<Doubt>), Doubt> {
+/// Cuts a line.
+pub(super) fn cut(line: &str) -> Result<Cut, Doubt> {
     let mut lexer = Lexer {
         line,
         bytes: line.as_bytes(),
@@ -52,10 +74,20 @@ pub(super) fn cut(line: &str) -> Result<(Vec<Token>, Vec<Doubt>), Doubt> {
         tokens: Vec::with_capacity(line.len() / 6 + 4),
         pending: Vec::new(),
         delimiter: None,
+        inner: Vec::new(),
+        holding: Vec::new(),
+        loose: Vec::new(),
+        depth: 0,
+        doubted: 0,
         doubts: Vec::new(),
     };
-    lexer.run()?;
-    Ok((lexer.tokens, lexer.doubts))
+    lexer.run(false)?;
+    Ok(Cut {
+        tokens: lexer.tokens,
+        inner: lexer.inner,
+        loose: lexer.loose,
+        doubts: lexer.doubts,
+    })
 }
 
 /// The text from here to the next blank, short enough to be shown.
@@ -81,19 +113,29 @@ pub(super) fn bash_only(what: &str) -> Doubt {
     Doubt::Dynamic(format!("bash-only syntax {what}"))
 }
 
-struct Lexer<'a> {
-    line: &'a str,
-    bytes: &'a [u8],
-    at: usize,
-    tokens: Vec<Token>,
-    pending: Vec<Here>,
+pub(super) struct Lexer<'a> {
+    pub(super) line: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+    pub(super) tokens: Vec<Token>,
+    pub(super) pending: Vec<Here>,
     /// The next word ends a here-document; whether its lines lose their tabs.
-    delimiter: Option<bool>,
+    pub(super) delimiter: Option<bool>,
+    pub(super) inner: Vec<Inner>,
+    /// What the word at hand holds.
+    pub(super) holding: Vec<usize>,
+    pub(super) loose: Vec<usize>,
+    /// How deep in expansions this is.
+    pub(super) depth: usize,
+    /// How often something was in doubt; not all of it is kept.
+    doubted: usize,
     doubts: Vec<Doubt>,
 }
 
 impl Lexer<'_> {
-    fn run(&mut self) -> Result<(), Doubt> {
+    /// Cuts up to the end, or, inside a substitution, up to the `)` that closes it.
+    pub(super) fn run(&mut self, inside: bool) -> Result<(), Doubt> {
+        let mut open = 0_usize;
         while let Some(byte) = self.peek(0) {
             match byte {
                 b' ' | b'\t' => self.at += 1,
@@ -115,10 +157,29 @@ impl Lexer<'_> {
                     self.tokens.push(Token::Newline);
                     self.bodies()?;
                 }
-                b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => self.operator(byte)?,
+                b')' if inside && open == 0 => {
+                    self.at += 1;
+                    return self.ended();
+                }
+                b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => {
+                    match byte {
+                        b'(' => open += 1,
+                        b')' => open = open.saturating_sub(1),
+                        _ => {}
+                    }
+                    self.operator(byte)?;
+                }
                 _ => self.word()?,
             }
         }
+        if inside {
+            return Err(Doubt::Unparsable);
+        }
+        self.ended()
+    }
+
+    /// Nothing may be begun and not ended.
+    fn ended(&self) -> Result<(), Doubt> {
         self.whole_redirect()?;
         if self.pending.is_empty() {
             Ok(())
@@ -127,7 +188,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn peek(&self, ahead: usize) -> Option<u8> {
+    pub(super) fn peek(&self, ahead: usize) -> Option<u8> {
         self.bytes.get(self.at + ahead).copied()
     }
 
@@ -179,7 +240,7 @@ impl Lexer<'_> {
     /// Reads one word. Bytes are copied in runs, so a sign of several bytes stays whole.
     fn word(&mut self) -> Result<(), Doubt> {
         let start = self.at;
-        let doubts = self.doubts.len();
+        let doubted = self.doubted;
         let mut word = Word {
             bare: true,
             ..Word::default()
@@ -214,29 +275,36 @@ impl Lexer<'_> {
                     self.at += 1;
                     match self.peek(0) {
                         None | Some(b'\n') => return Err(Doubt::Unparsable),
-                        Some(_) => self.sign(&mut word),
+                        Some(_) => self.sign(&mut word.text),
                     }
                 }
-                b'`' => return Err(self.dynamic(self.at)),
+                b'`' => self.expansion(&mut word, false)?,
                 b'$' => match self.peek(1) {
                     None | Some(b' ' | b'\t' | b'\n') => {
                         word.text.push('$');
                         self.at += 1;
                     }
                     Some(b'\'' | b'"') => return Err(bash_only("$'…'")),
-                    Some(_) => self.variable(&mut word)?,
+                    Some(_) => self.expansion(&mut word, false)?,
                 },
                 b'*' | b'?' => {
                     self.doubt(start);
-                    self.sign(&mut word);
+                    self.sign(&mut word.text);
                 }
                 // `[` by itself is the program; elsewhere it begins a pattern.
-                b'[' if self.at > start || !self.ends_word(1) => return Err(self.dynamic(start)),
+                b'[' if self.at > start || !self.ends_word(1) => {
+                    // Behind a name it may be an index, which one shell reads across blanks.
+                    if variable::is_name(&word.text) {
+                        return Err(self.dynamic(start));
+                    }
+                    self.doubt(start);
+                    self.sign(&mut word.text);
+                }
                 b'~' if self.at == start
                     || matches!(word.text.as_bytes().last(), Some(b'=' | b':')) =>
                 {
                     self.doubt(start);
-                    self.sign(&mut word);
+                    self.sign(&mut word.text);
                 }
                 b'=' => {
                     if word.bare && !word.assigns {
@@ -246,13 +314,13 @@ impl Lexer<'_> {
                             return Err(bash_only("+="));
                         }
                     }
-                    self.sign(&mut word);
+                    self.sign(&mut word.text);
                 }
                 b'{' => {
                     brace = brace.or(Some(word.text.len()));
-                    self.sign(&mut word);
+                    self.sign(&mut word.text);
                 }
-                _ => self.sign(&mut word),
+                _ => self.sign(&mut word.text),
             }
         }
         if let Some(from) = brace {
@@ -262,13 +330,14 @@ impl Lexer<'_> {
             }
         }
         // The end of a here-document is not expanded; whoever writes it like this is not followed.
-        if self.delimiter.is_some() && self.doubts.len() > doubts {
+        if self.delimiter.is_some() && self.doubted > doubted {
             return Err(Doubt::Unparsable);
         }
         self.push(word)
     }
 
-    fn push(&mut self, word: Word) -> Result<(), Doubt> {
+    fn push(&mut self, mut word: Word) -> Result<(), Doubt> {
+        word.holds = std::mem::take(&mut self.holding);
         if let Some(tabs) = self.delimiter.take() {
             if word.text.contains('\n') {
                 return Err(Doubt::Unparsable);
@@ -290,57 +359,36 @@ impl Lexer<'_> {
         matches!(self.peek(ahead), None | Some(b' ' | b'\t' | b'\n'))
     }
 
-    fn dynamic(&self, from: usize) -> Doubt {
+    pub(super) fn dynamic(&self, from: usize) -> Doubt {
         Doubt::Dynamic(glimpse(self.line, from))
     }
 
-    fn doubt(&mut self, from: usize) {
-        let doubt = self.dynamic(from);
-        if self.doubts.last() != Some(&doubt) {
+    pub(super) fn doubt(&mut self, from: usize) {
+        self.doubts_of(self.dynamic(from));
+    }
+
+    fn doubts_of(&mut self, doubt: Doubt) {
+        self.doubted += 1;
+        if self.doubts.len() < MAX_DOUBTS && self.doubts.last() != Some(&doubt) {
             self.doubts.push(doubt);
         }
     }
 
-    /// A variable by its name alone, taken as it is written. Anything longer may hold commands.
-    fn variable(&mut self, word: &mut Word) -> Result<(), Doubt> {
-        let rest = self.line.get(self.at + 1..).unwrap_or_default();
-        let inside = |sign: char| sign == '_' || sign.is_ascii_alphanumeric();
-        let length = match rest.strip_prefix('{') {
-            Some(after) => {
-                let end = after.find(|sign| !inside(sign)).unwrap_or(0);
-                match after.get(end..) {
-                    Some(close) if end > 0 && close.starts_with('}') => end + 2,
-                    _ => return Err(self.dynamic(self.at)),
-                }
-            }
-            None if rest.starts_with(inside) => {
-                rest.find(|sign| !inside(sign)).unwrap_or(rest.len())
-            }
-            None if rest.starts_with(['@', '*', '#', '?', '$', '!', '-']) => 1,
-            None => return Err(self.dynamic(self.at)),
-        };
-        self.doubt(self.at);
-        word.text.push('$');
-        word.text.push_str(rest.get(..length).unwrap_or_default());
-        self.at += 1 + length;
-        Ok(())
-    }
-
     /// Takes one sign as it is.
-    fn sign(&mut self, word: &mut Word) {
+    pub(super) fn sign(&mut self, text: &mut String) {
         if let Some(sign) = self
             .line
             .get(self.at..)
             .and_then(|rest| rest.chars().next())
         {
-            word.text.push(sign);
+            text.push(sign);
             self.at += sign.len_utf8();
         } else {
             self.at = self.bytes.len();
         }
     }
 
-    fn single(&mut self, word: &mut Word) -> Result<(), Doubt> {
+    pub(super) fn single(&mut self, word: &mut Word) -> Result<(), Doubt> {
         let rest = self.line.get(self.at + 1..).unwrap_or_default();
         let end = rest.find('\'').ok_or(Doubt::Unparsable)?;
         word.text.push_str(rest.get(..end).unwrap_or_default());
@@ -348,7 +396,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    fn double(&mut self, word: &mut Word) -> Result<(), Doubt> {
+    pub(super) fn double(&mut self, word: &mut Word) -> Result<(), Doubt> {
         self.at += 1;
         loop {
             match self.peek(0).ok_or(Doubt::Unparsable)? {
@@ -362,51 +410,45 @@ impl Lexer<'_> {
                         self.at += 2;
                     }
                     Some(b'\n') => self.at += 2,
-                    _ => self.sign(word),
+                    _ => self.sign(&mut word.text),
                 },
                 b'$' if matches!(
                     self.peek(1),
                     Some(b'"' | b' ' | b'|' | b')' | b'/' | b'.' | b',')
                 ) =>
                 {
-                    self.sign(word);
+                    self.sign(&mut word.text);
                 }
-                b'$' => self.variable(word)?,
-                b'`' => return Err(self.dynamic(self.at)),
-                _ => self.sign(word),
+                b'$' | b'`' => self.expansion(word, true)?,
+                _ => self.sign(&mut word.text),
             }
         }
     }
 
-    /// Skips the bodies of the here-documents of the line that just ended.
+    /// Passes the bodies of the here-documents of the line that just ended; what is expanded in them is cut.
     fn bodies(&mut self) -> Result<(), Doubt> {
         for here in std::mem::take(&mut self.pending) {
-            loop {
+            let start = self.at;
+            let end = loop {
+                let end = self.at;
                 let rest = self.line.get(self.at..).unwrap_or_default();
                 if rest.is_empty() {
                     return Err(Doubt::Unparsable);
                 }
                 let line = rest.split('\n').next().unwrap_or_default();
                 self.at = (self.at + line.len() + 1).min(self.bytes.len());
-                let line = if here.tabs {
-                    line.trim_start_matches('\t')
-                } else {
-                    line
+                let line = match here.tabs {
+                    true => line.trim_start_matches('\t'),
+                    false => line,
                 };
                 if line == here.end {
-                    break;
+                    break end;
                 }
-                if here.raw || !line.contains(['$', '`', '\\']) {
-                    continue;
-                }
-                let doubt = Doubt::Dynamic(format!("here-document {}", here.end));
-                let holds = ["`", "\\", "$(", "${", "$["];
-                if holds.iter().any(|it| line.contains(it)) {
-                    return Err(doubt);
-                }
-                if self.doubts.last() != Some(&doubt) {
-                    self.doubts.push(doubt);
-                }
+            };
+            let body = self.line.get(start..end).unwrap_or_default();
+            if !here.raw && body.contains(['$', '`', '\\']) {
+                self.doubts_of(Doubt::Dynamic(format!("here-document {}", here.end)));
+                self.body(start, end)?;
             }
         }
         Ok(())

@@ -1,0 +1,213 @@
+//! What a shell expands when it runs, as far as `dash` and `bash` read it alike: variables, `$(…)`, backquotes,
+//! `${name:-word}` and its like, `$((…))`. Cuts the commands in them, and leaves a doubt wherever it was.
+
+use super::{
+    Doubt, MAX_DEPTH,
+    token::{Inner, Lexer, Word},
+};
+
+/// Variables that are one sign.
+const SPECIAL: &[u8] = b"@*#?$!-";
+
+impl Lexer<'_> {
+    /// Takes a `$…` or backquotes into a word, as it is written.
+    pub(super) fn expansion(&mut self, word: &mut Word, quoted: bool) -> Result<(), Doubt> {
+        let from = self.at;
+        self.doubt(from);
+        self.expand(quoted)?;
+        word.text
+            .push_str(self.line.get(from..self.at).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Whether a `$` here is expanded, and not a sign by itself.
+    fn expands(&self) -> bool {
+        let name = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
+        self.peek(1).is_some_and(|next| {
+            name(next) || SPECIAL.contains(&next) || matches!(next, b'(' | b'{')
+        })
+    }
+
+    fn expand(&mut self, quoted: bool) -> Result<(), Doubt> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Doubt::TooMuch);
+        }
+        match (self.peek(0), self.peek(1)) {
+            (Some(b'`'), _) => self.backquoted(quoted)?,
+            (_, Some(b'(')) if self.peek(2) == Some(b'(') => self.arithmetic()?,
+            (_, Some(b'(')) => self.substitution()?,
+            (_, Some(b'{')) => self.parameter(quoted)?,
+            (_, Some(_)) if self.expands() => {
+                self.at += 1;
+                self.at += self.name_length().max(1);
+            }
+            _ => return Err(self.dynamic(self.at)),
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// How many signs of a name are here.
+    fn name_length(&self) -> usize {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let inside = |byte: &&u8| **byte == b'_' || byte.is_ascii_alphanumeric();
+        rest.iter().take_while(inside).count()
+    }
+
+    /// `$(…)`, and what `<(…)` holds: cut like a line of its own.
+    pub(super) fn substitution(&mut self) -> Result<(), Doubt> {
+        self.at += 2;
+        let slot = self.slot();
+        let outer = (
+            std::mem::take(&mut self.tokens),
+            std::mem::take(&mut self.pending),
+            std::mem::take(&mut self.holding),
+            self.delimiter.take(),
+        );
+        self.run(true)?;
+        let tokens = std::mem::replace(&mut self.tokens, outer.0);
+        (self.pending, self.holding, self.delimiter) = (outer.1, outer.2, outer.3);
+        self.hold(slot, Inner::Tokens(tokens));
+        Ok(())
+    }
+
+    /// What is between backquotes is read once for its backslashes, and then as a line.
+    fn backquoted(&mut self, quoted: bool) -> Result<(), Doubt> {
+        self.at += 1;
+        let slot = self.slot();
+        let mut text = String::new();
+        loop {
+            match self.peek(0).ok_or(Doubt::Unparsable)? {
+                b'`' => break,
+                b'\\' => match self.peek(1) {
+                    Some(escaped @ (b'$' | b'`' | b'\\')) => {
+                        text.push(char::from(escaped));
+                        self.at += 2;
+                    }
+                    Some(b'"') if quoted => {
+                        text.push('"');
+                        self.at += 2;
+                    }
+                    _ => self.sign(&mut text),
+                },
+                _ => self.sign(&mut text),
+            }
+        }
+        self.at += 1;
+        self.hold(slot, Inner::Line(text));
+        Ok(())
+    }
+
+    /// `${…}`: a variable, its length, or it with a word for its absence or to be cut off.
+    fn parameter(&mut self, quoted: bool) -> Result<(), Doubt> {
+        let from = self.at;
+        self.at += 2;
+        let length = self.peek(0) == Some(b'#') && self.peek(1) != Some(b'}');
+        self.at += usize::from(length);
+        match self.name_length() {
+            0 if self.peek(0).is_some_and(|sign| SPECIAL.contains(&sign)) => self.at += 1,
+            0 => return Err(self.dynamic(from)),
+            signs => self.at += signs,
+        }
+        match (self.peek(0), self.peek(1)) {
+            (Some(b'}'), _) => {
+                self.at += 1;
+                return Ok(());
+            }
+            _ if length => return Err(self.dynamic(from)),
+            (Some(b':'), Some(b'-' | b'=' | b'?' | b'+')) => self.at += 2,
+            (Some(b'-' | b'=' | b'?' | b'+' | b'#' | b'%'), _) => self.at += 1,
+            _ => return Err(self.dynamic(from)),
+        }
+        let mut scratch = Word::default();
+        loop {
+            match self.peek(0).ok_or(Doubt::Unparsable)? {
+                b'}' => break,
+                // Between double quotes, whether quotes count depends on the form and the shell.
+                b'\'' | b'"' if quoted => return Err(self.dynamic(from)),
+                b'\'' => self.single(&mut scratch)?,
+                b'"' => self.double(&mut scratch)?,
+                b'\\' if self.peek(1) == Some(b'\n') => return Err(self.dynamic(from)),
+                b'\\' => {
+                    self.at += 1;
+                    self.sign(&mut scratch.text);
+                }
+                b'<' | b'>' if self.peek(1) == Some(b'(') => return Err(self.dynamic(from)),
+                b'$' if matches!(self.peek(1), Some(b'\'' | b'"' | b'\\')) => {
+                    return Err(self.dynamic(from));
+                }
+                b'$' if self.expands() => self.expand(quoted)?,
+                b'`' => self.expand(quoted)?,
+                _ => self.sign(&mut scratch.text),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// `$((…))` of plain signs. What ends in another way may be a substitution that begins with a group.
+    fn arithmetic(&mut self) -> Result<(), Doubt> {
+        let from = self.at;
+        self.at += 3;
+        let mut open = 0_usize;
+        loop {
+            match self.peek(0).ok_or(Doubt::Unparsable)? {
+                b'(' => open += 1,
+                b')' if open > 0 => open -= 1,
+                b')' if self.peek(1) == Some(b')') => {
+                    self.at += 2;
+                    return Ok(());
+                }
+                b'$' | b'`' => {
+                    self.expand(true)?;
+                    continue;
+                }
+                byte if byte.is_ascii_alphanumeric() || b" \t_+-*/%<>=!&|^~?:,".contains(&byte) => {
+                }
+                _ => return Err(self.dynamic(from)),
+            }
+            self.at += 1;
+        }
+    }
+
+    /// A here-document that is expanded. It ends where its lines say, whatever is open in it.
+    pub(super) fn body(&mut self, start: usize, end: usize) -> Result<(), Doubt> {
+        let (line, bytes, at) = (self.line, self.bytes, self.at);
+        self.line = line.get(..end).unwrap_or_default();
+        self.bytes = self.line.as_bytes();
+        self.at = start;
+        let mut scratch = String::new();
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                // Lines that are joined may make or hide an end.
+                b'\\' if self.peek(1) == Some(b'\n') => return Err(Doubt::Unparsable),
+                b'\\' => {
+                    self.at += 1;
+                    self.sign(&mut scratch);
+                }
+                b'$' if self.peek(1) == Some(b'[') => return Err(self.dynamic(self.at)),
+                b'$' if self.expands() => self.expand(true)?,
+                b'`' => self.expand(true)?,
+                _ => self.at += 1,
+            }
+        }
+        (self.line, self.bytes, self.at) = (line, bytes, at);
+        let held = std::mem::take(&mut self.holding);
+        self.loose.extend(held);
+        Ok(())
+    }
+
+    /// A place for what is about to be cut, so that outer commands come before inner ones.
+    fn slot(&mut self) -> usize {
+        self.inner.push(Inner::Tokens(Vec::new()));
+        self.inner.len() - 1
+    }
+
+    fn hold(&mut self, slot: usize, inner: Inner) {
+        if let Some(place) = self.inner.get_mut(slot) {
+            *place = inner;
+        }
+        self.holding.push(slot);
+    }
+}
