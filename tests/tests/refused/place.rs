@@ -1,0 +1,82 @@
+//! A workspace with everything one might spoil, a folder beside it that is nobody's business, and a picture
+//! of both to be compared.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+};
+
+/// See the module.
+pub(crate) struct Place {
+    pub(crate) workspace: PathBuf,
+    pub(crate) outside: PathBuf,
+}
+
+/// Every name with what it is: contents, modes, targets and times.
+pub(crate) type Picture = BTreeMap<PathBuf, String>;
+
+impl Place {
+    /// Furnishes a workspace.
+    pub(crate) fn furnish(workspace: &Path) -> Self {
+        let workspace = workspace.canonicalize().unwrap();
+        let outside = workspace.parent().unwrap().join("outside");
+        let put = |path: &str, text: &str| {
+            let path = workspace.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        put("a.txt", "a\n");
+        put("dir/b.txt", "b\n");
+        put("tool.sh", "#!/bin/sh\n");
+        put(".git/config", "[core]\n");
+        put(".git/HEAD", "ref: refs/heads/main\n");
+        put(".harn/policy.toml", "");
+        put("../outside/secret.txt", "secret\n");
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(workspace.join("tool.sh"), executable).unwrap();
+        let link = |target: &str, name: &str| symlink(target, workspace.join(name)).unwrap();
+        link("a.txt", "link.txt");
+        link("dir", "way");
+        link("../outside/secret.txt", "out.txt");
+        link("../outside", "exit");
+        link(".git", "gate");
+        link("nowhere", "broken");
+        Self { workspace, outside }
+    }
+
+    /// As it is now.
+    pub(crate) fn picture(&self) -> Picture {
+        let mut picture = Picture::new();
+        take(&self.workspace, &mut picture);
+        take(&self.outside, &mut picture);
+        picture
+    }
+
+    /// Puts the places into a text that speaks of them.
+    pub(crate) fn named(&self, text: &str) -> String {
+        let text = text.replace("{workspace}", &self.workspace.display().to_string());
+        text.replace("{outside}", &self.outside.display().to_string())
+    }
+}
+
+fn take(path: &Path, picture: &mut Picture) {
+    let about = fs::symlink_metadata(path).unwrap();
+    let what = if about.is_symlink() {
+        format!("to {}", fs::read_link(path).unwrap().display())
+    } else if about.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            take(&entry.unwrap().path(), picture);
+        }
+        "folder".to_owned()
+    } else {
+        format!("{:?}", String::from_utf8_lossy(&fs::read(path).unwrap()))
+    };
+    let (mode, seconds, nanos) = (about.mode(), about.mtime(), about.mtime_nsec());
+    let line = format!(
+        "{what}, {mode:o}, {seconds}.{nanos:09}, inode {}",
+        about.ino()
+    );
+    picture.insert(path.to_owned(), line);
+}
