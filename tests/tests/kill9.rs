@@ -149,6 +149,9 @@ impl Place {
         let new = json!({"cwd": self.folder.path(), "mcpServers": []});
         let (_, made) = agent.request("session/new", new).await?;
         let session = made["sessionId"].as_str().context("no session id")?;
+        // Which commands there are is told first, and is no part of the turn.
+        let commands = agent.message().await?;
+        ensure!(commands["params"]["update"]["sessionUpdate"] == "available_commands_update");
         agent.send("session/prompt", prompt(session, "go")).await?;
         agent.read_lines(lines).await?;
         let seen = agent.kill().await?;

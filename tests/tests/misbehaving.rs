@@ -562,6 +562,11 @@ async fn the_end_of_input_settles_what_runs() {
     let new = json!({"cwd": folder.path(), "mcpServers": []});
     let (_, made) = agent.request("session/new", new).await.unwrap();
     let session = made["sessionId"].as_str().unwrap();
+    let commands = agent.message().await.unwrap();
+    assert_eq!(
+        kind(&commands["params"]["update"]),
+        "available_commands_update"
+    );
     let prompt = text_prompt(session, "go");
     agent.send("session/prompt", prompt).await.unwrap();
     let update = agent.message().await.unwrap();

@@ -15,7 +15,7 @@ use harn_model::{
 };
 use tokio::{
     sync::{mpsc, oneshot},
-    time::Instant,
+    time::sleep,
 };
 
 use asks::resolved;
@@ -153,6 +153,7 @@ impl SessionTask {
                 .end_turn(&prompt.turn.clone(), Vec::new(), cancelled)
                 .await;
         }
+        self.note_rules().await;
         self.turn = Some(RunningTurn::start(&self.shared, prompt));
         self.act_under_mode();
         Ok(())
@@ -208,7 +209,8 @@ impl SessionTask {
                     match &mut self.turn {
                         Some(turn) if turn.may_ask() => {
                             let left = ask.deadline.map(|at| at.saturating_sub(ask.requested_at));
-                            let expires = left.map(|ms| Instant::now() + Duration::from_millis(ms));
+                            let expires =
+                                left.map(|ms| sleep(Duration::from_millis(ms)).deadline());
                             let id = ask.ask_id.clone();
                             let pending = PendingAsk {
                                 ask,
@@ -353,6 +355,19 @@ impl SessionTask {
             self.write(vec![closed]).await?;
         }
         Ok(Next::Close(closed))
+    }
+
+    /// Learns which rules the turn begins under, for those who account for it. Whether they can be read is
+    /// found out when they are needed.
+    async fn note_rules(&mut self) {
+        let shared = self.shared.clone();
+        let noted = tokio::task::spawn_blocking(move || {
+            if let Ok(policy) = shared.config.rules.policy(&shared.cwd) {
+                shared.note_policy(&policy);
+            }
+        });
+        // Nothing depends on it but the audit.
+        let _ = noted.await;
     }
 
     fn act_under_mode(&mut self) {
