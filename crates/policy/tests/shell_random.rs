@@ -104,6 +104,10 @@ const PIECES: &[&str] = &[
 const LETTERS: &[&str] = &[
     "a",
     "é",
+    // Bytes that one shell keeps for itself.
+    "Á",
+    "ăĄĆć",
+    "È",
     "-",
     " ",
     " ",

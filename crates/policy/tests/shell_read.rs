@@ -112,7 +112,7 @@ fn limits_fail_closed() {
             line,
             read.doubts
         );
-        assert!(read.commands.len() <= 512, "{:.40}", line);
+        assert!(read.commands.len() <= 256, "{:.40}", line);
     }
     let longest = format!("echo {}", "a".repeat(MAX_BYTES - 5));
     assert_eq!(shell::read(&longest).doubts, []);

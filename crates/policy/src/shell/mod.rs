@@ -2,9 +2,11 @@
 //! about either. Reads text only; runs and looks up nothing.
 //!
 //! Two readers. `plain` knows the part of the language that every shell reads alike, and knows it exactly; a
-//! line that passes unasked was read by it, without a doubt. What it refuses is read as a tree (`tree`), to
-//! find the programs in it, and keeps a doubt whatever the tree shows.
+//! line that passes unasked was read by it, without a doubt. What it refuses is read as a tree (`tree`), or
+//! where that costs too much word by word (`coarse`), to find the programs in it, and keeps a doubt whatever
+//! they show.
 
+mod coarse;
 mod executor;
 mod expand;
 mod git;
@@ -27,7 +29,9 @@ pub use readonly::read_only;
 /// A longer line is not read.
 pub const MAX_BYTES: usize = 16 * 1024;
 /// More programs than these are not followed.
-const MAX_COMMANDS: usize = 512;
+const MAX_COMMANDS: usize = 256;
+/// More words than these, those of programs in programs counted again, are not kept.
+const MAX_WORDS: usize = 4096;
 /// Deeper nesting than this is not followed.
 const MAX_DEPTH: usize = 48;
 /// Lines in lines (`sh -c "sh -c …"`) deeper than this are not followed.

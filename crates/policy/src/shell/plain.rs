@@ -8,10 +8,10 @@ use super::{
 };
 
 /// Words of the language that close or continue something.
-const CLOSERS: &[&str] = &["}", "then", "else", "elif", "fi", "do", "done"];
+const CLOSERS: &[&str] = &["}", "then", "else", "elif", "fi", "do", "done", "esac"];
 /// Words of the language that are not followed here, or mean something in `bash` only.
-const OTHERS: &[&str] = &["case", "esac", "in"];
-const BASH: &[&str] = &["function", "select", "coproc", "[[", "]]"];
+const OTHERS: &[&str] = &["in"];
+const BASH: &[&str] = &["function", "select", "coproc", "]]"];
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -36,8 +36,10 @@ pub(super) struct Command {
 /// Whether a program of this name, said by another program, would be a word of the language if it were the
 /// first of a command.
 pub(super) fn reserved(word: &str) -> bool {
-    matches!(word, "!" | "{" | "if" | "while" | "until" | "for" | "time")
-        || CLOSERS.contains(&word)
+    matches!(
+        word,
+        "!" | "{" | "if" | "while" | "until" | "for" | "case" | "time" | "[["
+    ) || CLOSERS.contains(&word)
         || OTHERS.contains(&word)
         || BASH.contains(&word)
 }
@@ -161,7 +163,7 @@ impl Parser {
 
     fn closes(&self) -> bool {
         match self.peek() {
-            None | Some(Token::Close) => true,
+            None | Some(Token::Close | Token::Ends) => true,
             Some(_) => self.keyword().is_some_and(|word| CLOSERS.contains(&word)),
         }
     }
@@ -216,6 +218,12 @@ impl Parser {
                 self.body()?;
             }
             "for" => self.each()?,
+            "case" => self.case()?,
+            // A test for one shell; for the other a program, and what is behind `&&` in it another.
+            "[[" => {
+                self.found.doubts.push(bash_only("[["));
+                return self.simple();
+            }
             word if BASH.contains(&word) => return Err(bash_only(word)),
             word if OTHERS.contains(&word) => return Err(Doubt::Dynamic(word.to_owned())),
             word if word == "!" || CLOSERS.contains(&word) => return Err(Doubt::Unparsable),
@@ -256,10 +264,7 @@ impl Parser {
         }
         self.at += 1;
         self.expect("in")?;
-        while let Some(Token::Word(word)) = self.tokens.get_mut(self.at) {
-            self.held.append(&mut word.holds);
-            self.at += 1;
-        }
+        while self.any_word().is_ok() {}
         self.open_held()?;
         match self.peek() {
             Some(Token::Semicolon | Token::Newline) => self.at += 1,
@@ -268,6 +273,66 @@ impl Parser {
         self.newlines();
         self.found.loops.push(name);
         self.body()
+    }
+
+    /// Which branch is taken, nobody knows before.
+    fn case(&mut self) -> Result<(), Doubt> {
+        self.found.doubts.push(Doubt::Dynamic("case".to_owned()));
+        self.at += 1;
+        self.any_word()?;
+        self.newlines();
+        self.expect("in")?;
+        self.open_held()?;
+        loop {
+            self.newlines();
+            if self.keyword() == Some("esac") {
+                self.at += 1;
+                return Ok(());
+            }
+            if self.peek() == Some(&Token::Open) {
+                self.at += 1;
+            }
+            self.any_word()?;
+            while self.peek() == Some(&Token::Pipe) {
+                self.at += 1;
+                self.any_word()?;
+            }
+            if self.peek() != Some(&Token::Close) {
+                return Err(Doubt::Unparsable);
+            }
+            self.at += 1;
+            self.open_held()?;
+            self.list(true)?;
+            if self.peek() != Some(&Token::Ends) {
+                return self.expect("esac");
+            }
+            self.at += 1;
+        }
+    }
+
+    fn any_word(&mut self) -> Result<(), Doubt> {
+        let Some(Token::Word(word)) = self.tokens.get_mut(self.at) else {
+            return Err(Doubt::Unparsable);
+        };
+        self.held.append(&mut word.holds);
+        self.at += 1;
+        Ok(())
+    }
+
+    /// What a function holds is read as if it ran here; whether its name still means a program is in doubt.
+    fn function(&mut self, name: &str) -> Result<(), Doubt> {
+        let made = Doubt::Environment(format!("the function {name} is made"));
+        let doubts = &mut self.found.doubts;
+        doubts.extend([made, Doubt::Dynamic("what a function does".to_owned())]);
+        self.at += 2;
+        self.newlines();
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Doubt::TooMuch);
+        }
+        self.command()?;
+        self.depth -= 1;
+        Ok(())
     }
 
     /// After a group only redirections may come.
@@ -311,12 +376,10 @@ impl Parser {
             self.at += 1;
         }
         if self.peek() == Some(&Token::Open) {
-            return Err(match (self.tokens.get(self.at + 1), command.argv.first()) {
-                (Some(Token::Close), Some(name)) => {
-                    Doubt::Environment(format!("the function {name} is made"))
-                }
-                _ => Doubt::Unparsable,
-            });
+            return match (self.tokens.get(self.at + 1), command.argv.as_slice()) {
+                (Some(Token::Close), [name]) if self.at == begin + 1 => self.function(name),
+                _ => Err(Doubt::Unparsable),
+            };
         }
         if self.at == begin {
             return Err(Doubt::Unparsable);
@@ -346,7 +409,11 @@ impl Parser {
                 let plain = target.text == "-"
                     || (target.text.len() == 1 && target.text.bytes().all(|b| b.is_ascii_digit()));
                 if !plain {
-                    return Err(bash_only(">&"));
+                    self.found.doubts.push(bash_only(">&"));
+                    self.found.redirects.push(Redirect {
+                        path: target.text,
+                        write: true,
+                    });
                 }
             }
             _ => {}

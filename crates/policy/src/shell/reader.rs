@@ -2,8 +2,8 @@
 //! in them, up to the limits.
 
 use super::{
-    Doubt, Line, MAX_BYTES, MAX_COMMANDS, MAX_DOUBTS, MAX_LINES, Redirect, Simple, executor, plain,
-    stealth, tree, variable, wrapper,
+    Doubt, Line, MAX_BYTES, MAX_COMMANDS, MAX_DOUBTS, MAX_LINES, MAX_WORDS, Redirect, Simple,
+    executor, plain, stealth, tree, variable, wrapper,
 };
 
 /// What was found so far.
@@ -67,11 +67,7 @@ impl Reader {
                 }
             }
             Err(doubt) => {
-                let defines = matches!(doubt, Doubt::Environment(_));
                 self.doubt(doubt);
-                if defines {
-                    self.dynamic("what a function does");
-                }
                 tree::read(text, self);
             }
         }
@@ -92,7 +88,7 @@ impl Reader {
         }
         self.words += argv.len();
         if self.found.commands.len() >= MAX_COMMANDS
-            || self.words > MAX_BYTES
+            || self.words > MAX_WORDS
             || self.depth > MAX_LINES
         {
             return self.doubt(Doubt::TooMuch);
@@ -109,6 +105,16 @@ impl Reader {
                 .is_some_and(|first| first.starts_with(['$', '`']))
         {
             self.inner(argv.get(1..).unwrap_or_default());
+        }
+    }
+
+    /// What may be a program; not followed further.
+    pub(super) fn found_by_guess(&mut self, argv: &[String]) {
+        if !argv.is_empty() && self.found.commands.len() < MAX_COMMANDS {
+            self.found.commands.push(Simple {
+                argv: argv.to_vec(),
+                exec_capable: executor::form(argv),
+            });
         }
     }
 

@@ -1,7 +1,7 @@
 //! Cuts a line into words and operators, as POSIX has it and `dash` and `bash` both do. What is expanded when
 //! it runs leaves a doubt (`expand`); what is read differently by the two is refused. Knows no grammar.
 
-use super::{Doubt, MAX_DOUBTS, variable};
+use super::{Doubt, MAX_DEPTH, MAX_DOUBTS, variable, word};
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,13 +13,15 @@ pub(super) enum Token {
     },
     /// A redirection to another descriptor.
     Duplicate,
-    /// A here-document; its body is checked and left out.
+    /// A here-document; its body is checked and left out. Or a text in its place.
     Here,
     Newline,
     And,
     Or,
     Pipe,
     Semicolon,
+    /// `;;` of a `case`.
+    Ends,
     Background,
     Open,
     Close,
@@ -92,7 +94,12 @@ pub(super) fn cut(line: &str) -> Result<Cut, Doubt> {
 
 /// The text from here to the next blank, short enough to be shown.
 pub(super) fn glimpse(line: &str, from: usize) -> String {
-    let rest = line.get(from..).unwrap_or_default();
+    // No more is shown than this, however long the word is.
+    let mut end = line.len().min(from + 136);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    let rest = line.get(from..end).unwrap_or_default();
     let name = |sign: char| sign == '_' || sign.is_ascii_alphanumeric();
     let word = match rest.strip_prefix('$') {
         Some(after) if after.starts_with(name) => {
@@ -161,6 +168,7 @@ impl Lexer<'_> {
                     self.at += 1;
                     return self.ended();
                 }
+                b'<' | b'>' if self.peek(1) == Some(b'(') => self.word()?,
                 b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => {
                     match byte {
                         b'(' => open += 1,
@@ -203,20 +211,29 @@ impl Lexer<'_> {
         self.whole_redirect()?;
         let next = self.peek(1);
         let (token, length) = match (byte, next) {
-            (b';', Some(b';' | b'&')) => return Err(Doubt::Unparsable),
+            (b';', Some(b'&')) => return Err(bash_only(";&")),
+            (b';', Some(b';')) => match self.peek(2) {
+                Some(b'&') => return Err(bash_only(";;&")),
+                _ => (Token::Ends, 2),
+            },
             (b';', _) => (Token::Semicolon, 1),
             (b'&', Some(b'&')) => (Token::And, 2),
             (b'&', Some(b'>')) => return Err(bash_only("&>")),
             (b'&', _) => (Token::Background, 1),
             (b'|', Some(b'|')) => (Token::Or, 2),
-            (b'|', Some(b'&')) => return Err(bash_only("|&")),
+            (b'|', Some(b'&')) => {
+                self.doubt_of(bash_only("|&"));
+                (Token::Pipe, 2)
+            }
             (b'|', _) => (Token::Pipe, 1),
             (b'(', Some(b'(')) => return Err(bash_only("((")),
             (b'(', _) => (Token::Open, 1),
             (b')', _) => (Token::Close, 1),
-            (_, Some(b'(')) => return Err(bash_only("process substitution")),
             (b'<', Some(b'<')) => match self.peek(2) {
-                Some(b'<') => return Err(bash_only("<<<")),
+                Some(b'<') => {
+                    self.doubt_of(bash_only("<<<"));
+                    (Token::Here, 3)
+                }
                 Some(b'-') => {
                     self.delimiter = Some(true);
                     (Token::Here, 3)
@@ -249,6 +266,21 @@ impl Lexer<'_> {
         while let Some(byte) = self.peek(0) {
             match byte {
                 b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' => break,
+                b'<' | b'>' if self.peek(1) == Some(b'(') => {
+                    if word.text.ends_with(|sign: char| sign.is_ascii_digit()) {
+                        return Err(bash_only("process substitution"));
+                    }
+                    self.doubt_of(bash_only("process substitution"));
+                    let from = self.at;
+                    self.depth += 1;
+                    if self.depth > MAX_DEPTH {
+                        return Err(Doubt::TooMuch);
+                    }
+                    self.substitution()?;
+                    self.depth -= 1;
+                    let raw = self.line.get(from..self.at);
+                    word.text.push_str(raw.unwrap_or_default());
+                }
                 b'<' | b'>' => {
                     // `2>f` names a descriptor; `{fd}>f` does in one shell only, and so does `10>f`.
                     let digits = !word.text.is_empty()
@@ -284,7 +316,24 @@ impl Lexer<'_> {
                         word.text.push('$');
                         self.at += 1;
                     }
-                    Some(b'\'' | b'"') => return Err(bash_only("$'…'")),
+                    Some(b'\'') => {
+                        self.doubt_of(bash_only("$'…'"));
+                        word.bare = false;
+                        self.at += 1;
+                        let mut raw = Word::default();
+                        self.single(&mut raw)?;
+                        // For one shell this ends here, for the other it goes on.
+                        if raw.text.ends_with('\\') {
+                            return Err(bash_only("$'…'"));
+                        }
+                        word::ansi(&raw.text, &mut word.text);
+                    }
+                    Some(b'"') => {
+                        self.doubt_of(bash_only("$\"…\""));
+                        word.bare = false;
+                        self.at += 1;
+                        self.double(&mut word)?;
+                    }
                     Some(_) => self.expansion(&mut word, false)?,
                 },
                 b'*' | b'?' => {
@@ -364,10 +413,13 @@ impl Lexer<'_> {
     }
 
     pub(super) fn doubt(&mut self, from: usize) {
-        self.doubts_of(self.dynamic(from));
+        if self.doubts.len() < MAX_DOUBTS {
+            self.doubt_of(self.dynamic(from));
+        }
+        self.doubted += 1;
     }
 
-    fn doubts_of(&mut self, doubt: Doubt) {
+    pub(super) fn doubt_of(&mut self, doubt: Doubt) {
         self.doubted += 1;
         if self.doubts.len() < MAX_DOUBTS && self.doubts.last() != Some(&doubt) {
             self.doubts.push(doubt);
@@ -447,7 +499,7 @@ impl Lexer<'_> {
             };
             let body = self.line.get(start..end).unwrap_or_default();
             if !here.raw && body.contains(['$', '`', '\\']) {
-                self.doubts_of(Doubt::Dynamic(format!("here-document {}", here.end)));
+                self.doubt_of(Doubt::Dynamic(format!("here-document {}", here.end)));
                 self.body(start, end)?;
             }
         }

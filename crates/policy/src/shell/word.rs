@@ -61,7 +61,7 @@ fn double(text: &str, out: &mut String) {
 }
 
 /// The escapes of `$'…'`.
-fn ansi(text: &str, out: &mut String) {
+pub(super) fn ansi(text: &str, out: &mut String) {
     let mut signs = text.chars().peekable();
     while let Some(sign) = signs.next() {
         if sign != '\\' {
