@@ -21,14 +21,14 @@ impl Lexer<'_> {
     }
 
     /// Whether a `$` here is expanded, and not a sign by itself.
-    fn expands(&self) -> bool {
+    pub(super) fn expands(&self) -> bool {
         let name = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
         self.peek(1).is_some_and(|next| {
             name(next) || SPECIAL.contains(&next) || matches!(next, b'(' | b'{')
         })
     }
 
-    fn expand(&mut self, quoted: bool) -> Result<(), Doubt> {
+    pub(super) fn expand(&mut self, quoted: bool) -> Result<(), Doubt> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(Doubt::TooMuch);
@@ -169,33 +169,6 @@ impl Lexer<'_> {
             }
             self.at += 1;
         }
-    }
-
-    /// A here-document that is expanded. It ends where its lines say, whatever is open in it.
-    pub(super) fn body(&mut self, start: usize, end: usize) -> Result<(), Doubt> {
-        let (line, bytes, at) = (self.line, self.bytes, self.at);
-        self.line = line.get(..end).unwrap_or_default();
-        self.bytes = self.line.as_bytes();
-        self.at = start;
-        let mut scratch = String::new();
-        while let Some(byte) = self.peek(0) {
-            match byte {
-                // Lines that are joined may make or hide an end.
-                b'\\' if self.peek(1) == Some(b'\n') => return Err(Doubt::Unparsable),
-                b'\\' => {
-                    self.at += 1;
-                    self.sign(&mut scratch);
-                }
-                b'$' if self.peek(1) == Some(b'[') => return Err(self.dynamic(self.at)),
-                b'$' if self.expands() => self.expand(true)?,
-                b'`' => self.expand(true)?,
-                _ => self.at += 1,
-            }
-        }
-        (self.line, self.bytes, self.at) = (line, bytes, at);
-        let held = std::mem::take(&mut self.holding);
-        self.loose.extend(held);
-        Ok(())
     }
 
     /// A place for what is about to be cut, so that outer commands come before inner ones.

@@ -11,6 +11,7 @@ mod executor;
 mod expand;
 mod git;
 mod harmless;
+mod here;
 mod plain;
 mod reach;
 mod reader;

@@ -1,7 +1,7 @@
 //! Cuts a line into words and operators, as POSIX has it and `dash` and `bash` both do. What is expanded when
 //! it runs leaves a doubt (`expand`); what is read differently by the two is refused. Knows no grammar.
 
-use super::{Doubt, MAX_DEPTH, MAX_DOUBTS, variable, word};
+use super::{Doubt, MAX_DEPTH, MAX_DOUBTS, here::Here, variable, word};
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,13 +58,6 @@ pub(super) struct Cut {
     pub(super) loose: Vec<usize>,
     /// What is in doubt about its words.
     pub(super) doubts: Vec<Doubt>,
-}
-
-/// A here-document whose body comes after the next newline.
-pub(super) struct Here {
-    end: String,
-    raw: bool,
-    tabs: bool,
 }
 
 /// Cuts a line.
@@ -475,34 +468,5 @@ impl Lexer<'_> {
                 _ => self.sign(&mut word.text),
             }
         }
-    }
-
-    /// Passes the bodies of the here-documents of the line that just ended; what is expanded in them is cut.
-    fn bodies(&mut self) -> Result<(), Doubt> {
-        for here in std::mem::take(&mut self.pending) {
-            let start = self.at;
-            let end = loop {
-                let end = self.at;
-                let rest = self.line.get(self.at..).unwrap_or_default();
-                if rest.is_empty() {
-                    return Err(Doubt::Unparsable);
-                }
-                let line = rest.split('\n').next().unwrap_or_default();
-                self.at = (self.at + line.len() + 1).min(self.bytes.len());
-                let line = match here.tabs {
-                    true => line.trim_start_matches('\t'),
-                    false => line,
-                };
-                if line == here.end {
-                    break end;
-                }
-            };
-            let body = self.line.get(start..end).unwrap_or_default();
-            if !here.raw && body.contains(['$', '`', '\\']) {
-                self.doubt_of(Doubt::Dynamic(format!("here-document {}", here.end)));
-                self.body(start, end)?;
-            }
-        }
-        Ok(())
     }
 }

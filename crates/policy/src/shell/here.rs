@@ -1,0 +1,70 @@
+//! Here-documents: where their bodies end, and what is expanded in them. Cuts like `token`, of which it is a part.
+
+use super::{Doubt, token::Lexer};
+
+/// A here-document whose body comes after the next newline.
+pub(super) struct Here {
+    pub(super) end: String,
+    /// Nothing in it is expanded.
+    pub(super) raw: bool,
+    /// Its lines lose their tabs.
+    pub(super) tabs: bool,
+}
+
+impl Lexer<'_> {
+    /// Passes the bodies of the here-documents of the line that just ended; what is expanded in them is cut.
+    pub(super) fn bodies(&mut self) -> Result<(), Doubt> {
+        for here in std::mem::take(&mut self.pending) {
+            let start = self.at;
+            let end = loop {
+                let end = self.at;
+                let rest = self.line.get(self.at..).unwrap_or_default();
+                if rest.is_empty() {
+                    return Err(Doubt::Unparsable);
+                }
+                let line = rest.split('\n').next().unwrap_or_default();
+                self.at = (self.at + line.len() + 1).min(self.bytes.len());
+                let line = match here.tabs {
+                    true => line.trim_start_matches('\t'),
+                    false => line,
+                };
+                if line == here.end {
+                    break end;
+                }
+            };
+            let body = self.line.get(start..end).unwrap_or_default();
+            if !here.raw && body.contains(['$', '`', '\\']) {
+                self.doubt_of(Doubt::Dynamic(format!("here-document {}", here.end)));
+                self.body(start, end)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A here-document that is expanded. It ends where its lines say, whatever is open in it.
+    fn body(&mut self, start: usize, end: usize) -> Result<(), Doubt> {
+        let (line, bytes, at) = (self.line, self.bytes, self.at);
+        self.line = line.get(..end).unwrap_or_default();
+        self.bytes = self.line.as_bytes();
+        self.at = start;
+        let mut scratch = String::new();
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                // Lines that are joined may make or hide an end.
+                b'\\' if self.peek(1) == Some(b'\n') => return Err(Doubt::Unparsable),
+                b'\\' => {
+                    self.at += 1;
+                    self.sign(&mut scratch);
+                }
+                b'$' if self.peek(1) == Some(b'[') => return Err(self.dynamic(self.at)),
+                b'$' if self.expands() => self.expand(true)?,
+                b'`' => self.expand(true)?,
+                _ => self.at += 1,
+            }
+        }
+        (self.line, self.bytes, self.at) = (line, bytes, at);
+        let held = std::mem::take(&mut self.holding);
+        self.loose.extend(held);
+        Ok(())
+    }
+}
