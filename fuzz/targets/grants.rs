@@ -61,5 +61,7 @@ fn files() -> Vec<Vec<u8>> {
         all.grants.push(entry);
     }
     files.push(all.text().into_bytes());
+    // Each of them twice: the same grant again is one.
+    files.push(all.text().repeat(2).into_bytes());
     files
 }

@@ -54,6 +54,21 @@ fn check(text: &str) {
         return;
     };
     let said: Vec<_> = CALLS.iter().map(|call| act(&before, call)).collect();
+    for closed in closed(&policy) {
+        let Ok(after) = closed.compile() else {
+            continue;
+        };
+        for call in &*CALLS {
+            let now = act(&after, call);
+            assert_eq!(
+                now,
+                PolicyAction::Deny,
+                "{}\n{}",
+                call.tool,
+                closed.to_toml()
+            );
+        }
+    }
     for tighter in tighter(&policy) {
         // It may be more than is followed by now.
         let Ok(after) = tighter.compile() else {
@@ -69,6 +84,21 @@ fn check(text: &str) {
             );
         }
     }
+}
+
+/// The policy with something added that denies every call.
+fn closed(policy: &ToolApprovalPolicy) -> [ToolApprovalPolicy; 4] {
+    let nothing = Rule::new(PolicyAction::Deny, Matcher::tool("*"));
+    let mut listed = policy.clone();
+    listed.auto_deny.push("*".to_owned());
+    let mut last = policy.clone();
+    last.rules.push(nothing.clone());
+    let other = ToolApprovalPolicy {
+        rules: vec![nothing],
+        ..ToolApprovalPolicy::default()
+    };
+    let before = other.clone().tightening().and(policy.clone());
+    [listed, last, policy.clone().and(other), before]
 }
 
 /// The policy with something added that can only take away.
