@@ -171,6 +171,7 @@ fn only_looks(call: &Call<'_>) -> bool {
         && line.doubts.is_empty()
         && line.commands.iter().all(shell::read_only)
         && shell::looks_below(line)
+        && !call.paths.iter().any(makes_repository)
         && decide::writes_only_located(call, line)
 }
 

@@ -24,18 +24,23 @@ thread_local! {
     static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
 }
 
-/// Tells a reader all commands and redirections of a line.
+/// Tells a reader all commands and redirections of a line; what was not understood, word by word.
 pub(super) fn read(line: &str, reader: &mut Reader) {
-    let here_documents = line.matches("<<").count();
-    if line.len() > MAX_TREE || here_documents > MAX_HERE_DOCUMENTS || beyond(line) {
-        reader.doubt(Doubt::TooMuch);
-        return coarse::read(line, reader);
+    if !show(line, reader) {
+        coarse::read(line, reader);
     }
-    let Some(tree) = parse(line) else {
+}
+
+/// The same by the tree alone; whether all of it was understood.
+fn show(line: &str, reader: &mut Reader) -> bool {
+    let here_documents = line.matches("<<").count();
+    let beyond = line.len() > MAX_TREE || here_documents > MAX_HERE_DOCUMENTS || beyond(line);
+    let Some(tree) = (!beyond).then(|| parse(line)).flatten() else {
         reader.doubt(Doubt::TooMuch);
-        return coarse::read(line, reader);
+        return false;
     };
-    if tree.root_node().has_error() {
+    let whole = !tree.root_node().has_error();
+    if !whole {
         reader.doubt(Doubt::Unparsable);
     }
     let mut walk = Walk {
@@ -44,6 +49,7 @@ pub(super) fn read(line: &str, reader: &mut Reader) {
         nodes: 0,
     };
     walk.visit(tree.root_node(), 0);
+    whole
 }
 
 /// Whether a line has more parts or deeper ones than are followed, before any work is spent on it: what the
@@ -271,7 +277,7 @@ mod tests {
                 continue;
             }
             let mut reader = Reader::default();
-            read(line, &mut reader);
+            show(line, &mut reader);
             let shown = reader.finish();
             let sorted = |line: &shell::Line| {
                 let argv = line.commands.iter().map(|command| command.argv.clone());
@@ -297,7 +303,7 @@ mod tests {
                 continue;
             }
             let mut reader = Reader::default();
-            read(line, &mut reader);
+            show(line, &mut reader);
             let exact = shell::read(line);
             let shown = reader.finish();
             if shown.doubts.contains(&Doubt::Unparsable) {
