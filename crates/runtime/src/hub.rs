@@ -1,6 +1,7 @@
 //! The hub: which sessions are open, and how they are created, opened, forked, closed and deleted.
 
 mod children;
+mod config;
 mod copy;
 mod listing;
 
@@ -8,88 +9,21 @@ use std::{
     collections::{HashMap, VecDeque},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, Weak},
-    time::Duration,
 };
 
-use harn_journal::{JournalError, Log, Opened, SessionMeta, SessionSummary, Store};
+use harn_journal::{JournalError, Log, Opened, SessionMeta, SessionSummary};
 use harn_model::{SessionId, SessionView};
-use harn_policy::{PathProbe, Roots, SessionMode};
+use harn_policy::Roots;
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 
 use crate::{
-    Agent, AgentProfile, Clock, Controller, HostPort, IdKind, Ids, NoHost, NoRules, RuleBook,
-    SessionError,
+    Agent, AgentProfile, Controller, IdKind, NoHost, SessionError,
     publish::Feed,
     session::{Msg, Scribe, SessionTask, Shared, recovery_events},
     worker::ChildOf,
 };
 
-/// What a hub is made of. The world comes in here.
-pub struct HubConfig {
-    /// The agent that serves every session.
-    pub agent: Arc<dyn Agent>,
-    /// Where sessions are kept.
-    pub store: Arc<dyn Store>,
-    /// Reads the time.
-    pub clock: Arc<dyn Clock>,
-    /// Mints ids.
-    pub ids: Arc<dyn Ids>,
-    /// Files and commands of this machine, for hosts that offer none.
-    pub local_host: Arc<dyn HostPort>,
-    /// How long a cancelled agent may take to stop before its turn is settled without it.
-    pub cancel_deadline: Duration,
-    /// How many prompts may wait while a turn runs.
-    pub max_waiting_prompts: usize,
-    /// How much of a session's recent past is kept in memory.
-    pub ring_bytes: usize,
-    /// How many workers of a session may run at once.
-    pub max_workers: usize,
-    /// How many workers may run at once below a session that is nobody's worker, at every depth.
-    pub max_workers_below: usize,
-    /// How deep workers may be nested; a session's own are one deep.
-    pub max_worker_depth: usize,
-    /// Looks where paths lead.
-    pub probe: Arc<dyn PathProbe>,
-    /// Rules and what was remembered.
-    pub rules: Arc<dyn RuleBook>,
-    /// The mode a session begins in.
-    pub default_mode: SessionMode,
-    /// How long a question about a tool call waits for an answer.
-    pub ask_deadline: Duration,
-    /// Places that no tool writes, wherever a session works.
-    pub protected: Vec<PathBuf>,
-}
-
-impl HubConfig {
-    /// The usual limits around these parts.
-    pub fn new(
-        agent: Arc<dyn Agent>,
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn Ids>,
-        local_host: Arc<dyn HostPort>,
-        probe: Arc<dyn PathProbe>,
-    ) -> Self {
-        Self {
-            agent,
-            store,
-            clock,
-            ids,
-            local_host,
-            cancel_deadline: Duration::from_secs(5),
-            max_waiting_prompts: 64,
-            ring_bytes: 1024 * 1024,
-            max_workers: 16,
-            max_workers_below: 64,
-            max_worker_depth: 4,
-            probe,
-            rules: Arc::new(NoRules::default()),
-            default_mode: SessionMode::default(),
-            ask_deadline: Duration::from_secs(30 * 60),
-            protected: Vec::new(),
-        }
-    }
-}
+pub use config::HubConfig;
 
 /// A session to be created.
 #[derive(Clone, Debug)]

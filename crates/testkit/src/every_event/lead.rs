@@ -133,7 +133,8 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
             Step::Pass(seam) => drop(cx.seam(seam).await?),
             Step::Judge(call) => judge(cx, &call).await?,
             Step::Consult(action) => {
-                cx.approval(action).args(json!({"tag": "v2"})).ask().await?;
+                let asked = cx.approval(action).args(json!({"tag": "v2"}));
+                drop(asked.ask().await?.granted()?);
             }
             Step::Ask(ask) if ask.decision.is_some() => {
                 put(cx, ask.through, ask.question).await?;
@@ -214,11 +215,11 @@ async fn until_ended(session: &Controller, heard: &mut Subscription, mut answers
         let delivery = settled(heard.next().await);
         for envelope in delivery.events() {
             match &envelope.event {
-                AgentEvent::HitlRequested { request_id, .. } => {
-                    // The ones that an agent made up are not ours to answer.
-                    if session.hitl(request_id).is_some() {
-                        settled(session.hitl_respond(approval(request_id)).await);
-                    }
+                // The ones that an agent made up are nobody's to answer.
+                AgentEvent::HitlRequested { request_id, .. }
+                    if session.hitl(request_id).is_some() =>
+                {
+                    settled(session.hitl_respond(approval(request_id)).await);
                 }
                 AgentEvent::PermissionAsked(ask) => {
                     if ask.policy_decision.is_some() {
