@@ -5,7 +5,7 @@
 use super::{plain, reader::Reader, variable};
 
 /// Pieces that are looked at.
-const MAX_PIECES: usize = 128;
+const MAX_PIECES: usize = 256;
 /// Words of each that are.
 const MAX_WORDS: usize = 16;
 

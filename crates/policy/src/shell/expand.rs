@@ -2,7 +2,7 @@
 //! `${name:-word}` and its like, `$((…))`. Cuts the commands in them, and leaves a doubt wherever it was.
 
 use super::{
-    Doubt, MAX_DEPTH,
+    Doubt, MAX_COMMANDS, MAX_DEPTH,
     token::{Inner, Lexer, Word},
 };
 
@@ -58,7 +58,7 @@ impl Lexer<'_> {
     /// `$(…)`, and what `<(…)` holds: cut like a line of its own.
     pub(super) fn substitution(&mut self) -> Result<(), Doubt> {
         self.at += 2;
-        let slot = self.slot();
+        let slot = self.slot()?;
         let outer = (
             std::mem::take(&mut self.tokens),
             std::mem::take(&mut self.pending),
@@ -75,7 +75,7 @@ impl Lexer<'_> {
     /// What is between backquotes is read once for its backslashes, and then as a line.
     fn backquoted(&mut self, quoted: bool) -> Result<(), Doubt> {
         self.at += 1;
-        let slot = self.slot();
+        let slot = self.slot()?;
         let mut text = String::new();
         loop {
             match self.peek(0).ok_or(Doubt::Unparsable)? {
@@ -172,9 +172,13 @@ impl Lexer<'_> {
     }
 
     /// A place for what is about to be cut, so that outer commands come before inner ones.
-    fn slot(&mut self) -> usize {
+    fn slot(&mut self) -> Result<usize, Doubt> {
+        let slot = self.inner.len();
+        if slot >= MAX_COMMANDS {
+            return Err(Doubt::TooMuch);
+        }
         self.inner.push(Inner::Tokens(Vec::new()));
-        self.inner.len() - 1
+        Ok(slot)
     }
 
     fn hold(&mut self, slot: usize, inner: Inner) {

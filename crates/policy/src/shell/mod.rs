@@ -32,7 +32,7 @@ pub const MAX_BYTES: usize = 16 * 1024;
 /// More programs than these are not followed.
 const MAX_COMMANDS: usize = 256;
 /// More words than these, those of programs in programs counted again, are not kept.
-const MAX_WORDS: usize = 4096;
+const MAX_WORDS: usize = 2048;
 /// Deeper nesting than this is not followed.
 const MAX_DEPTH: usize = 48;
 /// Lines in lines (`sh -c "sh -c …"`) deeper than this are not followed.
