@@ -3,7 +3,11 @@
 //! come back.
 //!
 //! What an answer is worth is a table of its own here, which knows nothing of the code that reads answers.
-#![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test says what failed by failing"
+)]
 
 mod agent;
 mod answer;

@@ -39,6 +39,28 @@ struct Seat {
     asked: BTreeMap<usize, (Value, bool)>,
     /// The questions whose script was played.
     said: Vec<usize>,
+    /// The calls it saw, and how often each ended.
+    calls: BTreeMap<String, usize>,
+}
+
+impl Seat {
+    fn see(&mut self, update: &Value) {
+        let call = update["toolCallId"].as_str().unwrap_or_default();
+        match update["sessionUpdate"].as_str() {
+            Some("tool_call") => {
+                let before = self.calls.insert(call.to_owned(), 0);
+                assert_eq!(before, None, "announced twice: {update}");
+            }
+            Some("tool_call_update") => {
+                let ended = self.calls.get_mut(call);
+                let ended = ended.expect("what is updated was announced");
+                assert_eq!(*ended, 0, "something comes after the end: {update}");
+                let status = update["status"].as_str().unwrap_or_default();
+                *ended += usize::from(["completed", "failed"].contains(&status));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// See the module.
@@ -140,6 +162,8 @@ impl Stage {
     pub(crate) async fn close(&mut self) {
         for seat in &mut self.seats {
             if let Some(seat) = seat.take() {
+                let settled = seat.calls.values().all(|ended| *ended == 1);
+                assert!(settled, "{:?}", seat.calls);
                 seat.client.hang_up().await;
             }
         }
@@ -200,7 +224,7 @@ impl Stage {
             }
             // Complaints about lines that are no messages, and what else a session tells.
             Message::Response { id, .. } => assert_eq!(id, Value::Null),
-            Message::Notification { .. } => {}
+            Message::Notification { params, .. } => seat.see(&params["update"]),
         }
     }
 
@@ -308,7 +332,8 @@ impl Stage {
     /// The second client comes.
     async fn come(&mut self) {
         let mut seat = connect(&self.test, self.case.profile).await;
-        load(&mut seat.client, &self.test, &self.session).await;
+        let past = load(&mut seat.client, &self.test, &self.session).await;
+        past.iter().for_each(|update| seat.see(update));
         self.seats[SECOND] = Some(seat);
     }
 
@@ -328,6 +353,7 @@ async fn connect(test: &TestHub, profile: &str) -> Seat {
         client,
         asked: BTreeMap::new(),
         said: Vec::new(),
+        calls: BTreeMap::new(),
     }
 }
 

@@ -4,7 +4,11 @@
 //! The same routes with a client that agrees do change something, so that this can fail. Unix only, for the
 //! links and modes.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test says what failed by failing"
+)]
 
 mod client;
 mod modes;

@@ -5,9 +5,33 @@ use expect_test::expect;
 use crate::{
     Outcome,
     client::Stance,
-    routes::{HOSTED, LOCAL},
+    routes::{HOSTED, How, LOCAL, Route},
     take_in,
 };
+
+/// What changes nothing, and is asked about where nobody can tell.
+const LOOKING: [Route; 4] = [
+    Route {
+        name: "read",
+        how: How::Prompt("/read a.txt"),
+        honest: false,
+    },
+    Route {
+        name: "read above",
+        how: How::Prompt("/read ../outside/secret.txt"),
+        honest: false,
+    },
+    Route {
+        name: "run what only looks",
+        how: How::Prompt("/run cat a.txt | head -n 1"),
+        honest: false,
+    },
+    Route {
+        name: "run what looks outside",
+        how: How::Prompt("/run cat ../outside/secret.txt"),
+        honest: false,
+    },
+];
 
 const MODES: [&str; 4] = ["read-only", "ask", "accept-edits", "auto"];
 
@@ -36,11 +60,8 @@ async fn every_mode_says_what_runs() {
     for mode in MODES {
         table.push_str(&format!("{mode:<14}"));
     }
-    for (hosts, route) in LOCAL
-        .iter()
-        .map(|route| (false, route))
-        .chain(HOSTED.iter().map(|r| (true, r)))
-    {
+    let local = LOOKING.iter().chain(&LOCAL).map(|route| (false, route));
+    for (hosts, route) in local.chain(HOSTED.iter().map(|route| (true, route))) {
         table.push_str(&format!("\n{:<36}", route.name));
         for mode in MODES {
             let outcome = take_in(route, &Stance::Rejects, hosts, Some(mode), |_| ()).await;
@@ -50,6 +71,10 @@ async fn every_mode_says_what_runs() {
     let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
     expect![[r#"
                                             read-only     ask           accept-edits  auto
+        read                                harmless      harmless      harmless      harmless
+        read above                          denied        denied        denied        denied
+        run what only looks                 denied        asked         asked         harmless
+        run what looks outside              denied        asked         asked         asked
         write a file                        denied        asked         ran           ran
         write a new file                    denied        asked         ran           ran
         write by a detour                   denied        asked         ran           ran
@@ -93,5 +118,6 @@ async fn every_mode_says_what_runs() {
         a tool of the host                  denied        asked         asked         asked
         an operation of the host            denied        asked         asked         asked
         a worker uses a tool of the host    denied        asked         asked         asked
-    "#]].assert_eq(&lines.collect::<String>());
+    "#]]
+    .assert_eq(&lines.collect::<String>());
 }
