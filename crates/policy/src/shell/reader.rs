@@ -14,6 +14,8 @@ pub(super) struct Reader {
     depth: usize,
     /// How much text was read, lines in lines counted again.
     bytes: usize,
+    /// How much of it was to be read as a tree.
+    tree_bytes: usize,
     /// How many words were kept, those of inner programs counted again.
     words: usize,
 }
@@ -106,6 +108,12 @@ impl Reader {
         {
             self.inner(argv.get(1..).unwrap_or_default());
         }
+    }
+
+    /// Counts text that is to be read as a tree, and says how much that is by now.
+    pub(super) fn tree_bytes(&mut self, more: usize) -> usize {
+        self.tree_bytes += more;
+        self.tree_bytes
     }
 
     /// What may be a program; not followed further.

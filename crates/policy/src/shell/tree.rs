@@ -8,12 +8,14 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::{Doubt, MAX_COMMANDS, MAX_DEPTH, Redirect, coarse, reader::Reader, word};
 
-/// A longer line is not made a tree of, which costs half a microsecond a byte and more.
-const MAX_TREE: usize = 384;
+/// Of more text than this, lines in lines together, no tree is made: it costs half a microsecond a byte.
+const MAX_TREE: usize = 144;
+/// More brackets are not followed: the grammar tries each as a test, an index and a pattern.
+const MAX_BRACKETS: usize = 8;
 /// Steps of a hundred operations, for any line and for so many bytes of it: a line of many short words takes
 /// one step for thirty bytes.
-const STEPS: usize = 64;
-const BYTES_A_STEP: usize = 20;
+const STEPS: usize = 12;
+const BYTES_A_STEP: usize = 12;
 /// Nodes that are looked at.
 const MAX_NODES: usize = 40_000;
 /// The grammar keeps these in a buffer of fixed size.
@@ -34,7 +36,10 @@ pub(super) fn read(line: &str, reader: &mut Reader) {
 /// The same by the tree alone; whether all of it was understood.
 fn show(line: &str, reader: &mut Reader) -> bool {
     let here_documents = line.matches("<<").count();
-    let beyond = line.len() > MAX_TREE || here_documents > MAX_HERE_DOCUMENTS || beyond(line);
+    let costly = reader.tree_bytes(line.len()) > MAX_TREE;
+    let brackets = line.matches('[').count();
+    let beyond =
+        costly || brackets > MAX_BRACKETS || here_documents > MAX_HERE_DOCUMENTS || beyond(line);
     let Some(tree) = (!beyond).then(|| parse(line)).flatten() else {
         reader.doubt(Doubt::TooMuch);
         return false;
