@@ -1,8 +1,9 @@
-//! The update that the floor and the SDK agent send, in one place so that both send the same.
+//! What the floor and the SDK agent send, in one place so that both send the same.
 
 use agent_client_protocol::v1::schema::{
-    ContentBlock, ContentChunk, MessageId, SessionId, SessionNotification, SessionUpdate,
-    TextContent,
+    ContentBlock, ContentChunk, MessageId, PermissionOption, PermissionOptionKind,
+    RequestPermissionRequest, SessionId, SessionNotification, SessionUpdate, TextContent,
+    ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 
 /// What one update says: forty characters.
@@ -24,3 +25,29 @@ pub fn update(session: &SessionId) -> SessionNotification {
         ),
     )
 }
+
+/// A question whether a note may be written, as an agent on the SDK asks it: what ours asks, without what
+/// only ours tells of it.
+#[must_use]
+pub fn question(session: &SessionId, place: u64) -> RequestPermissionRequest {
+    let fields = ToolCallUpdateFields::new()
+        .title("Write notes.txt".to_owned())
+        .kind(ToolKind::Edit)
+        .raw_input(serde_json::json!({"path": "notes.txt"}));
+    let option = |id: &'static str, name: &str, kind| PermissionOption::new(id, name, kind);
+    RequestPermissionRequest::new(
+        session.clone(),
+        ToolCallUpdate::new(format!("call-{place}"), fields),
+        vec![
+            option(ALLOW, "Allow this once", PermissionOptionKind::AllowOnce),
+            option(
+                "reject_once",
+                "Reject this once",
+                PermissionOptionKind::RejectOnce,
+            ),
+        ],
+    )
+}
+
+/// The option that lets a call run this once, of ours and of the SDK agent.
+pub const ALLOW: &str = "allow_once";

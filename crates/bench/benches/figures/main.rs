@@ -14,6 +14,7 @@ mod flood;
 mod lines;
 mod machine;
 mod observers;
+mod permission;
 mod program;
 mod sessions;
 mod setup;
@@ -30,13 +31,14 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 7] = [
+const MEASURES: [(&str, Measure); 8] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
     ("sessions", sessions::measure),
     ("observers", observers::measure),
     ("ending", ending::measure),
+    ("permission", permission::measure),
     // Last, because it prints a table of its own below the figures.
     ("translate", translate::measure),
 ];
@@ -74,6 +76,11 @@ fn main() -> Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// The fastest one: work without waits can only be disturbed into taking longer.
+fn least(seconds: &[f64]) -> f64 {
+    seconds.iter().copied().fold(f64::NAN, f64::min)
 }
 
 /// The middle one; not a number when there is none.

@@ -34,6 +34,10 @@ pub(crate) struct Setup {
     pub(crate) batches: usize,
     /// Rounds in which each kind of event is translated.
     pub(crate) translations: usize,
+    /// Rounds in which calls are judged.
+    pub(crate) judgements: usize,
+    /// Questions of a turn that asks.
+    pub(crate) questions: u64,
     harn_serve: PathBuf,
     dir: TempDir,
 }
@@ -54,6 +58,8 @@ impl Setup {
             sessions: if quick { 1_000 } else { 10_000 },
             batches: if quick { 200 } else { 800 },
             translations: if quick { 80 } else { 320 },
+            judgements: if quick { 80 } else { 320 },
+            questions: if quick { 200 } else { 1_000 },
             harn_serve: match std::env::var_os("HARN_SERVE_BIN") {
                 Some(path) => PathBuf::from(path),
                 None => build_harn_serve()?,
@@ -116,6 +122,7 @@ impl Setup {
         }
         let numbered = (0..CYCLE).map(numbered);
         text += &turn("^numbered$", self.unread / CYCLE, numbered);
+        text += &asking(self.questions);
         text += "  - steps: [{say: \"here\"}, {stop: end_turn}]\n";
         text
     }
@@ -139,6 +146,15 @@ fn turn(pattern: &str, times: u64, texts: impl Iterator<Item = String>) -> Strin
         );
     }
     text + "      - stop: end_turn\n"
+}
+
+/// A turn that asks whether a note may be written, `times` over, and writes none.
+fn asking(times: u64) -> String {
+    format!(
+        "  - match: \"^ask {times}$\"\n    steps:\n      - repeat:\n          times: {times}\n          steps:\n            \
+         - ask: {{tool: write_file, kind: edit, title: \"Write notes.txt\", input: {{path: notes.txt}}}}\n      \
+         - stop: end_turn\n"
+    )
 }
 
 #[derive(Deserialize)]

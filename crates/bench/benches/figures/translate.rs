@@ -11,6 +11,7 @@ use std::{hint::black_box, time::Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::{
+    least,
     setup::Setup,
     table::{Bar, Figure, Table, Unit, matrix_head, matrix_row},
 };
@@ -162,11 +163,6 @@ fn ours(kind: &Kind, profile: Profile, bytes: usize, out: &mut Vec<u8>) -> Resul
         "a repeated event is not translated as the first was"
     );
     Ok(seconds)
-}
-
-/// The fastest round: work without waits can only be disturbed into taking longer.
-fn least(seconds: &[f64]) -> f64 {
-    seconds.iter().copied().fold(f64::NAN, f64::min)
 }
 
 fn timed(

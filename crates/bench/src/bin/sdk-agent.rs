@@ -1,6 +1,7 @@
 //! The peer: an agent written directly on the SDK, the way its own example is.
 //!
-//! A prompt ending in a number N is answered after N updates; nothing is written to disk.
+//! A prompt ending in a number N is answered after N updates, or after N questions when it begins with
+//! `ask`; nothing is written to disk.
 
 use agent_client_protocol::v1::schema::{
     ContentBlock, InitializeRequest, InitializeResponse, NewSessionRequest, NewSessionResponse,
@@ -29,7 +30,19 @@ async fn main() -> Result<()> {
         )
         .on_receive_request(
             async move |request: PromptRequest, responder, connection| {
-                for _ in 0..count(&request.prompt) {
+                let count = count(&request.prompt);
+                if is_to_ask(&request.prompt) {
+                    // A handler that waits would keep the answer from being read.
+                    let asking = connection.clone();
+                    return connection.spawn(async move {
+                        for place in 0..count {
+                            let question = harn_bench::question(&request.session_id, place);
+                            asking.send_request(question).block_task().await?;
+                        }
+                        responder.respond(PromptResponse::new(StopReason::EndTurn))
+                    });
+                }
+                for _ in 0..count {
                     connection.send_notification(harn_bench::update(&request.session_id))?;
                 }
                 responder.respond(PromptResponse::new(StopReason::EndTurn))
@@ -40,12 +53,20 @@ async fn main() -> Result<()> {
         .await
 }
 
+fn is_to_ask(prompt: &[ContentBlock]) -> bool {
+    text(prompt).starts_with("ask ")
+}
+
+fn text(prompt: &[ContentBlock]) -> &str {
+    match prompt.last() {
+        Some(ContentBlock::Text(text)) => &text.text,
+        _ => "",
+    }
+}
+
 /// The number a prompt ends with, 0 when there is none.
 fn count(prompt: &[ContentBlock]) -> u64 {
-    let Some(ContentBlock::Text(text)) = prompt.last() else {
-        return 0;
-    };
-    text.text
+    text(prompt)
         .split_whitespace()
         .next_back()
         .and_then(|word| word.parse().ok())

@@ -1,0 +1,40 @@
+//! What it costs to judge a call, to read the line it would run, to find where its paths lead, and to ask.
+//!
+//! The first three are work without waits, in this process, and the fastest round counts. A question goes
+//! to the real binary and back.
+
+mod decision;
+mod line;
+mod paths;
+mod trip;
+
+use std::{hint::black_box, time::Instant};
+
+use anyhow::Result;
+
+use crate::{least, setup::Setup, table::Table};
+
+/// Repetitions timed together: one is too short for the clock.
+const TOGETHER: usize = 10;
+
+pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
+    decision::measure(setup, table)?;
+    line::measure(setup, table)?;
+    paths::measure(setup, table)?;
+    trip::measure(setup, table)
+}
+
+/// Seconds that each of these takes once. All in turn, so that a busy moment meets every one of them.
+fn race<const N: usize>(rounds: usize, mut works: [&mut dyn FnMut(); N]) -> [f64; N] {
+    let mut samples = [const { Vec::new() }; N];
+    for _ in 0..rounds {
+        for (work, samples) in works.iter_mut().zip(&mut samples) {
+            let begun = Instant::now();
+            for _ in 0..TOGETHER {
+                black_box(&mut *work)();
+            }
+            samples.push(begun.elapsed().as_secs_f64() / TOGETHER as f64);
+        }
+    }
+    samples.map(|samples| least(&samples))
+}

@@ -1,0 +1,153 @@
+//! A call with ten paths under a hundred rules. The floor holds the same ten paths against the same path
+//! patterns, in one pass each, and decides nothing.
+
+use std::{hint::black_box, io, path::Path};
+
+use anyhow::Result;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use harn_model::{PolicyAction, ToolKind};
+use harn_policy::{
+    Call, Located, Look, Matcher, PathProbe, Policy, Roots, Rule, SessionMode, ToolApprovalPolicy,
+    locate_all,
+};
+use serde_json::Value;
+
+use super::race;
+use crate::{
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+const RULES: usize = 100;
+const PATHS: usize = 10;
+
+pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
+    let policy = policy(RULES).compile()?;
+    let globs = globs()?;
+    let (first, none) = (edit("area-0"), edit("elsewhere"));
+    let texts: Vec<_> = none.iter().map(|path| &path.info.normalized).collect();
+    let mut hits = Vec::new();
+    let [floor, early, late] = race(
+        setup.judgements,
+        [
+            &mut || {
+                for text in &texts {
+                    globs.matches_into(black_box(text.as_str()), &mut hits);
+                    black_box(&hits);
+                }
+            },
+            &mut || decide(&policy, &first),
+            &mut || decide(&policy, &none),
+        ],
+    );
+    for (which, value) in [("one of them allows", early), ("none of them speaks", late)] {
+        table.add(&Figure {
+            name: format!("{PATHS} paths, {RULES} rules, {which}"),
+            unit: Unit::Nanos,
+            value,
+            against: Some(("globs", floor)),
+            bar: Bar::AtMost(20e-6),
+        });
+    }
+    Ok(())
+}
+
+fn decide(policy: &Policy, paths: &[Located]) {
+    black_box(policy.decide(black_box(&Call {
+        tool: "edit_file",
+        kind: Some(ToolKind::Edit),
+        side_effect: None,
+        capabilities: &[],
+        arguments: &Value::Null,
+        paths,
+        command: None,
+        workspace: "/w",
+        mode: SessionMode::Ask,
+        agent: None,
+        grants: &[],
+    })));
+}
+
+/// Rules of every sort, as a long list of a large repository would have them.
+pub(super) fn policy(rules: usize) -> ToolApprovalPolicy {
+    let list = |items: &[String]| items.to_vec();
+    let rules = (0..rules).map(|place| {
+        let (action, matcher) = match place % 5 {
+            0 => (PolicyAction::Allow, of_path(&allowed(place))),
+            1 => (PolicyAction::Ask, of_path(&asked(place))),
+            2 => (PolicyAction::Deny, of_path(&denied(place))),
+            3 => {
+                let command = list(&[format!("tool-{place} run *"), format!("make t{place}")]);
+                let matcher = Matcher {
+                    command,
+                    ..Matcher::default()
+                };
+                (PolicyAction::Allow, matcher)
+            }
+            _ => {
+                let matcher = Matcher {
+                    command: list(&[format!("danger-{place}")]),
+                    ..Matcher::default()
+                };
+                (PolicyAction::Deny, matcher)
+            }
+        };
+        Rule::new(action, matcher).named(format!("rule-{place}"))
+    });
+    ToolApprovalPolicy {
+        rules: rules.collect(),
+        ..ToolApprovalPolicy::default()
+    }
+}
+
+fn of_path(pattern: &str) -> Matcher {
+    Matcher {
+        tool: vec!["edit_*".to_owned()],
+        path: vec![pattern.to_owned()],
+        ..Matcher::default()
+    }
+}
+
+fn allowed(place: usize) -> String {
+    format!("area-{place}/**")
+}
+
+fn asked(place: usize) -> String {
+    format!("area-{place}/**/*.{{lock,toml}}")
+}
+
+fn denied(place: usize) -> String {
+    format!("**/secret-{place}/*.pem")
+}
+
+fn globs() -> Result<GlobSet> {
+    let mut set = GlobSetBuilder::new();
+    for place in 0..RULES {
+        let pattern = match place % 5 {
+            0 => allowed(place),
+            1 => asked(place),
+            2 => denied(place),
+            _ => continue,
+        };
+        set.add(Glob::new(&pattern)?);
+    }
+    Ok(set.build()?)
+}
+
+/// Ten files in a folder of the session's directory.
+fn edit(folder: &str) -> Vec<Located> {
+    let names: Vec<_> = (0..PATHS)
+        .map(|place| format!("{folder}/src/module-{place}/file.rs"))
+        .collect();
+    let roots = Roots::new(vec!["/w".into()], Vec::new());
+    locate_all(&roots, &names, &Empty)
+}
+
+/// A disk with nothing but folders on it.
+struct Empty;
+
+impl PathProbe for Empty {
+    fn look(&self, _: &Path) -> io::Result<Look> {
+        Ok(Look::Dir)
+    }
+}

@@ -1,0 +1,152 @@
+//! Shell lines of 2 KiB, read and decided about under a hundred rules. The floor cuts the line at its
+//! spaces; the peer is the grammar for `bash` that editors use, which parses it and stops there. Of the
+//! slowest it is told how much of it is reading.
+
+use std::hint::black_box;
+
+use anyhow::{Context, Result, ensure};
+use harn_model::{PolicyAction, ToolKind};
+use harn_policy::{Call, Policy, SessionMode, shell};
+use serde_json::Value;
+use tree_sitter::Parser;
+
+use super::{decision, race};
+use crate::{
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+const BYTES: usize = 2048;
+const MOST: f64 = 200e-6;
+
+pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
+    let policy = decision::policy(100).compile()?;
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into())?;
+    let mut worst = [0.0; 3];
+    for (name, line) in lines() {
+        ensure!(line.len() == BYTES, "{name}: {} bytes", line.len());
+        // What is measured has to be what it is called: read, and in doubt only where it should be.
+        let read = shell::read(&line);
+        ensure!(!read.commands.is_empty(), "{name}: nothing was read");
+        parser.parse(&line, None).context("the grammar gave up")?;
+        let [floor, grammar, reading, ours] = race(
+            setup.judgements,
+            [
+                &mut || split(&line),
+                &mut || drop(black_box(parser.parse(black_box(&line), None))),
+                &mut || drop(black_box(shell::read(black_box(&line)))),
+                &mut || {
+                    black_box(judge(&policy, &line));
+                },
+            ],
+        );
+        table.add(&Figure {
+            name: format!("2 KiB of {name}"),
+            unit: Unit::Micros,
+            value: ours,
+            against: Some(("grammar", grammar)),
+            bar: Bar::AtMost(MOST),
+        });
+        if ours > worst[0] {
+            worst = [ours, reading, floor];
+        }
+    }
+    let [value, reading, floor] = worst;
+    for against in [("reading", reading), ("split", floor)] {
+        table.add(&Figure {
+            name: "the slowest of these".to_owned(),
+            unit: Unit::Micros,
+            value,
+            against: Some(against),
+            bar: Bar::Told,
+        });
+    }
+    Ok(())
+}
+
+fn split(line: &str) {
+    let words: Vec<String> = black_box(line).split(' ').map(str::to_owned).collect();
+    black_box(words);
+}
+
+fn judge(policy: &Policy, text: &str) -> PolicyAction {
+    let line = shell::read(black_box(text));
+    let call = Call {
+        tool: "run",
+        kind: Some(ToolKind::Execute),
+        side_effect: None,
+        capabilities: &[],
+        arguments: &Value::Null,
+        paths: &[],
+        command: Some((text, &line)),
+        workspace: "/w",
+        mode: SessionMode::Auto,
+        agent: None,
+        grants: &[],
+    };
+    policy.decide(&call).action
+}
+
+/// Lines of every sort, each as long as the next.
+fn lines() -> Vec<(&'static str, String)> {
+    let nested = |open: &str, inner: &str, close: &str, depth: usize| {
+        format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
+    };
+    vec![
+        ("a pipeline", filled("cat a.txt", " | grep -v pattern")),
+        (
+            "a list of commands",
+            filled("ls", " && echo done; ls -la src"),
+        ),
+        ("quotes", filled("echo", r#" 'it is' "so \"be\"" a\ b"#)),
+        ("one program's words", filled("echo", " a")),
+        ("variables", filled("echo", " \"$HOME/x\" ${y}")),
+        ("substitutions in a row", filled("echo", " $(date +%s)")),
+        (
+            "substitutions in each other",
+            filled(&nested("echo $(", "date", ")", 20), "; echo $(echo $(ls))"),
+        ),
+        (
+            "shells in shells",
+            filled("ls", "; sh -c 'sh -c \"ls -la | wc -l\"'"),
+        ),
+        (
+            "wrappers",
+            filled("ls", "; env -i nice -n 5 timeout 5 ls -la"),
+        ),
+        (
+            "redirections",
+            filled("ls", "; sort < in.txt >> out.txt 2>&1"),
+        ),
+        (
+            "loops and branches",
+            filled("ls", "; for f in a b; do if [ -f x ]; then cat x; fi; done"),
+        ),
+        (
+            "a here-document",
+            format!("cat <<'END'\n{}END", "words of it\n".repeat(165)),
+        ),
+        ("what no shell would read", filled("(", "( a; { b")),
+    ]
+    .into_iter()
+    .map(|(name, line)| (name, cut(line)))
+    .collect()
+}
+
+/// As many of `part` as fit, after `first`.
+fn filled(first: &str, part: &str) -> String {
+    let mut line = first.to_owned();
+    while line.len() + part.len() <= BYTES {
+        line.push_str(part);
+    }
+    line
+}
+
+/// To the same length, by words of a comment: they are read, too.
+fn cut(mut line: String) -> String {
+    if line.len() < BYTES {
+        line.push_str(&format!("{:#<1$}", "\n", BYTES - line.len()));
+    }
+    line
+}

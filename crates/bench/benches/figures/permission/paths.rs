@@ -1,0 +1,48 @@
+//! Where ten paths lead, on the real disk. The floor asks the system the same of each.
+
+use std::{fs, hint::black_box};
+
+use anyhow::{Result, ensure};
+use harn_policy::{Roots, Standing, locate_all};
+use harn_tools::DiskProbe;
+
+use super::race;
+use crate::{
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
+    let root = setup.cwd().canonicalize()?;
+    let folder = root.join("located/src/module");
+    fs::create_dir_all(&folder)?;
+    let mut names = Vec::new();
+    for place in 0..10 {
+        fs::write(folder.join(format!("file-{place}.rs")), "x")?;
+        names.push(format!("located/src/module/file-{place}.rs"));
+    }
+    let roots = Roots::new(vec![root.clone()], Vec::new());
+    let located = locate_all(&roots, &names, &DiskProbe);
+    let inside = located.iter().all(|one| one.standing == Standing::Inside);
+    ensure!(inside && located.len() == 10, "{located:?}");
+    let [floor, ours] = race(
+        setup.judgements,
+        [
+            &mut || {
+                for name in &names {
+                    // Fails for nothing that was just made.
+                    drop(black_box(root.join(name).canonicalize()));
+                }
+            },
+            &mut || drop(black_box(locate_all(&roots, black_box(&names), &DiskProbe))),
+        ],
+    );
+    table.add(&Figure {
+        name: "to find where 10 paths lead".to_owned(),
+        unit: Unit::Micros,
+        value: ours,
+        against: Some(("realpath", floor)),
+        bar: Bar::Told,
+    });
+    Ok(())
+}
