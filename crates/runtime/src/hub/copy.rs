@@ -8,7 +8,7 @@ use crate::session::Scribe;
 
 /// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
 /// and options stay as they are. Workers belong to the session they were started in: those that have not
-/// ended are cancelled in the copy.
+/// ended are cancelled in the copy. What was allowed for that session was not for this one.
 pub(super) fn copy(
     config: &HubConfig,
     source: &SessionId,
@@ -38,13 +38,22 @@ pub(super) fn copy(
         kept.push(envelope);
     }
     let mut scribe = Scribe::new(meta.thread_id.clone());
-    let cancelled = cancelled_workers(&view);
-    kept.extend(scribe.enter(&mut view, None, cancelled, config.clock.now(), &*config.ids));
+    let mut left_behind = cancelled_workers(&view);
+    left_behind.extend(revoked_grants(&view));
+    let now = config.clock.now();
+    kept.extend(scribe.enter(&mut view, None, left_behind, now, &*config.ids));
     let mut log = config.store.create(meta.clone())?;
     if !kept.is_empty() {
         log.append(&kept)?;
     }
     Ok((log, meta, view))
+}
+
+fn revoked_grants(view: &SessionView) -> Vec<AgentEvent> {
+    let revoked = view.grants.iter().map(|grant| AgentEvent::GrantRevoked {
+        grant_id: grant.id.clone(),
+    });
+    revoked.collect()
 }
 
 fn cancelled_workers(view: &SessionView) -> Vec<AgentEvent> {

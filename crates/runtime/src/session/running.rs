@@ -110,7 +110,9 @@ impl RunningTurn {
             crew: crew.clone(),
             iteration: AtomicU64::new(0),
         });
-        let agent = if permission::is_meant(&prompt.blocks) {
+        // What a worker is told comes from an agent, which may not forget what a person wanted remembered.
+        let of_a_person = shared.lineage.is_none();
+        let agent = if of_a_person && permission::is_meant(&prompt.blocks) {
             Arc::new(PermissionsCommand)
         } else {
             shared.agent.clone()

@@ -698,3 +698,47 @@ async fn a_worker_asks_its_session_which_remembers() {
     assert!(!has_asked(&events));
     assert_eq!(rig.done(), ["run make"]);
 }
+
+#[tokio::test]
+async fn an_agent_cannot_have_a_worker_forget_what_a_person_remembered() {
+    let rig = Rig::new("");
+    let hub = rig.hub(agent(async |cx| match cx.prompt_text().as_str() {
+        "run make" => run(&cx, "make").await.map(|()| StopReason::EndTurn),
+        text => {
+            let task = text.trim_start_matches("tell ").to_owned();
+            let worker = cx.worker("w").task(task).agent(obedient());
+            worker.start().await?.finished().await;
+            Ok(StopReason::EndTurn)
+        }
+    }));
+    let session = rig.world.session(&hub).await;
+    let never = Decision::Rejected {
+        option_id: Some("reject_always".to_owned()),
+        reason: None,
+    };
+    turn(&session, "run make", Some(never)).await;
+    let id = rig.book.grants.lock().unwrap()[0].id.clone();
+    let no = Decision::Rejected {
+        option_id: None,
+        reason: None,
+    };
+    let told = format!("tell /permissions revoke {id}");
+    turn(&session, &told, Some(no)).await;
+    assert_eq!(rig.book.grants.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_fork_remembers_nothing_that_was_for_the_other_session() {
+    let rig = Rig::new("");
+    let hub = rig.hub(obedient());
+    let session = rig.world.session(&hub).await;
+    turn(&session, "run make", Some(allowed("allow_session"))).await;
+    let fork = hub
+        .fork(session.id(), rig.world.new_session())
+        .await
+        .unwrap();
+    assert!(fork.view().grants.is_empty());
+    assert_eq!(session.view().grants.len(), 1);
+    let no = allowed("reject_once");
+    assert!(has_asked(&turn(&fork, "run make", Some(no)).await));
+}
