@@ -1,4 +1,4 @@
-// A minimal ACP host on the TypeScript SDK: starts the agent, answers permissions, keeps every
+// A minimal ACP host on the TypeScript SDK: starts the agent, answers what it is asked, keeps every
 // update, and at the end insists that nobody complained.
 
 import assert from "node:assert/strict";
@@ -10,7 +10,12 @@ import { Readable, Writable } from "node:stream";
 import * as acp from "@agentclientprotocol/sdk";
 
 const BINARY = process.env.HARN_SERVE;
-const scenario = (name) => fileURLToPath(new URL(`../../fixtures/scenarios/${name}.yaml`, import.meta.url));
+const SCENARIOS = {
+  peer: "../../fixtures/scenarios/peer.yaml",
+  tour: "../../fixtures/scenarios/tour.yaml",
+  person: "../person.yaml",
+};
+const scenario = (name) => fileURLToPath(new URL(SCENARIOS[name], import.meta.url));
 // Only so that a hang fails instead of hanging: nothing here measures time.
 const PATIENCE_MS = 60_000;
 
@@ -30,9 +35,10 @@ export function patiently(what, promise) {
 
 /**
  * Runs `use(host)` against a fresh agent process, then closes it and checks both error logs.
- * `profile` is the command line's, `wish` the one the client itself asks for, `play` the scenario.
+ * `profile` is the command line's, `wish` the one the client itself asks for, `play` the scenario;
+ * `form` and `bridge` are the two ways in which a host can offer to put a question to a person.
  */
-export async function withHost({ state, profile, wish, play = "peer" }, use) {
+export async function withHost({ state, profile, play = "peer", ...offer }, use) {
   assert.ok(BINARY, "HARN_SERVE must name the binary; peers/run sets it");
   const args = ["acp", "--engine", `script:${scenario(play)}`, "--state-dir", state];
   if (profile) args.push("--profile", profile);
@@ -42,7 +48,7 @@ export async function withHost({ state, profile, wish, play = "peer" }, use) {
   child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
 
   complaints.length = 0;
-  const host = new Host(child, wish);
+  const host = new Host(child, offer);
   try {
     await use(host);
     child.stdin.end();
@@ -62,15 +68,22 @@ class Host {
   updates = [];
   /** The params of every `_harn/agentEvent` so far, as the SDK delivered them. */
   events = [];
+  /** The params of every `harn.hitl.requested` so far, as the SDK delivered them. */
+  requested = [];
   /** Every permission request so far. */
   asked = [];
-  /** The option chosen for the next permission requests. */
+  /** The option chosen for the next permission requests; `undefined` cancels. */
   choice = "allow_once";
+  /** Every form so far, and the answers to the next ones. */
+  forms = [];
+  answers = [];
+  /** What is done about a `harn.hitl.requested`. */
+  respond = () => {};
   #waiting = [];
-  #wish;
+  #offer;
 
-  constructor(child, wish) {
-    this.#wish = wish;
+  constructor(child, offer) {
+    this.#offer = offer;
     createInterface({ input: child.stdout }).on("line", (line) => this.wire.push(JSON.parse(line)));
     const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
     this.agent = acp
@@ -85,16 +98,30 @@ class Host {
       })
       .onRequest(acp.methods.client.session.requestPermission, ({ params }) => {
         this.asked.push(params);
-        return { outcome: { outcome: "selected", optionId: this.choice } };
+        const optionId = this.choice;
+        return { outcome: optionId ? { outcome: "selected", optionId } : { outcome: "cancelled" } };
+      })
+      .onRequest(acp.methods.client.elicitation.create, ({ params }) => {
+        this.forms.push(params);
+        return this.answers.shift();
+      })
+      .onNotification("harn.hitl.requested", (params) => params, ({ params }) => {
+        this.requested.push(params);
+        return this.respond(params);
       })
       .connect(stream).agent;
   }
 
   initialize() {
+    const { wish, form, bridge } = this.#offer;
+    const harn = { ...(wish && { profile: wish }), ...(bridge && { hostBridge: true }) };
     return this.#call(acp.methods.agent.initialize, {
       protocolVersion: acp.PROTOCOL_VERSION,
       clientInfo: { name: "harn-peer", version: "1.0.0" },
-      clientCapabilities: this.#wish ? { _meta: { harn: { profile: this.#wish } } } : {},
+      clientCapabilities: {
+        ...(form && { elicitation: { form: {} } }),
+        ...((wish || bridge) && { _meta: { harn } }),
+      },
     });
   }
 
@@ -113,6 +140,11 @@ class Host {
 
   prompt(sessionId, text) {
     return this.#call(acp.methods.agent.session.prompt, { sessionId, prompt: [{ type: "text", text }] });
+  }
+
+  /** Answers a `harn.hitl.requested`: a method of ours, which the SDK sends like any other. */
+  hitlRespond(params) {
+    return this.#call("harn.hitl.respond", params);
   }
 
   cancel(sessionId) {

@@ -62,10 +62,13 @@ for (const profile of ["acp", undefined]) {
           assert.equal(sessionId, session);
           assert.deepEqual([toolCall.title, toolCall.kind], ["Write notes.txt", "edit"]);
           assert.deepEqual(toolCall.rawInput, { path: "notes.txt" });
-          assert.deepEqual(
-            options.map((o) => [o.optionId, o.kind]),
-            [["allow_once", "allow_once"], ["reject_once", "reject_once"]],
-          );
+          assert.deepEqual(options.map((o) => [o.optionId, o.kind]), [
+            ["allow_once", "allow_once"],
+            ["allow_session", "allow_always"],
+            ["allow_always", "allow_always"],
+            ["reject_once", "reject_once"],
+            ["reject_always", "reject_always"],
+          ]);
           assert.equal(textOf(host.updates, "agent_message_chunk"), `May I write a note? ${words}`);
           const end = host.updates.findLast((u) => u.sessionUpdate === "tool_call_update");
           assert.deepEqual([end.toolCallId, end.status], [toolCall.toolCallId, status]);

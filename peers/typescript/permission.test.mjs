@@ -1,0 +1,116 @@
+// Each answer to a permission request through the TypeScript SDK, and how long it holds. The agent
+// really writes a file, so that what the answer came to can be seen on the disk.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { textOf, withHost } from "./host.mjs";
+
+const EXTRA = ["approvalRequest", "declaredPaths", "mutation", "policyDecision"];
+const scopes = { allow_once: "once", allow_session: "session", allow_always: "always", reject_once: "once", reject_always: "always" };
+
+describe("TypeScript SDK, permissions", () => {
+  let root, cwd, state, number = 0;
+  before(async () => (root = await realpath(await mkdtemp(path.join(tmpdir(), "harn-peer-ts-")))));
+  after(() => rm(root, { recursive: true, force: true }));
+  beforeEach(async () => {
+    const own = path.join(root, `t${++number}`);
+    [cwd, state] = [path.join(own, "project"), path.join(own, "state")];
+    await mkdir(cwd, { recursive: true });
+  });
+
+  /** Runs `use` against a process of its own, on the state that the test's other processes have. */
+  const inProcess = (use, wish = "acp") =>
+    withHost({ state, wish, play: "person" }, async (host) => {
+      await host.initialize();
+      await use(host);
+    });
+
+  /** Has the file written: whether it was, and how often somebody was asked. */
+  async function write(host, session) {
+    const notes = path.join(cwd, "notes.txt");
+    await rm(notes, { force: true });
+    const before = host.asked.length;
+    const { stopReason } = await host.prompt(session, "write");
+    assert.equal(stopReason, "end_turn");
+    const end = host.updates.findLast((u) => u.sessionUpdate === "tool_call_update");
+    const written = existsSync(notes);
+    assert.equal(end.status, written ? "completed" : "failed");
+    return { written, asked: host.asked.length - before };
+  }
+
+  // For each option: what becomes of the call, and who is asked of the next one like it.
+  for (const [choice, written, again] of [
+    ["allow_once", true, { inSession: 1, inOther: 1, inNext: 1 }],
+    ["allow_session", true, { inSession: 0, inOther: 1, inNext: 1 }],
+    ["allow_always", true, { inSession: 0, inOther: 0, inNext: 0 }],
+    ["reject_once", false, { inSession: 1, inOther: 1, inNext: 1 }],
+    ["reject_always", false, { inSession: 0, inOther: 0, inNext: 0 }],
+  ]) {
+    it(`${choice} holds as long as it says`, async () => {
+      await inProcess(async (host) => {
+        host.choice = choice;
+        const session = await host.newSession(cwd);
+        assert.deepEqual(await write(host, session), { written, asked: 1 });
+        assert.deepEqual(await write(host, session), { written, asked: again.inSession });
+        assert.deepEqual(await write(host, await host.newSession(cwd)), { written, asked: again.inOther });
+      });
+      await inProcess(async (host) => {
+        host.choice = choice;
+        assert.deepEqual(await write(host, await host.newSession(cwd)), { written, asked: again.inNext });
+      });
+    });
+  }
+
+  it("what is remembered is shown and revoked in the chat", () =>
+    inProcess(async (host) => {
+      host.choice = "allow_always";
+      const session = await host.newSession(cwd);
+      await write(host, session);
+      const commands = host.updates.findLast((u) => u.sessionUpdate === "available_commands_update");
+      assert.ok(commands.availableCommands.some(({ name }) => name === "permissions"));
+      await host.prompt(session, "/permissions");
+      const [id] = textOf(host.updates, "agent_message_chunk").match(/g-[0-9a-f]{8}/);
+      await host.prompt(session, `/permissions revoke ${id}`);
+      assert.deepEqual(await write(host, session), { written: true, asked: 1 });
+    }));
+
+  it("cancelled cancels the turn, and the next prompt runs", () =>
+    inProcess(async (host) => {
+      const session = await host.newSession(cwd);
+      host.choice = undefined;
+      assert.equal((await host.prompt(session, "write")).stopReason, "cancelled");
+      assert.equal(existsSync(path.join(cwd, "notes.txt")), false);
+      host.choice = "allow_once";
+      assert.deepEqual(await write(host, session), { written: true, asked: 1 });
+    }));
+
+  for (const wish of ["acp", "meta", "harn"]) {
+    // The host is silent at the end of each test, so the SDK did not mind what is beside ACP's members.
+    it(`${wish}: the request reaches the host with its receipt, its deadline and the change`, () =>
+      inProcess(async (host) => {
+        await write(host, await host.newSession(cwd));
+        const [sent] = host.wire.filter((m) => m.method === "session/request_permission").map((m) => m.params);
+        assert.deepEqual(EXTRA.filter((name) => name in sent), wish === "harn" ? EXTRA : []);
+
+        const [{ toolCall, options, _meta }] = host.asked;
+        const { harn } = _meta;
+        assert.deepEqual(harn, sent._meta.harn, "what was handed over is not what was sent");
+        assert.deepEqual(EXTRA.filter((name) => name in harn), EXTRA);
+        assert.deepEqual(toolCall.content, [
+          { type: "diff", path: path.join(cwd, "notes.txt"), newText: "Seen by a peer.\n" },
+        ]);
+        assert.deepEqual(harn.declaredPaths, ["notes.txt"]);
+        assert.equal(harn.policyDecision.action, "ask");
+        assert.ok(Date.parse(harn.deadline) > Date.parse(harn.approvalRequest.requested_at));
+        assert.deepEqual(Object.fromEntries(harn.options.map((o) => [o.optionId, o.scope])), scopes);
+        // Labels say what they cover.
+        for (const { optionId, name } of options) {
+          if (scopes[optionId] !== "once") assert.match(name, /notes\.txt/);
+        }
+      }, wish));
+  }
+});
