@@ -12,22 +12,44 @@ from pathlib import Path
 from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
 from acp.connection import StreamDirection
 from acp.schema import (
+    AcceptElicitationResponse,
     AllowedOutcome,
+    CancelElicitationResponse,
     ClientCapabilities,
+    DeclineElicitationResponse,
+    DeniedOutcome,
+    ElicitationCapabilities,
+    ElicitationFormCapabilities,
     Implementation,
     RequestPermissionResponse,
 )
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+PEERS = Path(__file__).resolve().parents[1]
+FIXTURES = PEERS.parent / "fixtures"
+SCENARIOS = {
+    "peer": FIXTURES / "scenarios" / "peer.yaml",
+    "tour": FIXTURES / "scenarios" / "tour.yaml",
+    "person": PEERS / "person.yaml",
+}
 # Only so that a hang fails instead of hanging: nothing here measures time.
 PATIENCE_S = 60
 # The updates that tell the conversation; the others describe the session.
 STORY = {"agent_message_chunk", "agent_thought_chunk", "plan", "tool_call", "tool_call_update"}
 COMPLAINT = re.compile(r"\b(warn|error)\b|panicked", re.IGNORECASE)
+# The options of a permission request: their ids, ACP's kinds and how long they hold.
+OPTIONS = [
+    ("allow_once", "allow_once", "once"),
+    ("allow_session", "allow_always", "session"),
+    ("allow_always", "allow_always", "always"),
+    ("reject_once", "reject_once", "once"),
+    ("reject_always", "reject_always", "always"),
+]
+# What stands beside ACP's members in the profile harn, and under `_meta.harn` in all of them.
+EXTRA = {"approvalRequest", "declaredPaths", "mutation", "policyDecision"}
 
 
 class Host:
-    """Keeps every update and answers permissions with `choice`."""
+    """Keeps every update; answers permissions with `choice`, or cancels, and forms with `answers`."""
 
     def __init__(self):
         self.wire = []
@@ -35,6 +57,8 @@ class Host:
         self.events = []
         self.asked = []
         self.choice = "allow_once"
+        self.forms = []
+        self.answers = []
         self.working = asyncio.Event()
 
     async def session_update(self, session_id, update, **_):
@@ -52,10 +76,16 @@ class Host:
         if event.direction is StreamDirection.INCOMING:
             self.wire.append(event.message)
 
-    async def request_permission(self, session_id, tool_call, options, **_):
-        self.asked.append((session_id, tool_call, options))
-        outcome = AllowedOutcome(outcome="selected", option_id=self.choice)
+    async def request_permission(self, session_id, tool_call, options, **meta):
+        self.asked.append((session_id, tool_call, options, meta))
+        outcome = DeniedOutcome(outcome="cancelled")
+        if self.choice:
+            outcome = AllowedOutcome(outcome="selected", option_id=self.choice)
         return RequestPermissionResponse(outcome=outcome)
+
+    async def create_elicitation(self, message, mode, **_):
+        self.forms.append((message, mode))
+        return self.answers.pop(0)
 
     def of(self, kind):
         return [u for u in self.updates if u["sessionUpdate"] == kind]
@@ -98,18 +128,21 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
         asyncio.get_running_loop().slow_callback_duration = float("inf")
 
     @contextlib.asynccontextmanager
-    async def agent(self, wish=None, play="peer"):
+    async def agent(self, wish=None, play="peer", form=False):
         """A fresh, initialized agent process; on the way out nobody may have complained.
 
         `wish` is the profile the client asks for; without it the command line decides on plain ACP.
         """
         host = Host()
-        scenario = FIXTURES / "scenarios" / f"{play}.yaml"
-        command = [os.environ["HARN_SERVE"], "acp", "--engine", f"script:{scenario}"]
+        command = [os.environ["HARN_SERVE"], "acp", "--engine", f"script:{SCENARIOS[play]}"]
         command += ["--state-dir", self.state, "--profile", "acp"]
-        capabilities = ClientCapabilities(field_meta={"harn": {"profile": wish}} if wish else None)
-        # In the profile harn the SDK reports each update it does not know; that is its right.
-        quiet = self.assertLogs(level="WARNING") if wish == "harn" else self.assertNoLogs(level="WARNING")
+        capabilities = ClientCapabilities(
+            field_meta={"harn": {"profile": wish}} if wish else None,
+            elicitation=ElicitationCapabilities(form=ElicitationFormCapabilities()) if form else None,
+        )
+        # In the profile harn the SDK reports each update it does not know, as the tour has; that is its right.
+        loud = (wish, play) == ("harn", "tour")
+        quiet = self.assertLogs(level="WARNING") if loud else self.assertNoLogs(level="WARNING")
         with tempfile.TemporaryFile("w+") as stderr, quiet as self.complaints:
             async with (
                 asyncio.timeout(PATIENCE_S),
@@ -118,6 +151,8 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
                     *command,
                     transport_kwargs={"stderr": stderr, "shutdown_timeout": PATIENCE_S},
                     observers=[host.observe],
+                    # Without it the SDK refuses forms.
+                    use_unstable_protocol=form,
                 ) as (connection, process),
             ):
                 self.hello = await connection.initialize(
@@ -169,16 +204,112 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
                     session = (await connection.new_session(cwd=self.cwd)).session_id
                     answer = await connection.prompt(session_id=session, prompt=[text_block("perm please")])
                     self.assertEqual(answer.stop_reason, "end_turn")
-                    [(asked_in, tool_call, options)] = host.asked
+                    [(asked_in, tool_call, options, _)] = host.asked
                     self.assertEqual(asked_in, session)
                     self.assertEqual((tool_call.title, tool_call.kind), ("Write notes.txt", "edit"))
-                    self.assertEqual(
-                        [(o.option_id, o.kind) for o in options],
-                        [("allow_once", "allow_once"), ("reject_once", "reject_once")],
-                    )
+                    offered = [(o.option_id, o.kind) for o in options]
+                    self.assertEqual(offered, [(option_id, kind) for option_id, kind, _ in OPTIONS])
                     self.assertEqual(host.text("agent_message_chunk"), f"May I write a note? {words}")
                     end = host.of("tool_call_update")[-1]
                     self.assertEqual((end["toolCallId"], end["status"]), (tool_call.tool_call_id, status))
+
+    async def write(self, host, connection, session):
+        """Has a file written: whether it was, and how often somebody was asked."""
+        notes = Path(self.cwd, "notes.txt")
+        notes.unlink(missing_ok=True)
+        before = len(host.asked)
+        answer = await connection.prompt(session_id=session, prompt=[text_block("write")])
+        self.assertEqual(answer.stop_reason, "end_turn")
+        status = host.of("tool_call_update")[-1]["status"]
+        self.assertEqual(status, "completed" if notes.exists() else "failed")
+        return notes.exists(), len(host.asked) - before
+
+    async def test_each_permission_holds_as_long_as_it_says(self):
+        # For each option: how often is asked again in the same session, in another, in the next process.
+        cases = {
+            "allow_once": (1, 1, 1),
+            "allow_session": (0, 1, 1),
+            "allow_always": (0, 0, 0),
+            "reject_once": (1, 1, 1),
+            "reject_always": (0, 0, 0),
+        }
+        for choice, (in_session, in_other, in_next) in cases.items():
+            with self.subTest(choice), tempfile.TemporaryDirectory() as self.state:
+                allowed = choice.startswith("allow")
+                async with self.agent(play="person") as (host, connection):
+                    host.choice = choice
+                    first = (await connection.new_session(cwd=self.cwd)).session_id
+                    self.assertEqual(await self.write(host, connection, first), (allowed, 1))
+                    self.assertEqual(await self.write(host, connection, first), (allowed, in_session))
+                    other = (await connection.new_session(cwd=self.cwd)).session_id
+                    self.assertEqual(await self.write(host, connection, other), (allowed, in_other))
+                async with self.agent(play="person") as (host, connection):
+                    host.choice = choice
+                    session = (await connection.new_session(cwd=self.cwd)).session_id
+                    self.assertEqual(await self.write(host, connection, session), (allowed, in_next))
+
+    async def test_a_cancelled_permission_cancels_the_turn(self):
+        async with self.agent(play="person") as (host, connection):
+            session = (await connection.new_session(cwd=self.cwd)).session_id
+            host.choice = None
+            answer = await connection.prompt(session_id=session, prompt=[text_block("write")])
+            self.assertEqual(answer.stop_reason, "cancelled")
+            self.assertFalse(Path(self.cwd, "notes.txt").exists())
+            host.choice = "allow_once"
+            self.assertEqual(await self.write(host, connection, session), (True, 1))
+
+    async def test_a_permission_request_arrives_whole_in_every_profile(self):
+        # Nobody complains, so the SDK did not mind what is beside ACP's members.
+        for wish in ["acp", "meta", "harn"]:
+            with self.subTest(wish):
+                async with self.agent(wish, play="person") as (host, connection):
+                    session = (await connection.new_session(cwd=self.cwd)).session_id
+                    await self.write(host, connection, session)
+                    [sent] = host.sent("session/request_permission")
+                    self.assertEqual(EXTRA & sent.keys(), EXTRA if wish == "harn" else set())
+                    [(_, tool_call, options, meta)] = host.asked
+                    harn = meta["harn"]
+                    self.assertEqual(harn, sent["_meta"]["harn"])
+                    self.assertLessEqual(EXTRA, harn.keys())
+                    [diff] = tool_call.content
+                    self.assertEqual((diff.type, diff.new_text), ("diff", "Seen by a peer.\n"))
+                    self.assertEqual(harn["policyDecision"]["action"], "ask")
+                    self.assertGreater(harn["deadline"], harn["approvalRequest"]["requested_at"])
+                    scopes = [(o["optionId"], o["scope"]) for o in harn["options"]]
+                    self.assertEqual(scopes, [(option_id, scope) for option_id, _, scope in OPTIONS])
+
+    async def test_forms(self):
+        accept = lambda **content: AcceptElicitationResponse(action="accept", content=content)
+        cases = [
+            ([accept(answer="9090"), accept(approved=True)], "Noted. Deployed."),
+            ([accept(answer="9090"), accept(approved=False)], "Noted. Not deployed."),
+            ([accept(answer="8080"), DeclineElicitationResponse(action="decline")], "Noted. Not deployed."),
+            ([DeclineElicitationResponse(action="decline"), CancelElicitationResponse(action="cancel")],
+             "No port. Nobody said."),
+        ]
+        for answers, words in cases:
+            with self.subTest(words):
+                async with self.agent(play="person", form=True) as (host, connection):
+                    host.answers = list(answers)
+                    session = (await connection.new_session(cwd=self.cwd)).session_id
+                    answer = await connection.prompt(session_id=session, prompt=[text_block("release")])
+                    self.assertEqual(answer.stop_reason, "end_turn")
+                    self.assertEqual(host.text("agent_message_chunk"), words)
+                    (question, mode), (approval, _) = host.forms
+                    self.assertEqual(question, "Which port?")
+                    self.assertEqual(mode.requested_schema.properties["answer"].enum, ["8080", "9090"])
+                    self.assertIn("deploy", approval)
+                    self.assertEqual(host.asked, [], "nothing came as a permission beside the forms")
+
+    async def test_choices_where_there_are_no_forms(self):
+        async with self.agent(play="person") as (host, connection):
+            host.choice = None
+            session = (await connection.new_session(cwd=self.cwd)).session_id
+            answer = await connection.prompt(session_id=session, prompt=[text_block("release")])
+            self.assertEqual(answer.stop_reason, "end_turn")
+            self.assertEqual(host.text("agent_message_chunk"), "No port. Nobody said.")
+            offered = [[o.option_id for o in options] for _, _, options, _ in host.asked]
+            self.assertEqual(offered, [["choice_0", "choice_1", "reject"], ["approve", "reject"]])
 
     async def test_cancel_and_go_on(self):
         async with self.agent() as (host, connection):
