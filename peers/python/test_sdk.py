@@ -149,6 +149,8 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
                 spawn_agent_process(
                     host,
                     *command,
+                    # The SDK hands on little of the environment; rules of one's own are not wanted here.
+                    env={"XDG_CONFIG_HOME": os.environ.get("XDG_CONFIG_HOME", self.cwd)},
                     transport_kwargs={"stderr": stderr, "shutdown_timeout": PATIENCE_S},
                     observers=[host.observe],
                     # Without it the SDK refuses forms.
