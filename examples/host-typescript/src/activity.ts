@@ -3,9 +3,8 @@
 //
 // What a host does not know it ignores: a later version may send more kinds and more fields.
 
-import type { RequestPermissionRequest, SessionUpdate } from "@agentclientprotocol/sdk";
+import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { AgentEventParams } from "../pinned/types/agent-event.js";
-import type { PermissionRequest } from "../pinned/types/permission-request.js";
 import type { CarriedUpdate } from "../pinned/types/session-info-meta.js";
 import type { ToolLifecycleMeta } from "../pinned/types/tool-lifecycle-meta.js";
 
@@ -47,12 +46,6 @@ export function notified(rows: Rows, event: AgentEventParams): Rows {
     default:
       return rows;
   }
-}
-
-/** What a permission prompt says: who asks, if it is a worker, and for what. */
-export function question(request: RequestPermissionRequest): string {
-  const lineage = harn<NonNullable<PermissionRequest["_meta"]>["harn"]>(request)?.lineage ?? [];
-  return [...lineage.map((worker) => worker.workerName), request.toolCall.title].join(" › ");
 }
 
 function extended(rows: Rows, update: CarriedUpdate): Rows {

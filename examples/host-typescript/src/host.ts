@@ -5,12 +5,17 @@ import { once } from "node:events";
 import { Readable, Writable } from "node:stream";
 import * as acp from "@agentclientprotocol/sdk";
 import type { AgentEventParams } from "../pinned/types/agent-event.js";
-import { notified, question, updated, type Rows } from "./activity.js";
+import { notified, updated, type Rows } from "./activity.js";
+import { question, type Question } from "./permission.js";
 
-/** Who hears what: the rows whenever they change, a question, and each line of the traffic. */
+/**
+ * Who hears what: the rows whenever they change, a question, and each line of the traffic. A question is
+ * answered with the id of an option, or with nothing, which cancels the turn. `withdrawn` aborts when nobody
+ * waits for the answer any more: the deadline has passed, or the turn is over.
+ */
 export interface Listeners {
   changed?(rows: Rows): void;
-  asked?(question: string, options: acp.PermissionOption[]): string | undefined;
+  asked?(question: Question, withdrawn: AbortSignal): string | undefined | Promise<string | undefined>;
   line?(line: string): void;
 }
 
@@ -46,8 +51,8 @@ export class Host {
       .onNotification("_harn/agentEvent", (params) => params as AgentEventParams, ({ params }) => {
         show(notified(this.rows, params));
       })
-      .onRequest(acp.methods.client.session.requestPermission, ({ params }) => {
-        const optionId = listeners.asked?.(question(params), params.options);
+      .onRequest(acp.methods.client.session.requestPermission, async ({ params, signal }) => {
+        const optionId = await listeners.asked?.(question(params), signal);
         return { outcome: optionId ? { outcome: "selected", optionId } : { outcome: "cancelled" } };
       })
       .connect(listeners.line ? recorded(stream, listeners.line) : stream).agent;

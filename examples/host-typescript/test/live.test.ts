@@ -3,12 +3,13 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Host } from "../src/host.js";
+import type { Question } from "../src/permission.js";
 import { judge, root } from "./contract.js";
 
 const TOUR = process.env.TOUR ?? fileURLToPath(new URL("../../fixtures/scenarios/tour.yaml", root));
@@ -21,9 +22,9 @@ function verify(file: string): { code: number | null; findings: any[] } {
 }
 
 describe("on tour", () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "harn-host-"));
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "harn-host-")));
   const lines: string[] = [];
-  const questions: string[] = [];
+  const questions: Question[] = [];
   let host: Host, advertised: any;
   after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -42,9 +43,9 @@ describe("on tour", () => {
   before(async () => {
     host = new Host(["acp", "--engine", `script:${TOUR}`, "--state-dir", path.join(folder, "state")], {
       line: (line) => lines.push(line),
-      asked: (question, options) => {
+      asked: (question) => {
         questions.push(question);
-        return options.find((option) => option.kind === "allow_once")?.optionId;
+        return "allow_once";
       },
     });
     advertised = (await host.initialize()).agentCapabilities?._meta?.harn;
@@ -79,7 +80,19 @@ describe("on tour", () => {
       assert.ok(rows.some((text) => row.test(text)), `${row} is not in\n${rows.join("\n")}`);
     }
     // One of the agent, one of a worker's worker.
-    assert.deepEqual(questions, ["Write NOTES.md", "lead › writer › Write NOTES.md"]);
+    assert.deepEqual(questions.map(({ title }) => title), ["Write NOTES.md", "lead › writer › Write NOTES.md"]);
+  });
+
+  it("whoever was asked saw the change, the reason, the deadline and what each answer covers", () => {
+    for (const { detail, reason, until, options } of questions) {
+      assert.deepEqual(detail, [path.join(folder, "NOTES.md"), "+ Seen on a tour."]);
+      assert.match(reason ?? "", /mode is ask/);
+      assert.ok(Date.parse(until ?? "") > Date.now());
+      assert.deepEqual(options.map(({ id, scope }) => `${id}: ${scope}`), [
+        "allow_once: once", "allow_session: session", "allow_always: always",
+        "reject_once: once", "reject_always: always",
+      ]);
+    }
   });
 
   it("the recording keeps the rules", () => {

@@ -4,7 +4,8 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { notified, question, updated, type Rows } from "../src/activity.js";
+import { notified, updated, type Rows } from "../src/activity.js";
+import { lines, question } from "../src/permission.js";
 import { judge, messages, read, root } from "./contract.js";
 
 /** What the host shows of one message by itself. */
@@ -15,7 +16,7 @@ function shown({ method, params }: any, rows: Rows = new Map()): string[] {
     case "_harn/agentEvent":
       return [...notified(rows, params).values()];
     case "session/request_permission":
-      return [question(params)];
+      return lines(question(params));
     default:
       return [];
   }
@@ -67,5 +68,14 @@ describe("what a later version may send", () => {
   it("a field nobody knows yet is ignored", () => {
     const progress = { sessionUpdate: "progress", phase: "index", message: "Indexing", mood: "good" };
     assert.deepEqual(shown(carrier(progress)), ["Indexing"]);
+  });
+
+  it("a question of an agent that says nothing of its own is put with what ACP has", () => {
+    const params = {
+      toolCall: { toolCallId: "call-1", title: "Run\u001b[2K it" },
+      options: [{ optionId: "yes", name: "Yes", kind: "allow_once" }],
+    };
+    // And no agent moves the cursor.
+    assert.deepEqual(shown({ method: "session/request_permission", params }), ["? Run\uFFFD[2K it", "  1 Yes"]);
   });
 });
