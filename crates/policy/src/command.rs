@@ -92,6 +92,14 @@ impl Command {
             })
     }
 
+    /// Whether it may mean a command of this program.
+    pub(crate) fn may_begin(&self, program: &str, reading: Reading) -> bool {
+        self.words.first().is_none_or(|word| match reading {
+            Reading::Whole => word.is(program),
+            Reading::Wide => word.is_program(program),
+        })
+    }
+
     /// Whether it shows every word, so that it can mean one command only.
     fn is_plain(&self) -> bool {
         !self.open && self.words.iter().all(|word| matches!(word, Word::Plain(_)))

@@ -17,14 +17,23 @@ pub(super) struct Facts<'a> {
     tool: Hits,
     /// Its paths, ready for patterns.
     pub(super) paths: Paths<'a>,
+    /// The programs of its line, each once: long lines repeat a few, and most rules are of none of them.
+    programs: Vec<&'a str>,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn new(call: &'a Call<'a>, layers: &Layers) -> Self {
+        let commands = call.command.iter().flat_map(|(_, line)| &line.commands);
+        let mut programs: Vec<_> = commands
+            .filter_map(|command| command.argv.first().map(String::as_str))
+            .collect();
+        programs.sort_unstable();
+        programs.dedup();
         Self {
             call,
             tool: layers.tools.look(call.tool),
             paths: layers.paths.look(call.paths),
+            programs,
         }
     }
 
@@ -56,7 +65,12 @@ pub(super) fn speak<'a>(
             PolicyAction::Allow if allowed.is_some() => {}
             PolicyAction::Allow => {
                 let holds = match rule.is_of_commands() {
-                    true => takes_part(rule, facts) && covers_line(layer, facts),
+                    true => {
+                        // What is more than its commands is covered by none; the quick look first.
+                        facts.line().is_some_and(is_plain)
+                            && takes_part(rule, facts)
+                            && covers_line(layer, facts)
+                    }
                     false => holds(rule, facts),
                 };
                 let opinion = Opinion::new(PolicyAction::Allow, Source::Rule(index, rule));
@@ -152,7 +166,8 @@ fn is_of_line(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
         return false;
     };
     let sure = rule.action != PolicyAction::Allow || is_plain(line);
-    sure && of_many(rule.action, &line.commands, |command| covers(rule, command))
+    sure && may_cover(rule, facts)
+        && of_many(rule.action, &line.commands, |command| covers(rule, command))
 }
 
 /// What allows has to mean all there is, and that something; what takes away, any of it.
@@ -161,6 +176,16 @@ fn of_many<T>(action: PolicyAction, all: &[T], matches: impl Fn(&T) -> bool) -> 
         PolicyAction::Allow => !all.is_empty() && all.iter().all(matches),
         PolicyAction::Ask | PolicyAction::Deny => all.iter().any(matches),
     }
+}
+
+/// Whether a rule of commands may mean any of a call's, by their programs.
+fn may_cover(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+    let reading = rule.reading();
+    rule.command.is_empty()
+        || rule.command.iter().any(|pattern| {
+            let mut programs = facts.programs.iter();
+            programs.any(|program| pattern.may_begin(program, reading))
+        })
 }
 
 /// Whether a rule of commands means this one.
@@ -174,7 +199,8 @@ fn covers(rule: &CompiledRule, command: &Simple) -> bool {
 /// Whether an allow rule of commands means at least one command of the call.
 fn takes_part(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
     let line = facts.line();
-    is_of_call(rule, facts)
+    may_cover(rule, facts)
+        && is_of_call(rule, facts)
         && is_of_paths(rule, facts)
         && line.is_some_and(|line| line.commands.iter().any(|command| covers(rule, command)))
 }

@@ -13,8 +13,7 @@ pub fn describe(grant: &Grant) -> String {
         GrantSubject::Argv(argv) => fitting(&shown(argv), "`"),
         GrantSubject::Line(line) => fitting(&plain(line), "`"),
         GrantSubject::Paths(paths) => {
-            let paths: Vec<String> = paths.iter().map(|path| word(path)).collect();
-            fitting(&format!("{} {}", plain(&grant.tool), paths.join(" ")), "")
+            fitting(&format!("{} {}", plain(&grant.tool), shown(paths)), "")
         }
         GrantSubject::Arguments(arguments) => {
             let arguments = plain(&arguments.to_string());
@@ -25,22 +24,38 @@ pub fn describe(grant: &Grant) -> String {
 
 /// Words as one would type them.
 pub(crate) fn shown(argv: &[String]) -> String {
-    let words: Vec<String> = argv.iter().map(|text| word(text)).collect();
-    words.join(" ")
+    // Long lines have hundreds of commands: no text of its own for each word.
+    let room = argv.iter().map(|word| word.len() + 3).sum();
+    let mut shown = String::with_capacity(room);
+    for (at, word) in argv.iter().enumerate() {
+        if at > 0 {
+            shown.push(' ');
+        }
+        show_word(word, &mut shown);
+    }
+    shown
 }
 
-fn word(text: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !text.is_empty() && text.chars().all(bare) {
-        return text.to_owned();
+fn show_word(text: &str, shown: &mut String) {
+    let bare = |c: u8| {
+        c.is_ascii_alphanumeric()
+            || matches!(
+                c,
+                b'-' | b'_' | b'.' | b'/' | b':' | b'=' | b'@' | b'%' | b'+' | b','
+            )
+    };
+    if !text.is_empty() && text.bytes().all(bare) {
+        return shown.push_str(text);
     }
-    let quoted = plain(text);
-    if quoted == text {
-        return format!("'{}'", text.replace('\'', r"'\''"));
+    if text.bytes().all(|c| (b' '..=b'~').contains(&c)) || plain(text) == text {
+        shown.push('\'');
+        shown.push_str(&text.replace('\'', r"'\''"));
+    } else {
+        // The quotes in which a shell reads escapes, so that `\n` is not taken for two letters.
+        shown.push_str("$'");
+        shown.push_str(&plain(&text.replace('\\', r"\\").replace('\'', r"\'")));
     }
-    // The quotes in which a shell reads escapes, so that `\n` is not taken for two letters.
-    let quoted = plain(&text.replace('\\', r"\\").replace('\'', r"\'"));
-    format!("$'{quoted}'")
+    shown.push('\'');
 }
 
 /// A text with nothing in it that could move a cursor, hide or reorder what is read.
