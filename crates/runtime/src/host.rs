@@ -14,10 +14,11 @@ use async_trait::async_trait;
 use harn_model::{PolicyAction, SessionId};
 use harn_policy::Place;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     HostError,
-    permission::{Act, Permit, judge},
+    permission::{Permit, judge_read},
     session::Shared,
     turn::Pipe,
 };
@@ -69,8 +70,26 @@ impl CommandSpec {
             return Cow::Borrowed(line);
         }
         let words = std::iter::once(&self.program).chain(&self.args);
-        Cow::Owned(words.map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
+        Cow::Owned(quoted_line(words.map(String::as_str)))
     }
+}
+
+/// Words as a line.
+pub(crate) fn quoted_line<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut line = String::new();
+    for (at, word) in words.enumerate() {
+        if at > 0 {
+            line.push(' ');
+        }
+        // A program with `=` in its name would be taken for a variable.
+        match quoted(word) {
+            Cow::Borrowed(plain) if at == 0 && plain.contains('=') => {
+                line.push_str(&format!("'{plain}'"));
+            }
+            word => line.push_str(&word),
+        }
+    }
+    line
 }
 
 /// A word as a shell has to be given it.
@@ -197,6 +216,7 @@ pub struct Host {
     local: Arc<dyn HostPort>,
     /// What the agent said before it asks the client for something is written first.
     pipe: Arc<Pipe>,
+    cancel: CancellationToken,
     permit: Arc<Permit>,
 }
 
@@ -207,6 +227,7 @@ impl Host {
         client: Arc<dyn HostPort>,
         local: Arc<dyn HostPort>,
         pipe: Arc<Pipe>,
+        cancel: CancellationToken,
     ) -> Self {
         Self {
             session,
@@ -214,6 +235,7 @@ impl Host {
             client,
             local,
             pipe,
+            cancel,
             permit: Arc::default(),
         }
     }
@@ -224,6 +246,11 @@ impl Host {
             permit: Arc::new(permit),
             ..self.clone()
         }
+    }
+
+    /// The call has ended.
+    pub(crate) fn end_permit(&self) {
+        self.permit.end();
     }
 
     /// What the client offers, without the fallback.
@@ -241,24 +268,38 @@ impl Host {
     /// Where a path leads that is to be read. One that the call did not declare is asked about as if a
     /// tool read it.
     async fn readable(&self, path: PathBuf) -> Result<Place, HostError> {
-        let shown = path.display().to_string();
-        let (place, declared) = self
-            .looked(move |permit, acting| permit.read(&acting.roots, &path, &*acting.config.probe))
+        let untold = HostError::Denied(format!("{}: nobody can tell", path.display()));
+        let found = self
+            .looked(move |permit, acting| {
+                let (found, declared) = permit.read(acting, &path)?;
+                if declared {
+                    return Ok(found);
+                }
+                let receipt = judge_read(acting, &found);
+                match receipt.action {
+                    PolicyAction::Allow => Ok(found),
+                    PolicyAction::Ask | PolicyAction::Deny => {
+                        Err(HostError::Denied(receipt.reason))
+                    }
+                }
+            })
             .await?;
-        if declared {
-            return Ok(place);
-        }
-        let receipt = judge(&self.acting, Act::read(shown)).await.receipt;
-        match receipt.action {
-            PolicyAction::Allow => Ok(place),
-            PolicyAction::Ask | PolicyAction::Deny => Err(HostError::Denied(receipt.reason)),
-        }
+        found.place.ok_or(untold)
     }
 
     /// Where a path leads that is to be written.
     async fn writable(&self, path: PathBuf) -> Result<Place, HostError> {
-        self.looked(move |permit, acting| permit.write(&acting.roots, &path, &*acting.config.probe))
+        self.going_on()?;
+        self.looked(move |permit, acting| permit.write(acting, &path))
             .await
+    }
+
+    /// Refuses what a turn that was cancelled, or has ended, would still do.
+    fn going_on(&self) -> Result<(), HostError> {
+        if self.cancel.is_cancelled() || self.pipe.is_closed() {
+            return Err(HostError::Denied("the turn is over".to_owned()));
+        }
+        Ok(())
     }
 
     /// Looks at the disk, so not on this thread.
@@ -307,7 +348,8 @@ impl Host {
         spec: CommandSpec,
         sink: &mut dyn CommandSink,
     ) -> Result<CommandExit, HostError> {
-        self.permit.run(&spec)?;
+        self.going_on()?;
+        self.permit.run(&self.acting, &spec)?;
         let host = self.pick(|o| o.terminal).await?;
         host.run(&self.session, spec, sink).await
     }
@@ -320,6 +362,7 @@ impl Host {
     ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static + use<N> {
         let (this, name) = (self.clone(), name.into());
         async move {
+            this.going_on()?;
             this.permit.call(&name, &args)?;
             // Tools are the client's alone.
             let host = this.pick(|_| true).await?;
@@ -335,6 +378,7 @@ impl Host {
     ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static + use<N> {
         let (this, operation) = (self.clone(), operation.into());
         async move {
+            this.going_on()?;
             this.permit.call(&operation, &args)?;
             let host = this.pick(|o| o.tools).await?;
             host.host_call(&this.session, &operation, args).await

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use harn_model::{ApprovalEvidence, ApprovalRequest, HitlKind, HitlRequest, UndoMetadata, rfc3339};
+use harn_model::{
+    ApprovalEvidence, ApprovalRequest, HitlKind, HitlRequest, UndoMetadata, rfc3339, same_reviewer,
+};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -244,7 +246,13 @@ impl ApprovalBuilder {
 
     /// Who may decide. Without names, anybody who can be asked.
     pub fn reviewers<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
-        self.reviewers = distinct(names);
+        self.reviewers.clear();
+        // Twice the same person would be a quorum that nobody can reach.
+        for name in distinct(names) {
+            if !self.reviewers.iter().any(|kept| same_reviewer(kept, &name)) {
+                self.reviewers.push(name);
+            }
+        }
         self
     }
 

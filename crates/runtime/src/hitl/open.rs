@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, pin::Pin, sync::Arc, time::Duration};
 
-use harn_model::{HitlKind, HitlOutcome, HitlRequest, HitlResponse};
+use harn_model::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, same_reviewer};
 use tokio::{sync::oneshot, time::Sleep};
 
 use crate::HitlError;
@@ -121,9 +121,11 @@ impl OpenHitl {
         let pending = self.pending.get_mut(id).ok_or_else(unknown)?;
         let request = &pending.request;
         check(request, response)?;
-        let same = |counted: &HitlResponse| counted.reviewer == response.reviewer;
-        if let (Some(reviewer), true) = (&response.reviewer, pending.counted.iter().any(same)) {
-            return Err(HitlError::Twice(reviewer.clone()));
+        if let Some(reviewer) = &response.reviewer {
+            let mut counted = pending.counted.iter().filter_map(|it| it.reviewer.as_ref());
+            if counted.any(|other| same_reviewer(other, reviewer)) {
+                return Err(HitlError::Twice(reviewer.clone()));
+            }
         }
         pending.counted.push(response.clone());
         let count = u64::try_from(pending.counted.len()).unwrap_or(u64::MAX);
@@ -184,7 +186,7 @@ fn check(request: &HitlRequest, response: &HitlResponse) -> Result<(), HitlError
     if reviewer.trim().is_empty() {
         return unfit(format!("{kind} needs the \"reviewer\" who decided"));
     }
-    if !request.reviewers.is_empty() && !request.reviewers.iter().any(|name| name == reviewer) {
+    if !request.may_decide(reviewer) {
         return Err(HitlError::NotAReviewer {
             given: reviewer.to_owned(),
             reviewers: request.reviewers.join(", "),

@@ -107,7 +107,8 @@ async fn within(parent: &SessionMeta, new: NewSession) -> Result<NewSession, Wor
         let real = new.cwd.canonicalize().map_err(|_| SessionError::BadCwd)?;
         let mut roots = roots.iter().filter_map(|root| root.canonicalize().ok());
         match roots.any(|root| real.starts_with(root)) {
-            true => Ok(new),
+            // By its real name: a link could lead elsewhere later.
+            true => Ok(NewSession { cwd: real, ..new }),
             false => Err(WorkerError::Outside(new.cwd)),
         }
     });

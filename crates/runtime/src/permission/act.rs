@@ -1,7 +1,18 @@
 //! What a call would do, as far as it says so: the facts a decision is made from.
 
-use harn_model::{ToolAnnotations, ToolKind};
+use std::borrow::Cow;
+
+use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind};
 use serde_json::Value;
+
+use crate::host::quoted_line;
+
+/// A command, as far as a call says what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Declared<'a> {
+    Line(Cow<'a, str>),
+    Unreadable,
+}
 
 /// The facts of a call.
 #[derive(Clone, Debug)]
@@ -15,21 +26,31 @@ pub(crate) struct Act {
 }
 
 impl Act {
-    /// Reading one file.
-    pub(crate) fn read(path: String) -> Self {
+    /// Reading a file without a call of its own.
+    pub(crate) fn read() -> Self {
         Self {
             tool: "read_file".to_owned(),
             kind: Some(ToolKind::Read),
             annotations: None,
             input: Value::Null,
-            declared: vec![path],
+            declared: Vec::new(),
         }
     }
 
-    /// What sort of tool: its own word first, then that of its annotations.
+    /// What sort of tool: its own word, unless its annotations know it to do more.
     pub(crate) fn kind(&self) -> Option<ToolKind> {
         let annotated = self.annotations.as_ref().map(|known| known.kind);
-        self.kind.or(annotated)
+        match (self.kind, annotated) {
+            (Some(own), Some(known)) if own.is_read_only() && !known.is_read_only() => Some(known),
+            (own, known) => own.or(known),
+        }
+    }
+
+    /// Whether it runs commands.
+    fn runs(&self) -> bool {
+        let annotations = self.annotations.as_ref();
+        self.kind() == Some(ToolKind::Execute)
+            || annotations.is_some_and(|it| it.side_effect_level == SideEffectLevel::ProcessExec)
     }
 
     /// Every path it declares: the arguments that its annotations name, `path` where they name none, and
@@ -59,12 +80,21 @@ impl Act {
         }
     }
 
-    /// The line it would run: the argument `command` of a tool that runs commands.
-    pub(crate) fn command(&self) -> Option<&str> {
-        match self.kind() {
-            Some(ToolKind::Execute) => self.input.get("command").and_then(Value::as_str),
-            _ => None,
-        }
+    /// The line it would run: the argument `command` of a tool that runs commands, as a line or as words.
+    /// One that is neither cannot be read.
+    pub(crate) fn command(&self) -> Option<Declared<'_>> {
+        let command = self.input.get("command").filter(|_| self.runs())?;
+        Some(match command {
+            Value::String(line) => Declared::Line(Cow::Borrowed(line)),
+            Value::Array(words) => {
+                let words: Option<Vec<_>> = words.iter().map(Value::as_str).collect();
+                let line = words.map(|words| quoted_line(words.into_iter()));
+                line.map_or(Declared::Unreadable, |line| {
+                    Declared::Line(Cow::Owned(line))
+                })
+            }
+            _ => Declared::Unreadable,
+        })
     }
 
     /// What it needs, as `capability.operation`, sorted, each once.
@@ -119,9 +149,34 @@ mod tests {
         let mut act = act(json!({"command": "ls"}));
         assert_eq!(act.command(), None);
         act.kind = Some(ToolKind::Execute);
-        assert_eq!(act.command(), Some("ls"));
-        act.input = json!({"command": ["ls"]});
+        assert_eq!(act.command(), Some(Declared::Line("ls".into())));
+        act.input = json!({"command": ["ls", "a b"]});
+        assert_eq!(act.command(), Some(Declared::Line("ls 'a b'".into())));
+        for unreadable in [json!(["ls", 1]), json!({}), json!(null)] {
+            act.input = json!({ "command": unreadable });
+            assert_eq!(act.command(), Some(Declared::Unreadable));
+        }
+        act.input = json!({"argv": ["ls"]});
         assert_eq!(act.command(), None);
+    }
+
+    #[test]
+    fn annotations_that_know_of_more_count() {
+        let mut act = act(json!({"command": "rm x"}));
+        act.kind = Some(ToolKind::Read);
+        act.annotations = Some(ToolAnnotations {
+            kind: ToolKind::Execute,
+            ..ToolAnnotations::default()
+        });
+        assert_eq!(act.kind(), Some(ToolKind::Execute));
+        assert_eq!(act.command(), Some(Declared::Line("rm x".into())));
+        act.kind = Some(ToolKind::Edit);
+        assert_eq!(act.kind(), Some(ToolKind::Edit));
+        act.annotations = Some(ToolAnnotations {
+            side_effect_level: SideEffectLevel::ProcessExec,
+            ..ToolAnnotations::default()
+        });
+        assert_eq!(act.command(), Some(Declared::Line("rm x".into())));
     }
 
     #[test]

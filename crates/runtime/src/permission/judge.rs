@@ -1,13 +1,16 @@
 //! Judges a call: looks where its paths lead, takes its command apart, and asks the rules.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use harn_model::{
     Grant, GrantEffect, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RuleSource,
 };
-use harn_policy::{Call, Located, PolicyError, locate_all, narrow, shell};
+use harn_policy::{
+    Call, Located, PolicyError, narrow,
+    shell::{self, Doubt, Line},
+};
 
-use super::{Act, Permit};
+use super::{Act, Permit, act::Declared, locate};
 use crate::session::Shared;
 
 /// A judgement.
@@ -18,6 +21,8 @@ pub(crate) struct Judged {
     pub(crate) grant: Option<Grant>,
     /// What the call may do if it runs.
     pub(crate) permit: Permit,
+    /// The files it declares, where they can be told.
+    pub(crate) locations: Vec<String>,
     /// Whether it may change something; what does not say counts as if it did.
     writes: bool,
 }
@@ -41,16 +46,44 @@ pub(crate) async fn judge(shared: &Arc<Shared>, act: Act) -> Judged {
         receipt: refused(String::new(), "the call could not be judged".to_owned()),
         grant: None,
         permit: Permit::default(),
+        locations: Vec::new(),
         writes: true,
     })
 }
 
+/// What the rules say of reading this file. Looks at files.
+pub(crate) fn judge_read(shared: &Shared, file: &Located) -> PolicyDecision {
+    judge_located(shared, &Act::read(), vec![file.clone()]).receipt
+}
+
 fn judge_now(shared: &Shared, act: &Act) -> Judged {
+    let mut inputs = act.paths();
+    // What a command does depends on where, and people who are asked know the session's own directory.
+    if act.command().is_some() && *shared.cwd != *shared.root().cwd {
+        inputs.push(shared.cwd.to_string_lossy().into_owned());
+    }
+    judge_located(shared, act, locate(shared, &inputs))
+}
+
+fn judge_located(shared: &Shared, act: &Act, paths: Vec<Located>) -> Judged {
     let config = &shared.config;
-    let paths = locate_all(&shared.roots, &act.paths(), &*config.probe);
-    let line = act.command().map(|text| (text, shell::read(text)));
+    let top = shared.root();
+    let command = act.command().map(|command| match command {
+        Declared::Line(text) => {
+            let line = shell::read(&text);
+            (text, line)
+        }
+        Declared::Unreadable => {
+            let doubts = vec![Doubt::Unparsable];
+            let line = Line {
+                doubts,
+                ..Line::default()
+            };
+            (Cow::Borrowed(""), line)
+        }
+    });
     let capabilities = act.capabilities();
-    let workspace = shared.cwd.to_string_lossy();
+    let workspace = top.cwd.to_string_lossy();
     let annotations = act.annotations.as_ref();
     let call = Call {
         tool: &act.tool,
@@ -59,25 +92,25 @@ fn judge_now(shared: &Shared, act: &Act) -> Judged {
         capabilities: &capabilities,
         arguments: &act.input,
         paths: &paths,
-        command: line.as_ref().map(|(text, line)| (*text, line)),
+        command: command.as_ref().map(|(text, line)| (&**text, line)),
         workspace: &workspace,
         mode: shared.mode(),
         agent: shared.worker_name(),
         grants: &[],
     };
     let writes = call.writes();
-    let policy = match config.rules.policy(&shared.cwd) {
+    let policy = match config.rules.policy(&top.cwd) {
         Ok(policy) => policy,
         Err(error) => return unreadable(act, &paths, &error),
     };
-    shared.note_policy(&policy);
-    let lasting = match config.rules.grants(&shared.cwd) {
+    top.note_policy(&policy);
+    let lasting = match config.rules.grants(&top.cwd) {
         Ok(lasting) => lasting,
         Err(error) if writes => return unreadable(act, &paths, &error),
         // What only reads needs nothing that was remembered.
         Err(_) => Vec::new(),
     };
-    let session = shared.root().view().grants.clone();
+    let session = top.view().grants.clone();
     let grants = [session, lasting].concat();
     let call = Call {
         grants: &grants,
@@ -88,12 +121,18 @@ fn judge_now(shared: &Shared, act: &Act) -> Judged {
         PolicyAction::Ask => narrow(&call, GrantEffect::Allow),
         PolicyAction::Allow | PolicyAction::Deny => None,
     };
-    let command = act.command().map(str::to_owned);
+    let locations = paths.iter().filter_map(|path| path.info.host_path.clone());
+    let locations = locations.collect();
+    let command = match act.command() {
+        Some(Declared::Line(line)) => Some(line.into_owned()),
+        Some(Declared::Unreadable) | None => None,
+    };
     let (tool, input) = (act.tool.clone(), act.input.clone());
     Judged {
         receipt,
         grant,
         permit: Permit::granted(tool, input, writes, paths, command),
+        locations,
         writes,
     }
 }
@@ -109,6 +148,7 @@ fn unreadable(act: &Act, paths: &[Located], error: &PolicyError) -> Judged {
         receipt,
         grant: None,
         permit: Permit::default(),
+        locations: Vec::new(),
         writes: true,
     }
 }

@@ -2,6 +2,7 @@
 
 mod act;
 mod command;
+mod ground;
 mod judge;
 mod options;
 mod permit;
@@ -9,7 +10,8 @@ mod rules;
 
 pub(crate) use act::Act;
 pub(crate) use command::{PermissionsCommand, is_meant, with_command};
-pub(crate) use judge::{Judged, judge};
+pub(crate) use ground::locate;
+pub(crate) use judge::{Judged, judge, judge_read};
 pub(crate) use options::options;
 pub(crate) use permit::Permit;
 pub use rules::{NoDisk, NoRules, RuleBook};

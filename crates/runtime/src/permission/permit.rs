@@ -1,11 +1,16 @@
-//! A permit: what a call that may run may do through its host. Nothing it did not declare.
+//! A permit: what a call that may run may do through its host. Nothing it did not declare, and nothing once
+//! the call has ended.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
-use harn_policy::{Located, PathProbe, Place, Roots, Standing, locate};
+use harn_policy::{Located, Place, Standing};
 use serde_json::Value;
 
-use crate::{CommandSpec, HostError};
+use super::locate;
+use crate::{CommandSpec, HostError, session::Shared};
 
 /// What may be done.
 #[derive(Debug, Default)]
@@ -21,6 +26,10 @@ struct Granted {
     writes: bool,
     paths: Vec<Located>,
     command: Option<String>,
+    /// Its command has run, or its tool was called: it was allowed once.
+    used: AtomicBool,
+    /// The call has ended.
+    over: AtomicBool,
 }
 
 impl Permit {
@@ -39,84 +48,117 @@ impl Permit {
                 writes,
                 paths,
                 command,
+                used: AtomicBool::new(false),
+                over: AtomicBool::new(false),
             }),
         }
     }
 
-    /// Where a path leads that is to be written; refused unless the call declared it and may write.
-    pub(crate) fn write(
-        &self,
-        roots: &Roots,
-        path: &Path,
-        probe: &dyn PathProbe,
-    ) -> Result<Place, HostError> {
-        let denied = |why: &str| Err(HostError::Denied(format!("{}: {why}", path.display())));
-        let Some(granted) = self.granted.as_ref().filter(|granted| granted.writes) else {
-            return denied("writing needs a tool call that may write; start one with this path");
-        };
-        let found = locate(roots, &path.to_string_lossy(), probe);
-        match found.place {
-            Some(place) if granted.covers(&place) && !found.protected => Ok(place),
-            Some(_) => denied("the tool call did not declare this path, or it leads elsewhere now"),
-            None => denied(
-                found
-                    .info
-                    .reason
-                    .as_deref()
-                    .unwrap_or("nobody can tell where it leads"),
-            ),
+    /// The call has ended; nothing more may be done in its name.
+    pub(crate) fn end(&self) {
+        if let Some(granted) = &self.granted {
+            granted.over.store(true, Ordering::Release);
         }
     }
 
-    /// Where a path leads that is to be read; `None` where it is inside, and the rules have to be asked.
-    pub(crate) fn read(
-        &self,
-        roots: &Roots,
-        path: &Path,
-        probe: &dyn PathProbe,
-    ) -> Result<(Place, bool), HostError> {
-        let denied = |why: &str| Err(HostError::Denied(format!("{}: {why}", path.display())));
-        let found = locate(roots, &path.to_string_lossy(), probe);
-        let Some(place) = found.place else {
-            let why = found.info.reason.as_deref();
-            return denied(why.unwrap_or("nobody can tell where it leads"));
+    /// The call, while it has not ended.
+    fn call_under_way(&self) -> Option<&Granted> {
+        let granted = self.granted.as_ref();
+        granted.filter(|granted| !granted.over.load(Ordering::Acquire))
+    }
+
+    /// Where a path leads that is to be written; refused unless the call declared it and may write.
+    pub(crate) fn write(&self, acting: &Shared, path: &Path) -> Result<Place, HostError> {
+        let Some(granted) = self.call_under_way().filter(|granted| granted.writes) else {
+            let why =
+                "writing needs a tool call under way that may write; start one with this path";
+            return Err(refused(path, why));
         };
-        let declared = self.granted.as_ref().is_some_and(|it| it.covers(&place));
+        let found = one(acting, path)?;
+        let undeclared = "the tool call did not declare this path, or it leads elsewhere now";
+        match &found.place {
+            Some(place) if granted.covers(place) && !found.protected => Ok(place.clone()),
+            Some(_) => Err(refused(path, undeclared)),
+            None => Err(untold(path, &found)),
+        }
+    }
+
+    /// Where a path leads that is to be read, and whether the call declared it; one that it did not is for
+    /// the rules to judge.
+    pub(crate) fn read(&self, acting: &Shared, path: &Path) -> Result<(Located, bool), HostError> {
+        let found = one(acting, path)?;
+        let Some(place) = &found.place else {
+            return Err(untold(path, &found));
+        };
+        let declared = self.call_under_way().is_some_and(|it| it.covers(place));
         match found.standing {
-            _ if declared => Ok((place, true)),
-            Standing::Inside => Ok((place, false)),
+            _ if declared => Ok((found, true)),
+            Standing::Inside => Ok((found, false)),
             Standing::Outside | Standing::Dangling | Standing::Invalid => {
-                denied("it is outside the session's directories")
+                Err(refused(path, "it is outside the session's directories"))
             }
         }
     }
 
-    /// Refused unless this is the command that the call declared.
-    pub(crate) fn run(&self, spec: &CommandSpec) -> Result<(), HostError> {
-        let declared = self.granted.as_ref().and_then(|it| it.command.as_deref());
-        if declared.is_some_and(|line| *line == *spec.line()) {
-            return Ok(());
+    /// Refused unless this is the command that the call declared, where it said, for the first time.
+    pub(crate) fn run(&self, acting: &Shared, spec: &CommandSpec) -> Result<(), HostError> {
+        let declared = self.call_under_way().filter(|granted| {
+            let line = granted.command.as_deref();
+            line.is_some_and(|line| *line == *spec.line())
+        });
+        let Some(granted) = declared else {
+            let why = "running a command needs a tool call of the kind execute that declares this command";
+            return Err(HostError::Denied(why.to_owned()));
+        };
+        let mut declared = granted.paths.iter().filter_map(|path| path.place.as_ref());
+        let here = *spec.cwd == *acting.cwd;
+        if !here && !declared.any(|place| place.absolute() == spec.cwd) {
+            let why = "a command runs in the session's directory, or in one that its call declared";
+            return Err(refused(&spec.cwd, why));
         }
-        let why =
-            "running a command needs a tool call of the kind execute that declares this command";
-        Err(HostError::Denied(why.to_owned()))
+        granted.once()
     }
 
-    /// Refused unless the call is of this tool with these arguments.
+    /// Refused unless the call is of this tool with these arguments, for the first time.
     pub(crate) fn call(&self, tool: &str, args: &Value) -> Result<(), HostError> {
-        let granted = self.granted.as_ref();
-        if granted.is_some_and(|it| it.tool == tool && it.input == *args) {
-            return Ok(());
+        let granted = self.call_under_way();
+        match granted.filter(|it| it.tool == tool && it.input == *args) {
+            Some(granted) => granted.once(),
+            None => Err(HostError::Denied(format!(
+                "{tool}: calling it needs a tool call under way of this name with these arguments"
+            ))),
         }
-        let why = format!("{tool}: calling it needs a tool call of this name with these arguments");
-        Err(HostError::Denied(why))
     }
 }
 
 impl Granted {
     fn covers(&self, place: &Place) -> bool {
         let target = place.absolute();
-        let declared = self.paths.iter().filter_map(|path| path.place.as_ref());
-        declared.into_iter().any(|place| place.absolute() == target)
+        let mut declared = self.paths.iter().filter_map(|path| path.place.as_ref());
+        declared.any(|place| place.absolute() == target)
     }
+
+    fn once(&self) -> Result<(), HostError> {
+        if self.used.swap(true, Ordering::AcqRel) {
+            let why = "this was done already in the name of the tool call; start another one";
+            return Err(HostError::Denied(why.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+fn one(acting: &Shared, path: &Path) -> Result<Located, HostError> {
+    let mut found = locate(acting, &[path.to_string_lossy().into_owned()]);
+    found
+        .pop()
+        .ok_or_else(|| refused(path, "nobody can tell where it leads"))
+}
+
+fn refused(path: &Path, why: &str) -> HostError {
+    HostError::Denied(format!("{}: {why}", path.display()))
+}
+
+fn untold(path: &Path, found: &Located) -> HostError {
+    let why = found.info.reason.as_deref();
+    refused(path, why.unwrap_or("nobody can tell where it leads"))
 }

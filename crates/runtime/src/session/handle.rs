@@ -60,7 +60,7 @@ pub(crate) struct Shared {
     /// Its directories, and what in them is never written.
     pub(crate) roots: Roots,
     /// The rules that were in force at the last call, as audits tell them.
-    pub(crate) rules: Mutex<Option<Arc<Value>>>,
+    pub(crate) rules: Mutex<Option<(Arc<Policy>, Option<Value>)>>,
     pub(crate) view: Mutex<SessionView>,
     pub(crate) feed: Arc<Feed>,
     /// Turns that were submitted and have not ended, oldest first. A cancel binds to the oldest at the
@@ -132,12 +132,15 @@ impl Shared {
     }
 
     /// Notes which rules are in force.
-    pub(crate) fn note_policy(&self, policy: &Policy) {
-        let source = policy.source();
-        let rules = (*source != harn_policy::ToolApprovalPolicy::default())
-            .then(|| serde_json::to_value(source).ok().map(Arc::new))
-            .flatten();
-        *lock(&self.rules) = rules;
+    pub(crate) fn note_policy(&self, policy: &Arc<Policy>) {
+        let mut noted = lock(&self.rules);
+        if noted
+            .as_ref()
+            .is_some_and(|(of, _)| Arc::ptr_eq(of, policy))
+        {
+            return;
+        }
+        *noted = Some((policy.clone(), told(policy)));
     }
 
     /// The right a turn acts under; none where nothing may change. A worker's is lent by the session it
@@ -158,9 +161,26 @@ impl Shared {
             worker_id: None,
             execution_kind: Some(ExecutionKind::Run),
             mutation_scope: MutationScope::ApplyWorkspace,
-            approval_policy: lock(&self.rules).as_deref().cloned(),
+            approval_policy: lock(&self.rules)
+                .as_ref()
+                .and_then(|(_, told)| told.clone()),
         }))
     }
+}
+
+/// Rules as an audit tells them, which goes with every call: not where they would be most of it.
+fn told(policy: &Policy) -> Option<Value> {
+    const MOST: usize = 8 * 1024;
+    let source = policy.source();
+    if *source == harn_policy::ToolApprovalPolicy::default() {
+        return None;
+    }
+    let told = serde_json::to_value(source).ok()?;
+    let bytes = told.to_string().len();
+    Some(match bytes {
+        ..=MOST => told,
+        _ => serde_json::json!({ "omitted_bytes": bytes }),
+    })
 }
 
 /// A lock that survives a panic of whoever held it: what it guards is replaced whole or appended to.

@@ -94,6 +94,7 @@ impl RunningTurn {
             lock(&root.host).clone(),
             shared.config.local_host.clone(),
             pipe.clone(),
+            cancel.clone(),
         );
         let mut cx = TurnContext::new(TurnParts {
             session,

@@ -117,8 +117,16 @@ impl SessionTask {
             Some(Msg::HitlRespond(response, reply)) => self.hitl_respond(*response, reply).await?,
             Some(Msg::HitlEnd { id, end, said }) => self.end_hitl(&id, end, said).await?,
             Some(Msg::Routed(route)) => {
-                let routed = AgentEvent::LiveSessionPermissionRoute(route);
-                self.write(vec![routed]).await?;
+                // One that is settled by now was put to nobody.
+                let open = |ask| {
+                    self.turn
+                        .as_ref()
+                        .is_some_and(|it| it.asks.contains_key(ask))
+                };
+                if route.ask_id.as_ref().is_none_or(open) {
+                    let routed = AgentEvent::LiveSessionPermissionRoute(route);
+                    self.write(vec![routed]).await?;
+                }
             }
             Some(Msg::SetMode(mode_id, reply)) => {
                 let seq = self
@@ -362,8 +370,9 @@ impl SessionTask {
     async fn note_rules(&mut self) {
         let shared = self.shared.clone();
         let noted = tokio::task::spawn_blocking(move || {
-            if let Ok(policy) = shared.config.rules.policy(&shared.cwd) {
-                shared.note_policy(&policy);
+            let top = shared.root();
+            if let Ok(policy) = shared.config.rules.policy(&top.cwd) {
+                top.note_policy(&policy);
             }
         });
         // Nothing depends on it but the audit.

@@ -130,6 +130,11 @@ impl Pipe {
         self.drained.notify_waiters();
     }
 
+    /// Whether everything is refused.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
     fn lock(&self) -> MutexGuard<'_, PipeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

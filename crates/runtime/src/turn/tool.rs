@@ -110,6 +110,7 @@ impl ToolBuilder {
         let act = self.act();
         let judged = self.cx.judge(act.clone()).await;
         let Self { cx, mut call, .. } = self;
+        show_paths(&mut call.locations, &judged.locations);
         match judged.receipt.action {
             PolicyAction::Allow => {
                 call.status = ToolCallStatus::InProgress;
@@ -153,6 +154,18 @@ impl ToolBuilder {
     }
 }
 
+/// Whoever decides sees every file that was judged, also where the agent shows none.
+fn show_paths(shown: &mut Vec<Location>, judged: &[String]) {
+    for path in judged {
+        if !shown.iter().any(|location| location.path == *path) {
+            shown.push(Location {
+                path: path.clone(),
+                line: None,
+            });
+        }
+    }
+}
+
 fn announced(call: ToolCall) -> TurnItem {
     TurnItem::Event(AgentEvent::ToolCall(Box::new(call)))
 }
@@ -181,6 +194,13 @@ pub struct ToolHandle {
     tool: String,
     input: Value,
     host: Host,
+}
+
+impl Drop for ToolHandle {
+    fn drop(&mut self) {
+        // What was allowed was this call; a host that somebody kept does nothing more in its name.
+        self.host.end_permit();
+    }
 }
 
 impl ToolHandle {
@@ -224,12 +244,19 @@ impl ToolHandle {
                 args: Some(args), ..
             } => {
                 act.input = args;
+                // They were declared for the arguments that are gone.
+                act.declared.clear();
                 let again = self.cx.judge(act.clone()).await;
                 if again.receipt.action != PolicyAction::Deny {
                     self.tell(&act, &again.receipt, None).await?;
                     let input = act.input.clone();
-                    self.update(ToolCallStatus::InProgress, |u| u.raw_input = Some(input))
-                        .await?;
+                    let mut locations = Vec::new();
+                    show_paths(&mut locations, &again.locations);
+                    self.update(ToolCallStatus::InProgress, |u| {
+                        u.raw_input = Some(input);
+                        u.locations = Some(locations);
+                    })
+                    .await?;
                     return Ok(self.permitted(act, again.permit));
                 }
                 let why = &again.receipt.reason;

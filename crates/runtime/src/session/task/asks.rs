@@ -42,7 +42,7 @@ impl SessionTask {
     }
 }
 
-/// Keeps what an answer is to mean from now on. What cannot be kept holds for this call.
+/// Keeps what an answer is to mean from now on. What cannot be kept for good holds for the session.
 async fn remember(
     shared: &Arc<Shared>,
     ask: &PermissionAsked,
@@ -61,7 +61,8 @@ async fn remember(
         Decision::Cancelled | Decision::Unavailable { .. } => return None,
     };
     let grant = harn_policy::with_effect(ask.grant.as_ref()?, effect);
-    if option.scope == GrantScope::Always {
+    let mut scope = option.scope;
+    if scope == GrantScope::Always {
         let config = shared.config.clone();
         let (kept, at) = (grant.clone(), config.clock.now());
         let kept = tokio::task::spawn_blocking(move || config.rules.remember(&kept, at)).await;
@@ -72,11 +73,10 @@ async fn remember(
         };
         if let Some(error) = error {
             let session = &shared.meta.thread_id;
-            tracing::warn!(%session, error, "an answer could not be remembered; it holds once");
-            return None;
+            tracing::warn!(%session, error, "an answer could not be kept; it holds for the session");
+            scope = GrantScope::Session;
         }
     }
-    let scope = option.scope;
     Some(Remembered { scope, grant })
 }
 

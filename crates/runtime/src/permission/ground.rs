@@ -1,0 +1,27 @@
+//! Where a session's paths lead. Everyone below a session is judged by its directories, so that a worker in
+//! a folder of it meets the same rules and the same protected names; and reaches no further than its own.
+
+use harn_policy::{Located, Standing, locate_all};
+
+use crate::session::Shared;
+
+/// Finds where paths lead for a session. Looks at the disk.
+pub(crate) fn locate(session: &Shared, inputs: &[String]) -> Vec<Located> {
+    let probe = &*session.config.probe;
+    let own = locate_all(&session.roots, inputs, probe);
+    let top = session.root();
+    if session.lineage.is_none() || top.roots == session.roots {
+        return own;
+    }
+    let seen_from_the_top = |own: Located| {
+        let (Standing::Inside, Some(place)) = (own.standing, &own.place) else {
+            return own;
+        };
+        let absolute = place.absolute().to_string_lossy().into_owned();
+        let mut found = harn_policy::locate(&top.roots, &absolute, probe);
+        found.info.input = own.info.input;
+        found.protected |= own.protected;
+        found
+    };
+    own.into_iter().map(seen_from_the_top).collect()
+}
