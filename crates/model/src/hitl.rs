@@ -103,7 +103,21 @@ struct Payload<'a> {
     lineage: &'a [Lineage],
 }
 
+/// Whether two names of reviewers are one person's: neither case nor space around a name makes another.
+#[must_use]
+pub fn same_reviewer(one: &str, other: &str) -> bool {
+    let letters = |name: &str| name.trim().to_lowercase();
+    letters(one) == letters(other)
+}
+
 impl HitlRequest {
+    /// Whether somebody of this name may decide.
+    #[must_use]
+    pub fn may_decide(&self, name: &str) -> bool {
+        let mut named = self.reviewers.iter();
+        self.reviewers.is_empty() || named.any(|reviewer| same_reviewer(reviewer, name))
+    }
+
     /// What its event and its hosts are told.
     #[must_use]
     pub fn payload(&self) -> Value {

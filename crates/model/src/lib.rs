@@ -51,7 +51,7 @@ pub use harn::{
     SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
     TranscriptProjected,
 };
-pub use hitl::{HitlKind, HitlOutcome, HitlRequest, HitlResponse};
+pub use hitl::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, same_reviewer};
 pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId, WorkerId};
 pub use live::{LiveClient, LiveClientAction, LiveClientChange, LiveClientMode};
 pub use mutation::{ExecutionKind, MutationScope, MutationSession};

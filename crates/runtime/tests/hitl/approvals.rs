@@ -108,6 +108,52 @@ async fn dual_control_needs_two_different_people() {
 }
 
 #[tokio::test]
+async fn a_name_in_other_letters_is_the_same_person() {
+    let world = World::new();
+    let hub = world.hub(asking(async |cx: TurnContext| {
+        let launch = cx.dual_control("launch");
+        launch.ask().await
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let id = asked(&session).await.request_id.clone();
+    session.hitl_respond(vote(&id, "ada", true)).await.unwrap();
+    for name in ["ada ", "Ada", "\tADA\n"] {
+        let twice = session.hitl_respond(vote(&id, name, true)).await;
+        assert_eq!(twice, Err(HitlError::Twice(name.to_owned())));
+    }
+    session
+        .hitl_respond(vote(&id, "grace", true))
+        .await
+        .unwrap();
+    let log = told(&whole_turn(&session, &turn).await);
+    assert!(log.contains(r#"reviewers: ["ada", "grace"]"#), "{log}");
+}
+
+#[tokio::test]
+async fn named_reviewers_are_known_in_any_letters_and_counted_once() {
+    let world = World::new();
+    let (session, turn, id) = launch(&world).await;
+    session.hitl_respond(vote(&id, "Ada", true)).await.unwrap();
+    session
+        .hitl_respond(vote(&id, "GRACE ", true))
+        .await
+        .unwrap();
+    let log = told(&whole_turn(&session, &turn).await);
+    assert!(log.contains("approved: true"), "{log}");
+
+    let world = World::new();
+    let hub = world.hub(asking(async |cx: TurnContext| {
+        let launch = cx.dual_control("launch");
+        launch.reviewers(["ada", "Ada", "ada "]).ask().await
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let log = told(&whole_turn(&session, &turn).await);
+    assert!(log.contains("fewer reviewers than have to agree"), "{log}");
+}
+
+#[tokio::test]
 async fn one_refusal_refuses() {
     let world = World::new();
     let (session, turn, id) = launch(&world).await;
