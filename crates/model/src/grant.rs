@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ToolKind;
+
 /// An answer that holds for calls exactly like the one it was given to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -16,6 +18,9 @@ pub struct Grant {
     pub workspace: String,
     /// The tool.
     pub tool: String,
+    /// What sort of tool it was: one that says otherwise of itself does something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ToolKind>,
     /// What of the tool.
     #[serde(flatten)]
     pub subject: GrantSubject,

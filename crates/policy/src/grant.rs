@@ -13,24 +13,49 @@ use crate::{
     shell::{Doubt, Line},
 };
 
-pub use describe::describe;
+pub use describe::{describe, describe_whole};
 pub(crate) use describe::{plain, shown};
 pub use file::GrantFile;
 
 /// Longer arguments are not remembered: nobody would see what they agree to.
 const LONGEST_ARGUMENTS: usize = 1024;
+/// How much of its digest a grant is named by: short enough to type, too long to be met by trying.
+const NAME_BYTES: usize = 8;
+/// Arguments of an edit that say what a file becomes, not what else is done.
+const CONTENT: [&str; 9] = [
+    "content",
+    "text",
+    "old_text",
+    "new_text",
+    "old_string",
+    "new_string",
+    "patch",
+    "diff",
+    "edits",
+];
 
 /// The grant that covers exactly this call; none where nothing narrow enough can be said.
 #[must_use]
 pub fn narrow(call: &Call<'_>, effect: GrantEffect) -> Option<Grant> {
     let subject = subject(call)?;
-    Some(named(effect, call.workspace, call.tool, subject))
+    let grant = Grant {
+        id: String::new(),
+        effect,
+        workspace: call.workspace.to_owned(),
+        tool: call.tool.to_owned(),
+        kind: call.kind,
+        subject,
+    };
+    Some(named(grant))
 }
 
 /// The same grant, deciding otherwise.
 #[must_use]
 pub fn with_effect(grant: &Grant, effect: GrantEffect) -> Grant {
-    named(effect, &grant.workspace, &grant.tool, grant.subject.clone())
+    named(Grant {
+        effect,
+        ..grant.clone()
+    })
 }
 
 /// Whether a grant covers a call.
@@ -50,7 +75,7 @@ pub(crate) fn find<'a>(call: &Call<'a>, effect: GrantEffect) -> Option<&'a Grant
 }
 
 fn is_near(grant: &Grant, call: &Call<'_>) -> bool {
-    grant.tool == call.tool && grant.workspace == call.workspace
+    grant.tool == call.tool && grant.kind == call.kind && grant.workspace == call.workspace
 }
 
 /// Whether a grant of this tool and workspace covers a call that is about `subject`.
@@ -75,8 +100,8 @@ fn subject(call: &Call<'_>) -> Option<GrantSubject> {
         Some((text, line)) => {
             // A command may do something else in another folder, and a grant has no place to say which.
             let at_home = |path: &crate::Located| path.info.workspace_path.as_deref() == Some(".");
-            let at_home = call.paths.iter().all(at_home);
-            at_home.then(|| of_command(text, line)).flatten()
+            let shown = call.paths.iter().all(at_home) && is_only_command(call.arguments, text);
+            shown.then(|| of_command(text, line)).flatten()
         }
         None if call.paths.is_empty() => {
             let arguments = sorted(call.arguments);
@@ -85,6 +110,19 @@ fn subject(call: &Call<'_>) -> Option<GrantSubject> {
         }
         None => of_paths(call),
     }
+}
+
+/// Whether arguments are this line, or the words it was made of, and nothing beside: no variables, no input.
+fn is_only_command(arguments: &Value, text: &str) -> bool {
+    let Value::Object(members) = arguments else {
+        return false;
+    };
+    members.len() == 1
+        && match members.get("command") {
+            Some(Value::String(line)) => line == text,
+            Some(Value::Array(words)) => words.iter().all(Value::is_string),
+            _ => false,
+        }
 }
 
 fn of_command(text: &str, line: &Line) -> Option<GrantSubject> {
@@ -110,7 +148,7 @@ fn of_command(text: &str, line: &Line) -> Option<GrantSubject> {
 
 fn of_paths(call: &Call<'_>) -> Option<GrantSubject> {
     // What a tool runs is not in the names of the files it is given.
-    if call.kind == Some(ToolKind::Execute) {
+    if call.kind == Some(ToolKind::Execute) || !is_only_paths(call) {
         return None;
     }
     let inside = |path: &crate::Located| {
@@ -124,20 +162,45 @@ fn of_paths(call: &Call<'_>) -> Option<GrantSubject> {
     Some(GrantSubject::Paths(paths))
 }
 
-/// A grant with the name that follows from what it says.
-pub(crate) fn named(
-    effect: GrantEffect,
-    workspace: &str,
-    tool: &str,
-    subject: GrantSubject,
-) -> Grant {
-    let mut grant = Grant {
-        id: String::new(),
-        effect,
-        workspace: workspace.to_owned(),
-        tool: tool.to_owned(),
-        subject,
+/// Whether arguments are declared paths and nothing beside, but for what an edit makes of a file.
+fn is_only_paths(call: &Call<'_>) -> bool {
+    let declared = |value: &Value| {
+        let mut paths = call.paths.iter();
+        value
+            .as_str()
+            .is_some_and(|text| paths.any(|path| path.info.input == text))
     };
+    let edits = call.kind == Some(ToolKind::Edit);
+    match call.arguments {
+        Value::Null => true,
+        Value::Object(members) => members.iter().all(|(name, value)| {
+            let several = || {
+                let mut values = value.as_array().into_iter().flatten();
+                value.is_array() && values.all(declared)
+            };
+            declared(value) || several() || (edits && is_content(name, value))
+        }),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => false,
+    }
+}
+
+/// Whether an argument is texts of a file; several edits may stand in a list.
+fn is_content(name: &str, value: &Value) -> bool {
+    let is_edit = |edit: &Value| {
+        let mut members = edit.as_object().into_iter().flatten();
+        edit.is_object()
+            && members.all(|(name, value)| CONTENT.contains(&name.as_str()) && value.is_string())
+    };
+    CONTENT.contains(&name)
+        && match value {
+            Value::String(_) => true,
+            Value::Array(edits) => name == "edits" && edits.iter().all(is_edit),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+        }
+}
+
+/// A grant with the name that follows from what it says.
+pub(crate) fn named(mut grant: Grant) -> Grant {
     let mut all = serde_json::to_value(&grant).unwrap_or_default();
     if let Value::Object(members) = &mut all {
         members.remove("id");
@@ -145,7 +208,7 @@ pub(crate) fn named(
     let digest = Sha256::digest(sorted(&all).to_string());
     let hex: String = digest
         .iter()
-        .take(4)
+        .take(NAME_BYTES)
         .map(|byte| format!("{byte:02x}"))
         .collect();
     grant.id = format!("g-{hex}");

@@ -17,7 +17,7 @@ pub mod shell;
 
 pub use decide::{Call, Policy};
 pub use error::PolicyError;
-pub use grant::{GrantFile, describe, matches, narrow, with_effect};
+pub use grant::{GrantFile, describe, describe_whole, matches, narrow, with_effect};
 pub use mode::SessionMode;
 pub use path::{Located, Look, PathProbe, Place, Roots, Standing, locate, locate_all};
 pub use policy::ToolApprovalPolicy;

@@ -5,7 +5,9 @@ mod decide_world;
 use decide_world::*;
 use expect_test::expect;
 use harn_model::{Grant, GrantEffect, GrantSubject, ToolKind};
-use harn_policy::{GrantFile, SessionMode, describe, matches, narrow, shell::Doubt};
+use harn_policy::{
+    GrantFile, SessionMode, describe, describe_whole, matches, narrow, shell::Doubt,
+};
 use proptest::{prop_assert_eq, proptest};
 use serde_json::json;
 
@@ -83,9 +85,46 @@ fn what_is_not_narrow_is_not_remembered() {
         edit(&[".git/config"]),
         edit(&["dangles"]),
         call("x").kind(ToolKind::Execute).paths(&["script.sh"]),
+        // What the arguments hold beside was in no label.
+        run("ls").with(json!({"command": "ls", "env": {"PATH": "."}})),
+        run("ls").with(json!({"command": "ls", "stdin": "x"})),
+        run("ls").with(json!({"command": "rm x"})),
+        run("ls").with(json!({})),
+        run("ls").with(json!("ls")),
+        run("ls").with(json!(null)),
+        edit(&["a"]).with(json!({"path": "a", "to": "b"})),
+        edit(&["a"]).with(json!({"path": "a", "content": {"of": "b"}})),
+        edit(&["a"]).with(json!({"path": "a", "mode": 493})),
+        edit(&["a"]).with(json!({"path": "a", "also": ["a", "b"]})),
+        edit(&["a"]).with(json!({"path": "a", "edits": [{"path": "b", "new_text": "x"}]})),
+        edit(&["a"]).with(json!(["a"])),
+        read(&["a"]).with(json!({"path": "a", "content": "x"})),
+        call("mv")
+            .paths(&["a"])
+            .with(json!({"path": "a", "force": true})),
     ]);
     for call in calls {
         assert_eq!(narrow(&call.call(), GrantEffect::Allow), None, "{call:?}");
+    }
+}
+
+#[test]
+fn what_a_file_becomes_is_not_part_of_its_grant() {
+    let grant = allowing(&edit(&["a", "b"]));
+    for arguments in [
+        json!(null),
+        json!({}),
+        json!({"path": "a", "content": "x"}),
+        json!({"paths": ["a"], "old_string": "x", "new_string": "y"}),
+        json!({"path": "a", "text": "x", "patch": "p", "diff": "d", "old_text": "", "new_text": ""}),
+        json!({"path": "a", "edits": [{"old_text": "x", "new_text": "y"}]}),
+    ] {
+        let call = edit(&["a"]).with(arguments);
+        assert!(matches(&grant, &call.call()), "{call:?}");
+        assert_eq!(
+            allowing(&call).subject,
+            GrantSubject::Paths(vec!["a".to_owned()])
+        );
     }
 }
 
@@ -113,6 +152,17 @@ fn a_grant_covers_that_and_no_more() {
         (&cargo, run("cargo test").paths(&["src"]), false),
         (&cargo, run("cargo test").at("/v"), false),
         (&cargo, run("cargo test").named("other"), false),
+        (&cargo, run("cargo test").kind(ToolKind::Other), false),
+        (
+            &cargo,
+            run("cargo test").with(json!({"command": "cargo test", "env": {"A": "1"}})),
+            false,
+        ),
+        (
+            &cargo,
+            run("cargo test").with(json!({"command": ["cargo", "test"]})),
+            true,
+        ),
         (&find, run("find . -name x -exec rm {} ;"), false),
         (&find, run("find . -name x -delete"), false),
         (&both, run("cargo test && ls"), true),
@@ -129,6 +179,12 @@ fn a_grant_covers_that_and_no_more() {
         (&files, edit(&[]), false),
         (&files, edit(&["a"]).command("ls"), false),
         (&files, edit(&["a"]).named("delete_file"), false),
+        (&files, edit(&["a"]).kind(ToolKind::Delete), false),
+        (
+            &files,
+            edit(&["a"]).with(json!({"path": "a", "to": "c"})),
+            false,
+        ),
         (
             &moved,
             call("mv").kind(ToolKind::Move).paths(&["a", "b"]),
@@ -230,6 +286,35 @@ fn a_grant_answers_what_asks_and_lifts_nothing() {
 }
 
 #[test]
+fn a_command_that_cannot_be_read_is_asked_about_each_time() {
+    let unreadable = call("run")
+        .kind(ToolKind::Execute)
+        .line("", doubting(line(&[]), Doubt::Unparsable))
+        .with(json!({"command": 1}));
+    assert_eq!(narrow(&unreadable.call(), GrantEffect::Allow), None);
+    for text in [
+        "",
+        "rules = [{ allow = { command = '*' } }]",
+        "auto_approve = ['*']",
+    ] {
+        for mode in [
+            SessionMode::Ask,
+            SessionMode::AcceptEdits,
+            SessionMode::Auto,
+        ] {
+            let decision = decide(text, &unreadable.clone().within(mode));
+            assert_eq!(outcome(&decision), "ask default_command_guard", "{text}");
+            assert_eq!(
+                decision.reason,
+                "it cannot be told what the command does: it could not be read"
+            );
+        }
+    }
+    let refused = decide("", &unreadable.within(SessionMode::ReadOnly));
+    assert_eq!(outcome(&refused), "deny mode read-only");
+}
+
+#[test]
 fn the_name_follows_from_what_it_says() {
     let grant = allowing(&run("cargo test"));
     assert_eq!(grant.id, allowing(&run("cargo  test")).id);
@@ -238,12 +323,13 @@ fn the_name_follows_from_what_it_says() {
         allowing(&run("cargo test x")),
         allowing(&run("cargo test").at("/v")),
         allowing(&run("cargo test").named("other")),
+        allowing(&run("cargo test").kind(ToolKind::Other)),
         allowing(&run("cargo test;ls")),
     ];
     for other in others {
         assert_ne!(other.id, grant.id, "{other:?}");
     }
-    expect!["g-3ed9a761"].assert_eq(&grant.id);
+    expect!["g-3cf0427fd6a6c8f4"].assert_eq(&grant.id);
 }
 
 #[test]
@@ -275,6 +361,9 @@ fn a_line_for_a_person_hides_no_end() {
     for (call, expected) in table {
         assert_eq!(describe(&allowing(&call)), expected);
     }
+    assert_eq!(describe_whole(&allowing(&run(&long))), format!("`{long}`"));
+    let short = allowing(&edit(&["a b", "c"]));
+    assert_eq!(describe_whole(&short), describe(&short));
 }
 
 fn sample() -> GrantFile {
@@ -303,31 +392,34 @@ fn the_file_is_for_people() {
         # To take one back, delete its table, or run: harn-serve grants revoke <id>
 
         [[grant]]
-        id = "g-3ed9a761"
+        id = "g-3cf0427fd6a6c8f4"
         effect = "allow"
         workspace = "/w"
         tool = "run"
+        kind = "execute"
         argv = ["cargo", "test"]
         granted_at = 2026-02-25T06:13:20.123Z
 
         [[grant]]
-        id = "g-82252921"
+        id = "g-e74b410eb2ab5cf6"
         effect = "allow"
         workspace = "/w"
         tool = "run"
+        kind = "execute"
         line = "cargo test && ls > out"
         granted_at = 2026-02-25T06:13:20.124Z
 
         [[grant]]
-        id = "g-a352c89f"
+        id = "g-482e698e6f0f428d"
         effect = "allow"
         workspace = "/w"
         tool = "edit_file"
+        kind = "edit"
         paths = ['a "b"', "src/lib.rs"]
         granted_at = 2026-02-25T06:13:20.125Z
 
         [[grant]]
-        id = "g-d72bb618"
+        id = "g-d72bb61835319625"
         effect = "allow"
         workspace = "/w"
         tool = "x"
@@ -335,10 +427,11 @@ fn the_file_is_for_people() {
         granted_at = 2026-02-25T06:13:20.126Z
 
         [[grant]]
-        id = "g-9b0876d5"
+        id = "g-93047ec2795eec31"
         effect = "deny"
         workspace = "/w"
         tool = "run"
+        kind = "execute"
         argv = ["rm", "x"]
         granted_at = 2026-02-25T06:13:20.127Z
     "##]]
@@ -355,6 +448,7 @@ id = "g-00000000"
 effect = "allow"
 workspace = "/w"
 tool = "run"
+kind = "execute"
 note = "mine"
 argv = ["cargo", "test"]
 granted_at = "2026-02-25 06:13:20Z"
@@ -363,6 +457,7 @@ granted_at = "2026-02-25 06:13:20Z"
 effect = "allow"
 workspace = "/w"
 tool = "run"
+kind = "execute"
 argv = ["cargo", "test"]
 granted_at = 2026-02-26T00:00:00Z
 "#;

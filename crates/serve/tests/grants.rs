@@ -19,6 +19,7 @@ fn grant(effect: GrantEffect, workspace: &str, tool: &str, subject: GrantSubject
         effect,
         workspace: workspace.to_owned(),
         tool: tool.to_owned(),
+        kind: None,
         subject,
     };
     // Names it by what it says.
@@ -210,4 +211,25 @@ fn a_file_that_cannot_be_read_is_an_error_that_names_it() {
         assert!(words.contains("line 2"), "{words}");
     }
     assert_eq!(fs::read_to_string(file).unwrap(), "[[grant]]\nnonsense\n");
+}
+
+#[test]
+fn nothing_of_what_a_grant_covers_is_cut_off() {
+    let state = TempDir::new().unwrap();
+    let words: Vec<_> = (0..40).map(|n| format!("word-{n}")).collect();
+    let long = grant(
+        GrantEffect::Allow,
+        "/home/ada",
+        "run_command",
+        GrantSubject::Argv(words.clone()),
+    );
+    let file = GrantFile {
+        grants: vec![(long.clone(), 1_700_000_000_000)],
+    };
+    fs::write(state.path().join("grants.toml"), file.text()).unwrap();
+    let whole = words.join(" ");
+    let list = stdout(&harn_serve(state.path(), &["list", "--all"]));
+    assert!(list.contains(&whole), "{list}");
+    let gone = stdout(&harn_serve(state.path(), &["revoke", &long.id]));
+    assert!(gone.contains(&whole), "{gone}");
 }

@@ -164,13 +164,15 @@ fn remembered() -> impl Strategy<Value = Remembered> {
     ];
     let scope = select(&[GrantScope::Session, GrantScope::Always]);
     let effect = select(&[GrantEffect::Allow, GrantEffect::Deny]);
-    (id(), subject, scope, effect).prop_map(|(id, subject, scope, effect)| Remembered {
+    let kind = select(&[None, Some(ToolKind::Edit), Some(ToolKind::Execute)]);
+    (id(), subject, scope, effect, kind).prop_map(|(id, subject, scope, effect, kind)| Remembered {
         scope,
         grant: Grant {
             id,
             effect,
             workspace: "/home/ada".to_owned(),
             tool: "look".to_owned(),
+            kind,
             subject,
         },
     })

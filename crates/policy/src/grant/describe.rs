@@ -6,18 +6,29 @@ use harn_model::{Grant, GrantSubject};
 /// What fits in a label.
 const FITS: usize = 60;
 
-/// One line that says what a grant is about.
+/// One line that says what a grant is about, for a label.
 #[must_use]
 pub fn describe(grant: &Grant) -> String {
+    let (text, mark) = whole(grant);
+    fitting(&text, mark)
+}
+
+/// All that a grant is about, in one line however long.
+#[must_use]
+pub fn describe_whole(grant: &Grant) -> String {
+    let (text, mark) = whole(grant);
+    format!("{mark}{text}{mark}")
+}
+
+/// What a grant is about, and the mark that stands around it.
+fn whole(grant: &Grant) -> (String, &'static str) {
     match &grant.subject {
-        GrantSubject::Argv(argv) => fitting(&shown(argv), "`"),
-        GrantSubject::Line(line) => fitting(&plain(line), "`"),
-        GrantSubject::Paths(paths) => {
-            fitting(&format!("{} {}", plain(&grant.tool), shown(paths)), "")
-        }
+        GrantSubject::Argv(argv) => (shown(argv), "`"),
+        GrantSubject::Line(line) => (plain(line), "`"),
+        GrantSubject::Paths(paths) => (format!("{} {}", plain(&grant.tool), shown(paths)), ""),
         GrantSubject::Arguments(arguments) => {
             let arguments = plain(&arguments.to_string());
-            fitting(&format!("{} {arguments}", plain(&grant.tool)), "")
+            (format!("{} {arguments}", plain(&grant.tool)), "")
         }
     }
 }

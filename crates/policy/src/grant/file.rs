@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use harn_model::{Grant, GrantEffect, GrantSubject, Timestamp, rfc3339};
+use harn_model::{Grant, GrantEffect, GrantSubject, Timestamp, ToolKind, rfc3339};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toml::Spanned;
@@ -91,6 +91,8 @@ struct Entry {
     workspace: String,
     tool: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<ToolKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     argv: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     line: Option<String>,
@@ -118,6 +120,7 @@ impl Entry {
             effect: grant.effect,
             workspace: grant.workspace.clone(),
             tool: grant.tool.clone(),
+            kind: grant.kind,
             argv: None,
             line: None,
             paths: None,
@@ -161,7 +164,14 @@ impl Entry {
             format!("`granted_at` is no time such as 2026-01-31T12:00:00Z: {error}")
         })?;
         let at = at.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        let grant = named(self.effect, &self.workspace, &self.tool, subject);
+        let grant = named(Grant {
+            id: String::new(),
+            effect: self.effect,
+            workspace: self.workspace,
+            tool: self.tool,
+            kind: self.kind,
+            subject,
+        });
         Ok((
             grant,
             Timestamp::try_from(at.as_millis()).unwrap_or(Timestamp::MAX),

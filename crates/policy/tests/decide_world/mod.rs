@@ -95,6 +95,7 @@ impl Owned {
     }
 
     pub(crate) fn line(mut self, text: &str, line: Line) -> Self {
+        self.arguments["command"] = json!(text);
         self.command = Some((text.to_owned(), line));
         self
     }

@@ -187,23 +187,28 @@ fn links_and_what_is_no_small_file_are_refused() {
     let machine = Machine::new();
     let rules = machine.rules();
     let real = machine.put("elsewhere.toml", "auto_approve = [\"deploy\"]\n");
-    for path in [USER, WORKSPACE] {
+    let refused = "it is a link; put the file itself there";
+    for (path, nowhere) in [
+        (USER, "it is a link that leads nowhere"),
+        (WORKSPACE, refused),
+    ] {
         let file = machine.put(path, "");
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink(&real, &file).unwrap();
-        let error = machine.error(&rules);
-        assert!(
-            error.ends_with("it is a link; put the file itself there"),
-            "{error}"
-        );
+        // A person may keep their own elsewhere; a workspace's must be in the workspace.
+        if path == USER {
+            assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
+            let target = real.canonicalize().unwrap();
+            assert!(protected(&machine.options()).contains(&target));
+        } else {
+            let error = machine.error(&rules);
+            assert!(error.ends_with(refused), "{error}");
+        }
         fs::remove_file(&file).unwrap();
         // A link that leads nowhere is no missing file.
         std::os::unix::fs::symlink("/nowhere", &file).unwrap();
         let error = machine.error(&rules);
-        assert!(
-            error.ends_with("it is a link; put the file itself there"),
-            "{error}"
-        );
+        assert!(error.ends_with(nowhere), "{error}");
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
         let error = machine.error(&rules);
@@ -239,6 +244,7 @@ fn grant(workspace: &Path, words: &[&str]) -> Grant {
         effect: GrantEffect::Allow,
         workspace: workspace.display().to_string(),
         tool: "run_command".to_owned(),
+        kind: None,
         subject: GrantSubject::Argv(argv),
     };
     // Names it by what it says.
@@ -305,6 +311,45 @@ fn what_cannot_be_kept_is_an_error() {
     assert!(!machine.at("state/grants.toml").exists());
 }
 
+/// Tries again where another was in the way for too long, as on a slow disk.
+fn insist<T>(act: impl Fn() -> Result<T, PolicyError>) -> T {
+    loop {
+        match act() {
+            Ok(done) => return done,
+            Err(error) => assert!(error.to_string().contains("another process holds it")),
+        }
+    }
+}
+
+#[test]
+fn who_holds_the_file_for_long_is_not_waited_for() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    let file = machine.put("state/grants.lock", "");
+    let lock = fs::File::options().write(true).open(file).unwrap();
+    lock.lock().unwrap();
+    let one = grant(&machine.at("work"), &["make"]);
+    let error = rules.remember(&one, 1).unwrap_err().to_string();
+    assert!(error.ends_with("another process holds it"), "{error}");
+    drop(lock);
+    rules.remember(&one, 1).unwrap();
+}
+
+#[test]
+fn two_grants_of_one_id_are_both_kept() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    let work = machine.at("work");
+    let one = grant(&work, &["make"]);
+    let other = Grant {
+        id: one.id.clone(),
+        ..grant(&work, &["make", "all"])
+    };
+    rules.remember(&one, 1).unwrap();
+    rules.remember(&other, 2).unwrap();
+    assert_eq!(rules.grants(&work).unwrap(), [one, other]);
+}
+
 #[test]
 fn two_at_once_lose_nothing() {
     const EACH: usize = 10;
@@ -317,9 +362,9 @@ fn two_at_once_lose_nothing() {
             scope.spawn(move || {
                 for n in 0..EACH {
                     let grant = grant(work, &["make", who, &n.to_string()]);
-                    rules.remember(&grant, 1).unwrap();
+                    insist(|| rules.remember(&grant, 1));
                     if n % 5 == 0 {
-                        assert!(rules.revoke(&grant.id).unwrap());
+                        assert!(insist(|| rules.revoke(&grant.id)));
                     }
                 }
             });
