@@ -1,5 +1,5 @@
 //! Patterns for commands, word by word. What allows has to account for every word; what asks or denies
-//! needs only the first ones, however the program is spelt.
+//! needs only its own, in order, whatever stands between them and however the program is spelt.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ enum Word {
 pub(crate) enum Reading {
     /// For what allows: every word, as it is.
     Whole,
-    /// For what asks or denies: the first words, the program by any of its spellings.
+    /// For what asks or denies: these words among others, the program by any of its spellings.
     Wide,
 }
 
@@ -73,23 +73,28 @@ impl Command {
     /// Whether it means this command.
     pub(crate) fn matches(&self, command: &Simple, reading: Reading) -> bool {
         let argv = &command.argv;
-        let fits = match reading {
+        match reading {
             Reading::Whole if command.exec_capable.is_some() && !self.is_plain() => false,
             Reading::Whole => {
-                argv.len() == self.words.len() || (self.open && argv.len() > self.words.len())
+                let whole = argv.len() == self.words.len();
+                (whole || (self.open && argv.len() > self.words.len()))
+                    && self.words.iter().zip(argv).all(|(word, text)| word.is(text))
             }
-            Reading::Wide => argv.len() >= self.words.len(),
+            Reading::Wide => self.is_within(argv),
+        }
+    }
+
+    /// Whether its words stand in a command in this order, the program first. Others may stand between:
+    /// which of them are options, and which of those have values, only the program knows.
+    fn is_within(&self, argv: &[String]) -> bool {
+        let Some((program, words)) = self.words.split_first() else {
+            return true;
         };
-        fits && self
-            .words
-            .iter()
-            .zip(argv)
-            .enumerate()
-            .all(|(at, (word, text))| match reading {
-                Reading::Whole => word.is(text),
-                Reading::Wide if at == 0 => word.is_program(text),
-                Reading::Wide => word.may_be(text),
-            })
+        let Some((first, rest)) = argv.split_first() else {
+            return false;
+        };
+        let mut rest = rest.iter();
+        program.is_program(first) && words.iter().all(|word| rest.any(|text| word.may_be(text)))
     }
 
     /// Whether it may mean a command of this program.
@@ -282,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_denies_needs_the_first_words() {
+    fn what_denies_needs_its_words_in_order() {
         let table: &[(&str, &[&str], bool)] = &[
             ("rm", &["rm", "-rf", "/"], true),
             ("rm", &["/bin/rm"], true),
@@ -292,6 +297,20 @@ mod tests {
             ("git push", &["git", "push", "--force"], true),
             ("git push", &["git", "Push"], false),
             ("git push", &["git"], false),
+            ("git push", &["git", "--no-pager", "push"], true),
+            ("git push", &["git", "-P", "push"], true),
+            ("git push", &["git", "-C", ".", "push"], true),
+            ("git push", &["git", "-c", "a=b", "push", "x"], true),
+            ("cargo publish", &["cargo", "-q", "publish"], true),
+            ("cargo publish", &["cargo", "+stable", "publish"], true),
+            (
+                "git push --force",
+                &["git", "push", "origin", "--force"],
+                true,
+            ),
+            ("git push --force", &["git", "--force", "push"], false),
+            ("git push push", &["git", "push"], false),
+            ("rm -r", &["sudo", "rm", "-r"], false),
             ("git push *", &["git", "push"], true),
             ("curl http*", &["curl", "http://a/b"], true),
             ("/bin/rm", &["/bin/rm"], true),
