@@ -13,9 +13,7 @@ use harn_model::{HitlKind, HitlRequest, SessionId};
 use serde_json::Value;
 
 use super::{Given, answered, decided};
-use crate::methods::wire_id;
-
-const METHOD: &str = "session/request_permission";
+use crate::{methods::wire_id, permission::METHOD};
 
 /// How many choices fit where permissions are asked for.
 pub(super) const FEW: RangeInclusive<usize> = 2..=8;

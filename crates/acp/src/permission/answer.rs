@@ -35,14 +35,19 @@ fn unavailable(reason: impl Into<String>) -> Decision {
     Decision::Unavailable { reason }
 }
 
-/// Says why there is no answer. Of the error only its message, and no more of that than a line: the rest
-/// may hold anything.
+/// Says why there is no answer.
 fn failed(error: &Error) -> String {
     if error.code == ErrorCode::METHOD_NOT_FOUND {
         return "the client does not offer session/request_permission, so nobody could be asked; the \
                 call was not run"
             .to_owned();
     }
+    not_asked(error)
+}
+
+/// That a client answered with an error. Of the error only its message, and no more of that than a line:
+/// the rest may hold anything.
+pub(crate) fn not_asked(error: &Error) -> String {
     const LIMIT: usize = 200;
     let plain = error.message.chars().filter(|c| !c.is_control());
     let message: String = plain.take(LIMIT).collect();

@@ -8,6 +8,7 @@ use harn_model::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::METHOD;
 use crate::{
     Profile,
     ext::{
@@ -17,8 +18,6 @@ use crate::{
     },
     wire::{ToolCall, ToolContents},
 };
-
-const METHOD: &str = "session/request_permission";
 
 /// The params. The whole call is repeated: a bare id would leave the client nothing to show.
 #[derive(Serialize, JsonSchema)]
