@@ -7,13 +7,14 @@ mod form;
 mod tests;
 
 use agent_client_protocol::{Error, UntypedMessage};
-use harn_model::{
-    HitlKind, HitlRequest, HitlResponse, LiveClient, LiveClientMode, PermissionRoute, SessionId,
-    Timestamp,
-};
-use serde_json::{Map, Value};
+use harn_model::{HitlKind, HitlRequest, HitlResponse, PermissionRoute, SessionId, Timestamp};
+use serde_json::Value;
 
-use crate::{Profile, connection::Facts};
+use crate::{
+    Profile,
+    connection::Facts,
+    permission::{live_client, not_asked},
+};
 
 /// How a client is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +40,8 @@ pub(crate) enum Given {
     Nothing(String),
 }
 
-/// The best way to ask this client.
-pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str) -> Route {
+/// The best way to ask this client; `mine` is whether its prompt runs the turn.
+pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str, mine: bool) -> Route {
     let extended = match client.dialect.profile {
         Profile::Harn | Profile::Meta => true,
         Profile::Acp => false,
@@ -49,11 +50,16 @@ pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str) -> Route {
         return Route::Bridge;
     }
     // Such a client cannot say which person answered: it is one reviewer, under its own name.
-    if !request.reviewers.is_empty() && !request.reviewers.iter().any(|it| it == name) {
+    if !request.may_decide(name) {
         let reviewers = request.reviewers.join(", ");
         return Route::Nobody(format!(
             "only {reviewers} may decide, and this client is none of them"
         ));
+    }
+    // Alone it would say yes once, and the others would be waited for in vain. Where somebody else wanted
+    // the turn, it may be one of several.
+    if request.quorum > 1 && mine {
+        return Route::Nobody("several people have to agree, and this client is one".to_owned());
     }
     if client.forms {
         return Route::Form;
@@ -61,10 +67,7 @@ pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str) -> Route {
     match request.kind {
         HitlKind::Question if choice::FEW.contains(&request.choices.len()) => Route::Choice,
         HitlKind::Question => Route::Nobody("this client has no way to ask a question".to_owned()),
-        HitlKind::Approval | HitlKind::Escalation if request.quorum <= 1 => Route::Choice,
-        HitlKind::Approval | HitlKind::Escalation | HitlKind::DualControl => {
-            Route::Nobody("several people have to agree, and this client is one".to_owned())
-        }
+        HitlKind::Approval | HitlKind::Escalation | HitlKind::DualControl => Route::Choice,
     }
 }
 
@@ -90,10 +93,7 @@ pub(crate) fn given(
 ) -> Given {
     let answer = match answer {
         Ok(answer) => answer,
-        Err(error) => {
-            let reason = format!("the client could not be asked: {}", error.message);
-            return Given::Nothing(reason);
-        }
+        Err(error) => return Given::Nothing(not_asked(&error)),
     };
     let read = match route {
         Route::Form => form::read(request, answer),
@@ -136,19 +136,10 @@ fn answered(answer: String) -> Given {
 
 /// That this client was asked.
 pub(crate) fn put_to(request: &HitlRequest, client: &str, now: Timestamp) -> PermissionRoute {
-    let seconds = (now / 1000).to_string();
     PermissionRoute {
         request_id: request.request_id.clone(),
         ask_id: None,
-        client: LiveClient {
-            client_id: client.to_owned(),
-            mode: LiveClientMode::Controller,
-            attached_at: seconds.clone(),
-            last_seen_at: seconds,
-            prompt_injection: true,
-            permission_routing: true,
-            metadata: Value::Object(Map::new()),
-        },
+        client: live_client(client, now),
         metadata: Value::Null,
     }
 }

@@ -45,7 +45,7 @@ fn client(profile: Profile, tools: bool, forms: bool) -> Facts {
 
 #[test]
 fn each_client_is_asked_in_the_best_way_it_has() {
-    let way = |request: &HitlRequest, client| route(request, client, "zed");
+    let way = |request: &HitlRequest, client| route(request, client, "zed", true);
     let (free, few) = (question(&[]), question(&["a", "b"]));
     for profile in [Profile::Harn, Profile::Meta] {
         assert_eq!(way(&free, client(profile, true, true)), Route::Bridge);
@@ -64,11 +64,19 @@ fn each_client_is_asked_in_the_best_way_it_has() {
     control.quorum = 2;
     assert!(nobody(way(&control, plain)));
     let forms = client(Profile::Harn, false, true);
-    assert_eq!(way(&control, forms), Route::Form);
-    control.reviewers = vec!["ada".to_owned(), "zed".to_owned()];
-    assert_eq!(way(&control, forms), Route::Form);
-    control.reviewers = vec!["ada".to_owned(), "grace".to_owned()];
+    // It could agree once, and nobody else is there to.
     assert!(nobody(way(&control, forms)));
+    let other = |request: &HitlRequest, client| route(request, client, "zed", false);
+    assert_eq!(other(&control, forms), Route::Form);
+    assert_eq!(other(&control, plain), Route::Choice);
+    control.reviewers = vec!["ada".to_owned(), "Zed".to_owned()];
+    assert_eq!(other(&control, forms), Route::Form);
+    control.reviewers = vec!["ada".to_owned(), "grace".to_owned()];
+    assert!(nobody(other(&control, forms)));
+    assert!(nobody(way(&control, forms)));
+    let mut approval = request(HitlKind::Approval);
+    approval.quorum = 2;
+    assert!(nobody(way(&approval, forms)));
     assert_eq!(
         way(&control, client(Profile::Harn, true, false)),
         Route::Bridge
@@ -150,4 +158,15 @@ fn what_a_choice_means() {
     for (answer, means) in bare {
         assert_eq!(said(&Route::Choice, &approval, answer), means);
     }
+}
+
+#[test]
+fn of_an_error_no_more_is_told_than_a_line() {
+    let mut error = Error::internal_error();
+    error.message = format!("no\u{1b}[2J\nwindow{}", "x".repeat(1000));
+    let Given::Nothing(why) = given(&Route::Form, &question(&[]), "zed", Err(error)) else {
+        panic!("an error is no answer");
+    };
+    assert!(why.starts_with("the client could not be asked: no[2Jwindowxxx"));
+    assert!(why.chars().count() < 240, "{why}");
 }

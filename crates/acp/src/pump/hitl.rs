@@ -31,13 +31,13 @@ impl Pump {
         }
         let peer = self.peer.clone();
         let session = self.attached.session.clone();
-        let route = hitl::route(&request, peer.facts(), peer.client_name());
+        // Others may be able to answer; whoever wanted the turn is told that they are not.
+        let mine = self.attached.is_mine(Some(&request.turn));
+        let route = hitl::route(&request, peer.facts(), peer.client_name(), mine);
         if route == Route::Bridge {
             self.send(ext::hitl::requested(session.id(), &request))
                 .await?;
         }
-        // Others may be able to answer; whoever wanted the turn is told that they are not.
-        let mine = self.attached.is_mine(Some(&request.turn));
         if let Route::Nobody(why) = &route
             && mine
         {
