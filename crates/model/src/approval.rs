@@ -106,7 +106,9 @@ impl ApprovalRequest {
         let receipt = ask.policy_decision.as_ref();
         let worker = mutation.and_then(|m| m.worker_id.as_ref().map(|id| id.as_str()));
         let acting = mutation.map(|m| m.session_id.as_str());
-        let principal = worker.or(acting).filter(|name| !name.is_empty());
+        // The first that has a name: the worker, the session it acts for, the one that is asked in.
+        let mut named = [worker, acting].into_iter().flatten();
+        let principal = named.find(|name| !name.is_empty());
         let capabilities = receipt.map(|receipt| receipt.context.capabilities.clone());
         let undo = UndoMetadata {
             mutation: mutation.cloned(),

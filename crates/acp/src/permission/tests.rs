@@ -121,6 +121,29 @@ fn the_contracts_fields_stand_beside_acps_where_they_are_known_and_under_meta_ev
 }
 
 #[test]
+fn the_principal_is_the_first_that_has_a_name() {
+    let table = [
+        (Some("w"), "acting", "w"),
+        (Some(""), "acting", "acting"),
+        (None, "acting", "acting"),
+        (Some("w"), "", "w"),
+        (Some(""), "", "s"),
+        (None, "", "s"),
+    ];
+    for (worker, acting, principal) in table {
+        let mut ask = judged();
+        let audit = ask.tool_call.audit.as_deref().unwrap().clone();
+        ask.tool_call.audit = Some(Arc::new(MutationSession {
+            session_id: acting.into(),
+            worker_id: worker.map(Into::into),
+            ..audit
+        }));
+        let named = &params(&ask, Profile::Harn)["approvalRequest"]["principal"];
+        assert_eq!(named, principal, "{worker:?} {acting:?}");
+    }
+}
+
+#[test]
 fn a_question_of_an_agents_own_has_no_receipt() {
     let harn = params(&ask(), Profile::Harn);
     for place in [&harn, &harn["_meta"]["harn"]] {
