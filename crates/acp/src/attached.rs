@@ -161,6 +161,12 @@ impl Attached {
         turn.is_some_and(|turn| prompts.iter().any(|prompt| prompt.turn == *turn))
     }
 
+    /// Whether the turn that runs is one of this client's prompts.
+    pub(crate) fn is_at_work(&self) -> bool {
+        // The oldest turn that has not ended is the one that runs.
+        self.is_mine(self.session.cancel_target().as_ref())
+    }
+
     /// Everything up to `seq` is queued.
     pub(crate) fn reached(&self, seq: Seq) {
         let due = {

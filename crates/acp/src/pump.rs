@@ -11,7 +11,9 @@ use agent_client_protocol::{
     Error, RequestCancellationHandle, Responder, v1::schema::PromptResponse,
 };
 use bytes::Bytes;
-use harn_model::{AgentEvent, AskId, Command, Envelope, PermissionAsked, TurnId, TurnOutcome};
+use harn_model::{
+    AgentEvent, AskId, Command, Decision, Envelope, PermissionAsked, TurnId, TurnOutcome,
+};
 use harn_runtime::{Delivery, SessionEnd, Subscription};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -296,7 +298,7 @@ impl Pump {
             _waiting: withdrawn.clone().drop_guard(),
         };
         self.asked.insert(ask.ask_id.clone(), question);
-        let peer = self.peer.clone();
+        let (peer, attached) = (self.peer.clone(), self.attached.clone());
         self.peer.spawn(async move {
             if sent.is_ok() {
                 let route = permission::route(&ask, peer.client_name(), session.now());
@@ -317,6 +319,15 @@ impl Pump {
                 return;
             }
             let decision = permission::decision(&ask, profile, response);
+            // Whoever only looks on and cannot be asked withdraws: the question is still before whoever
+            // wanted the turn, and has a deadline where they have left.
+            if let Decision::Unavailable { reason } = &decision
+                && !attached.is_at_work()
+            {
+                let (client, session) = (peer.client_name(), session.id());
+                tracing::info!(client, %session, reason, "the question is left to others");
+                return;
+            }
             session.answer(ask.ask_id, decision).await;
         });
     }

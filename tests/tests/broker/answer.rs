@@ -51,8 +51,10 @@ pub(crate) enum Answer {
 pub(crate) enum Worth {
     /// An explicit yes.
     Runs,
-    /// Everything else that answers.
+    /// An explicit no, and an option nobody offered.
     Refuses,
+    /// Everything else that answers: a no of whoever wanted the turn. Others leave the question to them.
+    Fails,
     /// The end of the turn.
     Cancels,
     /// No answer: the question stays open.
@@ -110,15 +112,15 @@ impl Answer {
             Granted | GrantedWithArgs | GrantedAndChosen | ChosenAndRecorded => Worth::Runs,
             // The contract's own form, which only hosts of its own know.
             SelectedNothing if profile == "harn" => Worth::Runs,
-            SelectedNothing => Worth::Refuses,
+            SelectedNothing => Worth::Fails,
             RejectOnce | RejectAlways | Refused | RefusedAndRejected => Worth::Refuses,
             UnknownOption | EmptyOption | OtherSpelling => Worth::Refuses,
-            Error | NotFound => Worth::Refuses,
+            Error | NotFound => Worth::Fails,
             Cancelled => Worth::Cancels,
-            Null | Number | List | Empty | BareOutcome | StrangeOutcome => Worth::Refuses,
-            GrantedText | GrantedNull | NullOption | ArgsAlone | ArgsList => Worth::Refuses,
-            GrantedAndRejected | RefusedAndAllowed | GrantedAndCancelled => Worth::Refuses,
-            CancelledWithOption | RecordedOtherwise => Worth::Refuses,
+            Null | Number | List | Empty | BareOutcome | StrangeOutcome => Worth::Fails,
+            GrantedText | GrantedNull | NullOption | ArgsAlone | ArgsList => Worth::Fails,
+            GrantedAndRejected | RefusedAndAllowed | GrantedAndCancelled => Worth::Fails,
+            CancelledWithOption | RecordedOtherwise => Worth::Fails,
             ResultAndError | NoJson | OtherId => Worth::Nothing,
         }
     }

@@ -157,3 +157,23 @@ fn every_answer_is_worth_what_the_table_says() {
         }
     }
 }
+
+/// Whoever looks on and cannot be asked takes the question from nobody; their yes and their no count.
+#[test]
+fn a_failure_of_another_client_leaves_the_question_to_who_prompted() {
+    for profile in ["harn", "meta", "acp"] {
+        for answer in ALL {
+            let questions = vec![Question {
+                second: vec![answer],
+                second_is_faster: true,
+                ..question(0, &[Answer::AllowOnce])
+            }];
+            let company = Company::Two;
+            in_no_time(check(Case {
+                profile,
+                questions,
+                company,
+            }));
+        }
+    }
+}

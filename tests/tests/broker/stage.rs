@@ -144,7 +144,7 @@ impl Stage {
                     }
                     Some((number, seat)) => {
                         let answers = self.say(seat, number).await;
-                        self.count(number, &[answers], true);
+                        self.count(number, &[(seat, answers)], true);
                     }
                     None => self.expire().await,
                 },
@@ -280,18 +280,19 @@ impl Stage {
         };
         let mut said = Vec::new();
         for seat in order {
-            said.push(self.say(seat, number).await);
+            said.push((seat, self.say(seat, number).await));
         }
         self.count(number, &said, true);
     }
 
     /// Notes what what was said has to come to: of each client the first that is an answer counts, of
-    /// several clients any. `heard` is whether it surely got there.
-    fn count(&mut self, number: usize, said: &[Vec<Answer>], heard: bool) {
+    /// several clients any, but a failure only of who prompted. `heard` is whether it surely got there.
+    fn count(&mut self, number: usize, said: &[(usize, Vec<Answer>)], heard: bool) {
         let profile = self.case.profile;
-        let firsts = said.iter().filter_map(|answers| {
+        let firsts = said.iter().filter_map(|(seat, answers)| {
             let mut answers = answers.iter().copied();
-            answers.find(|answer| answer.worth(profile) != Worth::Nothing)
+            let first = answers.find(|answer| answer.worth(profile) != Worth::Nothing)?;
+            (*seat == FIRST || first.worth(profile) != Worth::Fails).then_some(first)
         });
         let firsts: Vec<_> = firsts.collect();
         if firsts.is_empty() || !self.known[number].open || self.cancelled == Some(true) {
@@ -315,7 +316,7 @@ impl Stage {
         self.stays = false;
         if let Some((number, _)) = due.filter(|_| how.in_a_hurry) {
             let answers = self.say(FIRST, number).await;
-            self.count(number, &[answers], false);
+            self.count(number, &[(FIRST, answers)], false);
         }
         if let Some(seat) = self.seats[FIRST].take() {
             match how.rudely {
