@@ -171,8 +171,22 @@ fn only_looks(call: &Call<'_>) -> bool {
         && line.doubts.is_empty()
         && line.commands.iter().all(shell::read_only)
         && shell::looks_below(line)
+        && (is_at_home(call) || !line.commands.iter().any(is_git))
         && !call.paths.iter().any(makes_repository)
         && decide::writes_only_located(call, line)
+}
+
+/// Whether a command runs in the session's own directory: every path it declares is that. A line that goes
+/// elsewhere is no concern here: nothing that changes the directory only reads.
+fn is_at_home(call: &Call<'_>) -> bool {
+    let mut paths = call.paths.iter();
+    paths.all(|path| path.info.workspace_path.as_deref() == Some("."))
+}
+
+/// Whether a command is of git, which elsewhere may find a repository that the workspace brought along, and
+/// run what its configuration says.
+fn is_git(command: &shell::Simple) -> bool {
+    command.argv.first().is_some_and(|program| program == "git")
 }
 
 #[cfg(test)]

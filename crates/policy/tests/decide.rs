@@ -23,6 +23,20 @@ fn check(table: &[(&str, Owned, &str)]) {
 }
 
 #[test]
+fn git_looks_unasked_only_where_the_session_is() {
+    let auto = |line: &str, paths: &[&str]| {
+        let call = run(line).paths(paths).within(SessionMode::Auto);
+        outcome(&decide("", &call))
+    };
+    assert_eq!(auto("git status", &[]), "allow mode auto");
+    assert_eq!(auto("git status", &["."]), "allow mode auto");
+    assert_eq!(auto("git status", &["src"]), "ask mode auto");
+    assert_eq!(auto("ls; git ls-files", &["src"]), "ask mode auto");
+    assert_eq!(auto("git rev-parse --all", &["/more"]), "ask mode auto");
+    assert_eq!(auto("ls", &["src"]), "allow mode auto");
+}
+
+#[test]
 fn lists() {
     check(&[
         (
