@@ -14,6 +14,7 @@ mod pattern;
 mod policy;
 mod rule;
 pub mod shell;
+mod unseen;
 
 pub use decide::{Call, Policy};
 pub use error::PolicyError;

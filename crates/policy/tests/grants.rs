@@ -345,6 +345,14 @@ fn a_line_for_a_person_hides_no_end() {
             call("run").line("…", line(&[&["printf", "a\nb\\n'"]])),
             r"`printf $'a\nb\\n\''`".to_owned(),
         ),
+        (
+            call("run").line("…", line(&[&["A=b", "--c=d"]])),
+            "`'A=b' --c=d`".to_owned(),
+        ),
+        (
+            call("run").line("…", line(&[&["a\u{3164}", "b\u{2800}c\u{fe0f}"]])),
+            r"`$'a\u{3164}' $'b\u{2800}c\u{fe0f}'`".to_owned(),
+        ),
         (edit(&["src/lib.rs"]), "edit_file src/lib.rs".to_owned()),
         (edit(&["a b", "c"]), "edit_file 'a b' c".to_owned()),
         (call("x").with(json!({"a": 1})), "x {\"a\":1}".to_owned()),

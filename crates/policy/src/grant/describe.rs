@@ -3,6 +3,8 @@
 
 use harn_model::{Grant, GrantSubject};
 
+use crate::unseen::is_unseen;
+
 /// What fits in a label.
 const FITS: usize = 60;
 
@@ -42,18 +44,20 @@ pub(crate) fn shown(argv: &[String]) -> String {
         if at > 0 {
             shown.push(' ');
         }
-        show_word(word, &mut shown);
+        show_word(word, at == 0, &mut shown);
     }
     shown
 }
 
-fn show_word(text: &str, shown: &mut String) {
+fn show_word(text: &str, first: bool, shown: &mut String) {
     let bare = |c: u8| {
         c.is_ascii_alphanumeric()
             || matches!(
                 c,
-                b'-' | b'_' | b'.' | b'/' | b':' | b'=' | b'@' | b'%' | b'+' | b','
+                b'-' | b'_' | b'.' | b'/' | b':' | b'@' | b'%' | b'+' | b','
             )
+            // In front of a program it would read as a variable that is set.
+            || (c == b'=' && !first)
     };
     if !text.is_empty() && text.bytes().all(bare) {
         return shown.push_str(text);
@@ -76,18 +80,11 @@ pub(crate) fn plain(text: &str) -> String {
         match c {
             '\n' => plain.push_str("\\n"),
             '\t' => plain.push_str("\\t"),
-            c if c.is_control() || is_unseen(c) => plain.extend(c.escape_unicode()),
+            c if is_unseen(c) => plain.extend(c.escape_unicode()),
             c => plain.push(c),
         }
     }
     plain
-}
-
-/// Marks that take no room, or turn the direction of what follows.
-fn is_unseen(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The text between two marks, or its beginning and its end and how long it is.

@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::unseen::is_unseen;
+
 /// What the system calls take, without the byte that ends it.
 const MAX_BYTES: usize = 4095;
 /// The longest name on the disks people use.
@@ -110,17 +112,6 @@ fn is_of_windows(input: &str) -> bool {
     drive || first == Some('\\') || climbs()
 }
 
-/// Control characters, line separators, and those that are drawn as nothing or turn the text around: a
-/// person who is shown such a path reads another one.
-fn is_unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +140,8 @@ mod tests {
             ("a\0b", "NUL"),
             ("a\nb", "cannot be seen"),
             ("a\u{202e}txt.exe", "cannot be seen"),
+            ("a\u{fe0f}.md", "cannot be seen"),
+            ("a\u{2800}", "cannot be seen"),
             ("file:///etc/passwd", "URL"),
             ("FILE:/etc/passwd", "URL"),
             ("https://x/y", "URL"),
@@ -182,7 +175,7 @@ mod tests {
             "CON",
             "src\\lib.rs",
             "…",
-            "❤️.md",
+            "❤.md",
             "notes..md",
         ] {
             assert_eq!(unusable(given), None, "{given}");
