@@ -1,5 +1,6 @@
 //! Patterns for names and paths. `*` alone, `x*`, `*x`, `src/**` and plain text mean what the contract says;
-//! everything else is a glob. All of them tell small from capital letters; a `?` is one byte.
+//! everything else is a glob. A `?` is one byte. Small and capital letters differ, but not for paths that a
+//! rule asks about or denies.
 //!
 //! A text is held against all patterns of a policy in one pass, so that a hundred rules cost little more
 //! than one.
@@ -117,12 +118,11 @@ impl SetBuilder {
     /// A pattern for the name of a tool.
     pub(crate) fn names(&mut self, patterns: &[String]) -> Result<Vec<At>, PolicyError> {
         let patterns = patterns.iter();
-        patterns.map(|pattern| self.add(pattern, false)).collect()
+        patterns.map(|pattern| self.add(pattern)).collect()
     }
 
-    fn add(&mut self, pattern: &str, literal_separator: bool) -> Result<At, PolicyError> {
-        self.regexes
-            .push(Form::read(pattern, literal_separator)?.regex());
+    fn add(&mut self, pattern: &str) -> Result<At, PolicyError> {
+        self.regexes.push(Form::read(pattern, false)?.regex());
         Ok(At(self.regexes.len() - 1))
     }
 
@@ -167,15 +167,57 @@ pub(crate) enum PathPattern {
 /// Collects [`PathSets`].
 #[derive(Debug, Default)]
 pub(crate) struct PathSetsBuilder {
-    relative: SetBuilder,
-    absolute: SetBuilder,
+    relative: CasedBuilder,
+    absolute: CasedBuilder,
+}
+
+/// Collects [`Cased`].
+#[derive(Debug, Default)]
+struct CasedBuilder {
+    exact: SetBuilder,
+    folded: SetBuilder,
+}
+
+impl CasedBuilder {
+    fn add(&mut self, pattern: &str) -> Result<At, PolicyError> {
+        let regex = Form::read(pattern, true)?.regex();
+        self.folded.regexes.push(format!("(?i-u){regex}"));
+        self.exact.regexes.push(regex);
+        Ok(At(self.exact.regexes.len() - 1))
+    }
+
+    fn build(self) -> Result<Cased, PolicyError> {
+        Ok(Cased {
+            exact: self.exact.build()?,
+            folded: self.folded.build()?,
+        })
+    }
 }
 
 /// All path patterns of a policy.
 #[derive(Debug)]
 pub(crate) struct PathSets {
-    relative: Set,
-    absolute: Set,
+    relative: Cased,
+    absolute: Cased,
+}
+
+/// The same patterns twice: as they are, and for what takes away in any case of ASCII letters, since on
+/// some disks `.ENV` opens `.env`.
+#[derive(Debug)]
+struct Cased {
+    exact: Set,
+    folded: Set,
+}
+
+impl Cased {
+    /// What means a path for sure; what may mean it is noted. Both sets are asked for that: `[!A]` means
+    /// less in any case.
+    fn look(&self, path: &str, touched: &mut [bool]) -> Hits {
+        let hits = self.exact.look(path);
+        mark(touched, &hits);
+        mark(touched, &self.folded.look(path));
+        hits
+    }
 }
 
 impl PathSetsBuilder {
@@ -186,8 +228,8 @@ impl PathSetsBuilder {
             return Err(bad(pattern, message));
         }
         match pattern.starts_with('/') {
-            true => self.absolute.add(pattern, true).map(PathPattern::Absolute),
-            false => self.relative.add(pattern, true).map(PathPattern::Relative),
+            true => self.absolute.add(pattern).map(PathPattern::Absolute),
+            false => self.relative.add(pattern).map(PathPattern::Relative),
         }
     }
 
@@ -207,8 +249,8 @@ impl PathSets {
     /// Looks paths up, once for all patterns.
     pub(crate) fn look<'a>(&self, paths: &'a [Located]) -> Paths<'a> {
         let mut touched = Touched {
-            relative: vec![false; self.relative.0.len()],
-            absolute: vec![false; self.absolute.0.len()],
+            relative: vec![false; self.relative.exact.0.len()],
+            absolute: vec![false; self.absolute.exact.0.len()],
         };
         let targets = paths.iter().map(|located| Target {
             located,
@@ -225,29 +267,20 @@ impl PathSets {
         let absolute = path.host_path.as_deref();
         if let (None, Some(absolute)) = (relative, absolute) {
             // `*.env` means such files wherever they stand.
-            touched.relative(&self.relative.look(absolute));
+            self.relative.look(absolute, &mut touched.relative);
         }
         // A rule may name a link rather than where it leads.
         if relative != Some(&path.input) && absolute != Some(&path.input) {
             let worded = as_worded(&path.input);
             match worded.starts_with('/') {
-                true => touched.absolute(&self.absolute.look(&worded)),
-                false => touched.relative(&self.relative.look(&worded)),
-            }
+                true => self.absolute.look(&worded, &mut touched.absolute),
+                false => self.relative.look(&worded, &mut touched.relative),
+            };
         }
-        let named = Named {
-            relative: relative.map(|path| self.relative.look(path)),
-            absolute: absolute.map(|path| self.absolute.look(path)),
-        };
-        named
-            .relative
-            .iter()
-            .for_each(|hits| touched.relative(hits));
-        named
-            .absolute
-            .iter()
-            .for_each(|hits| touched.absolute(hits));
-        named
+        Named {
+            relative: relative.map(|path| self.relative.look(path, &mut touched.relative)),
+            absolute: absolute.map(|path| self.absolute.look(path, &mut touched.absolute)),
+        }
     }
 }
 
@@ -298,16 +331,6 @@ struct Named {
 struct Touched {
     relative: Vec<bool>,
     absolute: Vec<bool>,
-}
-
-impl Touched {
-    fn relative(&mut self, hits: &Hits) {
-        mark(&mut self.relative, hits);
-    }
-
-    fn absolute(&mut self, hits: &Hits) {
-        mark(&mut self.absolute, hits);
-    }
 }
 
 fn mark(all: &mut [bool], hits: &Hits) {
@@ -436,7 +459,6 @@ mod tests {
             ("src/*", "src/a/b.rs", true),
             ("src/**", "src", false),
             ("src/**", "srcs/a", false),
-            ("src/**", "SRC/a", false),
             ("*.rs", "src/a.rs", true),
             ("src/*.rs", "src/a.rs", true),
             ("src/*.rs", "src/deep/a.rs", false),
@@ -458,6 +480,27 @@ mod tests {
             assert_eq!(named, expected, "{pattern} on {}", path.info.input);
             assert_eq!(touched, expected, "{pattern} on {}", path.info.input);
         }
+    }
+
+    #[test]
+    fn what_takes_away_minds_no_case() {
+        for pattern in [
+            "Secrets/key.pem",
+            "/W/SECRETS/**",
+            "*.Pem",
+            "sec?ets/*.PEM",
+            "/w/[S]ecrets/*.pem",
+            "secrets/KEY*",
+        ] {
+            let path = located(
+                "secrets/key.pem",
+                Some("secrets/key.pem"),
+                "/w/secrets/key.pem",
+            );
+            assert_eq!(look(pattern, &path), (false, true), "{pattern}");
+        }
+        let path = located("a.x", Some("a.x"), "/w/a.x");
+        assert_eq!(look("[!A].x", &path), (true, true));
     }
 
     #[test]

@@ -23,6 +23,50 @@ fn check(table: &[(&str, Owned, &str)]) {
 }
 
 #[test]
+fn a_path_in_other_letters_is_taken_away_and_not_given() {
+    let table = [
+        (
+            "rules = [{ deny = { path = 'Src/*.PEM' } }]",
+            "src/a.pem",
+            "deny rules #0",
+        ),
+        (
+            "rules = [{ ask = { path = 'SRC/**' } }]",
+            "src/a",
+            "ask rules #0",
+        ),
+        (
+            "rules = [{ allow = { path = 'SRC/**' } }]",
+            "src/a",
+            "ask mode ask",
+        ),
+        (
+            "rules = [{ allow = { path = 'src/**' } }]",
+            "src/a",
+            "allow rules #0",
+        ),
+        // To ask about what is outside is to give, too.
+        (
+            "rules = [{ ask = { path = '/ETC/**' } }]",
+            "/etc/x",
+            "deny default_external_path",
+        ),
+        (
+            "write_path_allowlist = ['SRC/**']",
+            "src/a",
+            "deny write_path_allowlist",
+        ),
+    ];
+    for (policy, path, expected) in table {
+        assert_eq!(
+            outcome(&decide(policy, &edit(&[path]))),
+            expected,
+            "{policy}"
+        );
+    }
+}
+
+#[test]
 fn git_looks_unasked_only_where_the_session_is() {
     let auto = |line: &str, paths: &[&str]| {
         let call = run(line).paths(paths).within(SessionMode::Auto);
