@@ -78,7 +78,11 @@ impl Command {
             Reading::Whole => {
                 let whole = argv.len() == self.words.len();
                 (whole || (self.open && argv.len() > self.words.len()))
-                    && self.words.iter().zip(argv).all(|(word, text)| word.is(text))
+                    && self
+                        .words
+                        .iter()
+                        .zip(argv)
+                        .all(|(word, text)| word.is(text))
             }
             Reading::Wide => self.is_within(argv),
         }
