@@ -138,10 +138,12 @@ fn policies() -> Vec<Finding> {
     const WHAT: &str = "policy";
     let user = default_config_dir().map(|dir| rules::of_user(&dir));
     let here = env::current_dir().map(|dir| rules::of_workspace(&dir));
+    let user = user.map(|file| (rules::check_named(&file), file));
+    let here = here.ok().map(|file| (rules::check_found(&file), file));
     let files = user.into_iter().chain(here);
-    let found = files.filter(|file| file.symlink_metadata().is_ok());
+    let found = files.filter(|(_, file)| file.symlink_metadata().is_ok());
     let findings: Vec<_> = found
-        .map(|file| match rules::check_found(&file) {
+        .map(|(usable, file)| match usable {
             Ok(()) => finding(Grade::Ok, WHAT, file.display().to_string()),
             Err(error) => finding(Grade::Wrong, WHAT, error.to_string()),
         })

@@ -68,12 +68,22 @@ impl Layers {
             layers.push(found.ok_or_else(|| unusable(path, "it is gone"))?);
         }
         if let Some(path) = &self.user {
-            layers.extend(kept.file(path, Links::Refuse, |policy| policy)?);
+            layers.extend(of_user(&mut kept, path)?);
         }
         let own = workspace.join(OF_WORKSPACE);
         layers.extend(kept.file(&own, Links::Refuse, ToolApprovalPolicy::tightening)?);
         kept.together(workspace, layers)
     }
+}
+
+/// The person's own rules, where there are any. Their file may be a link, as those are that a program keeps
+/// for them; one that leads nowhere is not the same as no rules.
+fn of_user(kept: &mut Kept, path: &Path) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
+    let found = kept.file(path, Links::Follow, |policy| policy)?;
+    if found.is_none() && path.is_symlink() {
+        return Err(unusable(path, "it is a link that leads nowhere"));
+    }
+    Ok(found)
 }
 
 impl Kept {
@@ -153,6 +163,7 @@ impl Kept {
 pub(super) fn check(path: &Path, links: Links) -> Result<(), PolicyError> {
     match disk::read(path, links) {
         Ok(Some((text, _))) => parse(path, &text).map(drop),
+        Ok(None) if path.is_symlink() => Err(unusable(path, "it is a link that leads nowhere")),
         Ok(None) => Err(unusable(path, "there is no such file")),
         Err(error) => Err(unusable(path, error)),
     }

@@ -79,12 +79,12 @@ pub(crate) fn of_workspace(workspace: &Path) -> PathBuf {
     workspace.join(layers::OF_WORKSPACE)
 }
 
-/// Whether a file that somebody named can be used as a policy.
+/// Whether a file that somebody named, or keeps as their own, can be used as a policy.
 pub(crate) fn check_named(path: &Path) -> Result<(), PolicyError> {
     layers::check(path, Links::Follow)
 }
 
-/// Whether a file that is found by its place can be.
+/// Whether the file of a workspace can be, which whoever made the workspace put there.
 pub(crate) fn check_found(path: &Path) -> Result<(), PolicyError> {
     layers::check(path, Links::Refuse)
 }
@@ -94,6 +94,11 @@ pub(crate) fn protected(options: &Options) -> Vec<PathBuf> {
     let mut places = vec![options.state_dir.clone()];
     places.extend(options.config_dir.clone());
     places.extend(options.policy_files.iter().cloned());
+    // The files may be links; what they lead to decides.
+    let user = options.config_dir.as_deref().map(of_user);
+    let files = user.iter().chain(&options.policy_files);
+    let targets = files.filter(|file| file.is_symlink());
+    places.extend(targets.filter_map(|file| file.canonicalize().ok()));
     places
 }
 
