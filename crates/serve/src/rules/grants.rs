@@ -20,8 +20,8 @@ use super::{
 const FILE: &str = "grants.toml";
 /// Whoever changes the file holds a lock on this one, which stays: the file itself is replaced.
 const LOCK: &str = "grants.lock";
-/// How long somebody else may take to change the file.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long somebody else may take to change the file. A session waits for it, so not long.
+const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// See the module.
@@ -69,7 +69,8 @@ impl Grants {
     /// Keeps one; one that is there already stays as it is.
     pub(super) fn remember(&self, grant: &Grant, at: Timestamp) -> Result<(), PolicyError> {
         self.change(|file| {
-            if !file.grants.iter().any(|(other, _)| other.id == grant.id) {
+            // An id is short: two grants may have the same.
+            if !file.grants.iter().any(|(other, _)| other == grant) {
                 file.grants.push((grant.clone(), at));
             }
         })

@@ -347,7 +347,9 @@ fn two_grants_of_one_id_are_both_kept() {
     };
     rules.remember(&one, 1).unwrap();
     rules.remember(&other, 2).unwrap();
-    assert_eq!(rules.grants(&work).unwrap(), [one, other]);
+    let kept = rules.grants(&work).unwrap();
+    let kept: Vec<_> = kept.into_iter().map(|grant| grant.subject).collect();
+    assert_eq!(kept, [one.subject, other.subject]);
 }
 
 #[test]
