@@ -88,21 +88,16 @@ fn stdout(output: &Output) -> String {
 fn a_person_can_read_them() {
     let state = State::new();
     let list = stdout(&state.run(&["list", "--all"]));
-    let ids: Vec<_> = list.lines().step_by(3).map(|line| &line[..10]).collect();
+    let ids = list.lines().step_by(3);
+    let ids: Vec<_> = ids.filter_map(|line| line.split(' ').next()).collect();
     let expected: Vec<_> = state.grants.iter().map(|grant| grant.id.as_str()).collect();
     assert_eq!(ids, expected, "{list}");
     let lines: Vec<_> = list.lines().collect();
-    assert!(
-        lines[0][10..].starts_with("  allow  run_command  "),
-        "{list}"
-    );
+    assert!(lines[0].contains("  allow  run_command  "), "{list}");
     assert!(lines[0].ends_with(" days ago"), "{list}");
     assert_eq!(lines[1].trim(), "`cargo test`");
     assert_eq!(lines[2].trim(), "in /home/ada");
-    assert!(
-        lines[3][10..].starts_with("  deny   write_file  "),
-        "{list}"
-    );
+    assert!(lines[3].contains("  deny   write_file  "), "{list}");
     assert_eq!(lines[4].trim(), "write_file notes.md");
     assert!(
         lines.iter().all(|line| line.chars().count() <= 80),

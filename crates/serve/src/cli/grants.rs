@@ -82,10 +82,11 @@ fn readable(grants: &[(Grant, Timestamp)], now: Timestamp) -> String {
         let effect = word(grant.effect);
         let when = text::age(now, *at);
         let tool = visible(&grant.tool);
-        let what = harn_policy::describe(grant);
+        let what = harn_policy::describe_whole(grant);
         let _ = writeln!(out, "{}  {effect:<5}  {tool}  {when}", grant.id);
-        let _ = writeln!(out, "            {}", one_line(&what));
-        let _ = writeln!(out, "            in {}", one_line(&grant.workspace));
+        let indent = " ".repeat(grant.id.len() + 2);
+        let _ = writeln!(out, "{indent}{}", one_line(&what));
+        let _ = writeln!(out, "{indent}in {}", one_line(&grant.workspace));
     }
     out
 }
@@ -115,7 +116,7 @@ impl<'a> Listed<'a> {
     fn of((grant, at): &'a (Grant, Timestamp)) -> Self {
         Self {
             grant,
-            description: harn_policy::describe(grant),
+            description: harn_policy::describe_whole(grant),
             granted_at: rfc3339(*at),
         }
     }
@@ -142,7 +143,7 @@ fn revoke(grants: &Grants, ids: &[String], all: bool) -> Result<ExitCode> {
     let gone = grants.forget(|grant| all || ids.contains(&grant.id))?;
     let mut out = String::new();
     for grant in &gone {
-        let what = one_line(&harn_policy::describe(grant));
+        let what = one_line(&harn_policy::describe_whole(grant));
         let _ = writeln!(out, "forgot {}: {} {what}", grant.id, word(grant.effect));
     }
     if gone.is_empty() {
