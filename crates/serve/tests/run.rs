@@ -52,6 +52,11 @@ turns:
       - emit: {type: composition_error, run_id: r1, language: lua, snippet_hash: "", binding_manifest_hash: "", requested_side_effect_ceiling: none, error: "too deep"}
       - emit: {type: handoff, artifact_id: h1, handoff: {task: "Find a lamp", target_persona_or_human: {kind: human, label: "Ada"}}}
       - say: "Behind the door."
+  - match: "^consult"
+    steps:
+      - question: {prompt: "Which door?", on_none: [{say: "No door. "}]}
+      - question: {prompt: "Which lamp?", choices: [red, blue], default: blue}
+      - approval: {action: deploy, on_approve: [{say: "Deployed."}], on_refuse: [{say: "Then not."}]}
   - match: "^enough"
     steps: [{stop: max_tokens}]
   - steps:
@@ -157,6 +162,18 @@ fn the_mode_and_named_rules_say_what_runs_unasked() {
     let ran = run_with("make a note", &["--policy", rules.to_str().unwrap()]);
     assert_eq!(written(&ran), None);
     assert!(ran.state.path().join("work/made").exists(), "{}", ran.notes);
+}
+
+#[test]
+fn what_a_person_is_asked_is_declined_aloud() {
+    let ran = run("consult");
+    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert!(ran.answer.contains("No door."), "{}", ran.answer);
+    assert!(ran.answer.ends_with("Then not.\n"), "{}", ran.answer);
+    for asked in ["Which door?", "Which lamp?", "May this be done: deploy?"] {
+        let declined = format!("declined, as there is no terminal to ask on: {asked}\n");
+        assert_eq!(ran.notes.matches(&declined).count(), 1, "{}", ran.notes);
+    }
 }
 
 /// Lines without the time that something took.

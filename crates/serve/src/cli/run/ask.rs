@@ -97,7 +97,7 @@ const FOR_SESSION: &str = "allow_session";
 
 /// A name or a title with its line breaks spelt out: it hides nothing, and adds no line that could pass for
 /// one of ours.
-fn in_one_line(text: &str) -> Cow<'_, str> {
+pub(super) fn in_one_line(text: &str) -> Cow<'_, str> {
     match text.trim_end() {
         text if text.contains('\n') => text.replace('\n', "\\n").into(),
         text => text.into(),

@@ -10,10 +10,12 @@ use agent_client_protocol::{
     v1::{
         ConnectionTo, Responder,
         schema::{
-            AgentNotification, CancelNotification, ContentBlock, Implementation, InitializeRequest,
-            NewSessionRequest, PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
-            RequestPermissionResponse, SessionId, SessionNotification, SessionUpdate, StopReason,
-            TextContent,
+            AgentNotification, CancelNotification, ClientCapabilities, ContentBlock,
+            CreateElicitationRequest, CreateElicitationResponse, ElicitationAction,
+            ElicitationCapabilities, ElicitationFormCapabilities, Implementation,
+            InitializeRequest, NewSessionRequest, PromptRequest, RequestPermissionOutcome,
+            RequestPermissionRequest, RequestPermissionResponse, SessionId, SessionNotification,
+            SessionUpdate, StopReason, TextContent,
         },
     },
 };
@@ -24,6 +26,7 @@ use tokio::sync::mpsc;
 use super::{
     activity::Activity,
     ask::{self, Typed},
+    form,
     keyboard::Keyboard,
     pair,
     show::Show,
@@ -42,18 +45,36 @@ enum Heard {
 }
 
 /// A question that waits for an answer.
-struct Question {
-    request: RequestPermissionRequest,
-    responder: Responder<RequestPermissionResponse>,
+enum Question {
+    /// Whether a tool may run.
+    Permission(
+        RequestPermissionRequest,
+        Responder<RequestPermissionResponse>,
+    ),
+    /// What the agent wants to know of a person.
+    Form(
+        CreateElicitationRequest,
+        Responder<CreateElicitationResponse>,
+    ),
 }
 
 impl Question {
-    fn answer(self, outcome: RequestPermissionOutcome) {
-        // The agent may have gone on without us.
-        let _ = self
-            .responder
-            .respond(RequestPermissionResponse::new(outcome));
+    fn cancel(self) {
+        match self {
+            Self::Permission(_, to) => permit(to, RequestPermissionOutcome::Cancelled),
+            Self::Form(_, to) => fill_in(to, ElicitationAction::Cancel),
+        }
     }
+}
+
+fn permit(to: Responder<RequestPermissionResponse>, outcome: RequestPermissionOutcome) {
+    // The agent may have gone on without us.
+    let _ = to.respond(RequestPermissionResponse::new(outcome));
+}
+
+fn fill_in(to: Responder<CreateElicitationResponse>, action: ElicitationAction) {
+    // As above.
+    let _ = to.respond(CreateElicitationResponse::new(action));
 }
 
 /// How many updates may wait to be shown.
@@ -100,7 +121,7 @@ impl Conversation {
         workshop.spawn(agent);
 
         let (heard, mut events) = mpsc::channel(WAITING);
-        let (asks, activities) = (heard.clone(), heard.clone());
+        let (asks, forms, activities) = (heard.clone(), heard.clone(), heard.clone());
         let held = Client
             .v1()
             .on_receive_notification(
@@ -125,8 +146,16 @@ impl Conversation {
             )
             .on_receive_request(
                 async move |request: RequestPermissionRequest, responder, _| {
-                    let question = Box::new(Question { request, responder });
+                    let question = Box::new(Question::Permission(request, responder));
                     let _ = asks.send(Heard::Ask(question)).await;
+                    Ok(())
+                },
+                on_receive_request!(),
+            )
+            .on_receive_request(
+                async move |request: CreateElicitationRequest, responder, _| {
+                    let question = Box::new(Question::Form(request, responder));
+                    let _ = forms.send(Heard::Ask(question)).await;
                     Ok(())
                 },
                 on_receive_request!(),
@@ -156,7 +185,10 @@ impl Conversation {
         prompt: String,
     ) -> Result<Option<StopReason>> {
         let us = Implementation::new("harn-serve-run", env!("CARGO_PKG_VERSION"));
-        let hello = InitializeRequest::new(ProtocolVersion::V1).client_info(us);
+        let forms = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
+        let hello = InitializeRequest::new(ProtocolVersion::V1)
+            .client_capabilities(ClientCapabilities::new().elicitation(forms))
+            .client_info(us);
         agent
             .send_request(hello)
             .block_task()
@@ -195,16 +227,24 @@ impl Conversation {
         match heard {
             Heard::Update(update) => self.show.update(*update),
             Heard::Activity(activity) => self.show.activity(&activity),
-            Heard::Ask(question) if self.cancelled => {
-                question.answer(RequestPermissionOutcome::Cancelled);
+            Heard::Ask(question) if self.cancelled => question.cancel(),
+            Heard::Ask(question) => self.put(question),
+        }
+    }
+
+    /// Puts a question, or says why nobody is asked.
+    fn put(&mut self, question: Box<Question>) {
+        let present = self.keyboard.is_present();
+        if present {
+            self.keyboard.forget();
+        }
+        match *question {
+            Question::Permission(request, to) if present => {
+                ask::put(&mut self.show, &request);
+                self.asked = Some(Box::new(Question::Permission(request, to)));
             }
-            Heard::Ask(question) if self.keyboard.is_present() => {
-                self.keyboard.forget();
-                ask::put(&mut self.show, &question.request);
-                self.asked = Some(question);
-            }
-            Heard::Ask(question) => {
-                let call = &question.request.tool_call;
+            Question::Permission(request, to) => {
+                let call = &request.tool_call;
                 let title = call.fields.title.as_deref().unwrap_or("a tool call");
                 let words = format!("refused, as there is no terminal to ask on: {title}");
                 self.show.screen.line(&[(Style::Yellow, &words)]);
@@ -212,8 +252,20 @@ impl Conversation {
                     let hint = "  what may run unasked is for --mode and --policy to say";
                     self.show.screen.line(&[(Style::Dim, hint)]);
                 }
-                let no = ask::refusal(&question.request.options);
-                question.answer(no);
+                permit(to, ask::refusal(&request.options));
+            }
+            Question::Form(request, to) if present && form::put(&mut self.show, &request) => {
+                self.asked = Some(Box::new(Question::Form(request, to)));
+            }
+            Question::Form(request, to) => {
+                let why = match present {
+                    true => "as it cannot be answered with a line",
+                    false => "as there is no terminal to ask on",
+                };
+                let asked = request.message.lines().next().unwrap_or_default();
+                let words = format!("declined, {why}: {asked}");
+                self.show.screen.line(&[(Style::Yellow, &words)]);
+                fill_in(to, ElicitationAction::Decline);
             }
         }
     }
@@ -225,19 +277,28 @@ impl Conversation {
         if line.is_some() {
             self.show.screen.answered();
         }
-        match ask::understand(line, &question.request.options) {
-            Typed::Chosen(outcome) => question.answer(outcome),
-            Typed::Unclear => {
-                ask::put_options(&mut self.show, &question.request.options);
-                self.asked = Some(question);
-            }
+        match *question {
+            Question::Permission(request, to) => match ask::understand(line, &request.options) {
+                Typed::Chosen(outcome) => permit(to, outcome),
+                Typed::Unclear => {
+                    ask::put_options(&mut self.show, &request.options);
+                    self.asked = Some(Box::new(Question::Permission(request, to)));
+                }
+            },
+            Question::Form(request, to) => match form::understand(line, &request) {
+                Some(action) => fill_in(to, action),
+                None => {
+                    form::put_again(&mut self.show, &request);
+                    self.asked = Some(Box::new(Question::Form(request, to)));
+                }
+            },
         }
     }
 
     fn cancel(&mut self, agent: &ConnectionTo<Agent>, session: &SessionId) {
         self.cancelled = true;
         if let Some(question) = self.asked.take() {
-            question.answer(RequestPermissionOutcome::Cancelled);
+            question.cancel();
         }
         self.show
             .screen

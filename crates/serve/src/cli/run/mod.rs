@@ -8,6 +8,7 @@ mod ask;
 mod conversation;
 mod crew;
 mod diff;
+mod form;
 mod keyboard;
 mod pair;
 mod screen;
