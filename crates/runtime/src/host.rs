@@ -12,13 +12,13 @@ use std::{
 
 use async_trait::async_trait;
 use harn_model::{PolicyAction, SessionId};
-use harn_policy::Place;
+use harn_policy::{Place, Standing};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     HostError,
-    permission::{Permit, judge_read},
+    permission::{Permit, judge_read, locate},
     session::Shared,
     turn::Pipe,
 };
@@ -169,6 +169,25 @@ pub trait HostPort: Send + Sync + 'static {
     }
 }
 
+/// Says which files may be read. Looks at the disk where there are rules: ask it where blocking is fine.
+#[derive(Clone)]
+pub struct ReadFilter(Option<Arc<Shared>>);
+
+impl ReadFilter {
+    /// Whether this file may be read without asking anybody.
+    #[must_use]
+    pub fn allows(&self, path: &Path) -> bool {
+        let Some(acting) = &self.0 else {
+            return true;
+        };
+        let found = locate(acting, &[path.to_string_lossy().into_owned()]);
+        found.iter().all(|found| {
+            found.standing == Standing::Inside
+                && judge_read(acting, found).action == PolicyAction::Allow
+        })
+    }
+}
+
 /// A host that offers nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHost;
@@ -311,6 +330,20 @@ impl Host {
         let looked = tokio::task::spawn_blocking(move || look(&permit, &acting));
         let interrupted = || HostError::Failed("the work was interrupted".to_owned());
         looked.await.unwrap_or_else(|_| Err(interrupted()))
+    }
+
+    /// Which files of the session's directories may be read, for who looks at many of them.
+    pub async fn read_filter(&self) -> ReadFilter {
+        let acting = self.acting.clone();
+        let ruled = tokio::task::spawn_blocking(move || {
+            let policy = acting.config.rules.policy(&acting.root().cwd);
+            policy.map_or(true, |policy| {
+                *policy.source() != harn_policy::ToolApprovalPolicy::default()
+            })
+        });
+        // Rules that cannot be read may forbid anything.
+        let ruled = ruled.await.unwrap_or(true);
+        ReadFilter(ruled.then(|| self.acting.clone()))
     }
 
     /// Reads a text file of the session's directories, unless a rule forbids it.

@@ -23,7 +23,9 @@ pub use error::{
     WorkerError,
 };
 pub use hitl::{Answer, ApprovalBuilder, EscalationBuilder, QuestionBuilder, Takeover, Verdict};
-pub use host::{CommandExit, CommandSink, CommandSpec, Host, HostOffers, HostPort, NoHost};
+pub use host::{
+    CommandExit, CommandSink, CommandSpec, Host, HostOffers, HostPort, NoHost, ReadFilter,
+};
 pub use hub::{Hub, HubConfig, NewSession, SessionPage};
 pub use mode::{ACCEPT_EDITS_MODE, ASK_MODE, AUTO_MODE, READ_ONLY_MODE, modes};
 pub use permission::{NoDisk, NoRules, RuleBook};

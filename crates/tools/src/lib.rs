@@ -1,17 +1,17 @@
-//! What an agent works with on this machine: files and commands, confinement to a workspace, search.
+//! What an agent works with on this machine: files and commands, where paths lead, search.
 //!
-//! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] looks where paths lead, and
-//! [`confine`] keeps them inside; [`Workspace`] walks and searches a folder. Nothing here
-//! knows a wire, a session's events or an agent.
+//! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] looks where paths lead;
+//! [`Workspace`] walks and searches a folder; [`Builtin`] says what is known of the tools made of these.
+//! Nothing here knows a wire, a session's events or an agent.
 
-mod confine;
+mod builtin;
 mod grep;
 mod local;
 mod probe;
 mod search;
 mod workspace;
 
-pub use confine::{ConfineError, confine, confine_write};
+pub use builtin::Builtin;
 pub use grep::{Grepped, Line};
 pub use local::LocalHost;
 pub use probe::DiskProbe;

@@ -4,7 +4,7 @@
 //! a walk cannot leave the folder.
 
 use std::{
-    fs,
+    fmt, fs,
     path::Path,
     sync::{
         Arc,
@@ -25,6 +25,23 @@ pub struct Workspace {
     root: Arc<Path>,
     part: Part,
     limits: Limits,
+    filter: Filter,
+}
+
+/// Which files may be read.
+#[derive(Clone, Default)]
+struct Filter(Option<Arc<dyn Fn(&Path) -> bool + Send + Sync>>);
+
+impl Filter {
+    fn lets(&self, path: &Path) -> bool {
+        self.0.as_ref().is_none_or(|lets| lets(path))
+    }
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Filter").field(&self.0.is_some()).finish()
+    }
 }
 
 /// What of a workspace is looked at.
@@ -89,6 +106,7 @@ impl Workspace {
             root: root.as_ref().into(),
             part: Part::Whole,
             limits: Limits::default(),
+            filter: Filter::default(),
         }
     }
 
@@ -104,6 +122,13 @@ impl Workspace {
     #[must_use]
     pub fn top_files(mut self) -> Self {
         self.part = Part::Top;
+        self
+    }
+
+    /// Only files that `lets` lets be read; it is asked before each is opened, where blocking is fine.
+    #[must_use]
+    pub fn only(mut self, lets: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        self.filter = Filter(Some(Arc::new(lets)));
         self
     }
 
@@ -236,7 +261,8 @@ impl Workspace {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            let file = entry.file_type().is_some_and(|kind| kind.is_file());
+            if !file || !self.filter.lets(entry.path()) {
                 continue;
             }
             let Some(text) = read_text(entry.path(), self.limits.file_bytes) else {

@@ -3,7 +3,13 @@
 use std::future::Future;
 
 use harn_model::ToolExecutor;
-use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use harn_runtime::{AgentError, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext};
+use harn_tools::Builtin;
+
+/// A call of a built-in tool, with what is known of it.
+pub(super) fn built_in(cx: &TurnContext, builtin: Builtin) -> ToolBuilder {
+    cx.tool(builtin.name()).annotations(builtin.annotations())
+}
 
 /// Who does what the client may offer to do.
 pub(super) fn executor(offered: bool) -> ToolExecutor {

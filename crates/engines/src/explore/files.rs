@@ -2,12 +2,13 @@
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
-use harn_model::{ToolContent, ToolKind};
+use harn_model::ToolContent;
 use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
+use harn_tools::Builtin;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    call::{executor, run_by},
+    call::{built_in, executor, run_by},
     markdown::{code, fence, language},
 };
 
@@ -77,7 +78,7 @@ pub(super) async fn read(
         path: path.to_owned(),
         line,
     });
-    let tool = cx.tool("read_file").kind(ToolKind::Read).input(input);
+    let tool = built_in(cx, Builtin::ReadFile).input(input);
     let title = match line {
         Some(line) => format!("Read {shown}:{line}"),
         None => format!("Read {shown}"),

@@ -2,13 +2,13 @@
 
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
-use harn_model::{ToolContent, ToolExecutor, ToolKind};
+use harn_model::{ToolContent, ToolExecutor};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
-use harn_tools::{Corpus, Found, Hit, Query, SearchError, Workspace, defined_name};
+use harn_tools::{Builtin, Corpus, Found, Hit, Query, SearchError, Workspace, defined_name};
 
 use super::{
     attached::Attached,
-    call::run_by,
+    call::{built_in, run_by},
     files::{ReadFile, read, shown_path, told, value},
     markdown::{code, list, shorten},
     place::{Place, short_item},
@@ -287,7 +287,7 @@ impl From<Top> for ToolOutput {
 
 /// Lists what lies on top, as a call that can be seen.
 pub(super) async fn list_top(cx: &TurnContext) -> Result<Vec<String>, AgentError> {
-    let tool = cx.tool("list_files").kind(ToolKind::Search).path(cx.cwd());
+    let tool = built_in(cx, Builtin::ListFiles).path(cx.cwd());
     let call = tool.title("List the workspace").start().await?;
     let workspace = Workspace::new(cx.cwd());
     let work = async { Ok::<_, SearchError>(Top(workspace.top().await?)) };

@@ -11,12 +11,13 @@ use harn_runtime::{
     AgentError, CommandExit, CommandSink, CommandSpec, HostError, ToolError, ToolHandle,
     ToolOutput, TurnContext,
 };
+use harn_tools::Builtin;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::{
-    call::{executor, fail_by},
+    call::{built_in, executor, fail_by},
     files::{told, value},
     markdown::{code, fence, shorten},
 };
@@ -43,7 +44,12 @@ struct RunOutput<'a> {
 /// Runs a command, if it may.
 pub(super) async fn run(cx: &TurnContext, command: &str) -> Result<(), AgentError> {
     let name = code(&shorten(command, 80));
-    let call = match told(cx.tool("run_command").command(command).ask().await)? {
+    let call = match told(
+        built_in(cx, Builtin::RunCommand)
+            .command(command)
+            .ask()
+            .await,
+    )? {
         Ok(call) => call,
         Err(reason) => return cx.say(format!("{name} was not run: {reason}.")).await,
     };

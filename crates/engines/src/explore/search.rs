@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use harn_model::{Location, ToolContent, ToolExecutor, ToolKind};
+use harn_model::{Location, ToolContent, ToolExecutor};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
-use harn_tools::{Found, Grepped, Query, SearchError, Survey, Walked, Workspace};
+use harn_tools::{Builtin, Found, Grepped, Query, SearchError, Survey, Walked, Workspace};
 use serde::Serialize;
 
 use super::{
-    call::run_by,
+    call::{built_in, run_by},
     files::{told, value},
     markdown::{code, list},
     place::short_item,
@@ -87,7 +87,9 @@ pub(super) async fn survey(
         query: &words,
         limit,
     });
-    let tool = cx.tool("search").kind(ToolKind::Search).input(input);
+    let filter = cx.host().read_filter().await;
+    let part = part.only(move |path| filter.allows(path));
+    let tool = built_in(cx, Builtin::Search).input(input);
     let call = tool
         .title(format!("Search for \"{words}\""))
         .start()
@@ -133,15 +135,17 @@ pub(super) async fn find(cx: &TurnContext, words: &str) -> Result<(), AgentError
 /// `/grep REGEX`.
 pub(super) async fn grep(cx: &TurnContext, pattern: &str) -> Result<(), AgentError> {
     let input = value(GrepInput { pattern });
-    let tool = cx.tool("grep").kind(ToolKind::Search).input(input);
+    let filter = cx.host().read_filter().await;
+    let workspace = Workspace::new(cx.cwd()).only(move |path| filter.allows(path));
+    let tool = built_in(cx, Builtin::Grep).input(input);
     let call = tool
         .title(format!("Lines that match {pattern}"))
         .start()
         .await?;
-    let (cwd, pattern) = (cx.cwd().to_owned(), pattern.to_owned());
+    let pattern = pattern.to_owned();
     let shown_pattern = code(&pattern);
     let work = async {
-        let found = Workspace::new(&cwd).grep(&pattern).await?;
+        let found = workspace.grep(&pattern).await?;
         let hits = found.lines.iter().map(|line| HitOutput {
             path: &line.path,
             line: line.line,
@@ -149,7 +153,7 @@ pub(super) async fn grep(cx: &TurnContext, pattern: &str) -> Result<(), AgentErr
             passage: None,
             score: None,
         });
-        let output = output(&cwd, &found.walked, hits.collect());
+        let output = output(cx.cwd(), &found.walked, hits.collect());
         Ok::<_, SearchError>(Searched { found, output })
     };
     let done = run_by(cx, call, ToolExecutor::HarnBuiltin, work).await;

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use harn_model::{ToolContent, ToolKind};
+use harn_model::ToolContent;
 use harn_runtime::{AgentError, Host, HostError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use harn_tools::Builtin;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    call::{executor, fail_by, run_by},
+    call::{built_in, executor, fail_by, run_by},
     files::{shown_path, told, value},
     markdown::code,
 };
@@ -59,7 +60,7 @@ async fn try_write(cx: &TurnContext, path: &str, text: &str) -> Result<String, A
         Some(None) => "Create",
         Some(Some(_)) | None => "Write",
     };
-    let tool = cx.tool("write_file").kind(ToolKind::Edit).input(input);
+    let tool = built_in(cx, Builtin::WriteFile).input(input);
     let mut tool = tool
         .title(format!("{verb} {shown}"))
         .location(&target, None);
@@ -110,7 +111,7 @@ impl Asked {
 
 /// A file that cannot be read is not written over: told as what it is, a call that reads and fails.
 async fn unread(cx: &TurnContext, path: &str, error: HostError) -> Result<AgentError, AgentError> {
-    let tool = cx.tool("read_file").kind(ToolKind::Read).path(path);
+    let tool = built_in(cx, Builtin::ReadFile).path(path);
     let call: ToolHandle = tool.title(format!("Read {path}")).start().await?;
     let reader = executor(cx.host().client_offers().read_text);
     fail_by(call, reader, error).await

@@ -1,11 +1,12 @@
 //! Steps with effects: files, commands and tools of the host, each as a tool call that shows what it would
 //! do, is judged, and does what counts after that.
 
-use harn_model::{ErrorCategory, ToolContent, ToolExecutor, ToolKind};
+use harn_model::{ErrorCategory, ToolContent, ToolExecutor};
 use harn_runtime::{
     AgentError, CommandExit, CommandSink, CommandSpec, Host, HostError, ToolBuilder, ToolError,
     ToolHandle, ToolOutput, TurnContext,
 };
+use harn_tools::Builtin;
 use serde_json::{Value, json};
 
 use super::scenario::Act;
@@ -27,12 +28,17 @@ impl Act {
             Self::HostCall { op, args, kind } => cx.tool(op).kind(*kind).input(args.clone()),
             Self::Write { path, text } => {
                 let old = cx.host().read_text(path).await.ok();
-                let tool = cx.tool("write_file").kind(ToolKind::Edit);
+                let builtin = Builtin::WriteFile;
+                let tool = cx.tool(builtin.name()).annotations(builtin.annotations());
                 let tool = tool.input(json!({ "path": path, "content": text }));
                 let tool = tool.title(format!("Write {path}")).location(path, None);
                 tool.content(diff(cx.host(), path, old, text))
             }
-            Self::Run(command) => cx.tool("run_command").command(command),
+            Self::Run(command) => {
+                let builtin = Builtin::RunCommand;
+                let tool = cx.tool(builtin.name()).annotations(builtin.annotations());
+                tool.command(command)
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use harn_policy::{
     shell::{self, Doubt, Line},
 };
 
-use super::{Act, Permit, act::Declared, locate};
+use super::{Act, Declared, Permit, locate};
 use crate::session::Shared;
 
 /// A judgement.

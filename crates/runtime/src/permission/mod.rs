@@ -8,7 +8,7 @@ mod options;
 mod permit;
 mod rules;
 
-pub(crate) use act::Act;
+pub(crate) use act::{Act, Declared};
 pub(crate) use command::{PermissionsCommand, is_meant, with_command};
 pub(crate) use ground::locate;
 pub(crate) use judge::{Judged, judge, judge_read};

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{TurnContext, TurnItem};
 use crate::{
     AgentError, Host, IdKind, ToolError,
-    permission::{Act, Judged, Permit},
+    permission::{Act, Declared, Judged, Permit},
 };
 
 /// A tool call that has been described but not announced.
@@ -252,7 +252,9 @@ impl ToolHandle {
                     let input = act.input.clone();
                     let mut locations = Vec::new();
                     show_paths(&mut locations, &again.locations);
+                    let title = self.title_of(&act);
                     self.update(ToolCallStatus::InProgress, |u| {
+                        u.title = Some(title);
                         u.raw_input = Some(input);
                         u.locations = Some(locations);
                     })
@@ -271,6 +273,17 @@ impl ToolHandle {
         };
         self.tell(&act, &receipt, Some(refusal.clone())).await?;
         self.denied(refusal).await
+    }
+
+    /// The title of a call with other arguments than it was announced with: that of the old ones would lie.
+    fn title_of(&self, act: &Act) -> String {
+        match act.command() {
+            Some(Declared::Line(line)) => line.into_owned(),
+            Some(Declared::Unreadable) | None => {
+                let paths = act.paths().join(" ");
+                format!("{} {paths}", self.tool).trim_end().to_owned()
+            }
+        }
     }
 
     /// Records what came of a question: a refusal, or that the call may run.
