@@ -75,7 +75,7 @@ async fn show(cx: &TurnContext) -> String {
     ));
     match cx.rules_shown().await {
         Ok(rules) if rules.is_empty() => text.push_str("**Rules**: none beyond the mode's.\n\n"),
-        Ok(rules) => text.push_str(&format!("**Rules**\n\n```json\n{rules}\n```\n\n")),
+        Ok(rules) => text.push_str(&format!("**Rules**\n\n```toml\n{rules}```\n\n")),
         Err(error) => text.push_str(&format!("**Rules** cannot be read: {error}\n\n")),
     }
     let (session, lasting) = cx.grants().await;
@@ -98,7 +98,7 @@ fn list(text: &mut String, title: &str, grants: &[Grant]) {
             GrantEffect::Allow => "allow",
             GrantEffect::Deny => "reject",
         };
-        let what = harn_policy::describe(grant);
+        let what = harn_policy::describe_whole(grant);
         text.push_str(&format!(
             "- `{}` {verb} {what} ({})\n",
             grant.id, grant.tool

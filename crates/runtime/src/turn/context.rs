@@ -278,8 +278,7 @@ impl TurnContext {
             let policy = shared.config.rules.policy(&shared.cwd)?;
             let source = policy.source();
             let none = *source == harn_policy::ToolApprovalPolicy::default();
-            let shown = serde_json::to_string_pretty(source).unwrap_or_default();
-            Ok(if none { String::new() } else { shown })
+            Ok(if none { String::new() } else { source.to_toml() })
         })
         .await
     }
