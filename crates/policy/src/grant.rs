@@ -37,6 +37,10 @@ const CONTENT: [&str; 9] = [
 /// The grant that covers exactly this call; none where nothing narrow enough can be said.
 #[must_use]
 pub fn narrow(call: &Call<'_>, effect: GrantEffect) -> Option<Grant> {
+    if call.kind == Some(ToolKind::Move) {
+        // Which file becomes which is not remembered: the way back would pass as well.
+        return None;
+    }
     let subject = subject(call)?;
     let grant = Grant {
         id: String::new(),
@@ -75,7 +79,12 @@ pub(crate) fn find<'a>(call: &Call<'a>, effect: GrantEffect) -> Option<&'a Grant
 }
 
 fn is_near(grant: &Grant, call: &Call<'_>) -> bool {
-    grant.tool == call.tool && grant.kind == call.kind && grant.workspace == call.workspace
+    // One that allows a move may be in a file still; one that refuses it goes on doing so.
+    let counts = grant.effect == GrantEffect::Deny || call.kind != Some(ToolKind::Move);
+    counts
+        && grant.tool == call.tool
+        && grant.kind == call.kind
+        && grant.workspace == call.workspace
 }
 
 /// Whether a grant of this tool and workspace covers a call that is about `subject`.

@@ -4,7 +4,7 @@ mod decide_world;
 
 use decide_world::*;
 use expect_test::expect;
-use harn_model::{Grant, GrantEffect, GrantSubject, ToolKind};
+use harn_model::{Grant, GrantEffect, GrantSubject, PolicyAction, ToolKind};
 use harn_policy::{
     GrantFile, SessionMode, describe, describe_whole, matches, narrow, shell::Doubt,
 };
@@ -102,6 +102,9 @@ fn what_is_not_narrow_is_not_remembered() {
         call("mv")
             .paths(&["a"])
             .with(json!({"path": "a", "force": true})),
+        // Which becomes which is not in a set of paths.
+        call("mv").kind(ToolKind::Move).paths(&["a", "b"]),
+        call("mv").kind(ToolKind::Move).with(json!({"a": "b"})),
     ]);
     for call in calls {
         assert_eq!(narrow(&call.call(), GrantEffect::Allow), None, "{call:?}");
@@ -134,7 +137,10 @@ fn a_grant_covers_that_and_no_more() {
     let find = allowing(&run("find . -name x"));
     let both = allowing(&run("cargo test && ls"));
     let files = allowing(&edit(&["a", "src/b"]));
-    let moved = allowing(&call("mv").kind(ToolKind::Move).paths(&["a", "b"]));
+    let moved = Grant {
+        kind: Some(ToolKind::Move),
+        ..allowing(&call("mv").kind(ToolKind::Edit).paths(&["a", "b"]))
+    };
     let args = allowing(&call("x").with(json!({"a": 1, "b": [2]})));
     let table = [
         (&cargo, run("cargo test"), true),
@@ -188,7 +194,7 @@ fn a_grant_covers_that_and_no_more() {
         (
             &moved,
             call("mv").kind(ToolKind::Move).paths(&["a", "b"]),
-            true,
+            false,
         ),
         (&moved, call("mv").kind(ToolKind::Move).paths(&["a"]), false),
         (&args, call("x").with(json!({"b": [2], "a": 1})), true),
@@ -219,6 +225,18 @@ fn a_grant_covers_that_and_no_more() {
         let named = decision.matched_rule.unwrap().id;
         assert_eq!(named.as_ref() == Some(&grant.id), expected, "{call:?}");
     }
+}
+
+#[test]
+fn a_move_stays_refused_where_it_was() {
+    let move_it = call("mv").kind(ToolKind::Move).paths(&["a", "b"]);
+    let refused = Grant {
+        kind: Some(ToolKind::Move),
+        ..refusing(&call("mv").kind(ToolKind::Edit).paths(&["a", "b"]))
+    };
+    assert!(matches(&refused, &move_it.call()));
+    let decision = decide("", &move_it.knowing(&[&refused]));
+    assert_eq!(decision.action, PolicyAction::Deny);
 }
 
 #[test]
