@@ -30,7 +30,9 @@ pub struct Workspace {
 
 /// Which files may be read.
 #[derive(Clone, Default)]
-struct Filter(Option<Arc<dyn Fn(&Path) -> bool + Send + Sync>>);
+struct Filter(Option<Arc<Lets>>);
+
+type Lets = dyn Fn(&Path) -> bool + Send + Sync;
 
 impl Filter {
     fn lets(&self, path: &Path) -> bool {

@@ -440,7 +440,7 @@ async fn always_is_kept_before_anyone_is_told_and_can_be_revoked() {
     let remembered = remembered.expect("the event tells what is remembered");
     assert_eq!(remembered.scope, GrantScope::Always);
     let kept = rig.book.grants.lock().unwrap().clone();
-    assert_eq!(kept, [remembered.grant.clone()]);
+    assert_eq!(kept, std::slice::from_ref(&remembered.grant));
     assert!(!has_asked(&turn(&session, "write a.txt", None).await));
 
     let shown = said(&turn(&session, "/permissions", None).await);
