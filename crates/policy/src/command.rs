@@ -6,7 +6,7 @@ use std::path::Path;
 use globset::GlobMatcher;
 
 use crate::{
-    PolicyError,
+    PolicyError, named,
     pattern::{glob, has_meta},
     shell::Simple,
 };
@@ -76,8 +76,8 @@ impl Command {
         match reading {
             Reading::Whole if command.exec_capable.is_some() && !self.is_plain() => false,
             Reading::Whole => {
-                let whole = argv.len() == self.words.len();
-                (whole || (self.open && argv.len() > self.words.len()))
+                let rest = argv.get(self.words.len()..);
+                rest.is_some_and(|rest| rest.is_empty() || (self.open && stays(rest)))
                     && self
                         .words
                         .iter()
@@ -113,6 +113,12 @@ impl Command {
     fn is_plain(&self) -> bool {
         !self.open && self.words.iter().all(|word| matches!(word, Word::Plain(_)))
     }
+}
+
+/// Whether words that no pattern spells all stay below the directory a command runs in: who allows `cp *`
+/// has this project in mind.
+pub(crate) fn stays(words: &[String]) -> bool {
+    !words.iter().any(|word| named::leads_out(word))
 }
 
 /// A pattern for the program of a command.
@@ -162,7 +168,10 @@ impl Word {
         match self {
             Self::Plain(plain) => plain == text,
             Self::Glob(glob) => {
-                !text.split('/').any(|part| part == "..") && glob.is_match(Path::new(text))
+                let begins_wild = glob.glob().glob().starts_with(['*', '?']);
+                !(begins_wild && text.starts_with(['/', '~']))
+                    && !text.split('/').any(|part| part == "..")
+                    && glob.is_match(Path::new(text))
             }
         }
     }
@@ -264,6 +273,23 @@ mod tests {
             ("grep '*'", &["grep", "a", "b"], false),
             (r"grep '\d'*", &["grep", r"\d+"], true),
             ("*", &["anything", "goes"], true),
+            ("cat *", &["cat", "/etc/hostname"], false),
+            ("cat *", &["cat", "a", "~/x"], false),
+            ("cat *", &["cat", "src/../../x"], false),
+            ("cat *", &["cat", "--x=/etc"], false),
+            ("cat *", &["cat", "--x=../x"], false),
+            ("cat /etc/*", &["cat", "/etc/hostname"], true),
+            ("cat /etc/hostname *", &["cat", "/etc/hostname"], true),
+            ("cat /etc/hostname *", &["cat", "/etc/hostname", "a"], true),
+            (
+                "cat /etc/hostname *",
+                &["cat", "/etc/hostname", "/x"],
+                false,
+            ),
+            ("cat **", &["cat", "/etc/hostname"], false),
+            ("cat **", &["cat", "~"], false),
+            ("cat ** a", &["cat", "b/c", "a"], true),
+            ("*", &["/tmp/x"], false),
         ];
         for (pattern, argv, expected) in table {
             let command = Command::read(pattern, Reading::Whole).unwrap();

@@ -9,6 +9,7 @@ mod decide;
 mod error;
 mod grant;
 mod mode;
+mod named;
 pub mod path;
 mod pattern;
 mod policy;

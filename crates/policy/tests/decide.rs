@@ -81,6 +81,23 @@ fn git_looks_unasked_only_where_the_session_is() {
 }
 
 #[test]
+fn an_open_tail_stands_for_words_that_stay() {
+    let cat = "rules = [{ allow = { command = 'cat *' } }]";
+    let name = "rules = [{ allow = { command_identity = 'cat' } }]";
+    let etc = "rules = [{ allow = { command = 'cat /etc/*' } }]";
+    check(&[
+        (cat, run("cat a src/b"), "allow rules #0"),
+        (cat, run("cat /etc/hostname"), "ask mode ask"),
+        (cat, run("cat ../x"), "ask mode ask"),
+        (cat, run("cat --x=/etc/x"), "ask mode ask"),
+        (cat, run("cat a; cat /etc/hostname"), "ask mode ask"),
+        (name, run("cat a"), "allow rules #0"),
+        (name, run("cat /etc/hostname"), "ask mode ask"),
+        (etc, run("cat /etc/hostname"), "allow rules #0"),
+    ]);
+}
+
+#[test]
 fn lists() {
     check(&[
         (

@@ -5,6 +5,7 @@ use harn_model::{PolicyAction, RiskLabel, ToolKind};
 use super::{Call, Opinion, Source, Strongest, guard};
 use crate::{
     Located, Standing,
+    command::{Command, Reading, stays},
     compile::{CompiledRule, Layer, Layers},
     pattern::{Hits, Name, PathPattern, Paths, Target},
     shell::{Line, Simple},
@@ -191,8 +192,17 @@ fn may_cover(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
 /// Whether a rule of commands means this one.
 fn covers(rule: &CompiledRule, command: &Simple) -> bool {
     let reading = rule.reading();
-    let by_words = |pattern: &crate::command::Command| pattern.matches(command, reading);
-    (rule.command.is_empty() || rule.command.iter().any(by_words))
+    let by_words = |pattern: &Command| pattern.matches(command, reading);
+    // A program's name alone spells none of its words, as an open tail does not.
+    let unspelt = || {
+        let words = command.argv.get(1..).unwrap_or_default();
+        reading == Reading::Wide || stays(words)
+    };
+    let worded = match rule.command.is_empty() {
+        true => unspelt(),
+        false => rule.command.iter().any(by_words),
+    };
+    worded
         && (rule.identity.is_empty() || rule.identity.iter().any(|it| it.matches(command, reading)))
 }
 

@@ -1,0 +1,182 @@
+//! What a word of a command may name as a file, by its text: which of its words are paths only the program
+//! knows, so each is taken for one. Looks at no disk.
+
+use std::{borrow::Cow, ffi::OsStr};
+
+use crate::path::{as_worded, is_protected_name};
+
+/// A word, and what in it may be a path of its own: the value of a flag (`--file=x`, `-fx`), a file in a
+/// revision or on a host (`HEAD:x`), one that stands for its contents (`@x`).
+pub(crate) fn parts(word: &str) -> impl Iterator<Item = &str> {
+    const SEPARATES: [char; 3] = ['=', ':', '@'];
+    let value = word.split_once('=').map(|(_, value)| value);
+    let pieces = word
+        .contains(SEPARATES)
+        .then(|| word.split(SEPARATES))
+        .into_iter()
+        .flatten();
+    let parts = [Some(word), value, attached(word)].into_iter().flatten();
+    parts.chain(pieces).filter(|part| !part.is_empty())
+}
+
+/// What follows a short flag in the same word.
+fn attached(word: &str) -> Option<&str> {
+    let letters = word.strip_prefix('-')?;
+    let mut chars = letters.chars();
+    let flag = chars.next().filter(|flag| *flag != '-');
+    flag.map(|_| chars.as_str())
+}
+
+/// The part of a word that has a name in it which is never written. Names above `workspace` are not the
+/// session's to be judged by.
+pub(crate) fn protected<'a>(word: &'a str, workspace: &str) -> Option<&'a str> {
+    // Most words have nothing that such a name could be made of.
+    let telling = |byte: u8| matches!(byte, b'.' | b'~' | b'\\') || !byte.is_ascii();
+    if !word.bytes().any(telling) {
+        return None;
+    }
+    parts(word).find(|part| {
+        let judged = below(part, workspace).unwrap_or(part);
+        let mut names = judged.split('/');
+        names.any(|name| is_protected_name(OsStr::new(name)))
+    })
+}
+
+/// Whether a word, or the value of a flag in it, leads elsewhere than below the directory a command runs in.
+pub(crate) fn leads_out(word: &str) -> bool {
+    let out = |path: &str| path.starts_with(['/', '~']) || path.split('/').any(|name| name == "..");
+    // Several short flags may stand before a value, and letters do not tell where it begins.
+    let glued = || {
+        attached(word).is_some_and(|value| {
+            value.contains(['/', '~']) || value.split('/').any(|name| name.ends_with(".."))
+        })
+    };
+    let scheme = || {
+        word.get(..5)
+            .is_some_and(|it| it.eq_ignore_ascii_case("file:"))
+    };
+    out(word) || word.split('=').skip(1).any(out) || glued() || scheme()
+}
+
+/// A path without `.` and `..`, as it stands in `base`.
+pub(crate) fn absolute(path: &str, base: &str) -> String {
+    match path.starts_with('/') {
+        true => as_worded(path),
+        false => as_worded(&format!("{base}/{path}")),
+    }
+}
+
+/// A path as it stands from `workspace`, when it is named from there: without `.` and `..`, and absolute
+/// where it leads elsewhere.
+pub(crate) fn relative<'a>(path: &'a str, workspace: &str) -> Cow<'a, str> {
+    let tidy = !path.starts_with(['/', '.']) && !path.ends_with('/');
+    if tidy && !path.contains("//") && !path.contains("/.") {
+        return Cow::Borrowed(path);
+    }
+    let absolute = absolute(path, workspace);
+    match below(&absolute, workspace).map(str::to_owned) {
+        Some(inside) => Cow::Owned(inside),
+        None => Cow::Owned(absolute),
+    }
+}
+
+/// What of an absolute path is below a directory.
+pub(crate) fn below<'a>(path: &'a str, workspace: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(workspace.trim_end_matches('/'))?;
+    rest.strip_prefix('/').filter(|_| path.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_word_may_be_a_path() {
+        for (word, part) in [
+            (".env", ".env"),
+            ("--file=a=b.pem", "a=b.pem"),
+            ("--file=a=b.pem", "b.pem"),
+            ("-f.env", ".env"),
+            ("HEAD:.env", ".env"),
+            ("@.env", ".env"),
+            ("if=.env", ".env"),
+        ] {
+            assert!(parts(word).any(|it| it == part), "{word}");
+        }
+        assert_eq!(parts("").count(), 0);
+        assert_eq!(parts("-ö").collect::<Vec<_>>(), ["-ö"]);
+    }
+
+    #[test]
+    fn a_path_stands_where_its_words_lead() {
+        for (path, relative_to) in [
+            ("a/b", "a/b"),
+            ("./a//b/", "a/b"),
+            ("a/../.env", ".env"),
+            ("/w/a", "a"),
+            ("../w/a", "a"),
+            ("../x", "/x"),
+            ("/wide", "/wide"),
+            ("/etc/./x", "/etc/x"),
+            (".env", ".env"),
+        ] {
+            assert_eq!(relative(path, "/w"), relative_to, "{path}");
+        }
+        assert_eq!(relative("/a", "/"), "a");
+        assert_eq!(absolute("../x", "/w/src"), "/w/x");
+    }
+
+    #[test]
+    fn what_leads_out_is_told_by_its_words() {
+        for word in [
+            "/etc",
+            "~",
+            "~/x",
+            "a/../../b",
+            "..",
+            "--f=/x",
+            "--f=../x",
+            "a=b=~",
+            "-f/etc/x",
+            "-rf/etc/x",
+            "-C..",
+            "file:///etc/x",
+            "FILE:/x",
+        ] {
+            assert!(leads_out(word), "{word}");
+        }
+        for word in [
+            "a",
+            "a/b",
+            "./a",
+            "-n",
+            "--x",
+            "a..b",
+            "...",
+            "--f=a/b",
+            "https://a/b",
+            "a~",
+            "HEAD~1",
+        ] {
+            assert!(!leads_out(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn protected_names_are_found_in_words() {
+        for word in [
+            ".git",
+            "a/.git/x",
+            "--f=.git/x",
+            "-C.git",
+            "/w/.GIT",
+            "x:.git/y",
+            "./.harn/x",
+        ] {
+            assert!(protected(word, "/w").is_some(), "{word}");
+        }
+        for word in [".gitignore", "x.git", "git", "/w/.harn/w/a", "a .git b"] {
+            assert!(protected(word, "/w/.harn/w").is_none(), "{word}");
+        }
+    }
+}
