@@ -3,7 +3,7 @@
 mod decide_world;
 
 use decide_world::*;
-use harn_model::{PolicyAction, RiskLabel, SideEffectLevel, ToolKind};
+use harn_model::{GrantEffect, PolicyAction, RiskLabel, SideEffectLevel, ToolKind};
 use harn_policy::{
     SessionMode, ToolApprovalPolicy,
     shell::{Doubt, Line},
@@ -95,6 +95,45 @@ fn an_open_tail_stands_for_words_that_stay() {
         (name, run("cat /etc/hostname"), "ask mode ask"),
         (etc, run("cat /etc/hostname"), "allow rules #0"),
     ]);
+}
+
+#[test]
+fn a_command_that_names_what_is_never_written_asks() {
+    let all = "rules = [{ allow = { command = ['cp *', 'cat *', 'tar *', 'touch *'] } }]";
+    let auto = |line: &str| run(line).within(SessionMode::Auto);
+    let asks = "ask protected_path";
+    check(&[
+        (all, run("cp README.md .git/hooks/pre-commit"), asks),
+        (all, run("cp a sub/.GIT/config"), asks),
+        (all, run("cp --target-directory=.git/hooks a"), asks),
+        (all, run("cp -t.git/hooks a"), asks),
+        (all, run("cat a; touch ./.harn/x"), asks),
+        (all, run("cp a .gitignore"), "allow rules #0"),
+        (all, run("cat .git/config"), "allow rules #0"),
+        ("", auto("cat .git/config"), "allow mode auto"),
+        ("", auto("cp a .git/config"), asks),
+        ("auto_approve = ['run']", run("cp a .git/config"), asks),
+        (
+            "rules = [{ deny = { command = 'cp' } }]",
+            run("cp a .git/config"),
+            "deny rules #0",
+        ),
+        (
+            "",
+            run("cp a .git/config").within(SessionMode::ReadOnly),
+            "deny mode read-only",
+        ),
+    ]);
+    let call = run("cp README.md .git/hooks/pre-commit");
+    let decision = decide(all, &call);
+    assert_eq!(
+        decision.reason,
+        "the command names .git/hooks/pre-commit, which is never written"
+    );
+    assert!(decision.risk_labels.contains(&RiskLabel::ProtectedPath));
+    let grant = harn_policy::narrow(&call.call(), GrantEffect::Allow).unwrap();
+    let known = decide(all, &call.knowing(&[&grant]));
+    assert_eq!(known.action, PolicyAction::Allow);
 }
 
 #[test]

@@ -9,8 +9,9 @@ use super::{Call, Facts, Opinion, Source, Strongest, layer};
 use crate::{
     Standing,
     compile::Layer,
+    named,
     path::is_protected_name,
-    shell::{Doubt, Line, Redirect},
+    shell::{self, Doubt, Line, Redirect},
 };
 
 /// Files that swallow what is written, or show it.
@@ -63,6 +64,16 @@ pub(super) fn command<'a>(call: &Call<'a>, strongest: &mut Strongest<'a>) {
         } else if may_leave(path) {
             strongest.label(RiskLabel::ExternalPath);
             let source = Source::OutsideRedirect(path);
+            strongest.say(Opinion::new(PolicyAction::Ask, source));
+        }
+    }
+    for command in &line.commands {
+        let mut words = command.argv.iter();
+        let found = words.find_map(|word| named::protected(word, call.workspace));
+        // Which words a program writes only it knows, unless it is known to write none.
+        if let Some(path) = found.filter(|_| !shell::read_only(command)) {
+            strongest.label(RiskLabel::ProtectedPath);
+            let source = Source::ProtectedWord(path);
             strongest.say(Opinion::new(PolicyAction::Ask, source));
         }
     }

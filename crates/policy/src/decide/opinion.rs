@@ -22,6 +22,8 @@ pub(super) enum Source<'a> {
     Grant(&'a Grant),
     /// A path that is never written.
     Protected(&'a str),
+    /// Such a path among the words of a command that may write it.
+    ProtectedWord(&'a str),
     /// A path that cannot be told.
     Untold(&'a Located),
     /// A declared path elsewhere.

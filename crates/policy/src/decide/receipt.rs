@@ -28,6 +28,7 @@ pub(super) fn write(
         | Source::WritePaths(_)
         | Source::Grant(_)
         | Source::Protected(_)
+        | Source::ProtectedWord(_)
         | Source::Untold(_)
         | Source::Outside(_)
         | Source::OutsideRedirect(_)
@@ -74,7 +75,7 @@ fn rule<'a>(
         Source::WritePaths(_) => (RuleSource::WritePathAllowlist, None, None),
         Source::Rule(at, rule) => (RuleSource::Rules, rule.id.as_deref(), Some(at)),
         Source::Grant(grant) => (RuleSource::Grant, Some(&grant.id), None),
-        Source::Protected(_) => (RuleSource::ProtectedPath, None, None),
+        Source::Protected(_) | Source::ProtectedWord(_) => (RuleSource::ProtectedPath, None, None),
         Source::Untold(_) => (RuleSource::DefaultPathGuard, None, None),
         Source::Outside(_) | Source::OutsideRedirect(_) => {
             (RuleSource::DefaultExternalPath, None, None)
@@ -106,6 +107,10 @@ fn reason(call: &Call<'_>, opinion: &Opinion<'_>) -> String {
             format!("always {word} ({}): {}", grant.id, grant::describe(grant))
         }
         Source::Protected(path) => format!("{} is never written", grant::plain(path)),
+        Source::ProtectedWord(path) => {
+            let path = grant::plain(path);
+            format!("the command names {path}, which is never written")
+        }
         Source::Untold(path) => {
             let reason = path.info.reason.as_deref();
             format!("{} {}", given(path), reason.unwrap_or("cannot be told"))
