@@ -1,6 +1,6 @@
 //! Plain text for people: tables, ages and hints.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use harn_model::Timestamp;
 
@@ -59,6 +59,16 @@ pub(super) fn duration(millis: u128) -> String {
         0..1000 => format!("{millis} ms"),
         1000..60_000 => format!("{}.{} s", millis / 1000, millis % 1000 / 100),
         _ => format!("{} min {} s", millis / 60_000, millis % 60_000 / 1000),
+    }
+}
+
+/// How long something is away that is less than an hour away; none for what is further.
+pub(super) fn soon(away: Duration) -> Option<String> {
+    // Rounded up: nobody has no time at all.
+    match away.as_millis().div_ceil(1000) {
+        seconds @ 0..120 => Some(format!("{seconds} s")),
+        seconds @ 120..=3600 => Some(format!("{} min", seconds / 60)),
+        _ => None,
     }
 }
 
@@ -124,6 +134,15 @@ mod tests {
         assert_eq!(duration(12), "12 ms");
         assert_eq!(duration(1_250), "1.2 s");
         assert_eq!(duration(61_000), "1 min 1 s");
+    }
+
+    #[test]
+    fn what_is_soon_is_told() {
+        let soon = |millis| soon(Duration::from_millis(millis));
+        assert_eq!(soon(1_999).as_deref(), Some("2 s"));
+        assert_eq!(soon(90_000).as_deref(), Some("90 s"));
+        assert_eq!(soon(1_799_990).as_deref(), Some("30 min"));
+        assert_eq!(soon(3_600_001), None);
     }
 
     #[test]

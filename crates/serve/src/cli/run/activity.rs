@@ -2,8 +2,13 @@
 //!
 //! What is not understood is left out: a display must not fail over something new.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use agent_client_protocol::v1::schema::{ExtNotification, Meta, SessionInfoUpdate};
+use harn_model::Timestamp;
 use serde_json::Value;
+
+use crate::cli::text::soon;
 
 /// Something to show.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,7 +78,11 @@ impl Activity {
             }
             "handoff" => Some(Self::Note(handoff(harn.get("handoff")?))),
             "hitl_request" => {
-                let asked = format!("a person is asked ({})", word("kind"));
+                let time = harn.get("payload").and_then(|payload| {
+                    soon(Duration::from_millis(payload.get("deadline_ms")?.as_u64()?))
+                });
+                let time = time.map(|time| format!(", for {time}")).unwrap_or_default();
+                let asked = format!("a person is asked ({}{time})", word("kind"));
                 Some(Self::Warning(titled(&asked, question(harn))))
             }
             "log" if ["warn", "error"].contains(&word("level")) => {
@@ -123,6 +132,14 @@ pub(super) fn lineage(meta: Option<&Meta>) -> Vec<&str> {
 /// Why a question is asked, as far as the rules say.
 pub(super) fn reason(meta: Option<&Meta>) -> Option<&str> {
     named(harn(meta)?.get("policyDecision")?, "reason")
+}
+
+/// Until when an answer is waited for.
+pub(super) fn deadline(meta: Option<&Meta>) -> Option<Timestamp> {
+    let at = named(harn(meta)?, "deadline")?;
+    let at = humantime::parse_rfc3339(at).ok()?;
+    let at = at.duration_since(UNIX_EPOCH).ok()?;
+    at.as_millis().try_into().ok()
 }
 
 fn harn(meta: Option<&Meta>) -> Option<&Value> {
@@ -285,6 +302,10 @@ mod tests {
             asked("a person is asked (approval)")
         );
         assert_eq!(hitl(Value::Null), asked("a person is asked (approval)"));
+        assert_eq!(
+            hitl(json!({"action": "deploy", "deadline_ms": 90_000})),
+            asked("a person is asked (approval, for 90 s): deploy")
+        );
         let log = |level: &str| of(json!({"sessionUpdate": "log", "level": level, "message": "m"}));
         assert_eq!(log("warn"), Some(Activity::Warning("warn: m".to_owned())));
         assert_eq!(log("debug"), None);
@@ -312,5 +333,9 @@ mod tests {
         let meta = json!({"harn": {"policyDecision": {"reason": "the mode asks"}}});
         let meta: Meta = serde_json::from_value(meta).unwrap();
         assert_eq!(reason(Some(&meta)), Some("the mode asks"));
+        assert_eq!(deadline(Some(&meta)), None);
+        let meta = json!({"harn": {"deadline": "1970-01-01T00:01:00.500Z"}});
+        let meta: Meta = serde_json::from_value(meta).unwrap();
+        assert_eq!(deadline(Some(&meta)), Some(60_500));
     }
 }

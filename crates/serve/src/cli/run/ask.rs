@@ -1,6 +1,6 @@
 //! Permission questions: what is shown, what may be typed, and what no answer means.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{borrow::Cow, fmt::Write as _, time::Duration};
 
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
@@ -9,10 +9,13 @@ use agent_client_protocol::v1::schema::{
 use serde_json::Value;
 
 use super::{
-    activity::{lineage, reason},
+    activity::{deadline, lineage, reason},
     show::{Show, block_text, symbol},
 };
-use crate::cli::paint::{Style, visible};
+use crate::cli::{
+    paint::{Style, visible},
+    text,
+};
 
 /// Puts the question: exactly what would be done, why it is asked, and the answers.
 pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
@@ -55,11 +58,12 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
         }
     }
     show.diffs(&call.tool_call_id, content);
-    put_options(show, &request.options);
+    put_options(show, request);
 }
 
 /// The answers, each with what to type for it.
-pub(super) fn put_options(show: &mut Show, options: &[PermissionOption]) {
+pub(super) fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
+    let options = &request.options;
     let keys = keys(options);
     for (key, option) in keys.iter().zip(options) {
         show.screen.line(&[
@@ -67,7 +71,14 @@ pub(super) fn put_options(show: &mut Show, options: &[PermissionOption]) {
             (Style::Plain, &in_one_line(&option.name)),
         ]);
     }
-    let question = format!("{}, or Enter to refuse: ", keys.join(", "));
+    let left = deadline(request.meta.as_ref()).and_then(|deadline| {
+        let left = deadline.saturating_sub(show.now());
+        text::soon(Duration::from_millis(left))
+    });
+    let left = left
+        .map(|left| format!(" (for {left})"))
+        .unwrap_or_default();
+    let question = format!("{}, or Enter to refuse{left}: ", keys.join(", "));
     show.screen.question(&[(Style::Yellow, &question)]);
 }
 

@@ -5,7 +5,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use agent_client_protocol::{
-    Agent, Client, on_receive_notification, on_receive_request,
+    Agent, Client, Error, RequestCancellation, on_receive_notification, on_receive_request,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo, Responder,
@@ -21,11 +21,12 @@ use agent_client_protocol::{
 };
 use anyhow::{Context, Result, anyhow};
 use harn_acp::{AcpConfig, ProfileChoice, serve_connection, transport};
+use harn_model::Timestamp;
 use tokio::sync::mpsc;
 
 use super::{
-    activity::Activity,
-    ask::{self, Typed},
+    activity::{Activity, deadline},
+    ask::{self, Typed, in_one_line},
     form,
     keyboard::Keyboard,
     pair,
@@ -65,6 +66,50 @@ impl Question {
             Self::Form(_, to) => fill_in(to, ElicitationAction::Cancel),
         }
     }
+
+    /// Tells when whoever asks no longer wants to know.
+    fn withdrawal(&self) -> RequestCancellation {
+        match self {
+            Self::Permission(_, to) => to.cancellation(),
+            Self::Form(_, to) => to.cancellation(),
+        }
+    }
+
+    /// What is asked, in a line.
+    fn title(&self) -> &str {
+        match self {
+            Self::Permission(request, _) => {
+                let title = request.tool_call.fields.title.as_deref();
+                title.unwrap_or("a tool call")
+            }
+            Self::Form(request, _) => request.message.lines().next().unwrap_or_default(),
+        }
+    }
+
+    /// Until when an answer counts, where that is known.
+    fn deadline(&self) -> Option<Timestamp> {
+        match self {
+            Self::Permission(request, _) => deadline(request.meta.as_ref()),
+            Self::Form(..) => None,
+        }
+    }
+
+    /// Agrees that there is no answer any more. Nobody waits for this.
+    fn let_go(self) {
+        let gone = Error::request_cancelled();
+        let _ = match self {
+            Self::Permission(_, to) => to.respond_with_error(gone),
+            Self::Form(_, to) => to.respond_with_error(gone),
+        };
+    }
+}
+
+/// Waits until a question is withdrawn.
+async fn withdrawn(question: Option<&Question>) {
+    match question {
+        Some(question) => question.withdrawal().cancelled().await,
+        None => std::future::pending().await,
+    }
 }
 
 fn permit(to: Responder<RequestPermissionResponse>, outcome: RequestPermissionOutcome) {
@@ -77,8 +122,11 @@ fn fill_in(to: Responder<CreateElicitationResponse>, action: ElicitationAction) 
     let _ = to.respond(CreateElicitationResponse::new(action));
 }
 
-/// How many updates may wait to be shown.
+/// How many lines may wait to be read.
 const WAITING: usize = 64;
+/// How many updates may wait to be shown. Many: they wait while a question stands, and behind them its
+/// withdrawal would not be heard.
+const UNSHOWN: usize = 8192;
 /// What a shell makes of a program that was interrupted.
 const INTERRUPTED: u8 = 130;
 
@@ -120,7 +168,7 @@ impl Conversation {
         let agent = serve_connection(workshop.hub().clone(), config, incoming, outgoing);
         workshop.spawn(agent);
 
-        let (heard, mut events) = mpsc::channel(WAITING);
+        let (heard, mut events) = mpsc::channel(UNSHOWN);
         let (asks, forms, activities) = (heard.clone(), heard.clone(), heard.clone());
         let held = Client
             .v1()
@@ -211,9 +259,11 @@ impl Conversation {
                 }
                 // While a question stands, nothing is printed under it.
                 Some(heard) = events.recv(), if self.asked.is_none() => self.hear(heard),
+                () = withdrawn(self.asked.as_deref()) => self.withdraw(),
                 line = self.keyboard.line(), if self.asked.is_some() => self.typed(line.as_deref()),
                 ended = &mut ended => {
                     // Everything of the turn was heard before its end was.
+                    self.withdraw();
                     while let Ok(heard) = events.try_recv() {
                         self.hear(heard);
                     }
@@ -228,8 +278,32 @@ impl Conversation {
             Heard::Update(update) => self.show.update(*update),
             Heard::Activity(activity) => self.show.activity(&activity),
             Heard::Ask(question) if self.cancelled => question.cancel(),
+            Heard::Ask(question) if question.withdrawal().is_cancelled() => {
+                self.too_late(*question)
+            }
             Heard::Ask(question) => self.put(question),
         }
+    }
+
+    /// Takes the question away that stands, so that the next one can.
+    fn withdraw(&mut self) {
+        if let Some(question) = self.asked.take() {
+            self.too_late(*question);
+        }
+    }
+
+    /// Says that a question is over, and how.
+    fn too_late(&mut self, question: Question) {
+        /// Clocks do not agree to the millisecond.
+        const ABOUT: Timestamp = 500;
+        let now = self.show.now() + ABOUT;
+        let how = match question.deadline() {
+            Some(deadline) if deadline <= now => "nobody answered in time",
+            _ => "no longer asked",
+        };
+        let words = format!("{how}: {}", in_one_line(question.title()));
+        self.show.screen.line(&[(Style::Yellow, &words)]);
+        question.let_go();
     }
 
     /// Puts a question, or says why nobody is asked.
@@ -245,7 +319,7 @@ impl Conversation {
             }
             Question::Permission(request, to) => {
                 let call = &request.tool_call;
-                let title = call.fields.title.as_deref().unwrap_or("a tool call");
+                let title = in_one_line(call.fields.title.as_deref().unwrap_or("a tool call"));
                 let words = format!("refused, as there is no terminal to ask on: {title}");
                 self.show.screen.line(&[(Style::Yellow, &words)]);
                 if !std::mem::replace(&mut self.hinted, true) {
@@ -281,7 +355,7 @@ impl Conversation {
             Question::Permission(request, to) => match ask::understand(line, &request.options) {
                 Typed::Chosen(outcome) => permit(to, outcome),
                 Typed::Unclear => {
-                    ask::put_options(&mut self.show, &request.options);
+                    ask::put_options(&mut self.show, &request);
                     self.asked = Some(Box::new(Question::Permission(request, to)));
                 }
             },
@@ -322,6 +396,71 @@ fn exit_code(end: StopReason) -> ExitCode {
 }
 
 /// What the agent says went wrong, without the dress of the protocol.
-fn in_words(error: agent_client_protocol::Error) -> anyhow::Error {
+fn in_words(error: Error) -> anyhow::Error {
     anyhow!(error.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::Arc, time::Duration};
+
+    use harn_engines::ScriptAgent;
+
+    use super::{
+        super::screen::{Screen, tests::Paper},
+        *,
+    };
+    use crate::{Options, SystemClock, workshop::waiting_room};
+
+    const SCENARIO: &str = r#"
+name: patient
+turns:
+  - steps:
+      - run: {command: "touch first"}
+      - run: {command: "touch second"}
+      - question: {prompt: "Which door?", default: left, deadline_ms: 500}
+      - say: "Over."
+"#;
+
+    #[test]
+    fn a_question_that_is_withdrawn_makes_room_for_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let scenario = dir.path().join("patient.yaml");
+        fs::write(&scenario, SCENARIO).unwrap();
+        let work = dir.path().join("work");
+        fs::create_dir(&work).unwrap();
+        let options = Options {
+            ask_timeout: Duration::from_millis(500),
+            ..Options::new(dir.path().join("state"))
+        };
+        let agent = Arc::new(ScriptAgent::load(&scenario).unwrap());
+        let workshop = Workshop::open(agent, &options).unwrap();
+        let paper = Paper::default();
+        let screen = Screen::shared(Box::new(paper.clone()), false);
+        let show = Show::new(screen, work.clone(), SystemClock::new());
+        // Somebody sits there and types nothing.
+        let (_hands, lines) = mpsc::channel(1);
+        waiting_room().unwrap().block_on(async {
+            let conversation = Conversation::new(show, Keyboard::typed_on(lines)).unwrap();
+            let prompt = "go".to_owned();
+            let held = conversation.hold(&workshop, ProfileChoice::Meta, work, prompt);
+            held.await.unwrap();
+            workshop.close().await;
+        });
+        let text = paper.text();
+        let at = |words: &str| {
+            text.find(words)
+                .unwrap_or_else(|| panic!("{words}: {text}"))
+        };
+        let told = [
+            at("Allow this? $ touch first\n"),
+            at("or Enter to refuse (for 1 s): \nnobody answered in time: touch first\n"),
+            at("Allow this? $ touch second\n"),
+            at("\nnobody answered in time: touch second\n"),
+            at("? Which door?\n"),
+            at("\nno longer asked: Which door?\n"),
+            at("Over."),
+        ];
+        assert!(told.is_sorted(), "{text}");
+    }
 }

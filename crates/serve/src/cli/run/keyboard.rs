@@ -20,6 +20,15 @@ impl Keyboard {
         }
     }
 
+    /// One that gives these lines.
+    #[cfg(test)]
+    pub(super) fn typed_on(lines: mpsc::Receiver<String>) -> Self {
+        Self {
+            present: true,
+            lines: Some(lines),
+        }
+    }
+
     /// Whether there is anybody to ask.
     pub(super) fn is_present(&self) -> bool {
         self.present

@@ -10,6 +10,7 @@ use agent_client_protocol::v1::schema::{
     ContentBlock, ContentChunk, Diff, MessageId, Plan, PlanEntry, PlanEntryStatus, SessionUpdate,
     ToolCall, ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
+use harn_model::Timestamp;
 use harn_runtime::Clock;
 
 use super::{activity::Activity, crew::Crew, diff, screen::Screen};
@@ -52,6 +53,11 @@ impl Show {
             plan: Vec::new(),
             crew: Crew::default(),
         }
+    }
+
+    /// What time it is.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Time that only moves forward.
@@ -335,7 +341,7 @@ mod tests {
     struct Noon;
 
     impl Clock for Noon {
-        fn now(&self) -> harn_model::Timestamp {
+        fn now(&self) -> Timestamp {
             0
         }
 
