@@ -11,7 +11,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 use harn_model::WorkspacePathInfo;
 use regex::bytes::{RegexSet, RegexSetBuilder, SetMatches};
 
-use crate::{Located, PolicyError, path::as_worded};
+use crate::{Located, PolicyError, named, path::as_worded};
 
 /// Longer patterns are refused: nobody reads them, and each is compiled.
 const LONGEST: usize = 512;
@@ -246,6 +246,19 @@ impl PathSetsBuilder {
 }
 
 impl PathSets {
+    /// Whether one of these patterns means a path that is known by its words only.
+    pub(crate) fn lists(&self, list: &[PathPattern], path: &str, workspace: &str) -> bool {
+        let relative = named::relative(path, workspace);
+        // What leads elsewhere is meant by absolute patterns only.
+        let relative = (!relative.starts_with('/')).then(|| self.relative.exact.look(&relative));
+        let absolute = self.absolute.exact.look(&named::absolute(path, workspace));
+        let named = Named {
+            relative,
+            absolute: Some(absolute),
+        };
+        list.iter().any(|pattern| named.has(*pattern))
+    }
+
     /// Looks paths up, once for all patterns.
     pub(crate) fn look<'a>(&self, paths: &'a [Located]) -> Paths<'a> {
         let mut touched = Touched {
@@ -312,11 +325,7 @@ pub(crate) struct Target<'a> {
 impl Target<'_> {
     /// Whether a pattern says for sure that it means this path, by where it leads: what may be allowed.
     pub(crate) fn is_named(&self, pattern: PathPattern) -> bool {
-        let (hits, at) = match pattern {
-            PathPattern::Relative(at) => (&self.named.relative, at),
-            PathPattern::Absolute(at) => (&self.named.absolute, at),
-        };
-        hits.as_ref().is_some_and(|hits| hits.has(at))
+        self.named.has(pattern)
     }
 }
 
@@ -324,6 +333,16 @@ impl Target<'_> {
 struct Named {
     relative: Option<Hits>,
     absolute: Option<Hits>,
+}
+
+impl Named {
+    fn has(&self, pattern: PathPattern) -> bool {
+        let (hits, at) = match pattern {
+            PathPattern::Relative(at) => (&self.relative, at),
+            PathPattern::Absolute(at) => (&self.absolute, at),
+        };
+        hits.as_ref().is_some_and(|hits| hits.has(at))
+    }
 }
 
 /// What any path hits by any spelling.

@@ -232,6 +232,43 @@ fn written_paths() {
 }
 
 #[test]
+fn redirections_write_what_is_listed() {
+    let src = "write_path_allowlist = ['src/**', '/srv/**']\nauto_approve = ['*']";
+    let denied = "deny write_path_allowlist";
+    check(&[
+        (src, run("echo a > src/x"), "allow auto_approve * #0"),
+        (
+            src,
+            run("echo a > ./src/../src/x"),
+            "ask default_external_path",
+        ),
+        (src, run("echo a > x"), denied),
+        (src, run("echo a >> docs/x"), denied),
+        (src, run("echo a > src/../x"), denied),
+        (src, run("echo a > SRC/x"), denied),
+        (src, run("echo a > /etc/x"), denied),
+        (src, run("echo a > /w/src/x"), "ask default_external_path"),
+        (src, run("echo a > /srv/x"), "ask default_external_path"),
+        (src, run("ls; echo a > x"), denied),
+        (src, run("cat < x > /dev/null"), "allow auto_approve * #0"),
+        // Declared, it is judged by where it leads.
+        (
+            src,
+            run("echo a > stays/x").paths(&["stays/x"]),
+            "allow auto_approve * #0",
+        ),
+        (src, run("echo a > stays/x"), denied),
+    ]);
+    let decision = decide(src, &run("echo a > docs/x"));
+    assert_eq!(decision.reason, "docs/x is not in write_path_allowlist");
+    assert!(
+        decision
+            .risk_labels
+            .contains(&RiskLabel::WritePathNotAllowed)
+    );
+}
+
+#[test]
 fn rules() {
     let two = "rules = [{ id = 'a', allow = 'edit_*' }, { id = 'b', allow = '*_file' }]";
     check(&[

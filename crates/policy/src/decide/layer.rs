@@ -4,10 +4,10 @@ use harn_model::{PolicyAction, RiskLabel, ToolKind};
 
 use super::{Call, Opinion, Source, Strongest, guard};
 use crate::{
-    Located, Standing,
+    Standing,
     command::{Command, Reading, stays},
     compile::{CompiledRule, Layer, Layers},
-    pattern::{Hits, Name, PathPattern, Paths, Target},
+    pattern::{Hits, Name, PathPattern, PathSets, Paths, Target},
     shell::{Line, Simple},
 };
 
@@ -16,6 +16,8 @@ pub(super) struct Facts<'a> {
     pub(super) call: &'a Call<'a>,
     /// What its tool is among the patterns.
     tool: Hits,
+    /// The patterns that its paths are held against.
+    sets: &'a PathSets,
     /// Its paths, ready for patterns.
     pub(super) paths: Paths<'a>,
     /// The programs of its line, each once: long lines repeat a few, and most rules are of none of them.
@@ -23,7 +25,7 @@ pub(super) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn new(call: &'a Call<'a>, layers: &Layers) -> Self {
+    pub(super) fn new(call: &'a Call<'a>, layers: &'a Layers) -> Self {
         let commands = call.command.iter().flat_map(|(_, line)| &line.commands);
         let mut programs: Vec<_> = commands
             .filter_map(|command| command.argv.first().map(String::as_str))
@@ -33,6 +35,7 @@ impl<'a> Facts<'a> {
         Self {
             call,
             tool: layers.tools.look(call.tool),
+            sets: &layers.paths,
             paths: layers.paths.look(call.paths),
             programs,
         }
@@ -95,16 +98,26 @@ pub(super) fn speak<'a>(
     })
 }
 
-/// The first declared path that would be written and is not among those that may be.
-fn unlisted<'a>(layer: &Layer, facts: &Facts<'a>) -> Option<&'a Located> {
+/// The first path that would be written, declared or by redirection, and is not among those that may be.
+/// Which of its other words a command writes cannot be known; those are for rules of commands.
+fn unlisted<'a>(layer: &Layer, facts: &Facts<'a>) -> Option<&'a str> {
     if layer.write_paths.is_empty() || !facts.call.writes() {
         return None;
     }
+    let call = facts.call;
     let listed = |target: &Target<'_>| layer.write_paths.iter().any(|at| target.is_named(*at));
     let mut targets = facts.paths.targets.iter();
-    targets
-        .find(|target| !listed(target))
-        .map(|target| target.located)
+    let declared = targets.find(|target| !listed(target));
+    let shown = declared.map(|target| target.located.info.display());
+    shown.or_else(|| {
+        let redirects = facts.line().into_iter().flat_map(|line| &line.redirects);
+        let mut written = redirects
+            .filter(|redirect| guard::writes_file(redirect))
+            .map(|redirect| redirect.path.as_str())
+            // A declared one was judged by where it leads.
+            .filter(|path| !call.paths.iter().any(|it| it.info.input == *path));
+        written.find(|path| !facts.sets.lists(&layer.write_paths, path, call.workspace))
+    })
 }
 
 /// Whether a rule is about this call.

@@ -17,7 +17,7 @@ pub(super) enum Source<'a> {
     AutoDeny(usize, &'a str),
     AutoApprove(usize, &'a str),
     RequireApproval(usize, &'a str),
-    WritePaths(&'a Located),
+    WritePaths(&'a str),
     Rule(usize, &'a CompiledRule),
     Grant(&'a Grant),
     /// A path that is never written.

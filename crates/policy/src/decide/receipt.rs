@@ -86,7 +86,6 @@ fn rule<'a>(
 }
 
 fn reason(call: &Call<'_>, opinion: &Opinion<'_>) -> String {
-    let shown = |path: &Located| grant::plain(path.info.display());
     let given = |path: &Located| match path.info.input.as_str() {
         "" => "the path".to_owned(),
         input => grant::plain(input),
@@ -96,7 +95,7 @@ fn reason(call: &Call<'_>, opinion: &Opinion<'_>) -> String {
         Source::AutoApprove(_, text) => format!("the tool is in auto_approve ({text:?})"),
         Source::RequireApproval(_, text) => format!("the tool is in require_approval ({text:?})"),
         Source::WritePaths(path) => {
-            format!("{} is not in write_path_allowlist", shown(path))
+            format!("{} is not in write_path_allowlist", grant::plain(path))
         }
         Source::Rule(at, rule) => of_rule(at, rule),
         Source::Grant(grant) => {
