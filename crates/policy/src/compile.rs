@@ -109,7 +109,10 @@ impl CompiledRule {
             tool: tools.names(tool)?,
             tool_kind: tool_kind.clone(),
             side_effect: side_effect.clone(),
-            path: paths.all(path)?,
+            path: match rule.action {
+                PolicyAction::Allow => paths.all(path)?,
+                PolicyAction::Ask | PolicyAction::Deny => paths.taking(path)?,
+            },
             command: commands.collect::<Result<_, _>>()?,
             identity: programs.collect::<Result<_, _>>()?,
             agent: Name::all(agent)?,

@@ -176,6 +176,8 @@ pub(crate) struct PathSetsBuilder {
 struct CasedBuilder {
     exact: SetBuilder,
     folded: SetBuilder,
+    taking: SetBuilder,
+    places: Vec<usize>,
 }
 
 impl CasedBuilder {
@@ -186,10 +188,26 @@ impl CasedBuilder {
         Ok(At(self.exact.regexes.len() - 1))
     }
 
+    /// Lets a pattern be held against words, too.
+    fn take(&mut self, at: At) {
+        if let (Some(exact), Some(folded)) =
+            (self.exact.regexes.get(at.0), self.folded.regexes.get(at.0))
+        {
+            // Only a class can mean less in any case.
+            self.taking.regexes.push(match exact.contains('[') {
+                true => format!("(?:{exact})|(?:{folded})"),
+                false => folded.clone(),
+            });
+            self.places.push(at.0);
+        }
+    }
+
     fn build(self) -> Result<Cased, PolicyError> {
         Ok(Cased {
             exact: self.exact.build()?,
             folded: self.folded.build()?,
+            taking: self.taking.build()?,
+            places: self.places,
         })
     }
 }
@@ -207,6 +225,11 @@ pub(crate) struct PathSets {
 struct Cased {
     exact: Set,
     folded: Set,
+    /// Those of rules that take away, both ways in one, for what is long and mostly means nothing: the
+    /// words of commands.
+    taking: Set,
+    /// Where each of them stands among all.
+    places: Vec<usize>,
 }
 
 impl Cased {
@@ -217,6 +240,20 @@ impl Cased {
         mark(touched, &hits);
         mark(touched, &self.folded.look(path));
         hits
+    }
+
+    /// Notes which patterns that take away may mean a word.
+    fn look_word(&self, word: &str, touched: &mut [bool]) {
+        // Asked first whether there is any: that takes no room.
+        if !self.taking.0.is_match(word.as_bytes()) {
+            return;
+        }
+        for hit in self.taking.0.matches(word.as_bytes()).iter() {
+            let place = self.places.get(hit);
+            if let Some(touched) = place.and_then(|place| touched.get_mut(*place)) {
+                *touched = true;
+            }
+        }
     }
 }
 
@@ -235,6 +272,18 @@ impl PathSetsBuilder {
 
     pub(crate) fn all(&mut self, patterns: &[String]) -> Result<Vec<PathPattern>, PolicyError> {
         patterns.iter().map(|pattern| self.read(pattern)).collect()
+    }
+
+    /// Patterns of a rule that takes away.
+    pub(crate) fn taking(&mut self, patterns: &[String]) -> Result<Vec<PathPattern>, PolicyError> {
+        let read = self.all(patterns)?;
+        for pattern in &read {
+            match pattern {
+                PathPattern::Relative(at) => self.relative.take(*at),
+                PathPattern::Absolute(at) => self.absolute.take(*at),
+            }
+        }
+        Ok(read)
     }
 
     pub(crate) fn build(self) -> Result<PathSets, PolicyError> {
@@ -261,10 +310,7 @@ impl PathSets {
 
     /// Looks paths up, once for all patterns.
     pub(crate) fn look<'a>(&self, paths: &'a [Located]) -> Paths<'a> {
-        let mut touched = Touched {
-            relative: vec![false; self.relative.exact.0.len()],
-            absolute: vec![false; self.absolute.exact.0.len()],
-        };
+        let mut touched = self.untouched();
         let targets = paths.iter().map(|located| Target {
             located,
             named: self.named(&located.info, &mut touched),
@@ -272,6 +318,42 @@ impl PathSets {
         Paths {
             targets: targets.collect(),
             touched,
+        }
+    }
+
+    /// Looks the words of commands up, each taken for a path from every folder it may be named from:
+    /// `workspace` and `folders`. Only for patterns that take away.
+    pub(crate) fn look_words<'w>(
+        &self,
+        words: impl Iterator<Item = &'w str>,
+        workspace: &str,
+        folders: &[&str],
+    ) -> Touched {
+        let mut touched = self.untouched();
+        let mut parts: Vec<&str> = words.flat_map(named::parts).collect();
+        parts.sort_unstable();
+        parts.dedup();
+        for part in parts {
+            let relative = named::relative(part, workspace);
+            self.relative.look_word(&relative, &mut touched.relative);
+            if !self.absolute.places.is_empty() {
+                let absolute = named::absolute(part, workspace);
+                self.absolute.look_word(&absolute, &mut touched.absolute);
+            }
+            for folder in folders {
+                let absolute = named::absolute(part, folder);
+                let relative = named::below(&absolute, workspace).unwrap_or(&absolute);
+                self.relative.look_word(relative, &mut touched.relative);
+                self.absolute.look_word(&absolute, &mut touched.absolute);
+            }
+        }
+        touched
+    }
+
+    fn untouched(&self) -> Touched {
+        Touched {
+            relative: vec![false; self.relative.exact.0.len()],
+            absolute: vec![false; self.absolute.exact.0.len()],
         }
     }
 
@@ -307,11 +389,7 @@ pub(crate) struct Paths<'a> {
 impl Paths<'_> {
     /// Whether a pattern may mean one of them, by any of its spellings: what has to be asked or denied.
     pub(crate) fn touch(&self, pattern: PathPattern) -> bool {
-        let (touched, at) = match pattern {
-            PathPattern::Relative(at) => (&self.touched.relative, at),
-            PathPattern::Absolute(at) => (&self.touched.absolute, at),
-        };
-        touched.get(at.0).copied().unwrap_or(false)
+        self.touched.by(pattern)
     }
 }
 
@@ -347,9 +425,19 @@ impl Named {
 
 /// What any path hits by any spelling.
 #[derive(Debug)]
-struct Touched {
+pub(crate) struct Touched {
     relative: Vec<bool>,
     absolute: Vec<bool>,
+}
+
+impl Touched {
+    pub(crate) fn by(&self, pattern: PathPattern) -> bool {
+        let (touched, at) = match pattern {
+            PathPattern::Relative(at) => (&self.relative, at),
+            PathPattern::Absolute(at) => (&self.absolute, at),
+        };
+        touched.get(at.0).copied().unwrap_or(false)
+    }
 }
 
 fn mark(all: &mut [bool], hits: &Hits) {

@@ -137,6 +137,83 @@ fn a_command_that_names_what_is_never_written_asks() {
 }
 
 #[test]
+fn what_takes_a_path_away_takes_it_from_commands() {
+    let secrets = "auto_approve = ['run']\nrules = [\
+        { deny = { path = ['**/.env', '*.pem', 'keys/**', '/w/abs/**', '/etc/shadow'] } }]";
+    let denied = "deny rules #0";
+    for line in [
+        "cat .env",
+        "cat < .env",
+        "cat ./src/../.ENV",
+        "cat '.env'",
+        "cp .env src/e",
+        "echo a > key.pem",
+        "head --lines=3 ./key.pem",
+        "tar cf x --file=key.pem",
+        "dd if=.env",
+        "grep -f.env a",
+        "git show HEAD:.env",
+        "ls; true && wc keys/a",
+        "cat /w/keys/a",
+        "cat ../w/keys/a",
+        "cat abs/a",
+        "cat /w/abs/a",
+        "cat /etc/../etc/shadow",
+        "cat ../etc/shadow",
+        "cat /home/me/.env",
+        "timeout 3 cat .env",
+        "sh -c 'cat .env'",
+    ] {
+        let call = run(line);
+        assert_eq!(outcome(&decide(secrets, &call)), denied, "{line}");
+        let auto = run(line).within(SessionMode::Auto);
+        assert_eq!(outcome(&decide(secrets, &auto)), denied, "{line}");
+    }
+    for line in ["cat .env.example", "cat a.pem.txt", "ls", "cat mykeys/a"] {
+        let allowed = "allow auto_approve run #0";
+        assert_eq!(outcome(&decide(secrets, &run(line))), allowed, "{line}");
+    }
+    let there = run("cat a").paths(&["keys"]);
+    let only = |rule: &str| format!("auto_approve = ['*']\nrules = [{rule}]");
+    check(&[
+        (secrets, there, denied),
+        // Whatever else a rule asks has to hold.
+        (
+            &only("{ ask = { path = '*.pem', tool = 'run' } }"),
+            run("cat a.pem"),
+            "ask rules #0",
+        ),
+        (
+            &only("{ deny = { path = '*.pem', tool = 'other' } }"),
+            run("cat a.pem"),
+            "allow auto_approve * #0",
+        ),
+        (
+            &only("{ deny = { path = '*.pem', command = 'cp' } }"),
+            run("cat a.pem"),
+            "allow auto_approve * #0",
+        ),
+        (
+            &only("{ deny = { path = '*.pem', command = 'cp' } }"),
+            run("cp a.pem b"),
+            "deny rules #0",
+        ),
+        // A word is no declared path to what allows.
+        (
+            "rules = [{ allow = { path = 'src/**' } }]",
+            run("cat src/a"),
+            "ask mode ask",
+        ),
+        // A class means less in any case, and what takes away has to miss nothing.
+        (
+            "rules = [{ ask = { path = '[!A].env' } }]",
+            run("cat a.env").within(SessionMode::Auto),
+            "ask rules #0",
+        ),
+    ]);
+}
+
+#[test]
 fn lists() {
     check(&[
         (

@@ -1,5 +1,7 @@
 //! What one policy says of a call by itself: its lists and its rules. Knows no other policy and no mode.
 
+use std::cell::OnceCell;
+
 use harn_model::{PolicyAction, RiskLabel, ToolKind};
 
 use super::{Call, Opinion, Source, Strongest, guard};
@@ -7,7 +9,7 @@ use crate::{
     Standing,
     command::{Command, Reading, stays},
     compile::{CompiledRule, Layer, Layers},
-    pattern::{Hits, Name, PathPattern, PathSets, Paths, Target},
+    pattern::{Hits, Name, PathPattern, PathSets, Paths, Target, Touched},
     shell::{Line, Simple},
 };
 
@@ -20,6 +22,8 @@ pub(super) struct Facts<'a> {
     sets: &'a PathSets,
     /// Its paths, ready for patterns.
     pub(super) paths: Paths<'a>,
+    /// What the words of its line may name, looked up by the first rule that has to know.
+    words: OnceCell<Touched>,
     /// The programs of its line, each once: long lines repeat a few, and most rules are of none of them.
     programs: Vec<&'a str>,
 }
@@ -37,8 +41,32 @@ impl<'a> Facts<'a> {
             tool: layers.tools.look(call.tool),
             sets: &layers.paths,
             paths: layers.paths.look(call.paths),
+            words: OnceCell::new(),
             programs,
         }
+    }
+
+    /// Whether a word of its line, or a file that is redirected, may be what a pattern that takes away
+    /// means. What a command does with its words is not known, so naming is enough.
+    fn words_touch(&self, pattern: PathPattern) -> bool {
+        let Some(line) = self.line() else {
+            return false;
+        };
+        let words = self.words.get_or_init(|| {
+            let argv = line.commands.iter().flat_map(|command| &command.argv);
+            let redirects = line.redirects.iter().map(|redirect| &redirect.path);
+            let words = argv.chain(redirects).map(String::as_str);
+            // A declared folder may be the one it runs in.
+            let declared = self.call.paths.iter();
+            let mut folders: Vec<_> = declared
+                .filter(|path| !line.redirects.iter().any(|it| it.path == path.info.input))
+                .filter_map(|path| path.info.host_path.as_deref())
+                .filter(|path| *path != self.call.workspace)
+                .collect();
+            folders.dedup();
+            self.sets.look_words(words, self.call.workspace, &folders)
+        });
+        words.by(pattern)
     }
 
     fn line(&self) -> Option<&'a Line> {
@@ -159,17 +187,21 @@ fn is_of_paths(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
     }
     // Of no path at all is quickly told, and most rules are.
     let touched = rule.path.iter().any(|at| facts.paths.touch(*at));
-    touched
-        && match rule.action {
-            PolicyAction::Ask | PolicyAction::Deny => true,
-            PolicyAction::Allow => facts.paths.targets.iter().all(|target| {
-                let told = matches!(
-                    target.located.standing,
-                    Standing::Inside | Standing::Outside
-                );
-                told && rule.path.iter().any(|at| target.is_named(*at))
-            }),
+    match rule.action {
+        PolicyAction::Ask | PolicyAction::Deny => {
+            touched || rule.path.iter().any(|at| facts.words_touch(*at))
         }
+        PolicyAction::Allow => {
+            touched
+                && facts.paths.targets.iter().all(|target| {
+                    let told = matches!(
+                        target.located.standing,
+                        Standing::Inside | Standing::Outside
+                    );
+                    told && rule.path.iter().any(|at| target.is_named(*at))
+                })
+        }
+    }
 }
 
 fn is_of_line(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
