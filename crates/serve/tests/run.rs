@@ -131,9 +131,16 @@ fn a_permission_is_refused_aloud() {
         "I would like to leave a note.\n\nThen I leave it.\n"
     );
     assert!(ran.notes.contains("+Seen.\n"), "{}", ran.notes);
-    let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n  \
-                   what may run unasked is for --mode and --policy to say\n";
+    let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n";
     assert!(ran.notes.contains(refused), "{}", ran.notes);
+    let helped = "there is no terminal to ask on; say what may run with --mode or --policy\n";
+    assert_eq!(ran.notes.matches(helped).count(), 1, "{}", ran.notes);
+    // The record blames nobody.
+    let threads = fs::read_dir(kept(&ran.state).join("threads")).unwrap();
+    let thread = threads.map(|thread| thread.unwrap().path()).next().unwrap();
+    let journal = fs::read_to_string(thread.join("events.jsonl")).unwrap();
+    assert!(journal.contains(r#""decision":"unavailable""#), "{journal}");
+    assert!(!journal.contains(r#""decision":"rejected""#), "{journal}");
 }
 
 #[test]
@@ -143,7 +150,7 @@ fn the_mode_and_named_rules_say_what_runs_unasked() {
     assert_eq!(ran.answer, "Over.\n");
     assert_eq!(written(&ran), None);
     assert_eq!(ran.notes.matches("refused, as").count(), 2, "{}", ran.notes);
-    assert_eq!(ran.notes.matches("--mode").count(), 1, "{}", ran.notes);
+    assert_eq!(ran.notes.matches("--mode").count(), 2, "{}", ran.notes);
 
     let ran = run_with("make a note", &["--mode", "accept-edits"]);
     assert_eq!(written(&ran).as_deref(), Some("Seen.\n"), "{}", ran.notes);

@@ -5,7 +5,8 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use agent_client_protocol::{
-    Agent, Client, Error, RequestCancellation, on_receive_notification, on_receive_request,
+    Agent, Client, Error, ErrorCode, RequestCancellation, on_receive_notification,
+    on_receive_request,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo, Responder,
@@ -25,7 +26,7 @@ use harn_model::Timestamp;
 use tokio::sync::mpsc;
 
 use super::{
-    activity::{Activity, deadline},
+    activity::{Activity, deadline, lineage},
     ask::{self, Typed, in_one_line},
     form,
     keyboard::Keyboard,
@@ -127,6 +128,8 @@ const WAITING: usize = 64;
 /// How many updates may wait to be shown. Many: they wait while a question stands, and behind them its
 /// withdrawal would not be heard.
 const UNSHOWN: usize = 8192;
+/// Why nobody was asked, and what to do about it; it goes into the record.
+const NOBODY: &str = "there is no terminal to ask on; say what may run with --mode or --policy";
 /// What a shell makes of a program that was interrupted.
 const INTERRUPTED: u8 = 130;
 
@@ -137,7 +140,7 @@ pub(super) struct Conversation {
     signals: Signals,
     asked: Option<Box<Question>>,
     cancelled: bool,
-    /// Whether it was said how to have things run where nobody can be asked.
+    /// Whether it was said how to have things of workers run where nobody can be asked.
     hinted: bool,
 }
 
@@ -322,11 +325,15 @@ impl Conversation {
                 let title = in_one_line(call.fields.title.as_deref().unwrap_or("a tool call"));
                 let words = format!("refused, as there is no terminal to ask on: {title}");
                 self.show.screen.line(&[(Style::Yellow, &words)]);
-                if !std::mem::replace(&mut self.hinted, true) {
+                // Else the line of the call says it, when it fails.
+                let unseen = !lineage(request.meta.as_ref()).is_empty();
+                if unseen && !std::mem::replace(&mut self.hinted, true) {
                     let hint = "  what may run unasked is for --mode and --policy to say";
                     self.show.screen.line(&[(Style::Dim, hint)]);
                 }
-                permit(to, ask::refusal(&request.options));
+                // Nobody said no: the record must not read as if somebody had.
+                let nobody = Error::new(ErrorCode::INTERNAL_ERROR, NOBODY);
+                let _ = to.respond_with_error(nobody);
             }
             Question::Form(request, to) if present && form::put(&mut self.show, &request) => {
                 self.asked = Some(Box::new(Question::Form(request, to)));
