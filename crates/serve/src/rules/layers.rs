@@ -144,11 +144,11 @@ impl Kept {
             Some((made_of, ready)) if same(made_of) => return Ok(ready.clone()),
             _ => {}
         }
-        let whole = layers
-            .iter()
-            .fold(ToolApprovalPolicy::default(), |whole, layer| {
-                whole.and(ToolApprovalPolicy::clone(layer))
-            });
+        // What says nothing need not be shown to anybody.
+        let said = layers.iter().filter(|layer| !says_nothing(layer));
+        let whole = said.fold(ToolApprovalPolicy::default(), |whole, layer| {
+            whole.and(ToolApprovalPolicy::clone(layer))
+        });
         let ready = Arc::new(whole.compile()?);
         if self.ready.len() >= MOST_KEPT {
             self.ready.clear();
@@ -157,6 +157,15 @@ impl Kept {
         self.ready.insert(workspace.to_owned(), made);
         Ok(ready)
     }
+}
+
+/// Whether a policy has no rules at all. That it only tightens makes no difference then.
+fn says_nothing(policy: &ToolApprovalPolicy) -> bool {
+    let nothing = ToolApprovalPolicy {
+        only_tightens: policy.only_tightens,
+        ..ToolApprovalPolicy::default()
+    };
+    *policy == nothing
 }
 
 /// Reads a policy that must be there, to find out whether it can be used.

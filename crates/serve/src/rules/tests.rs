@@ -84,6 +84,24 @@ fn without_files_only_the_mode_speaks_and_nothing_is_made() {
 }
 
 #[test]
+fn files_that_say_nothing_are_no_rules() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    let source = || {
+        let policy = rules.policy(&machine.at("work")).unwrap();
+        policy.source().clone()
+    };
+    assert_eq!(source(), ToolApprovalPolicy::default());
+    machine.put(USER, "# none yet\n");
+    machine.put(WORKSPACE, "auto_deny = []\n");
+    assert_eq!(source(), ToolApprovalPolicy::default());
+    machine.put(WORKSPACE, "auto_deny = [\"deploy\"]\n");
+    let all = source().all_of;
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].auto_deny, ["deploy"]);
+}
+
+#[test]
 fn a_change_counts_from_the_next_call_on() {
     let machine = Machine::new();
     let rules = machine.rules();
