@@ -64,14 +64,17 @@ impl Layers {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut layers = vec![self.own.clone()];
         for path in &self.named {
-            let found = kept.file(path, Links::Follow, |policy| policy)?;
+            let found = kept.file(path, Links::Follow, |policy| named_by(path, policy))?;
             layers.push(found.ok_or_else(|| unusable(path, "it is gone"))?);
         }
         if let Some(path) = &self.user {
             layers.extend(of_user(&mut kept, path)?);
         }
         let own = workspace.join(OF_WORKSPACE);
-        layers.extend(kept.file(&own, Links::Refuse, ToolApprovalPolicy::tightening)?);
+        layers.extend(kept.file(&own, Links::Refuse, |mut policy| {
+            name_rules(OF_WORKSPACE, &mut policy);
+            policy.tightening()
+        })?);
         kept.together(workspace, layers)
     }
 }
@@ -79,11 +82,28 @@ impl Layers {
 /// The person's own rules, where there are any. Their file may be a link, as those are that a program keeps
 /// for them; one that leads nowhere is not the same as no rules.
 fn of_user(kept: &mut Kept, path: &Path) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
-    let found = kept.file(path, Links::Follow, |policy| policy)?;
+    let found = kept.file(path, Links::Follow, |policy| named_by(path, policy))?;
     if found.is_none() && path.is_symlink() {
         return Err(unusable(path, "it is a link that leads nowhere"));
     }
     Ok(found)
+}
+
+/// A file's rules, those without a name called by the file's.
+fn named_by(path: &Path, mut policy: ToolApprovalPolicy) -> ToolApprovalPolicy {
+    let file = path.file_name().map_or(path, Path::new);
+    name_rules(&place(file), &mut policy);
+    policy
+}
+
+/// Gives rules without a name one that tells where they stand, as reasons and receipts show it.
+fn name_rules(place: &str, policy: &mut ToolApprovalPolicy) {
+    for (at, rule) in policy.rules.iter_mut().enumerate() {
+        rule.id.get_or_insert_with(|| format!("{place}:{at}"));
+    }
+    for (at, inner) in policy.all_of.iter_mut().enumerate() {
+        name_rules(&format!("{place}:all_of.{at}"), inner);
+    }
 }
 
 impl Kept {

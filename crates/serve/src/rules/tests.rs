@@ -102,6 +102,32 @@ fn files_that_say_nothing_are_no_rules() {
 }
 
 #[test]
+fn rules_without_a_name_are_called_by_their_file() {
+    let machine = Machine::new();
+    let rules = machine.rules();
+    let reason = |tool: &str| {
+        let policy = rules.policy(&machine.at("work")).unwrap();
+        let decision = decide(&policy, tool);
+        let id = decision.matched_rule.and_then(|rule| rule.id);
+        (id.unwrap_or_default(), decision.reason)
+    };
+    let named = "[[rules]]\nid = \"mine\"\ndeny = { tool = \"deploy\" }\n";
+    let inner = "[[all_of]]\n[[all_of.rules]]\ndeny = { tool = \"inner\" }\n";
+    let user = format!("{named}[[rules]]\ndeny = {{ tool = \"publish\" }}\n{inner}");
+    machine.put(USER, &user);
+    machine.put(WORKSPACE, "[[rules]]\ndeny = { tool = \"format\" }\n");
+    for (tool, id) in [
+        ("deploy", "mine"),
+        ("publish", "policy.toml:1"),
+        ("inner", "policy.toml:all_of.0:0"),
+        ("format", ".harn/policy.toml:0"),
+    ] {
+        let expected = (id.to_owned(), format!("the rule {id:?} denies"));
+        assert_eq!(reason(tool), expected);
+    }
+}
+
+#[test]
 fn a_change_counts_from_the_next_call_on() {
     let machine = Machine::new();
     let rules = machine.rules();
