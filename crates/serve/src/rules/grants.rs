@@ -13,7 +13,7 @@ use harn_policy::{GrantFile, PolicyError};
 
 use super::{
     disk::{self, Links, Stamp},
-    now, place, unusable,
+    in_a_line, now, place, unusable,
 };
 
 /// Its name in the state directory.
@@ -121,7 +121,7 @@ impl Grants {
         let read = disk::read(&self.path, Links::Refuse);
         match read.map_err(|error| unusable(&self.path, error))? {
             Some((text, stamp)) => {
-                let file = GrantFile::parse(&place(&self.path), &text)?;
+                let file = GrantFile::parse(&place(&self.path), &text).map_err(in_a_line)?;
                 Ok(Some((file, stamp)))
             }
             None => Ok(None),

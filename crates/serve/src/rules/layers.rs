@@ -11,7 +11,7 @@ use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
 
 use super::{
     disk::{self, Links, Stamp},
-    now, place, unusable,
+    in_a_line, now, place, unusable,
 };
 
 /// The policy of a workspace, from its directory.
@@ -200,7 +200,7 @@ pub(super) fn check(path: &Path, links: Links) -> Result<(), PolicyError> {
 
 /// A policy out of a file's text; an error names the file and, as far as it can be told, the line.
 fn parse(path: &Path, text: &str) -> Result<ToolApprovalPolicy, PolicyError> {
-    let policy = ToolApprovalPolicy::from_toml(&place(path), text)?;
+    let policy = ToolApprovalPolicy::from_toml(&place(path), text).map_err(in_a_line)?;
     policy.compile().map_err(|error| {
         let line = match &error {
             PolicyError::Pattern { pattern, .. } => text

@@ -113,6 +113,32 @@ fn unusable(path: &Path, why: impl Display) -> PolicyError {
     }
 }
 
+/// An error as one line. The parser's own shows the text in several, which does not go into a sentence.
+fn in_a_line(error: PolicyError) -> PolicyError {
+    let PolicyError::Syntax { origin, message } = error else {
+        return error;
+    };
+    let is_picture = |line: &&str| {
+        let line = line
+            .trim_start()
+            .trim_start_matches(|c: char| c.is_ascii_digit());
+        line.trim_start().starts_with('|')
+    };
+    let lines = message
+        .lines()
+        .filter(|line| !is_picture(line))
+        .map(str::trim);
+    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    let message = match &lines[..] {
+        [place, reason @ ..] if !reason.is_empty() => {
+            let place = place.trim_start_matches("TOML parse error at ");
+            format!("{place}: {}", reason.join(", "))
+        }
+        lines => lines.join(", "),
+    };
+    PolicyError::Syntax { origin, message }
+}
+
 #[allow(
     clippy::disallowed_methods,
     reason = "compared with the times of files, which the machine's clock gave"

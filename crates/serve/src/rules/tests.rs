@@ -208,8 +208,11 @@ fn a_broken_file_is_named_with_its_line_and_mended_by_a_better_one() {
     let machine = Machine::new();
     let rules = machine.rules();
     let table = [
-        ("\nauto_deny = [\n", "line 2"),
-        ("# mine\n\nauto_denny = []\n", "line 3"),
+        ("\nauto_deny = [\n", ": line 2, column 14: "),
+        (
+            "# mine\n\nauto_denny = []\n",
+            ": line 3, column 1: unknown field `auto_denny`",
+        ),
         ("# mine\nauto_deny = [\"a[\"]\n", "line 2: the pattern"),
         ("[[rules]]\naction = \"deny\"\n\n[rules.match]\n", "line 1"),
     ];
@@ -219,6 +222,8 @@ fn a_broken_file_is_named_with_its_line_and_mended_by_a_better_one() {
             let error = machine.error(&rules);
             assert!(error.starts_with(&file.display().to_string()), "{error}");
             assert!(error.contains(place), "{text:?}: {error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+            assert_eq!(error.trim_end(), error);
         }
         machine.put(path, "auto_deny = [\"deploy\"]\n");
         assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Deny);
@@ -337,6 +342,7 @@ fn a_file_of_grants_that_cannot_be_read_is_left_as_it_is() {
         let error = error.to_string();
         assert!(error.starts_with(&file.display().to_string()), "{error}");
         assert!(error.contains("line 2"), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
     }
     assert_eq!(fs::read_to_string(file).unwrap(), "[[grant]]\nnonsense\n");
 }
