@@ -4,10 +4,11 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    AgentEvent, AskId, Decision, Envelope, GrantScope, PermissionRecord, PermissionResolved,
-    Remembered, StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
-    TurnEnded, TurnOutcome, WorkerEvent, WorkerUpdate, plain_text,
+    AgentEvent, AskId, Decision, Envelope, GrantScope, HitlOutcome, HitlResponse, PermissionRecord,
+    PermissionResolved, Remembered, StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStatus,
+    ToolCallUpdate, TurnEnded, TurnOutcome, WorkerEvent, WorkerUpdate, plain_text,
 };
+use serde_json::Value;
 
 use crate::cli::{
     paint::{one_line, visible},
@@ -35,6 +36,8 @@ struct Page {
     text: Option<Text>,
     calls: HashMap<ToolCallId, String>,
     asks: HashMap<AskId, String>,
+    /// What people were asked, by the question's id.
+    questions: HashMap<String, String>,
     plan: String,
     running: bool,
 }
@@ -158,6 +161,17 @@ impl Page {
             AgentEvent::GrantRevoked { grant_id } => {
                 self.mark(&format!("* forgot the grant {}", visible(grant_id)));
             }
+            AgentEvent::HitlRequested {
+                request_id,
+                kind,
+                payload,
+            } => self.question(request_id, kind, payload),
+            AgentEvent::HitlResponded(response) => self.response(response),
+            AgentEvent::HitlResolved {
+                request_id,
+                kind,
+                outcome,
+            } => self.settled(request_id, kind, *outcome),
             // Facts about the work rather than the conversation; they are in the journal itself.
             AgentEvent::ProgressReported(_)
             | AgentEvent::Progress(_)
@@ -173,9 +187,6 @@ impl Page {
             | AgentEvent::TranscriptCompacted(_)
             | AgentEvent::TranscriptProjected(_)
             | AgentEvent::ReminderEmitted(_)
-            | AgentEvent::HitlRequested { .. }
-            | AgentEvent::HitlResolved { .. }
-            | AgentEvent::HitlResponded(_)
             | AgentEvent::PermissionEscalation(_)
             | AgentEvent::LiveSessionPermissionRoute(_)
             | AgentEvent::AvailableCommands { .. }
@@ -282,6 +293,50 @@ impl Page {
             None => String::new(),
         };
         self.mark(&format!("? {what}: {answer}{remembered}"));
+    }
+
+    fn question(&mut self, id: &str, kind: &str, payload: &Value) {
+        let mut names = ["prompt", "action", "reason"].into_iter();
+        let asked = names.find_map(|name| payload.get(name)?.as_str());
+        let asked = one_line(asked.unwrap_or(kind)).into_owned();
+        let kind = one_line(&kind.replace('_', " ")).into_owned();
+        self.mark(&format!("? {asked}: asked ({kind})"));
+        self.questions.insert(id.to_owned(), asked);
+    }
+
+    /// What a question is called by: itself, or its id where nothing else is known.
+    fn asked<'a>(&'a self, id: &'a str) -> &'a str {
+        self.questions.get(id).map_or(id, String::as_str)
+    }
+
+    fn response(&mut self, response: &HitlResponse) {
+        let said = match (&response.answer, response.approved, response.accepted) {
+            (Some(Value::String(answer)), ..) => format!("answered {}", one_line(answer)),
+            (Some(answer), ..) => format!("answered {}", one_line(&answer.to_string())),
+            (None, Some(true), _) => "approved".to_owned(),
+            (None, Some(false), _) => "refused".to_owned(),
+            (None, None, Some(true)) => "took over".to_owned(),
+            (None, None, Some(false)) => "did not take over".to_owned(),
+            (None, None, None) => "gave no answer".to_owned(),
+        };
+        let who = response.reviewer.as_deref().unwrap_or("somebody");
+        let asked = one_line(self.asked(&response.request_id)).into_owned();
+        let mut line = format!("? {asked}: {} {said}", one_line(who));
+        if let Some(reason) = &response.reason {
+            let _ = write!(line, ", {}", one_line(reason));
+        }
+        self.mark(&line);
+    }
+
+    fn settled(&mut self, id: &str, kind: &str, outcome: HitlOutcome) {
+        let how = match outcome {
+            HitlOutcome::Answered => "settled",
+            HitlOutcome::Timeout => "nobody answered in time",
+            HitlOutcome::Cancelled => "withdrawn",
+        };
+        let asked = self.questions.remove(id);
+        let asked = asked.unwrap_or_else(|| one_line(kind).into_owned());
+        self.mark(&format!("? {asked}: {how}"));
     }
 
     fn ended(&mut self, ended: &TurnEnded) {
