@@ -169,9 +169,9 @@ impl Word {
             Self::Plain(plain) => plain == text,
             Self::Glob(glob) => {
                 let begins_wild = glob.glob().glob().starts_with(['*', '?']);
-                !(begins_wild && text.starts_with(['/', '~']))
-                    && !text.split('/').any(|part| part == "..")
-                    && glob.is_match(Path::new(text))
+                let elsewhere = begins_wild && text.starts_with(['/', '~']);
+                let climbs = || text.split('/').any(|part| part == "..");
+                !elsewhere && !climbs() && glob.is_match(Path::new(text))
             }
         }
     }

@@ -58,26 +58,40 @@ pub(crate) fn leads_out(word: &str) -> bool {
     out(word) || word.split('=').skip(1).any(out) || glued() || scheme()
 }
 
-/// A path without `.` and `..`, as it stands in `base`.
-pub(crate) fn absolute(path: &str, base: &str) -> String {
-    match path.starts_with('/') {
-        true => as_worded(path),
-        false => as_worded(&format!("{base}/{path}")),
+/// A path without `.` and `..`, as it stands in `base`, which has none either.
+pub(crate) fn absolute<'a>(path: &'a str, base: &str) -> Cow<'a, str> {
+    let base = base.trim_end_matches('/');
+    match path.strip_prefix('/') {
+        Some(rest) if is_tidy(rest) => Cow::Borrowed(path),
+        Some(_) => Cow::Owned(as_worded(path)),
+        None => {
+            let rest = path.strip_prefix("./").unwrap_or(path);
+            let whole = [base, "/", rest].concat();
+            Cow::Owned(match is_tidy(rest) {
+                true => whole,
+                false => as_worded(&whole),
+            })
+        }
     }
 }
 
 /// A path as it stands from `workspace`, when it is named from there: without `.` and `..`, and absolute
 /// where it leads elsewhere.
 pub(crate) fn relative<'a>(path: &'a str, workspace: &str) -> Cow<'a, str> {
-    let tidy = !path.starts_with(['/', '.']) && !path.ends_with('/');
-    if tidy && !path.contains("//") && !path.contains("/.") {
-        return Cow::Borrowed(path);
+    let rest = path.strip_prefix("./").unwrap_or(path);
+    if is_tidy(rest) {
+        return Cow::Borrowed(rest);
     }
     let absolute = absolute(path, workspace);
     match below(&absolute, workspace).map(str::to_owned) {
         Some(inside) => Cow::Owned(inside),
-        None => Cow::Owned(absolute),
+        None => absolute,
     }
+}
+
+/// Whether there is nothing to take out of a relative path: most words are so, and taking out is slow.
+fn is_tidy(path: &str) -> bool {
+    !path.split('/').any(|name| matches!(name, "" | "." | ".."))
 }
 
 /// What of an absolute path is below a directory.
@@ -123,7 +137,18 @@ mod tests {
             assert_eq!(relative(path, "/w"), relative_to, "{path}");
         }
         assert_eq!(relative("/a", "/"), "a");
-        assert_eq!(absolute("../x", "/w/src"), "/w/x");
+        for (path, whole) in [
+            ("../x", "/w/x"),
+            ("./x", "/w/src/x"),
+            (".//etc", "/w/src/etc"),
+            ("x/", "/w/src/x"),
+            ("/a/../b", "/b"),
+            ("//a", "/a"),
+            ("/a", "/a"),
+        ] {
+            assert_eq!(absolute(path, "/w/src"), whole, "{path}");
+        }
+        assert_eq!(absolute("x", "/"), "/x");
     }
 
     #[test]

@@ -189,12 +189,12 @@ impl CasedBuilder {
     }
 
     /// Lets a pattern be held against words, too.
-    fn take(&mut self, at: At) {
+    fn take(&mut self, at: At, pattern: &str) {
         if let (Some(exact), Some(folded)) =
             (self.exact.regexes.get(at.0), self.folded.regexes.get(at.0))
         {
             // Only a class can mean less in any case.
-            self.taking.regexes.push(match exact.contains('[') {
+            self.taking.regexes.push(match pattern.contains('[') {
                 true => format!("(?:{exact})|(?:{folded})"),
                 false => folded.clone(),
             });
@@ -277,10 +277,10 @@ impl PathSetsBuilder {
     /// Patterns of a rule that takes away.
     pub(crate) fn taking(&mut self, patterns: &[String]) -> Result<Vec<PathPattern>, PolicyError> {
         let read = self.all(patterns)?;
-        for pattern in &read {
-            match pattern {
-                PathPattern::Relative(at) => self.relative.take(*at),
-                PathPattern::Absolute(at) => self.absolute.take(*at),
+        for (at, pattern) in read.iter().zip(patterns) {
+            match at {
+                PathPattern::Relative(at) => self.relative.take(*at, pattern),
+                PathPattern::Absolute(at) => self.absolute.take(*at, pattern),
             }
         }
         Ok(read)
@@ -297,6 +297,7 @@ impl PathSetsBuilder {
 impl PathSets {
     /// Whether one of these patterns means a path that is known by its words only.
     pub(crate) fn lists(&self, list: &[PathPattern], path: &str, workspace: &str) -> bool {
+        let workspace = &as_worded(workspace);
         let relative = named::relative(path, workspace);
         // What leads elsewhere is meant by absolute patterns only.
         let relative = (!relative.starts_with('/')).then(|| self.relative.exact.look(&relative));
@@ -329,6 +330,7 @@ impl PathSets {
         workspace: &str,
         folders: &[&str],
     ) -> Touched {
+        let workspace = &as_worded(workspace);
         let mut touched = self.untouched();
         let mut parts: Vec<&str> = words.flat_map(named::parts).collect();
         parts.sort_unstable();
@@ -340,6 +342,8 @@ impl PathSets {
                 let absolute = named::absolute(part, workspace);
                 self.absolute.look_word(&absolute, &mut touched.absolute);
             }
+            // What is absolute was looked up.
+            let folders = folders.iter().filter(|_| !part.starts_with('/'));
             for folder in folders {
                 let absolute = named::absolute(part, folder);
                 let relative = named::below(&absolute, workspace).unwrap_or(&absolute);

@@ -66,7 +66,8 @@ pub struct Matcher {
     /// How far tools say they reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side_effect: Vec<SideEffectLevel>,
-    /// Declared paths: all of them for what allows, any for what asks or denies.
+    /// Declared paths: all of them for what allows, any for what asks or denies, and for these whatever a
+    /// command names as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
     /// Commands, word by word: all of a line for what allows, any for what asks or denies.

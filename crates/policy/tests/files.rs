@@ -361,6 +361,16 @@ fn pinned_calls() -> Vec<(&'static str, Owned)> {
             "a remembered yes lifts no deny",
             granted(run("rm notes.txt"), allow),
         ),
+        ("a secret by a command", run("cat .env").within(Auto)),
+        ("a secret as a flag's value", run("tar cf x --file=key.pem")),
+        (
+            "a command that writes what is not listed",
+            run("git log > log"),
+        ),
+        (
+            "a command that names what is protected",
+            run("cp README.md .git/hooks/pre-commit"),
+        ),
     ]
 }
 
