@@ -278,7 +278,11 @@ impl TurnContext {
             let policy = shared.config.rules.policy(&shared.cwd)?;
             let source = policy.source();
             let none = *source == harn_policy::ToolApprovalPolicy::default();
-            Ok(if none { String::new() } else { source.to_toml() })
+            Ok(if none {
+                String::new()
+            } else {
+                source.to_toml()
+            })
         })
         .await
     }
