@@ -9,7 +9,7 @@ use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::{meet, open, prompt};
+use crate::{existing, meet, open, prompt};
 
 /// Wants to write a note, and says what came of it.
 async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
@@ -142,6 +142,36 @@ async fn allowed() {
 async fn rejected() {
     let why = fails("permission-rejected", chose("reject_once")).await;
     assert_eq!(why, "whoever was asked rejected the call");
+}
+
+#[tokio::test]
+async fn an_option_that_was_not_offered() {
+    let why = fails("permission-unknown-option", chose("allow_everything")).await;
+    assert!(why.contains("not offered"), "{why}");
+}
+
+/// The question outlives the client that was asked, and is put to the one that comes to the session.
+#[tokio::test]
+async fn the_client_leaves_and_another_is_asked() {
+    let test = asking();
+    let mut first = test.connect();
+    meet(&mut first).await;
+    let session = open(&mut first, &test).await;
+    until_asked(&mut first, &session).await;
+    first.hang_up().await;
+
+    let mut second = test.connect();
+    meet(&mut second).await;
+    let resume = existing(&session, &test.workspace());
+    second.request("session/resume", resume).await;
+    let (ask, _) = second.expect_request("session/request_permission").await;
+    answer(&mut second, &ask, chose("reject_once")).await;
+    let settled = second.expect_update_of("tool_call_update").await;
+    assert_eq!(settled["status"], "failed");
+    second.expect_update_of("agent_message_chunk").await;
+    second.expect_update_of("session_info_update").await;
+    second.close().await;
+    check_transcript("permission-disconnected", test.recorder());
 }
 
 #[tokio::test]
