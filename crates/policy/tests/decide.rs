@@ -162,6 +162,8 @@ fn what_takes_a_path_away_takes_it_from_commands() {
         "cat ../etc/shadow",
         "cat /home/me/.env",
         "timeout 3 cat .env",
+        "cd keys && cat a",
+        "cd src; cd ../keys; cat a",
         "sh -c 'cat .env'",
     ] {
         let call = run(line);

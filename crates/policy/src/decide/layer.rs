@@ -9,6 +9,7 @@ use crate::{
     Standing,
     command::{Command, Reading, stays},
     compile::{CompiledRule, Layer, Layers},
+    named,
     pattern::{Hits, Name, PathPattern, PathSets, Paths, Target, Touched},
     shell::{Line, Simple},
 };
@@ -56,12 +57,14 @@ impl<'a> Facts<'a> {
             let argv = line.commands.iter().flat_map(|command| &command.argv);
             let redirects = line.redirects.iter().map(|redirect| &redirect.path);
             let words = argv.chain(redirects).map(String::as_str);
-            // A declared folder may be the one it runs in.
+            // A declared folder may be the one it runs in, and the line itself may go elsewhere.
+            let entered = entered(line, self.call.workspace);
             let declared = self.call.paths.iter();
             let mut folders: Vec<_> = declared
                 .filter(|path| !line.redirects.iter().any(|it| it.path == path.info.input))
                 .filter_map(|path| path.info.host_path.as_deref())
                 .filter(|path| *path != self.call.workspace)
+                .chain(entered.iter().map(String::as_str))
                 .collect();
             folders.dedup();
             self.sets.look_words(words, self.call.workspace, &folders)
@@ -72,6 +75,24 @@ impl<'a> Facts<'a> {
     fn line(&self) -> Option<&'a Line> {
         self.call.command.map(|(_, line)| line)
     }
+}
+
+/// The folders a line goes into, one from the other, as far as its words tell.
+fn entered(line: &Line, workspace: &str) -> Vec<String> {
+    /// More are not followed: rules of `**/` patterns hold for them too.
+    const MOST: usize = 8;
+    let mut folders: Vec<String> = Vec::new();
+    for command in &line.commands {
+        if let [program, .., folder] = &command.argv[..]
+            && matches!(program.as_str(), "cd" | "pushd")
+            && folders.len() < MOST
+        {
+            let here = folders.last().map_or(workspace, String::as_str);
+            let there = named::absolute(folder, here).into_owned();
+            folders.push(there);
+        }
+    }
+    folders
 }
 
 /// Lets a policy speak. What takes away is said; what it allows is handed back, since that counts only
