@@ -48,6 +48,7 @@ fn files() -> Vec<Vec<u8>> {
             id: String::new(),
             effect: GrantEffect::Allow,
             workspace: "/w/app".to_owned(),
+            kind: None,
             tool: "run".to_owned(),
             subject,
         };
