@@ -73,7 +73,7 @@ describe("TypeScript SDK, permissions", () => {
       const commands = host.updates.findLast((u) => u.sessionUpdate === "available_commands_update");
       assert.ok(commands.availableCommands.some(({ name }) => name === "permissions"));
       await host.prompt(session, "/permissions");
-      const [id] = textOf(host.updates, "agent_message_chunk").match(/g-[0-9a-f]{8}/);
+      const [id] = textOf(host.updates, "agent_message_chunk").match(/g-[0-9a-f]{16}/);
       await host.prompt(session, `/permissions revoke ${id}`);
       assert.deepEqual(await write(host, session), { written: true, asked: 1 });
     }));
