@@ -96,6 +96,22 @@ fn decisions(event: &AgentEvent) -> Decisions {
             extended_only("a composition is one tool call for a plain client")
         }
         E::LoopCheckpoint(_) => extended_only("a seam is for who steers"),
+        E::ControlOutcome(_) => extended_only("the answer to the control says so"),
+        E::Daemon(harn_model::DaemonChange::WatchdogTripped { .. }) => {
+            extended_only("the turn ends, which everyone sees")
+        }
+        E::Daemon(_) => nowhere(
+            Written,
+            Elsewhere("a sign of life is sent while the agent waits", "agent_idle"),
+        ),
+        E::Pending(_) => nowhere(
+            Written,
+            Elsewhere("what waits is shown when it is delivered", "user_message"),
+        ),
+        E::ReminderLifecycle(_) => nowhere(
+            Written,
+            Elsewhere("a reminder is told when it is rendered", "reminder_emitted"),
+        ),
         E::HitlResolved { .. } => row(
             Synced,
             Lines,

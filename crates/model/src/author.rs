@@ -33,6 +33,11 @@ impl AgentEvent {
                 Author::Runtime("whoever controls the session changes it")
             }
             Self::LoopCheckpoint(_) => Author::Runtime("passing a seam writes it"),
+            Self::Pending(_) | Self::ControlOutcome(_) => {
+                Author::Runtime("whoever steers the session writes it")
+            }
+            Self::ReminderLifecycle(_) => Author::Runtime("a reminder that is delivered writes it"),
+            Self::Daemon(_) => Author::Runtime("waiting for more to do writes it"),
             Self::Recovered(_) => Author::Runtime("opening a session after a crash writes it"),
             Self::SessionClosed { .. } => Author::Runtime("whoever closes the session writes it"),
             Self::AgentMessageChunk { .. }

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Artifact, ChildCall, ChildResult, Command, CompositionRun, ContentBlock, FsWatchEvent,
-    HandoffArtifact, HitlOutcome, HitlResponse, LiveClientAction, LiveClientChange, LogRecord,
-    LoopCheckpoint, MessageId, PermissionAsked, PermissionRecord, PermissionResolved,
-    PermissionRoute, Plan, Progress, ProgressReport, Recovered, Reminder, SessionInfo, SkillMatch,
-    SkillNarrow, ToolCall, ToolCallUpdate, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
-    TranscriptProjected, TurnEnded, TurnId, TurnStarted, Usage, WorkerUpdate,
+    Artifact, ChildCall, ChildResult, Command, CompositionRun, ContentBlock, ControlOutcome,
+    DaemonChange, FsWatchEvent, HandoffArtifact, HitlOutcome, HitlResponse, LiveClientAction,
+    LiveClientChange, LogRecord, LoopCheckpoint, MessageId, PendingChange, PermissionAsked,
+    PermissionRecord, PermissionResolved, PermissionRoute, Plan, Progress, ProgressReport,
+    Recovered, Reminder, ReminderChange, SessionInfo, SkillMatch, SkillNarrow, ToolCall,
+    ToolCallUpdate, ToolSearchQuery, ToolSearchResult, TranscriptCompacted, TranscriptProjected,
+    TurnEnded, TurnId, TurnStarted, Usage, WorkerUpdate,
 };
 
 /// The place of an event in its session's log, from 1 and without gaps.
@@ -198,6 +199,14 @@ pub enum AgentEvent {
     CompositionError(Box<CompositionRun>),
     /// The agent passed a seam.
     LoopCheckpoint(LoopCheckpoint),
+    /// What waits for delivery changed; stays in the transcript.
+    Pending(Box<PendingChange>),
+    /// A step in the life of a reminder; stays in the transcript.
+    ReminderLifecycle(Box<ReminderChange>),
+    /// Somebody wanted something of the running session.
+    ControlOutcome(Box<ControlOutcome>),
+    /// An agent that stays waits, wakes, or is ended.
+    Daemon(DaemonChange),
     /// A prompt was accepted and its turn began.
     TurnStarted(Box<TurnStarted>),
     /// The turn ended.
@@ -290,6 +299,7 @@ impl AgentEvent {
             }
             Self::TurnStarted(turn) => turn.prompt.iter().map(ContentBlock::weight).sum(),
             Self::PermissionAsked(ask) => ask.weight(),
+            Self::Pending(change) => change.weight(),
             Self::PermissionGrant(record)
             | Self::PermissionDeny(record)
             | Self::PermissionEscalation(record) => record.weight(),
@@ -331,6 +341,9 @@ impl AgentEvent {
             | Self::SessionInfo(_)
             | Self::Recovered(_)
             | Self::LoopCheckpoint(_)
+            | Self::ReminderLifecycle(_)
+            | Self::ControlOutcome(_)
+            | Self::Daemon(_)
             | Self::SessionClosed { .. } => written_len(self),
         }
     }

@@ -7,6 +7,8 @@ mod approval;
 mod author;
 mod composition;
 mod content;
+mod control;
+mod daemon;
 mod decision;
 mod durability;
 mod event;
@@ -18,8 +20,10 @@ mod hitl;
 mod id;
 mod live;
 mod mutation;
+mod pending;
 mod permission;
 mod plan;
+mod reminder;
 mod session;
 mod shell;
 mod time;
@@ -36,6 +40,8 @@ pub use composition::{
     binding_manifest_hash, snippet_hash,
 };
 pub use content::{ContentBlock, Resource, ResourceLink, plain_text};
+pub use control::{Actor, Control, ControlOutcome, ControlResult, ControlStatus, ControlTarget};
+pub use daemon::{BACKOFF_MS, DaemonChange, IdleDaemon, WakeReason, backoff_after, next_backoff};
 pub use decision::{
     MatchedRule, PathKind, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RiskLabel,
     RuleSource, WorkspacePathInfo,
@@ -55,11 +61,18 @@ pub use hitl::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, same_reviewer};
 pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId, WorkerId};
 pub use live::{LiveClient, LiveClientAction, LiveClientChange, LiveClientMode};
 pub use mutation::{ExecutionKind, MutationScope, MutationSession};
+pub use pending::{
+    DeliveryMode, Pending, PendingChange, PendingMessage, PendingQueue, PendingReminder,
+};
 pub use permission::{
     Decision, Lineage, PermissionAsked, PermissionOption, PermissionOptionKind, PermissionRecord,
     PermissionResolved, PermissionRoute, Remembered,
 };
 pub use plan::{Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep};
+pub use reminder::{
+    ActiveReminder, ActiveReminders, ExpiryReason, Propagate, ReminderChange, ReminderSource,
+    RoleHint, SystemReminder,
+};
 pub use session::{
     Command, CommandInput, ConfigChoice, ConfigOption, Cost, Mode, PromptSupport, SessionInfo,
     Usage,

@@ -34,6 +34,17 @@ pub struct PermissionAsked {
     /// When it is settled without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
+    /// How many messages and reminders waited for the agent when it was asked; filled by the runtime.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pending: u64,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl PermissionAsked {
@@ -48,6 +59,7 @@ impl PermissionAsked {
             grant: None,
             requested_at: 0,
             deadline: None,
+            pending: 0,
         }
     }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AskId, ContentBlock, MessageId, ToolCallId};
+use crate::{AskId, ContentBlock, DeliveryMode, MessageId, ToolCallId};
 
 /// A prompt was accepted and its turn began. The turn's id is in the envelope.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,6 +109,24 @@ pub enum Seam {
     LoopExit,
 }
 
+impl Seam {
+    /// What is delivered there.
+    #[must_use]
+    pub fn delivers(self) -> &'static [DeliveryMode] {
+        use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
+        match self {
+            Self::TurnStart | Self::PostToolDispatch | Self::TurnEnd => {
+                &[InterruptImmediate, FinishStep]
+            }
+            Self::PreToolDispatch | Self::DaemonIdlePre | Self::DaemonIdlePost => {
+                &[InterruptImmediate]
+            }
+            Self::PreCompact | Self::PostCompact => &[],
+            Self::LoopExit => &[AuditOnly],
+        }
+    }
+}
+
 /// An agent passed a seam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopCheckpoint {
@@ -116,7 +134,10 @@ pub struct LoopCheckpoint {
     pub iteration: u64,
     /// Which seam.
     pub seam: Seam,
-    /// How many messages were delivered there.
+    /// How many messages and reminders were delivered there.
     #[serde(default)]
     pub delivered: u64,
+    /// Whether tools that waited to run were skipped for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dispatch_skipped: bool,
 }

@@ -5,7 +5,8 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-/// Ids of tool calls and composition runs that were announced in a session. Two ids that differ are taken
+/// Ids of tool calls and composition runs that were announced in a session, and of what was delivered to
+/// it or taken back. Two ids that differ are taken
 /// for one with a chance of one in 2⁶⁴; the later gets a count then.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UsedIds(HashSet<u64>);
@@ -17,6 +18,14 @@ pub enum Named {
     Call,
     /// A composition run.
     Run,
+    /// A message that was delivered in the middle of a turn.
+    DeliveredMessage,
+    /// A message that was taken back.
+    RevokedMessage,
+    /// A reminder that was delivered.
+    DeliveredReminder,
+    /// A reminder that was taken back.
+    RevokedReminder,
 }
 
 impl UsedIds {

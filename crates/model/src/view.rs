@@ -7,9 +7,10 @@ use std::{
 };
 
 use crate::{
-    AgentEvent, AskId, Command, CompositionRun, Envelope, Grant, GrantScope, MutationSession,
-    PermissionAsked, Plan, Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, TurnId,
-    TurnOutcome, Usage, WorkerId, WorkerUpdate,
+    ActiveReminders, AgentEvent, AskId, Command, CompositionRun, DaemonChange, Envelope, Grant,
+    GrantScope, IdleDaemon, LiveClientChange, MutationSession, Pending, PendingChange,
+    PendingQueue, PermissionAsked, Plan, ReminderChange, Seq, SideEffectLevel, Timestamp,
+    ToolCallId, ToolCallStatus, TurnId, TurnOutcome, Usage, WorkerId, WorkerUpdate,
     used::{Named, UsedIds},
 };
 
@@ -39,6 +40,14 @@ pub struct SessionView {
     pub skills: BTreeSet<String>,
     /// What is remembered for as long as the session is there.
     pub grants: Vec<Grant>,
+    /// What waits to be delivered to the agent.
+    pub pending: PendingQueue,
+    /// Reminders that are in force.
+    pub reminders: ActiveReminders,
+    /// The agent, while it waits for more to do.
+    pub idle: Option<IdleDaemon>,
+    /// The clients on it, where some ever were.
+    pub live: Option<Box<LiveClientChange>>,
     /// Ids that are taken.
     pub used: UsedIds,
     /// The turn that is running.
@@ -250,6 +259,37 @@ impl SessionView {
             AgentEvent::GrantRevoked { grant_id } => {
                 self.grants.retain(|grant| grant.id != *grant_id);
             }
+            AgentEvent::UserMessage { message_id, .. } => {
+                if self.pending.take_message(message_id) {
+                    let id = message_id.as_str();
+                    self.used.add(Named::DeliveredMessage, id);
+                }
+            }
+            AgentEvent::Pending(change) => self.pend(change, envelope.seq),
+            AgentEvent::ReminderLifecycle(change) => {
+                if let ReminderChange::Injected { reminder, .. } = &**change {
+                    self.pending.take_reminder(&reminder.id);
+                    self.used.add(Named::DeliveredReminder, &reminder.id);
+                } else if let ReminderChange::Inherited { reminder } = &**change {
+                    self.used.add(Named::DeliveredReminder, &reminder.id);
+                }
+                self.reminders.apply(change);
+            }
+            AgentEvent::ReminderEmitted(reminder) => self.reminders.rendered(&reminder.reminder_id),
+            AgentEvent::Daemon(change) => {
+                self.idle = match *change {
+                    DaemonChange::Idle {
+                        iteration,
+                        backoff_ms,
+                    } => Some(IdleDaemon {
+                        iteration,
+                        backoff_ms,
+                        since: at,
+                    }),
+                    DaemonChange::Woke { .. } | DaemonChange::WatchdogTripped { .. } => None,
+                };
+            }
+            AgentEvent::LiveSessionClient { state, .. } => self.live = Some(state.clone()),
             AgentEvent::Plan { plan } => self.plan = Some(plan.clone()),
             AgentEvent::AvailableCommands { commands } => self.commands = Some(commands.clone()),
             AgentEvent::Usage(usage) => self.usage = Some(usage.clone()),
@@ -265,7 +305,6 @@ impl SessionView {
             // Shown as it passes; leaves nothing behind that a later reader needs.
             AgentEvent::AgentMessageChunk { .. }
             | AgentEvent::AgentThoughtChunk { .. }
-            | AgentEvent::UserMessage { .. }
             | AgentEvent::ProgressReported(_)
             | AgentEvent::Progress(_)
             | AgentEvent::Log(_)
@@ -279,15 +318,40 @@ impl SessionView {
             | AgentEvent::ToolSearchResult(_)
             | AgentEvent::TranscriptCompacted(_)
             | AgentEvent::TranscriptProjected(_)
-            | AgentEvent::ReminderEmitted(_)
             | AgentEvent::HitlResponded(_)
             | AgentEvent::PermissionGrant(_)
             | AgentEvent::PermissionDeny(_)
             | AgentEvent::PermissionEscalation(_)
             | AgentEvent::LiveSessionPermissionRoute(_)
-            | AgentEvent::LiveSessionClient { .. }
+            | AgentEvent::ControlOutcome(_)
             | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::SessionClosed { .. } => {}
+        }
+    }
+
+    fn pend(&mut self, change: &PendingChange, seq: Seq) {
+        match change {
+            PendingChange::MessageQueued(message) => {
+                let row = Pending::Message(Arc::new(message.clone()));
+                self.pending.push(seq, row);
+            }
+            PendingChange::MessageReplaced {
+                message_id,
+                content,
+            } => self.pending.replace(message_id, content),
+            PendingChange::MessageRevoked { message_id } => {
+                self.pending.take_message(message_id);
+                self.used.add(Named::RevokedMessage, message_id.as_str());
+            }
+            PendingChange::ReminderQueued(reminder) => {
+                let row = Pending::Reminder(Arc::new(reminder.clone()));
+                self.pending.push(seq, row);
+            }
+            PendingChange::ReminderRevoked { reminder_id } => {
+                self.pending.take_reminder(reminder_id);
+                self.used.add(Named::RevokedReminder, reminder_id);
+            }
+            PendingChange::Cleared => self.pending = PendingQueue::default(),
         }
     }
 
@@ -297,6 +361,7 @@ impl SessionView {
 
     fn close_turn(&mut self, outcome: Option<TurnOutcome>) {
         self.open_turn = None;
+        self.idle = None;
         self.ended_turns += 1;
         self.last_outcome = outcome;
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use harn_journal::JournalError;
-use harn_model::{ErrorCategory, SessionId, WorkerId, WorkerStatus};
+use harn_model::{Actor, ControlResult, ErrorCategory, SessionId, WorkerId, WorkerStatus};
 
 /// A session could not be created, opened, forked, closed or deleted.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +97,49 @@ pub enum SettingError {
     /// The session is gone.
     #[error("the session is closed")]
     Closed,
+}
+
+/// Something that was wanted of a running session was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// Refused; the journal says so.
+    #[error("{}", refusal(*.result, .owner.as_ref()))]
+    Refused {
+        /// Why.
+        result: ControlResult,
+        /// Who wanted it.
+        actor: Actor,
+        /// Who may have it, where somebody else does.
+        owner: Option<Actor>,
+    },
+    /// What was said cannot be taken.
+    #[error("{0}")]
+    Unfit(String),
+    /// The session is gone.
+    #[error("the session is closed")]
+    Closed,
+}
+
+fn refusal(result: ControlResult, owner: Option<&Actor>) -> String {
+    let text = match result {
+        ControlResult::AlreadyDelivered => "it was delivered already",
+        ControlResult::AlreadyRevoked => "it was revoked already; inject it anew",
+        ControlResult::UnknownMessageId => "no pending message has this id",
+        ControlResult::UnknownReminderId => "no pending reminder has this id",
+        ControlResult::NotOwnerOrNotAuthorized => {
+            let owner = owner.map_or("somebody else", |owner| &owner.client_id);
+            return format!("only {owner} or a host owner may do this");
+        }
+        ControlResult::NoActivePrompt => "nothing is running; send a prompt instead",
+        ControlResult::QueueFull => "too much is waiting already; wait until some is delivered",
+        ControlResult::IdInUse => "a reminder with this id is there already; use another id",
+        ControlResult::Accepted
+        | ControlResult::Revoked
+        | ControlResult::Replaced
+        | ControlResult::Cancelled
+        | ControlResult::AlreadyCancelled => "it was done",
+    };
+    text.to_owned()
 }
 
 /// What ends an agent's turn early.

@@ -19,8 +19,8 @@ mod worker;
 
 pub use agent::{Agent, AgentProfile};
 pub use error::{
-    AgentError, HitlError, HostError, PromptError, SessionError, SettingError, ToolError,
-    WorkerError,
+    AgentError, ControlError, HitlError, HostError, PromptError, SessionError, SettingError,
+    ToolError, WorkerError,
 };
 pub use hitl::{Answer, ApprovalBuilder, EscalationBuilder, QuestionBuilder, Takeover, Verdict};
 pub use host::{
@@ -31,8 +31,10 @@ pub use mode::{ACCEPT_EDITS_MODE, ASK_MODE, AUTO_MODE, READ_ONLY_MODE, modes};
 pub use permission::{NoDisk, NoRules, RuleBook};
 pub use ports::{Clock, IdKind, Ids};
 pub use publish::{Batch, Delivery, EncodingSlot, SessionEnd, Subscription};
-pub use session::{Controller, Observer};
-pub use turn::{Question, Steering, ToolBuilder, ToolHandle, ToolOutput, TurnContext};
+pub use session::{Controlled, Controller, Observer};
+pub use turn::{
+    Delivered, Idle, Question, Steering, ToolBuilder, ToolHandle, ToolOutput, TurnContext, Wake,
+};
 pub use worker::{Worker, WorkerBuilder, WorkerReport};
 
 pub use async_trait::async_trait;

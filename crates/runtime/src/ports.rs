@@ -30,6 +30,10 @@ pub enum IdKind {
     Worker,
     /// A handoff.
     Handoff,
+    /// A reminder.
+    Reminder,
+    /// A control: something that was wanted of a running session.
+    Control,
 }
 
 /// Mints ids that nothing else has.

@@ -70,6 +70,8 @@ impl Ids for RandomIds {
             IdKind::Ask => "ask",
             IdKind::Worker => "worker",
             IdKind::Handoff => "handoff",
+            IdKind::Reminder => "reminder",
+            IdKind::Control => "control",
         };
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         format!("{prefix}_{}{}", base36(self.clock.now()), base36(count))

@@ -11,7 +11,7 @@ use harn_runtime::{IdKind, Ids};
 /// second runtime on the same state mints no id twice.
 #[derive(Clone, Debug, Default)]
 pub struct CountedIds {
-    counters: Arc<[AtomicU64; 7]>,
+    counters: Arc<[AtomicU64; 9]>,
 }
 
 impl Ids for CountedIds {
@@ -24,6 +24,8 @@ impl Ids for CountedIds {
             IdKind::Ask => (4, "ask"),
             IdKind::Worker => (5, "worker"),
             IdKind::Handoff => (6, "handoff"),
+            IdKind::Reminder => (7, "reminder"),
+            IdKind::Control => (8, "control"),
         };
         let number = self.counters[at].fetch_add(1, Ordering::SeqCst) + 1;
         format!("{word}-{number}")

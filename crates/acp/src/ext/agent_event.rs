@@ -3,7 +3,8 @@
 //! One table gives the kinds that are advertised and those that are written.
 
 use harn_model::{
-    ChildCall, ChildResult, CompositionRun, LoopCheckpoint, PlanEntry, ProgressReport, Seam,
+    ChildCall, ChildResult, CompositionRun, Control, ControlOutcome, ControlTarget, LoopCheckpoint,
+    PlanEntry, ProgressReport, Seam,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -60,6 +61,10 @@ agent_events! {
     CompositionFinish = "composition_finish" { RunFields 'a }
     /// A composition begins.
     CompositionStart = "composition_start" { RunFields 'a }
+    /// Somebody wanted something of the running session.
+    ControlOutcome = "control_outcome" { ControlFields 'a }
+    /// An agent that stays was woken again and again and did nothing; its turn ends.
+    DaemonWatchdogTripped = "daemon_watchdog_tripped" { WatchdogFields }
     /// The agent passed a seam.
     LoopCheckpoint = "loop_checkpoint" { CheckpointFields }
     /// A progress report with neither entries nor a message.
@@ -181,6 +186,12 @@ pub(crate) struct CheckpointFields {
     /// The contract's own word for it, `kind`, is taken by the event's kind.
     seam: Seam,
     delivered: u64,
+    /// Tools that waited to run were skipped.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dispatch_skipped: bool,
+    /// Why they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skip_reason: Option<&'static str>,
 }
 
 impl From<&LoopCheckpoint> for CheckpointFields {
@@ -189,8 +200,107 @@ impl From<&LoopCheckpoint> for CheckpointFields {
             iteration: checkpoint.iteration,
             seam: checkpoint.seam,
             delivered: checkpoint.delivered,
+            dispatch_skipped: checkpoint.dispatch_skipped,
+            skip_reason: checkpoint.dispatch_skipped.then_some("interrupt_immediate"),
         }
     }
+}
+
+/// A control and what came of it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ControlFields<'a> {
+    control_id: &'a str,
+    method: &'static str,
+    outcome: &'static str,
+    status: harn_model::ControlStatus,
+    /// The outcome again, where it is a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    actor: ActorFields<'a>,
+    target: TargetFields<'a>,
+}
+
+impl<'a> From<&'a ControlOutcome> for ControlFields<'a> {
+    fn from(outcome: &'a ControlOutcome) -> Self {
+        let status = outcome.status();
+        let word = outcome.result.as_str();
+        Self {
+            control_id: &outcome.control_id,
+            method: method(outcome.control),
+            outcome: word,
+            status,
+            reason: (status == harn_model::ControlStatus::Rejected).then_some(word),
+            actor: (&outcome.actor).into(),
+            target: (&outcome.target).into(),
+        }
+    }
+}
+
+/// What a control is called on this wire.
+fn method(control: Control) -> &'static str {
+    match control {
+        Control::Inject => "session/inject",
+        Control::RevokeInject => "session/revoke_inject",
+        Control::ReplaceInject => "session/replace_inject",
+        Control::Remind => "session/remind",
+        Control::RevokeReminder => "session/revoke_reminder",
+        Control::Cancel => "session/cancel",
+    }
+}
+
+/// Who sent a control.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ActorFields<'a> {
+    client_id: &'a str,
+    role: &'a str,
+    source: &'a str,
+}
+
+impl<'a> From<&'a harn_model::Actor> for ActorFields<'a> {
+    fn from(actor: &'a harn_model::Actor) -> Self {
+        Self {
+            client_id: &actor.client_id,
+            role: &actor.role,
+            source: &actor.source,
+        }
+    }
+}
+
+/// What a control was about.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TargetFields<'a> {
+    session_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reminder_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_id: Option<&'a str>,
+}
+
+impl<'a> From<&'a ControlTarget> for TargetFields<'a> {
+    fn from(target: &'a ControlTarget) -> Self {
+        Self {
+            session_id: target.session_id.as_str(),
+            message_id: target
+                .message_id
+                .as_ref()
+                .map(harn_model::MessageId::as_str),
+            reminder_id: target.reminder_id.as_deref(),
+            turn_id: target.turn_id.as_ref().map(harn_model::TurnId::as_str),
+        }
+    }
+}
+
+/// How long an agent did nothing.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WatchdogFields {
+    pub(crate) attempts: u64,
+    pub(crate) elapsed_ms: u64,
 }
 
 /// A report as the agent made it. One with a message or entries is a session update instead.

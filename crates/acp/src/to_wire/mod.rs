@@ -10,14 +10,14 @@ mod tests;
 
 use std::fmt;
 
-use harn_model::{AgentEvent, Envelope, MessageId, Plan, Seq, SessionId};
+use harn_model::{AgentEvent, DaemonChange, Envelope, MessageId, Plan, Seq, SessionId};
 use serde::Serialize;
 
 use crate::{
     Dialect, Profile,
     ext::{
         HarnMeta,
-        agent_event::{self, ClosedFields, HarnEvent},
+        agent_event::{self, ClosedFields, HarnEvent, WatchdogFields},
         update::{
             ArtifactFields, CompactedFields, ExtensionFields, FsWatchFields, HandoffFields,
             HitlRequestFields, HitlResolvedFields, LiveClientFields, LogFields, ProgressFields,
@@ -37,7 +37,7 @@ use crate::{
 ///
 /// ```
 /// use harn_acp::{Profile, Projector};
-/// use harn_model::{AgentEvent, Envelope, Seq};
+/// use harn_model::{AgentEvent, DaemonChange, Envelope, Seq};
 ///
 /// let projector = Projector::new(&"s-1".into(), Profile::Acp, false);
 /// let said = Envelope { seq: Seq(1), at: 0, turn: None, event: AgentEvent::message("Hello") };
@@ -293,6 +293,20 @@ impl Projector {
             AgentEvent::LoopCheckpoint(checkpoint) => {
                 self.event(HarnEvent::LoopCheckpoint(checkpoint.into()), out);
             }
+            AgentEvent::ControlOutcome(outcome) => {
+                self.event(HarnEvent::ControlOutcome((&**outcome).into()), out);
+            }
+            AgentEvent::Daemon(DaemonChange::WatchdogTripped {
+                attempts,
+                elapsed_ms,
+            }) => {
+                let (attempts, elapsed_ms) = (*attempts, *elapsed_ms);
+                let fields = WatchdogFields {
+                    attempts,
+                    elapsed_ms,
+                };
+                self.event(HarnEvent::DaemonWatchdogTripped(fields), out);
+            }
             AgentEvent::SessionClosed { reason, status } => {
                 // A session that is being replayed is open.
                 if !self.replay {
@@ -302,6 +316,11 @@ impl Projector {
 
             // The contract keeps the ranking in the transcript.
             AgentEvent::SkillMatched(_)
+            // Hosts hear of what waits when it is delivered, and of reminders when they are rendered.
+            | AgentEvent::Pending(_)
+            | AgentEvent::ReminderLifecycle(_)
+            // A sign of life is sent while the agent waits, not where its waiting is told.
+            | AgentEvent::Daemon(DaemonChange::Idle { .. } | DaemonChange::Woke { .. })
             // The end of a turn is the answer to its prompt.
             | AgentEvent::TurnEnded(_)
             // A question is a request to its controller; a replay shows what came of it on the call.

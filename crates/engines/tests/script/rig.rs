@@ -172,6 +172,8 @@ impl Ids for CountedIds {
             IdKind::Ask => "ask",
             IdKind::Worker => "worker",
             IdKind::Handoff => "handoff",
+            IdKind::Reminder => "reminder",
+            IdKind::Control => "control",
         };
         format!("{word}-{count}")
     }

@@ -63,6 +63,17 @@ impl Hub {
         close_all(self.workers_below(id).into_iter()).await;
     }
 
+    /// The sessions of a session's workers that are open.
+    pub(crate) fn workers_of(&self, id: &SessionId) -> Vec<Controller> {
+        let live = self.inner.lock();
+        let open = live.iter().flat_map(|live| live.values());
+        let open = open.filter_map(|cell| cell.get());
+        let own = open.filter(|session| {
+            session.meta().worker.is_some() && session.meta().parent.as_ref() == Some(id)
+        });
+        own.cloned().collect()
+    }
+
     fn workers_below(&self, id: &SessionId) -> Vec<Controller> {
         let live = self.inner.lock();
         let open = live.iter().flat_map(|live| live.values());

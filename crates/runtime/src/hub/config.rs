@@ -23,6 +23,13 @@ pub struct HubConfig {
     pub cancel_deadline: Duration,
     /// How many prompts may wait while a turn runs.
     pub max_waiting_prompts: usize,
+    /// How many messages and reminders may wait to be delivered to an agent.
+    pub max_pending: usize,
+    /// How many bytes of them may.
+    pub max_pending_bytes: usize,
+    /// How often in a row an agent that waits may wake without anything having come of it, where it does
+    /// not say so itself, before its turn is ended.
+    pub daemon_watchdog: u64,
     /// How much of a session's recent past is kept in memory.
     pub ring_bytes: usize,
     /// How many workers of a session may run at once.
@@ -61,6 +68,9 @@ impl HubConfig {
             local_host,
             cancel_deadline: Duration::from_secs(5),
             max_waiting_prompts: 64,
+            max_pending: 32 * 1024,
+            max_pending_bytes: 64 * 1024 * 1024,
+            daemon_watchdog: 100,
             ring_bytes: 1024 * 1024,
             max_workers: 16,
             max_workers_below: 64,

@@ -1,14 +1,15 @@
 //! A fork: the history of one session as the beginning of another.
 
 use harn_journal::{JournalError, Log, SessionMeta};
-use harn_model::{AgentEvent, Seq, SessionId, SessionView, WorkerEvent};
+use harn_model::{AgentEvent, PendingChange, Seq, SessionId, SessionView, WorkerEvent};
 
 use super::HubConfig;
 use crate::session::Scribe;
 
 /// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
 /// and options stay as they are. Workers belong to the session they were started in: those that have not
-/// ended are cancelled in the copy. What was allowed for that session was not for this one.
+/// ended are cancelled in the copy. What was allowed for that session was not for this one,
+/// and what waits to be delivered there is delivered there alone.
 pub(super) fn copy(
     config: &HubConfig,
     source: &SessionId,
@@ -40,6 +41,9 @@ pub(super) fn copy(
     let mut scribe = Scribe::new(meta.thread_id.clone());
     let mut left_behind = cancelled_workers(&view);
     left_behind.extend(revoked_grants(&view));
+    if !view.pending.is_empty() {
+        left_behind.push(AgentEvent::Pending(Box::new(PendingChange::Cleared)));
+    }
     let now = config.clock.now();
     kept.extend(scribe.enter(&mut view, None, left_behind, now, &*config.ids));
     let mut log = config.store.create(meta.clone())?;

@@ -11,12 +11,13 @@ use harn_journal::SessionMeta;
 use harn_model::{
     AskId, Command, ConfigOption, ContentBlock, Decision, ExecutionKind, HitlRequest, HitlResponse,
     MessageId, MutationScope, MutationSession, PermissionRoute, Seq, SessionId, SessionView,
-    Timestamp, TurnId,
+    SystemReminder, Timestamp, TurnId,
 };
 use harn_policy::{Policy, Roots, SessionMode};
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use super::control::ControlRequest;
 use crate::{
     Agent, AgentProfile, HitlError, HostPort, HubConfig, IdKind, PromptError, SettingError,
     Subscription, hitl::HitlEnd, hub::WeakHub, mode, permission::with_command, publish::Feed,
@@ -36,6 +37,11 @@ pub(crate) enum Msg {
         said: bool,
     },
     Routed(Box<PermissionRoute>),
+    Control(Box<ControlRequest>),
+    /// What the session above has its workers keep in mind.
+    Inherit(Vec<SystemReminder>),
+    /// An agent that waits is to go on.
+    Resume,
     SetMode(String, oneshot::Sender<Seq>),
     SetOption(String, String, oneshot::Sender<Seq>),
     Close {
@@ -141,6 +147,24 @@ impl Shared {
             return;
         }
         *noted = Some((policy.clone(), told(policy)));
+    }
+
+    /// Refuses what the agent does not take.
+    pub(crate) fn check(&self, blocks: &[ContentBlock]) -> Result<(), PromptError> {
+        if blocks.is_empty() {
+            return Err(PromptError::Empty);
+        }
+        let takes = self.profile.prompt;
+        let refused = blocks.iter().find(|block| match block {
+            ContentBlock::Text { .. } | ContentBlock::ResourceLink(_) => false,
+            ContentBlock::Image { .. } => !takes.image,
+            ContentBlock::Audio { .. } => !takes.audio,
+            ContentBlock::Resource(_) => !takes.embedded,
+        });
+        match refused {
+            Some(block) => Err(PromptError::Unsupported { kind: block.kind() }),
+            None => Ok(()),
+        }
     }
 
     /// The right a turn acts under; none where nothing may change. A worker's is lent by the session it
@@ -278,7 +302,7 @@ impl Observer {
 #[derive(Clone)]
 pub struct Controller {
     observer: Observer,
-    inbox: mpsc::Sender<Msg>,
+    pub(super) inbox: mpsc::Sender<Msg>,
 }
 
 impl Deref for Controller {
@@ -321,7 +345,7 @@ impl Controller {
         blocks: Vec<ContentBlock>,
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
-        self.check(&blocks)?;
+        self.shared.check(&blocks)?;
         let permit = self
             .inbox
             .reserve()
@@ -344,23 +368,6 @@ impl Controller {
             cancelled: false,
         }));
         Ok(turn)
-    }
-
-    fn check(&self, blocks: &[ContentBlock]) -> Result<(), PromptError> {
-        if blocks.is_empty() {
-            return Err(PromptError::Empty);
-        }
-        let takes = self.shared.profile.prompt;
-        let refused = blocks.iter().find(|block| match block {
-            ContentBlock::Text { .. } | ContentBlock::ResourceLink(_) => false,
-            ContentBlock::Image { .. } => !takes.image,
-            ContentBlock::Audio { .. } => !takes.audio,
-            ContentBlock::Resource(_) => !takes.embedded,
-        });
-        match refused {
-            Some(block) => Err(PromptError::Unsupported { kind: block.kind() }),
-            None => Ok(()),
-        }
     }
 
     /// The turn a cancel would reach now: the oldest that has not ended.

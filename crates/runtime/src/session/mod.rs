@@ -1,5 +1,6 @@
 //! One session: the handles others hold, and the task that owns it.
 
+mod control;
 mod handle;
 mod order;
 mod running;
@@ -8,6 +9,7 @@ mod settle;
 mod stamp;
 mod task;
 
+pub use control::Controlled;
 pub use handle::{Controller, Observer};
 
 pub(crate) use handle::{Msg, Shared, lock};

@@ -130,10 +130,17 @@ impl Order {
                     Verdict::LeaveOut("the skill is not active")
                 }
             }
+            AgentEvent::UserMessage { message_id, .. } => {
+                let id = message_id.as_str();
+                if view.used.contains(Named::DeliveredMessage, id) {
+                    Verdict::LeaveOut("the message was delivered already")
+                } else {
+                    Verdict::as_is()
+                }
+            }
             // Stands by itself: nothing has to come before it, and anything may follow.
             AgentEvent::AgentMessageChunk { .. }
             | AgentEvent::AgentThoughtChunk { .. }
-            | AgentEvent::UserMessage { .. }
             | AgentEvent::Plan { .. }
             | AgentEvent::ProgressReported(_)
             | AgentEvent::Progress(_)
@@ -153,6 +160,10 @@ impl Order {
             | AgentEvent::AvailableCommands { .. }
             | AgentEvent::LiveSessionClient { .. }
             | AgentEvent::LoopCheckpoint(_)
+            | AgentEvent::Pending(_)
+            | AgentEvent::ReminderLifecycle(_)
+            | AgentEvent::ControlOutcome(_)
+            | AgentEvent::Daemon(_)
             | AgentEvent::TurnEnded(_)
             | AgentEvent::PermissionResolved(_)
             | AgentEvent::PermissionGrant(_)

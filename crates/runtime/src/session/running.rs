@@ -15,7 +15,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::handle::{QueuedPrompt, Shared, lock};
+use super::{
+    handle::{QueuedPrompt, Shared, lock},
+    task::Waits,
+};
 use crate::{
     AgentError, Host, Observer, TurnContext,
     hitl::OpenHitl,
@@ -30,6 +33,9 @@ pub(crate) struct RunningTurn {
     pub(crate) pipe: Arc<Pipe>,
     pub(crate) asks: HashMap<AskId, PendingAsk>,
     pub(crate) hitl: OpenHitl,
+    pub(crate) waits: Waits,
+    /// How often the turn has started an iteration, also under the prompts before this one.
+    pub(crate) iteration: Arc<AtomicU64>,
     agent: JoinHandle<Result<StopReason, AgentError>>,
     /// What came of the agent, once it is gone.
     returned: Option<AgentResult>,
@@ -40,6 +46,8 @@ pub(crate) struct RunningTurn {
     deadline: Option<Pin<Box<Sleep>>>,
     /// Whether the agent's part is over: it returned or was given up.
     leaving: bool,
+    /// Whether the agent was told to stop because it does nothing.
+    tripped: bool,
     /// How long everyone below may take to be gone once they were given up.
     farewell: Duration,
 }
@@ -70,13 +78,19 @@ pub(crate) enum TurnWake {
     Unanswered(AskId),
     /// No person answered this in time.
     HitlOverdue(String),
+    /// The agent stopped waiting for more to do.
+    StoppedWaiting,
     /// The agent is gone, and so is everyone who worked for it; or they were given up.
     Over,
 }
 
 impl RunningTurn {
     /// Starts the agent on a prompt.
-    pub(crate) fn start(shared: &Arc<Shared>, prompt: QueuedPrompt) -> Self {
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        prompt: QueuedPrompt,
+        iteration: Arc<AtomicU64>,
+    ) -> Self {
         let pipe = Arc::new(Pipe::default());
         let cancel = CancellationToken::new();
         let session = shared.meta.thread_id.clone();
@@ -109,7 +123,7 @@ impl RunningTurn {
             cancel: cancel.clone(),
             ids: shared.config.ids.clone(),
             crew: crew.clone(),
-            iteration: AtomicU64::new(0),
+            iteration: iteration.clone(),
         });
         // What a worker is told comes from an agent, which may not forget what a person wanted remembered.
         let of_a_person = shared.lineage.is_none();
@@ -129,12 +143,15 @@ impl RunningTurn {
             pipe,
             asks: HashMap::new(),
             hitl: OpenHitl::default(),
+            waits: Waits::default(),
+            iteration,
             agent: tokio::spawn(async move { agent.turn(&mut cx).await }),
             returned: None,
             cancel,
             crew,
             deadline: None,
             leaving: false,
+            tripped: false,
             farewell: FAREWELL.saturating_mul(levels.saturating_add(1)),
         }
     }
@@ -154,6 +171,12 @@ impl RunningTurn {
         if self.deadline.is_none() {
             self.deadline = Some(Box::pin(tokio::time::sleep(patience)));
         }
+    }
+
+    /// Tells an agent to stop that does nothing. Its turn ends well: nobody cancelled it.
+    pub(crate) fn trip(&mut self, patience: Duration) {
+        self.tripped = !self.is_cancelled();
+        self.cancel(patience);
     }
 
     /// Cancels with less patience than before.
@@ -222,6 +245,7 @@ impl RunningTurn {
                 () = self.crew.idle(), if gone => return TurnWake::Over,
                 id = unanswered => return TurnWake::Unanswered(id),
                 id = self.hitl.overdue() => return TurnWake::HitlOverdue(id),
+                () = self.waits.left() => return TurnWake::StoppedWaiting,
             }
         }
     }
@@ -236,6 +260,9 @@ impl RunningTurn {
     /// What the agent's result means for the turn. One that was given up was cancelled before.
     pub(crate) fn outcome(&mut self) -> TurnOutcome {
         let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
+        if self.tripped {
+            return TurnOutcome::stopped(StopReason::EndTurn);
+        }
         if self.is_cancelled() {
             return cancelled;
         }

@@ -99,6 +99,10 @@ pub(crate) fn recovery_events(view: &SessionView, torn_bytes: u64) -> Vec<AgentE
         return Vec::new();
     }
     let mut events = settle(view, Leftover::Crashed);
+    if open.is_some() {
+        let aged = view.reminders.age().into_iter().map(Box::new);
+        events.extend(aged.map(AgentEvent::ReminderLifecycle));
+    }
     events.push(AgentEvent::Recovered(Box::new(Recovered {
         interrupted_calls: open.map_or_else(Vec::new, |t| t.calls.keys().cloned().collect()),
         withdrawn_asks: open.map_or_else(Vec::new, |t| t.asks.keys().cloned().collect()),

@@ -63,6 +63,7 @@ impl Stamper {
                 }
             }
             AgentEvent::PermissionAsked(ask) => {
+                ask.pending = u64::try_from(view.pending.len()).unwrap_or(u64::MAX);
                 if ask.lineage.is_empty() {
                     ask.tool_call.audit.clone_from(&self.audit);
                 }
@@ -126,6 +127,10 @@ impl Stamper {
             | AgentEvent::CompositionStart(_)
             | AgentEvent::CompositionChildCall(_)
             | AgentEvent::LoopCheckpoint(_)
+            | AgentEvent::Pending(_)
+            | AgentEvent::ReminderLifecycle(_)
+            | AgentEvent::ControlOutcome(_)
+            | AgentEvent::Daemon(_)
             | AgentEvent::PermissionResolved(_)
             | AgentEvent::PermissionGrant(_)
             | AgentEvent::PermissionDeny(_)

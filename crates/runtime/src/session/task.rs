@@ -4,14 +4,18 @@
 //! written the session ends; what was published is safe, and opening it again recovers the rest.
 
 mod asks;
+mod controls;
+mod daemon;
+mod ending;
 mod hitl;
+mod seams;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use harn_journal::{JournalError, Log};
 use harn_model::{
-    AgentEvent, Decision, Durability, Envelope, Seq, StopReason, TurnEnded, TurnId, TurnOutcome,
-    TurnStarted,
+    AgentEvent, Decision, Durability, Envelope, Seq, StopReason, TurnId, TurnOutcome, TurnStarted,
+    WakeReason,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -20,12 +24,13 @@ use tokio::{
 
 use asks::resolved;
 
+pub(crate) use daemon::Waits;
+
 use super::{
     Msg, Shared,
     handle::{QueuedPrompt, lock},
-    running::{CLOSE_PATIENCE, PendingAsk, RunningTurn, TurnWake},
+    running::{PendingAsk, RunningTurn, TurnWake},
     scribe::Scribe,
-    settle::{Leftover, settle, title},
 };
 use crate::{SessionEnd, hitl::HitlEnd, turn::TurnItem};
 
@@ -128,6 +133,9 @@ impl SessionTask {
                     self.write(vec![routed]).await?;
                 }
             }
+            Some(Msg::Control(request)) => self.control(*request).await?,
+            Some(Msg::Inherit(reminders)) => self.inherit(reminders).await?,
+            Some(Msg::Resume) => self.resume().await?,
             Some(Msg::SetMode(mode_id, reply)) => {
                 let seq = self
                     .write(vec![AgentEvent::ModeChanged { mode_id }])
@@ -162,7 +170,7 @@ impl SessionTask {
                 .await;
         }
         self.note_rules().await;
-        self.turn = Some(RunningTurn::start(&self.shared, prompt));
+        self.turn = Some(RunningTurn::start(&self.shared, prompt, Arc::default()));
         self.act_under_mode();
         Ok(())
     }
@@ -189,6 +197,8 @@ impl SessionTask {
                 self.answer(&ask, Decision::Unavailable { reason }).await
             }
             TurnWake::HitlOverdue(id) => self.end_hitl(&id, HitlEnd::overdue(), false).await,
+            // It went on by itself: something of its own woke it.
+            TurnWake::StoppedWaiting => self.wake_daemon(WakeReason::Watch).await,
             TurnWake::Over => self.finish().await,
         }
     }
@@ -202,7 +212,44 @@ impl SessionTask {
             match item {
                 // The end of what a person is asked is told once, by whoever learns of it.
                 TurnItem::Event(event) if self.is_asked(&event) => {}
-                TurnItem::Event(event) => events.push(event),
+                TurnItem::Event(event) => {
+                    if let Some(turn) = &mut self.turn {
+                        turn.waits.busy = true;
+                    }
+                    if matches!(event, AgentEvent::TranscriptCompacted(_)) {
+                        events.extend(self.compacted());
+                    }
+                    events.push(event);
+                }
+                TurnItem::Seam {
+                    seam,
+                    iteration,
+                    after_a_wait,
+                    reply,
+                } => {
+                    self.write(std::mem::take(&mut events)).await?;
+                    self.pass(seam, iteration, after_a_wait, reply).await?;
+                }
+                TurnItem::Idle {
+                    iteration,
+                    watchdog,
+                    reply,
+                } => {
+                    self.write(std::mem::take(&mut events)).await?;
+                    self.begin_wait(iteration, watchdog, reply).await?;
+                }
+                TurnItem::Wake(reason) => self.wake_daemon(reason).await?,
+                TurnItem::Remind(reminder) => {
+                    self.write(std::mem::take(&mut events)).await?;
+                    events = self.remind_itself(*reminder);
+                }
+                TurnItem::Reminders(reply) => {
+                    self.write(std::mem::take(&mut events)).await?;
+                    let (rendered, in_force) = self.render();
+                    self.write(rendered).await?;
+                    // The agent may have stopped waiting.
+                    let _ = reply.send(in_force);
+                }
                 TurnItem::Hitl(request, reply) => self.put_hitl(*request, reply, &mut events),
                 TurnItem::WithdrawHitl(id) => self.withdraw_hitl(&id, &mut events),
                 TurnItem::Flush(reply) => flushes.push(reply),
@@ -265,104 +312,6 @@ impl SessionTask {
             prompt.cancelled = true;
         }
         Ok(())
-    }
-
-    /// Ends the running turn. Whoever is still at work for it is not listened to any more.
-    async fn finish(&mut self) -> Result<(), JournalError> {
-        let Some(turn) = &mut self.turn else {
-            return Ok(());
-        };
-        turn.abandon();
-        let outcome = turn.outcome();
-        let (id, prompt, pipe) = (turn.id.clone(), turn.prompt.clone(), turn.pipe.clone());
-        let cancelled = turn.is_cancelled();
-        // What it handed over before it stopped still counts.
-        if pipe.try_take(&mut self.items) {
-            self.take_items().await?;
-        }
-        self.turn = None;
-        lock(&self.shared.hitl).clear();
-        // An idle session holds no buffers.
-        self.items = Vec::new();
-        let how = if cancelled {
-            Leftover::Cancelled
-        } else {
-            Leftover::Abandoned
-        };
-        let (mut closing, untitled) = {
-            let view = self.shared.view();
-            (settle(&view, how), view.title.is_none())
-        };
-        if untitled {
-            closing.extend(title(&prompt));
-        }
-        self.end_turn(&id, closing, outcome).await?;
-        self.act_under_mode();
-        Ok(())
-    }
-
-    /// Writes the last events of a turn, makes them durable, and only then lets anyone hear of the end.
-    async fn end_turn(
-        &mut self,
-        id: &TurnId,
-        mut closing: Vec<AgentEvent>,
-        outcome: TurnOutcome,
-    ) -> Result<(), JournalError> {
-        closing.push(AgentEvent::TurnEnded(Box::new(TurnEnded { outcome })));
-        let batch = self.append(Some(id), closing)?;
-        self.list_title();
-        self.secure(&batch).await;
-        lock(&self.shared.unfinished).retain(|turn| turn != id);
-        self.shared.feed.publish(batch);
-        Ok(())
-    }
-
-    /// Puts the title where listings find it. The log has it in any case, so a failure is only told.
-    fn list_title(&mut self) {
-        let Some(title) = self.shared.view().title.clone() else {
-            return;
-        };
-        if let Err(error) = self.log.set_title(&title) {
-            tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not list the title");
-        }
-    }
-
-    /// Cancels everything and waits a little for the running turn to stop. Whoever asks for something
-    /// meanwhile is refused at once by letting go of the question: front-ends must not wait for us.
-    async fn wind_up(
-        &mut self,
-        mut closed: Vec<oneshot::Sender<()>>,
-        mut told: bool,
-    ) -> Result<Next, JournalError> {
-        if let Some(id) = self.turn.as_ref().map(|turn| turn.id.clone()) {
-            self.cancel(&id).await?;
-        }
-        if let Some(turn) = &mut self.turn {
-            turn.hurry(CLOSE_PATIENCE);
-        }
-        while let Some(turn) = &mut self.turn {
-            tokio::select! {
-                wake = turn.wake(&mut self.items) => self.advance(wake).await?,
-                Some(msg) = self.inbox.recv() => {
-                    if let Msg::Close { reply, told: tell } = msg {
-                        closed.push(reply);
-                        told |= tell;
-                    }
-                }
-            }
-        }
-        for prompt in &mut self.waiting {
-            prompt.cancelled = true;
-        }
-        while let Some(prompt) = self.waiting.pop_front() {
-            self.start(prompt).await?;
-        }
-        if told {
-            let (reason, status) = ("client_request".to_owned(), "closed".to_owned());
-            let closed = AgentEvent::SessionClosed { reason, status };
-            self.write(vec![closed]).await?;
-        }
-        Ok(Next::Close(closed))
     }
 
     /// Learns which rules the turn begins under, for those who account for it. Whether they can be read is

@@ -2,16 +2,13 @@
 
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::AtomicU64},
 };
 
 use harn_model::{
-    AgentEvent, AskId, Author, ContentBlock, Decision, Grant, LoopCheckpoint, PermissionAsked,
-    PermissionOption, Plan, PlanEntry, PolicyDecision, Seam, SessionId, ToolCall, TurnId, WorkerId,
-    WorkerUpdate, plain_text,
+    AgentEvent, AskId, Author, ContentBlock, Decision, Grant, PermissionAsked, PermissionOption,
+    Plan, PlanEntry, PolicyDecision, SessionId, ToolCall, TurnId, WorkerId, WorkerUpdate,
+    plain_text,
 };
 use harn_policy::{PolicyError, SessionMode};
 use tokio::sync::oneshot;
@@ -45,14 +42,7 @@ pub(crate) struct TurnParts {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) crew: Arc<Crew>,
     /// How often the agent passed the start of an iteration.
-    pub(crate) iteration: AtomicU64,
-}
-
-/// Something delivered to the agent at a seam.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Steering {
-    /// The user said something more.
-    Message(Vec<ContentBlock>),
+    pub(crate) iteration: Arc<AtomicU64>,
 }
 
 /// What somebody is asked to decide: whether a call may run.
@@ -141,6 +131,13 @@ impl TurnContext {
             let refusal = format!("an agent cannot report this itself: {how}");
             return Err(AgentError::Failed(refusal));
         }
+        if let AgentEvent::UserMessage { message_id, .. } = &event {
+            let view = self.parts.observer.shared.view();
+            if view.pending.message(message_id).is_some() {
+                let refusal = "a pending message is delivered at a seam".to_owned();
+                return Err(AgentError::Failed(refusal));
+            }
+        }
         if let AgentEvent::Artifact(artifact) = &event {
             artifact.check().map_err(AgentError::Failed)?;
         }
@@ -185,25 +182,6 @@ impl TurnContext {
         Worker::find(self.parts.crew.clone(), id)
     }
 
-    /// A safe place to stop and look: returns what was delivered since the last one, and fails if the
-    /// turn was cancelled. Everything emitted before is written when this returns.
-    pub async fn seam(&self, seam: Seam) -> Result<Vec<Steering>, AgentError> {
-        if seam == Seam::TurnStart {
-            self.parts.iteration.fetch_add(1, Ordering::Relaxed);
-        }
-        let passed = AgentEvent::LoopCheckpoint(LoopCheckpoint {
-            iteration: self.parts.iteration.load(Ordering::Relaxed),
-            seam,
-            delivered: 0,
-        });
-        self.parts.pipe.push(TurnItem::Event(passed)).await?;
-        self.flush().await?;
-        if self.is_cancelled() {
-            return Err(AgentError::Cancelled);
-        }
-        Ok(Vec::new())
-    }
-
     /// Puts a question to whoever controls the session and waits for the decision. A tool call that goes
     /// through [`TurnContext::tool`] asks by itself where the rules want it.
     pub async fn ask(&self, question: Question) -> Result<Decision, AgentError> {
@@ -246,6 +224,7 @@ impl TurnContext {
             grant,
             requested_at,
             deadline: Some(requested_at.saturating_add(deadline)),
+            pending: 0,
         };
         let (reply, decision) = oneshot::channel();
         let item = TurnItem::Ask(Box::new(ask), reply);

@@ -2,9 +2,11 @@
 
 mod context;
 mod pipe;
+mod steering;
 mod tool;
 
-pub use context::{Question, Steering, TurnContext};
+pub use context::{Question, TurnContext};
+pub use steering::{Delivered, Idle, Steering, Wake};
 pub use tool::{ToolBuilder, ToolHandle, ToolOutput};
 
 pub(crate) use context::TurnParts;

@@ -5,9 +5,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use harn_model::{AgentEvent, AskId, Decision, HitlRequest, PermissionAsked};
+use harn_model::{
+    AgentEvent, AskId, Decision, HitlRequest, PermissionAsked, Seam, SystemReminder, WakeReason,
+};
 use tokio::sync::{Notify, oneshot};
 
+use super::Delivered;
 use crate::{AgentError, hitl::HitlEnd};
 
 /// What an agent hands over, in order.
@@ -24,6 +27,26 @@ pub(crate) enum TurnItem {
     WithdrawHitl(String),
     /// Answered when everything before it is written.
     Flush(oneshot::Sender<()>),
+    /// The agent passes a seam.
+    Seam {
+        seam: Seam,
+        iteration: u64,
+        after_a_wait: bool,
+        reply: oneshot::Sender<Delivered>,
+    },
+    /// It waits for more to do.
+    Idle {
+        iteration: u64,
+        /// How often in a row it may wake for nothing, where it says so.
+        watchdog: Option<u64>,
+        reply: oneshot::Sender<WakeReason>,
+    },
+    /// It need not wait any more.
+    Wake(WakeReason),
+    /// It wants to know what is in force.
+    Reminders(oneshot::Sender<Vec<SystemReminder>>),
+    /// It reminds itself.
+    Remind(Box<SystemReminder>),
 }
 
 /// See the module.
@@ -145,7 +168,14 @@ fn weight(item: &TurnItem) -> usize {
         TurnItem::Event(event) => event.weight(),
         TurnItem::Ask(ask, _) => ask.weight(),
         TurnItem::Hitl(request, _) => HITL + request.subject.len(),
-        TurnItem::Withdraw(_) | TurnItem::WithdrawHitl(_) | TurnItem::Flush(_) => 0,
+        TurnItem::Remind(reminder) => reminder.weight(),
+        TurnItem::Withdraw(_)
+        | TurnItem::WithdrawHitl(_)
+        | TurnItem::Flush(_)
+        | TurnItem::Seam { .. }
+        | TurnItem::Idle { .. }
+        | TurnItem::Wake(_)
+        | TurnItem::Reminders(_) => 0,
     }
 }
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use harn_model::{
-    AgentEvent, ContentBlock, HandoffArtifact, Lineage, SessionId, StopReason, TurnId, TurnOutcome,
-    WorkerEvent, WorkerUpdate,
+    AgentEvent, ContentBlock, HandoffArtifact, Lineage, Pending, Seam, SessionId, StopReason,
+    SystemReminder, TurnId, TurnOutcome, WorkerEvent, WorkerUpdate,
 };
 use tokio::sync::oneshot;
 
@@ -111,7 +111,23 @@ impl Run {
             }
             return Err(WorkerError::TurnOver);
         }
+        child.inherit(self.inherited()).await;
         Ok(child)
+    }
+
+    /// What the session above has its workers keep in mind.
+    fn inherited(&self) -> Vec<SystemReminder> {
+        let above = &self.claim.crew.session;
+        let view = above.view();
+        let in_force = view.reminders.iter().map(|active| active.reminder.clone());
+        let waiting = view.pending.of(Seam::TurnStart.delivers());
+        let waiting = waiting.into_iter().filter_map(|row| match row {
+            Pending::Reminder(pending) => Some(pending.reminder.clone()),
+            Pending::Message(_) => None,
+        });
+        let session = above.meta.thread_id.as_str();
+        let all = in_force.chain(waiting);
+        all.filter_map(|it| it.inherited(session)).collect()
     }
 
     /// Has the child's agent work on the prompt, and follows it until it is done or stopped.

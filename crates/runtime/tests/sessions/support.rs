@@ -95,6 +95,8 @@ impl Ids for CountedIds {
             IdKind::Ask => "ask",
             IdKind::Worker => "worker",
             IdKind::Handoff => "handoff",
+            IdKind::Reminder => "reminder",
+            IdKind::Control => "control",
         };
         let mut counts = self.0.lock().unwrap();
         let count = counts.entry(word).or_default();

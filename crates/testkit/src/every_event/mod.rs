@@ -85,6 +85,10 @@ names! {
     AgentEvent::CompositionFinish(_) => "composition_finish",
     AgentEvent::CompositionError(_) => "composition_error",
     AgentEvent::LoopCheckpoint(_) => "loop_checkpoint",
+    AgentEvent::Pending(_) => "pending",
+    AgentEvent::ReminderLifecycle(_) => "reminder_lifecycle",
+    AgentEvent::ControlOutcome(_) => "control_outcome",
+    AgentEvent::Daemon(_) => "daemon",
     AgentEvent::TurnStarted(_) => "turn_started",
     AgentEvent::TurnEnded(_) => "turn_ended",
     AgentEvent::PermissionAsked(_) => "permission_asked",
@@ -282,6 +286,7 @@ mod tests {
                     iteration: 1,
                     seam,
                     delivered: 0,
+                    dispatch_skipped: false,
                 }),
             };
             let found = written.find(|event| is_completed(&told, event));

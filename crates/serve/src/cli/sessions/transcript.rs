@@ -197,6 +197,10 @@ impl Page {
             | AgentEvent::CompositionFinish(_)
             | AgentEvent::CompositionError(_)
             | AgentEvent::LoopCheckpoint(_)
+            | AgentEvent::Pending(_)
+            | AgentEvent::ReminderLifecycle(_)
+            | AgentEvent::ControlOutcome(_)
+            | AgentEvent::Daemon(_)
             | AgentEvent::Usage(_)
             | AgentEvent::SessionInfo(_)
             | AgentEvent::SessionClosed { .. } => {}

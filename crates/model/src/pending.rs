@@ -1,0 +1,254 @@
+//! What waits to be delivered to an agent: messages and reminders, in the order they came.
+//!
+//! One queue for both, folded from events like everything else, so that it survives whatever ends the
+//! process. Finding, taking and replacing one costs the same however many wait.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Actor, ContentBlock, MessageId, Seq, SystemReminder};
+
+/// When something is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryMode {
+    /// At the next place where the agent looks; tools that wait to run are skipped for it.
+    InterruptImmediate,
+    /// When the step under way is done.
+    FinishStep,
+    /// At the end: a message becomes the next prompt, a reminder is only recorded.
+    AuditOnly,
+}
+
+impl DeliveryMode {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InterruptImmediate => "interrupt_immediate",
+            Self::FinishStep => "finish_step",
+            Self::AuditOnly => "audit_only",
+        }
+    }
+}
+
+/// A message of the user that waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PendingMessage {
+    /// Its id, which it keeps when it is delivered.
+    pub message_id: MessageId,
+    /// When it is delivered.
+    pub mode: DeliveryMode,
+    /// What it says.
+    pub content: Vec<ContentBlock>,
+    /// Who sent it.
+    pub owner: Actor,
+}
+
+/// A reminder that waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PendingReminder {
+    /// When it is delivered.
+    pub mode: DeliveryMode,
+    /// The reminder.
+    pub reminder: SystemReminder,
+}
+
+/// A change of what waits; stays in the transcript.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum PendingChange {
+    /// A message was accepted.
+    MessageQueued(PendingMessage),
+    /// It says something else now.
+    MessageReplaced {
+        /// Which.
+        message_id: MessageId,
+        /// What it says.
+        content: Vec<ContentBlock>,
+    },
+    /// It was taken back.
+    MessageRevoked {
+        /// Which.
+        message_id: MessageId,
+    },
+    /// A reminder was accepted.
+    ReminderQueued(PendingReminder),
+    /// It was taken back.
+    ReminderRevoked {
+        /// Which.
+        reminder_id: String,
+    },
+    /// Nothing waits any more: the session was closed, or this is a copy of it.
+    Cleared,
+}
+
+impl PendingChange {
+    /// About how many bytes this keeps alive.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::MessageQueued(message) => weigh(&message.content),
+            Self::MessageReplaced { content, .. } => weigh(content),
+            Self::ReminderQueued(pending) => pending.reminder.weight(),
+            Self::MessageRevoked { .. } | Self::ReminderRevoked { .. } | Self::Cleared => 0,
+        }
+    }
+}
+
+fn weigh(content: &[ContentBlock]) -> usize {
+    content.iter().map(ContentBlock::weight).sum()
+}
+
+/// One that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pending {
+    /// A message.
+    Message(Arc<PendingMessage>),
+    /// A reminder.
+    Reminder(Arc<PendingReminder>),
+}
+
+impl Pending {
+    /// When it is delivered.
+    #[must_use]
+    pub fn mode(&self) -> DeliveryMode {
+        match self {
+            Self::Message(message) => message.mode,
+            Self::Reminder(reminder) => reminder.mode,
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match self {
+            Self::Message(message) => weigh(&message.content),
+            Self::Reminder(pending) => pending.reminder.weight(),
+        }
+    }
+}
+
+/// Everything that waits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PendingQueue {
+    /// By mode, and then in the order they came.
+    rows: BTreeMap<(DeliveryMode, Seq), Pending>,
+    messages: HashMap<MessageId, (DeliveryMode, Seq)>,
+    reminders: HashMap<String, (DeliveryMode, Seq)>,
+    bytes: usize,
+}
+
+impl PendingQueue {
+    /// How many wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether none does.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// About how many bytes they keep alive.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// All of them, in the order they came.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<Pending> {
+        let mut rows: Vec<_> = self.rows.iter().collect();
+        rows.sort_unstable_by_key(|((_, seq), _)| *seq);
+        rows.into_iter().map(|(_, row)| row.clone()).collect()
+    }
+
+    /// Those of these modes, in the order they came.
+    #[must_use]
+    pub fn of(&self, modes: &[DeliveryMode]) -> Vec<Pending> {
+        let mut rows: Vec<_> = modes.iter().flat_map(|mode| self.of_mode(*mode)).collect();
+        rows.sort_unstable_by_key(|((_, seq), _)| *seq);
+        rows.into_iter().map(|(_, row)| row.clone()).collect()
+    }
+
+    fn of_mode(
+        &self,
+        mode: DeliveryMode,
+    ) -> impl Iterator<Item = (&(DeliveryMode, Seq), &Pending)> {
+        self.rows.range((mode, Seq::ZERO)..=(mode, Seq(u64::MAX)))
+    }
+
+    /// The oldest message of this mode.
+    #[must_use]
+    pub fn first_message(&self, mode: DeliveryMode) -> Option<Arc<PendingMessage>> {
+        self.of_mode(mode).find_map(|(_, row)| match row {
+            Pending::Message(message) => Some(message.clone()),
+            Pending::Reminder(_) => None,
+        })
+    }
+
+    /// A message, while it waits.
+    #[must_use]
+    pub fn message(&self, id: &MessageId) -> Option<&Arc<PendingMessage>> {
+        match self.rows.get(self.messages.get(id)?)? {
+            Pending::Message(message) => Some(message),
+            Pending::Reminder(_) => None,
+        }
+    }
+
+    /// A reminder, while it waits.
+    #[must_use]
+    pub fn reminder(&self, id: &str) -> Option<&Arc<PendingReminder>> {
+        match self.rows.get(self.reminders.get(id)?)? {
+            Pending::Reminder(reminder) => Some(reminder),
+            Pending::Message(_) => None,
+        }
+    }
+
+    pub(crate) fn push(&mut self, seq: Seq, row: Pending) {
+        let key = (row.mode(), seq);
+        self.bytes += row.weight();
+        match &row {
+            Pending::Message(message) => {
+                self.messages.insert(message.message_id.clone(), key);
+            }
+            Pending::Reminder(pending) => {
+                self.reminders.insert(pending.reminder.id.clone(), key);
+            }
+        }
+        self.rows.insert(key, row);
+    }
+
+    pub(crate) fn replace(&mut self, id: &MessageId, content: &[ContentBlock]) {
+        let key = self.messages.get(id);
+        if let Some(Pending::Message(message)) = key.and_then(|key| self.rows.get_mut(key)) {
+            self.bytes -= weigh(&message.content);
+            self.bytes += weigh(content);
+            *message = Arc::new(PendingMessage {
+                content: content.to_vec(),
+                ..(**message).clone()
+            });
+        }
+    }
+
+    pub(crate) fn take_message(&mut self, id: &MessageId) -> bool {
+        let key = self.messages.remove(id);
+        self.take(key)
+    }
+
+    pub(crate) fn take_reminder(&mut self, id: &str) -> bool {
+        let key = self.reminders.remove(id);
+        self.take(key)
+    }
+
+    fn take(&mut self, key: Option<(DeliveryMode, Seq)>) -> bool {
+        let taken = key.and_then(|key| self.rows.remove(&key));
+        self.bytes -= taken.as_ref().map_or(0, Pending::weight);
+        taken.is_some()
+    }
+}

@@ -1,0 +1,362 @@
+//! Reminders: what an agent should keep in mind without anybody having said it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{DeliveryMode, Reminder};
+
+/// A reminder, as whoever made it meant it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SystemReminder {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub body: String,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// A later one with this key takes its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedupe_key: Option<String>,
+    /// How many turns it lasts; for ever where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_turns: Option<u64>,
+    /// Whether it outlives a compaction.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub preserve_on_compact: bool,
+    /// Which workers hear of it.
+    #[serde(default)]
+    pub propagate: Propagate,
+    /// The role it should be rendered in.
+    #[serde(default)]
+    pub role_hint: RoleHint,
+    /// Who made it.
+    #[serde(default)]
+    pub source: ReminderSource,
+    /// The turn it was made in, counted by its maker.
+    #[serde(default)]
+    pub fired_at_turn: u64,
+    /// Where an inherited one comes from: a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub originating_agent_id: Option<String>,
+    /// What its maker added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Map<String, Value>>,
+}
+
+impl SystemReminder {
+    /// One that says this, with everything else as usual.
+    pub fn new(id: impl Into<String>, body: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            body: body.into(),
+            tags: Vec::new(),
+            dedupe_key: None,
+            ttl_turns: None,
+            preserve_on_compact: false,
+            propagate: Propagate::default(),
+            role_hint: RoleHint::default(),
+            source: ReminderSource::default(),
+            fired_at_turn: 0,
+            originating_agent_id: None,
+            meta: None,
+        }
+    }
+
+    /// About how many bytes this keeps alive.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        const FACTS: usize = 256;
+        let tags = self.tags.iter().map(String::len).sum::<usize>();
+        let meta = self.meta.iter().flatten();
+        let meta = meta.map(|(key, value)| key.len() + crate::event::value_weight(value));
+        self.id.len() + self.body.len() + tags + meta.sum::<usize>() + FACTS
+    }
+
+    /// The copy that a worker gets, or none: a session's own reach its workers, those for everyone reach
+    /// theirs too.
+    #[must_use]
+    pub fn inherited(&self, session: &str) -> Option<Self> {
+        let passed_on = match self.propagate {
+            Propagate::All => true,
+            Propagate::Session => self.source != ReminderSource::Inherited,
+            Propagate::None => false,
+        };
+        let origin = self.originating_agent_id.clone();
+        passed_on.then(|| Self {
+            source: ReminderSource::Inherited,
+            originating_agent_id: Some(origin.unwrap_or_else(|| session.to_owned())),
+            ..self.clone()
+        })
+    }
+
+    /// As it is told when it was rendered.
+    #[must_use]
+    pub fn rendered(&self) -> Reminder {
+        Reminder {
+            reminder_id: self.id.clone(),
+            tags: self.tags.clone(),
+            body: self.body.clone(),
+            role_hint: self.role_hint.as_str().to_owned(),
+            rendered_role: self.role_hint.rendered().to_owned(),
+            source: self.source.as_str().to_owned(),
+            ttl_turns: self
+                .ttl_turns
+                .map(|ttl| i64::try_from(ttl).unwrap_or(i64::MAX)),
+        }
+    }
+}
+
+/// Which workers hear of a reminder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Propagate {
+    /// Those of the session, and theirs.
+    All,
+    /// Those of the session.
+    #[default]
+    Session,
+    /// None.
+    None,
+}
+
+/// The role a reminder should be rendered in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoleHint {
+    /// That of the system.
+    #[default]
+    System,
+    /// That of the developer.
+    Developer,
+    /// A block among the user's own.
+    UserBlock,
+    /// The system's, in a place that is not cached.
+    EphemeralCache,
+}
+
+impl RoleHint {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::UserBlock => "user_block",
+            Self::EphemeralCache => "ephemeral_cache",
+        }
+    }
+
+    /// The role it comes to.
+    #[must_use]
+    pub fn rendered(self) -> &'static str {
+        match self {
+            Self::System | Self::EphemeralCache => "system",
+            Self::Developer => "developer",
+            Self::UserBlock => "user",
+        }
+    }
+}
+
+/// Who made a reminder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReminderSource {
+    /// Something that ships with the agent.
+    StdlibProvider,
+    /// A hook.
+    Hook,
+    /// A host.
+    #[default]
+    Bridge,
+    /// The agent itself.
+    InPipeline,
+    /// The session this one works for.
+    Inherited,
+}
+
+impl ReminderSource {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::StdlibProvider => "stdlib_provider",
+            Self::Hook => "hook",
+            Self::Bridge => "bridge",
+            Self::InPipeline => "in_pipeline",
+            Self::Inherited => "inherited",
+        }
+    }
+}
+
+/// A step in the life of a reminder; stays in the transcript.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum ReminderChange {
+    /// It was delivered: it is in the transcript, and unless it is only to be recorded, in force.
+    Injected {
+        /// How it was to be delivered.
+        mode: DeliveryMode,
+        /// The reminder.
+        reminder: SystemReminder,
+    },
+    /// It came from the session this one works for, and is in force.
+    Inherited {
+        /// The reminder.
+        reminder: SystemReminder,
+    },
+    /// A later one with its key took its place.
+    Deduped {
+        /// Which.
+        reminder_id: String,
+        /// By which one.
+        by: String,
+    },
+    /// A turn passed: each that is in force has one less to last.
+    Aged,
+    /// It is in force no more.
+    Expired {
+        /// Which.
+        reminder_id: String,
+        /// Why.
+        reason: ExpiryReason,
+    },
+}
+
+/// Why a reminder is in force no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpiryReason {
+    /// It has lasted as long as it should.
+    Ttl,
+    /// The transcript was compacted, and it was not to be kept.
+    Compaction,
+    /// Somebody wanted it gone.
+    Cleared,
+}
+
+/// A reminder that is in force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActiveReminder {
+    /// The reminder; its `ttl_turns` is what is left.
+    pub reminder: SystemReminder,
+    /// Whether an agent has been given it.
+    pub rendered: bool,
+}
+
+/// The reminders that are in force, the oldest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ActiveReminders(Vec<ActiveReminder>);
+
+impl ActiveReminders {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &ActiveReminder> {
+        self.0.iter()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one of this name is in force.
+    #[must_use]
+    pub fn contains(&self, id: &str) -> bool {
+        self.0.iter().any(|active| active.reminder.id == id)
+    }
+
+    /// Folds a step in.
+    pub fn apply(&mut self, change: &ReminderChange) {
+        match change {
+            ReminderChange::Injected {
+                mode: DeliveryMode::AuditOnly,
+                ..
+            } => {}
+            ReminderChange::Injected { reminder, .. } | ReminderChange::Inherited { reminder } => {
+                self.0.push(ActiveReminder {
+                    reminder: reminder.clone(),
+                    rendered: false,
+                });
+            }
+            ReminderChange::Deduped { reminder_id, .. }
+            | ReminderChange::Expired { reminder_id, .. } => {
+                self.0.retain(|active| active.reminder.id != *reminder_id);
+            }
+            ReminderChange::Aged => {
+                for active in &mut self.0 {
+                    if let Some(left) = &mut active.reminder.ttl_turns {
+                        *left = left.saturating_sub(1);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn rendered(&mut self, id: &str) {
+        for active in &mut self.0 {
+            active.rendered |= active.reminder.id == id;
+        }
+    }
+
+    /// The steps of all that are in force when a turn has passed.
+    #[must_use]
+    pub fn age(&self) -> Vec<ReminderChange> {
+        let mortal = self.0.iter().filter_map(|active| {
+            let left = active.reminder.ttl_turns?;
+            Some((&active.reminder.id, left))
+        });
+        let mut changes = Vec::new();
+        for (id, left) in mortal {
+            if changes.is_empty() {
+                changes.push(ReminderChange::Aged);
+            }
+            if left <= 1 {
+                changes.push(ReminderChange::Expired {
+                    reminder_id: id.clone(),
+                    reason: ExpiryReason::Ttl,
+                });
+            }
+        }
+        changes
+    }
+
+    /// The steps when the transcript is compacted: what is left of them grows older, and only what was to
+    /// be kept stays.
+    #[must_use]
+    pub fn compact(&self) -> Vec<ReminderChange> {
+        let mut changes = self.age();
+        let gone = |id: &str, changes: &[ReminderChange]| {
+            let expired = |it: &ReminderChange| matches!(it, ReminderChange::Expired { reminder_id, .. } if reminder_id == id);
+            changes.iter().any(expired)
+        };
+        for active in &self.0 {
+            let id = &active.reminder.id;
+            if !active.reminder.preserve_on_compact && !gone(id, &changes) {
+                changes.push(ReminderChange::Expired {
+                    reminder_id: id.clone(),
+                    reason: ExpiryReason::Compaction,
+                });
+            }
+        }
+        changes
+    }
+
+    /// The steps before one with this key comes into force.
+    #[must_use]
+    pub fn dedupe(&self, by: &SystemReminder) -> Vec<ReminderChange> {
+        let Some(key) = &by.dedupe_key else {
+            return Vec::new();
+        };
+        let older = self
+            .0
+            .iter()
+            .filter(|active| active.reminder.dedupe_key.as_ref() == Some(key));
+        let deduped = older.map(|active| ReminderChange::Deduped {
+            reminder_id: active.reminder.id.clone(),
+            by: by.id.clone(),
+        });
+        deduped.collect()
+    }
+}

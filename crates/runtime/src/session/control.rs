@@ -1,0 +1,193 @@
+//! Steering from outside: what a front-end may want of a running session, as its handle offers it.
+
+use harn_model::{
+    Actor, ContentBlock, Control, ControlResult, ControlTarget, DeliveryMode, MessageId, Pending,
+    Seq, SystemReminder, TurnId,
+};
+use tokio::sync::oneshot;
+
+use super::{Controller, Msg, Observer};
+use crate::{ControlError, IdKind};
+
+/// Something that is wanted of a session's task.
+pub(crate) struct ControlRequest {
+    pub(crate) actor: Actor,
+    pub(crate) wanted: Wanted,
+    pub(crate) reply: oneshot::Sender<Result<Controlled, ControlError>>,
+}
+
+/// What is wanted.
+pub(crate) enum Wanted {
+    Inject {
+        id: MessageId,
+        mode: DeliveryMode,
+        content: Vec<ContentBlock>,
+    },
+    RevokeInject(MessageId),
+    ReplaceInject {
+        id: MessageId,
+        /// Looked at once it is known that whoever wants it may.
+        content: Result<Vec<ContentBlock>, String>,
+    },
+    Remind {
+        mode: DeliveryMode,
+        reminder: SystemReminder,
+    },
+    RevokeReminder(String),
+    Cancel(Option<TurnId>),
+}
+
+impl Wanted {
+    pub(crate) fn control(&self) -> Control {
+        match self {
+            Self::Inject { .. } => Control::Inject,
+            Self::RevokeInject(_) => Control::RevokeInject,
+            Self::ReplaceInject { .. } => Control::ReplaceInject,
+            Self::Remind { .. } => Control::Remind,
+            Self::RevokeReminder(_) => Control::RevokeReminder,
+            Self::Cancel(_) => Control::Cancel,
+        }
+    }
+
+    /// What it is about.
+    pub(crate) fn target(&self, session: &Observer) -> ControlTarget {
+        let mut target = ControlTarget {
+            session_id: session.id().clone(),
+            message_id: None,
+            reminder_id: None,
+            turn_id: None,
+        };
+        match self {
+            Self::Inject { id, .. } | Self::RevokeInject(id) | Self::ReplaceInject { id, .. } => {
+                target.message_id = Some(id.clone());
+            }
+            Self::Remind { reminder, .. } => target.reminder_id = Some(reminder.id.clone()),
+            Self::RevokeReminder(id) => target.reminder_id = Some(id.clone()),
+            Self::Cancel(turn) => target.turn_id.clone_from(turn),
+        }
+        target
+    }
+}
+
+/// What was wanted is done, or had been done before; it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controlled {
+    /// What came of it.
+    pub result: ControlResult,
+    /// The place of its last event.
+    pub seq: Seq,
+    /// How many messages and reminders wait now.
+    pub pending: usize,
+}
+
+impl Observer {
+    /// The messages and reminders that wait to be delivered, in the order they came.
+    #[must_use]
+    pub fn pending(&self) -> Vec<Pending> {
+        self.shared.view().pending.in_order()
+    }
+}
+
+impl Controller {
+    /// Hands over a message for the running turn; in the journal when this returns. Delivered when the
+    /// agent passes a seam that fits `mode`, or as the prompt of another call when the agent returns.
+    /// `named` is called with the message's id before the session can hear of it, so that a caller cannot
+    /// miss the delivery.
+    pub async fn inject(
+        &self,
+        mode: DeliveryMode,
+        content: Vec<ContentBlock>,
+        actor: Actor,
+        named: impl FnOnce(&MessageId),
+    ) -> Result<(MessageId, Controlled), ControlError> {
+        let id = MessageId::new(self.shared.config.ids.mint(IdKind::Message));
+        named(&id);
+        let wanted = Wanted::Inject {
+            id: id.clone(),
+            mode,
+            content,
+        };
+        Ok((id, self.control(wanted, actor).await?))
+    }
+
+    /// Takes a message back that has not been delivered.
+    pub async fn revoke_inject(
+        &self,
+        id: MessageId,
+        actor: Actor,
+    ) -> Result<Controlled, ControlError> {
+        self.control(Wanted::RevokeInject(id), actor).await
+    }
+
+    /// Says a message differently that has not been delivered: same id, same place, same mode. Content that
+    /// could not be read is refused after those who may not touch the message are.
+    pub async fn replace_inject(
+        &self,
+        id: MessageId,
+        content: Result<Vec<ContentBlock>, String>,
+        actor: Actor,
+    ) -> Result<Controlled, ControlError> {
+        self.control(Wanted::ReplaceInject { id, content }, actor)
+            .await
+    }
+
+    /// Hands over a reminder; in the journal when this returns. Without an id it gets one; the id is
+    /// returned. While nothing runs it waits for the next prompt.
+    pub async fn remind(
+        &self,
+        mode: DeliveryMode,
+        mut reminder: SystemReminder,
+        actor: Actor,
+    ) -> Result<(String, Controlled), ControlError> {
+        if reminder.id.is_empty() {
+            reminder.id = self.shared.config.ids.mint(IdKind::Reminder);
+        }
+        let id = reminder.id.clone();
+        let wanted = Wanted::Remind { mode, reminder };
+        Ok((id, self.control(wanted, actor).await?))
+    }
+
+    /// Takes a reminder back that has not been delivered.
+    pub async fn revoke_reminder(
+        &self,
+        id: &str,
+        actor: Actor,
+    ) -> Result<Controlled, ControlError> {
+        self.control(Wanted::RevokeReminder(id.to_owned()), actor)
+            .await
+    }
+
+    /// Cancels a turn like [`Controller::cancel`], on somebody's behalf: the journal says whose.
+    pub async fn cancel_for(
+        &self,
+        turn: Option<TurnId>,
+        actor: Actor,
+    ) -> Result<Controlled, ControlError> {
+        self.control(Wanted::Cancel(turn), actor).await
+    }
+
+    /// Wakes an agent that waits for more to do, once: now, or when it next begins to wait in the turn that
+    /// runs.
+    pub async fn resume(&self) {
+        // A closed session has nobody to wake.
+        let _ = self.inbox.send(Msg::Resume).await;
+    }
+
+    /// What the session above has its workers keep in mind.
+    pub(crate) async fn inherit(&self, reminders: Vec<SystemReminder>) {
+        // A closed session has nobody to remind.
+        let _ = self.inbox.send(Msg::Inherit(reminders)).await;
+    }
+
+    async fn control(&self, wanted: Wanted, actor: Actor) -> Result<Controlled, ControlError> {
+        let (reply, done) = oneshot::channel();
+        let request = ControlRequest {
+            actor,
+            wanted,
+            reply,
+        };
+        let sent = self.inbox.send(Msg::Control(Box::new(request))).await;
+        sent.map_err(|_| ControlError::Closed)?;
+        done.await.map_err(|_| ControlError::Closed)?
+    }
+}

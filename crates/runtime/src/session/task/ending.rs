@@ -1,0 +1,139 @@
+//! Ends: of what an agent did under one prompt, of a turn, of the session.
+
+use std::sync::atomic::Ordering;
+
+use harn_journal::JournalError;
+use harn_model::{AgentEvent, PendingChange, TurnEnded, TurnId, TurnOutcome};
+use tokio::sync::oneshot;
+
+use super::{Next, SessionTask, lock};
+use crate::session::{
+    Msg,
+    handle::QueuedPrompt,
+    running::{CLOSE_PATIENCE, RunningTurn},
+    settle::{Leftover, settle, title},
+};
+
+impl SessionTask {
+    /// Ends the running turn. Whoever is still at work for it is not listened to any more.
+    pub(super) async fn finish(&mut self) -> Result<(), JournalError> {
+        let Some(turn) = &mut self.turn else {
+            return Ok(());
+        };
+        turn.abandon();
+        let outcome = turn.outcome();
+        let (id, prompt, pipe) = (turn.id.clone(), turn.prompt.clone(), turn.pipe.clone());
+        let (cancelled, iteration) = (turn.is_cancelled(), turn.iteration.clone());
+        // What it handed over before it stopped still counts.
+        if pipe.try_take(&mut self.items) {
+            self.take_items().await?;
+        }
+        self.turn = None;
+        lock(&self.shared.hitl).clear();
+        // An idle session holds no buffers.
+        self.items = Vec::new();
+        let how = if cancelled {
+            Leftover::Cancelled
+        } else {
+            Leftover::Abandoned
+        };
+        let (mut closing, untitled) = {
+            let view = self.shared.view();
+            (settle(&view, how), view.title.is_none())
+        };
+        if untitled {
+            closing.extend(title(&prompt));
+        }
+        if cancelled || !matches!(outcome, TurnOutcome::Stopped { .. }) {
+            // What waits goes on waiting: it belongs to the session, not to the turn.
+            closing.extend(self.age());
+            self.end_turn(&id, closing, outcome).await?;
+        } else {
+            let (exit, next) = self.exit(iteration.load(Ordering::Relaxed));
+            closing.extend(exit);
+            match next {
+                Some(message) => {
+                    self.write_in(Some(&id), closing).await?;
+                    let prompt = QueuedPrompt {
+                        turn: id,
+                        message: message.message_id.clone(),
+                        blocks: message.content.clone().into(),
+                        cancelled: false,
+                    };
+                    self.turn = Some(RunningTurn::start(&self.shared, prompt, iteration));
+                }
+                None => self.end_turn(&id, closing, outcome).await?,
+            }
+        }
+        self.act_under_mode();
+        Ok(())
+    }
+
+    /// Writes the last events of a turn, makes them durable, and only then lets anyone hear of the end.
+    pub(super) async fn end_turn(
+        &mut self,
+        id: &TurnId,
+        mut closing: Vec<AgentEvent>,
+        outcome: TurnOutcome,
+    ) -> Result<(), JournalError> {
+        closing.push(AgentEvent::TurnEnded(Box::new(TurnEnded { outcome })));
+        let batch = self.append(Some(id), closing)?;
+        self.list_title();
+        self.secure(&batch).await;
+        lock(&self.shared.unfinished).retain(|turn| turn != id);
+        self.shared.feed.publish(batch);
+        Ok(())
+    }
+
+    /// Puts the title where listings find it. The log has it in any case, so a failure is only told.
+    fn list_title(&mut self) {
+        let Some(title) = self.shared.view().title.clone() else {
+            return;
+        };
+        if let Err(error) = self.log.set_title(&title) {
+            tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not list the title");
+        }
+    }
+
+    /// Cancels everything and waits a little for the running turn to stop. Whoever asks for something
+    /// meanwhile is refused at once by letting go of the question: front-ends must not wait for us.
+    pub(super) async fn wind_up(
+        &mut self,
+        mut closed: Vec<oneshot::Sender<()>>,
+        mut told: bool,
+    ) -> Result<Next, JournalError> {
+        if let Some(id) = self.turn.as_ref().map(|turn| turn.id.clone()) {
+            self.cancel(&id).await?;
+        }
+        if let Some(turn) = &mut self.turn {
+            turn.hurry(CLOSE_PATIENCE);
+        }
+        while let Some(turn) = &mut self.turn {
+            tokio::select! {
+                wake = turn.wake(&mut self.items) => self.advance(wake).await?,
+                Some(msg) = self.inbox.recv() => {
+                    if let Msg::Close { reply, told: tell } = msg {
+                        closed.push(reply);
+                        told |= tell;
+                    }
+                }
+            }
+        }
+        for prompt in &mut self.waiting {
+            prompt.cancelled = true;
+        }
+        while let Some(prompt) = self.waiting.pop_front() {
+            self.start(prompt).await?;
+        }
+        if told {
+            if !self.shared.view().pending.is_empty() {
+                let cleared = AgentEvent::Pending(Box::new(PendingChange::Cleared));
+                self.write(vec![cleared]).await?;
+            }
+            let (reason, status) = ("client_request".to_owned(), "closed".to_owned());
+            let closed = AgentEvent::SessionClosed { reason, status };
+            self.write(vec![closed]).await?;
+        }
+        Ok(Next::Close(closed))
+    }
+}

@@ -1,0 +1,292 @@
+//! What reaches an agent in the middle of a turn: at the seams it passes, and while it waits for more.
+
+use std::{ops::Deref, pin::Pin, sync::atomic::Ordering, time::Duration};
+
+use harn_model::{ContentBlock, MessageId, Seam, SystemReminder, WakeReason, plain_text};
+use tokio::sync::oneshot;
+
+use super::{TurnContext, TurnItem};
+use crate::AgentError;
+
+/// Something delivered to an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Steering {
+    /// The user said something more.
+    Message {
+        /// The message.
+        id: MessageId,
+        /// What it says.
+        content: Vec<ContentBlock>,
+    },
+    /// Something to keep in mind, which nobody said.
+    Reminder(SystemReminder),
+}
+
+impl Steering {
+    /// What it says, as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Message { content, .. } => plain_text(content),
+            Self::Reminder(reminder) => reminder.body.clone(),
+        }
+    }
+}
+
+/// What was delivered at a seam, in the order it came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Delivered {
+    pub(crate) items: Vec<Steering>,
+    pub(crate) dispatch_skipped: bool,
+}
+
+impl Delivered {
+    /// Whether the tools that were about to run are not to run: something that interrupts came first. Calls
+    /// that were announced and had not begun are settled already.
+    #[must_use]
+    pub fn dispatch_skipped(&self) -> bool {
+        self.dispatch_skipped
+    }
+
+    /// What the user said, as text.
+    pub fn messages(&self) -> impl Iterator<Item = String> {
+        let messages = self.items.iter();
+        let messages = messages.filter(|item| matches!(item, Steering::Message { .. }));
+        messages.map(Steering::text)
+    }
+
+    /// What to keep in mind.
+    pub fn reminders(&self) -> impl Iterator<Item = &SystemReminder> {
+        self.items.iter().filter_map(|item| match item {
+            Steering::Reminder(reminder) => Some(reminder),
+            Steering::Message { .. } => None,
+        })
+    }
+
+    pub(crate) fn extend(&mut self, later: Self) {
+        self.items.extend(later.items);
+        self.dispatch_skipped |= later.dispatch_skipped;
+    }
+}
+
+impl Deref for Delivered {
+    type Target = [Steering];
+
+    fn deref(&self) -> &[Steering] {
+        &self.items
+    }
+}
+
+impl IntoIterator for Delivered {
+    type Item = Steering;
+    type IntoIter = std::vec::IntoIter<Steering>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+/// Why an agent that waited goes on, and what it was given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wake {
+    /// Why.
+    pub reason: WakeReason,
+    /// What was delivered.
+    pub delivered: Delivered,
+}
+
+/// A wait for more to do; see [`TurnContext::idle`]. Begins when it is awaited.
+#[must_use = "an agent waits only where this is awaited"]
+pub struct Idle<'a> {
+    cx: &'a TurnContext,
+    every: Option<Duration>,
+    until: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
+    watchdog: Option<u64>,
+}
+
+impl<'a> Idle<'a> {
+    pub(super) fn new(cx: &'a TurnContext) -> Self {
+        Self {
+            cx,
+            every: None,
+            until: None,
+            watchdog: None,
+        }
+    }
+
+    /// Wakes after this long at the latest.
+    pub fn every(mut self, interval: Duration) -> Self {
+        self.every = Some(interval);
+        self
+    }
+
+    /// Wakes when this resolves: something that the agent watches changed.
+    pub fn until(mut self, changed: impl Future<Output = ()> + Send + 'a) -> Self {
+        self.until = Some(Box::pin(changed));
+        self
+    }
+
+    /// How often in a row it may wake without anything having come of it, before its turn is ended.
+    pub fn watchdog(mut self, attempts: u64) -> Self {
+        self.watchdog = Some(attempts);
+        self
+    }
+
+    async fn wait(self) -> Result<Wake, AgentError> {
+        let cx = self.cx;
+        let mut delivered = cx.pass(Seam::DaemonIdlePre, false).await?;
+        if !delivered.is_empty() {
+            delivered.extend(cx.pass(Seam::TurnStart, true).await?);
+            let reason = WakeReason::Reminder;
+            return Ok(Wake { reason, delivered });
+        }
+        let (reply, mut woken) = oneshot::channel();
+        let item = TurnItem::Idle {
+            iteration: cx.iteration(),
+            watchdog: self.watchdog,
+            reply,
+        };
+        cx.push(item).await?;
+        let timer = async {
+            match self.every {
+                Some(every) => tokio::time::sleep(every).await,
+                None => std::future::pending().await,
+            }
+        };
+        let until = async {
+            match self.until {
+                Some(changed) => changed.await,
+                None => std::future::pending().await,
+            }
+        };
+        let own = tokio::select! {
+            biased;
+            () = cx.cancelled() => return Err(AgentError::Cancelled),
+            woken = &mut woken => Err(woken),
+            () = until => Ok(WakeReason::Watch),
+            () = timer => Ok(WakeReason::Timer),
+        };
+        let woken = match own {
+            Err(woken) => woken,
+            Ok(reason) => {
+                cx.push(TurnItem::Wake(reason)).await?;
+                woken.await
+            }
+        };
+        // A dropped reply means that the turn is over.
+        let reason = woken.map_err(|_| AgentError::Cancelled)?;
+        let mut delivered = cx.pass(Seam::DaemonIdlePost, false).await?;
+        delivered.extend(cx.pass(Seam::TurnStart, true).await?);
+        Ok(Wake { reason, delivered })
+    }
+}
+
+impl<'a> IntoFuture for Idle<'a> {
+    type Output = Result<Wake, AgentError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.wait())
+    }
+}
+
+impl TurnContext {
+    /// A safe place to stop and look: returns what is delivered there, and fails if the turn was cancelled.
+    /// Everything emitted before is written when this returns.
+    ///
+    /// What an agent does not fetch is not lost: a message that is still waiting when the agent returns
+    /// becomes the prompt of another call of [`Agent::turn`](crate::Agent::turn).
+    ///
+    /// ```
+    /// # use harn_runtime::{AgentError, Seam, TurnContext, model::StopReason};
+    /// # async fn model(_: &mut Vec<String>) -> Option<String> { None }
+    /// async fn turn(cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+    ///     let mut history = vec![cx.prompt_text()];
+    ///     loop {
+    ///         // Before the model is asked: what came since the last time.
+    ///         let came = cx.seam(Seam::TurnStart).await?;
+    ///         history.extend(came.iter().map(|item| item.text()));
+    ///         let Some(call) = model(&mut history).await else {
+    ///             // Nothing left to do, unless somebody said something meanwhile.
+    ///             let came = cx.seam(Seam::TurnEnd).await?;
+    ///             if came.is_empty() {
+    ///                 return Ok(StopReason::EndTurn);
+    ///             }
+    ///             history.extend(came.iter().map(|item| item.text()));
+    ///             continue;
+    ///         };
+    ///         // Before its tools run: something that interrupts has them skipped.
+    ///         let came = cx.seam(Seam::PreToolDispatch).await?;
+    ///         history.extend(came.iter().map(|item| item.text()));
+    ///         if !came.dispatch_skipped() {
+    ///             // … run `call` …
+    /// #           drop(call);
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub async fn seam(&self, seam: Seam) -> Result<Delivered, AgentError> {
+        self.pass(seam, false).await
+    }
+
+    /// Passes a seam. After a wait, a message that was to be delivered at the end is delivered too: waiting
+    /// was the end.
+    async fn pass(&self, seam: Seam, after_a_wait: bool) -> Result<Delivered, AgentError> {
+        let iteration = &self.parts().iteration;
+        if seam == Seam::TurnStart {
+            iteration.fetch_add(1, Ordering::Relaxed);
+        }
+        let (reply, delivered) = oneshot::channel();
+        let item = TurnItem::Seam {
+            seam,
+            iteration: self.iteration(),
+            after_a_wait,
+            reply,
+        };
+        self.push(item).await?;
+        // A dropped reply means that the turn was settled without us.
+        let delivered = delivered.await.map_err(|_| AgentError::Cancelled)?;
+        if self.is_cancelled() {
+            return Err(AgentError::Cancelled);
+        }
+        Ok(delivered)
+    }
+
+    /// Waits for more to do, instead of returning: until the user says something, a reminder comes, a host
+    /// resumes the agent, or what [`Idle::until`] and [`Idle::every`] name. Waiting costs nothing; hosts are
+    /// told that the agent is there, at a pace that slows down.
+    ///
+    /// ```
+    /// # use harn_runtime::{AgentError, TurnContext, model::StopReason};
+    /// async fn turn(cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+    ///     cx.say(format!("You said: {}", cx.prompt_text())).await?;
+    ///     loop {
+    ///         let woke = cx.idle().await?;
+    ///         for text in woke.delivered.messages() {
+    ///             cx.say(format!("And now: {text}")).await?;
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub fn idle(&self) -> Idle<'_> {
+        Idle::new(self)
+    }
+
+    /// The reminders that are in force, the oldest first, for the prompt of a model. Hosts are told of each
+    /// the first time.
+    pub async fn reminders(&self) -> Result<Vec<SystemReminder>, AgentError> {
+        let (reply, in_force) = oneshot::channel();
+        self.push(TurnItem::Reminders(reply)).await?;
+        // A dropped reply means that the turn was settled without us.
+        in_force.await.map_err(|_| AgentError::Cancelled)
+    }
+
+    /// Reminds the agent itself: in force from now on. Without an id it gets one.
+    pub async fn remind(&self, reminder: SystemReminder) -> Result<(), AgentError> {
+        self.push(TurnItem::Remind(Box::new(reminder))).await
+    }
+
+    fn iteration(&self) -> u64 {
+        self.parts().iteration.load(Ordering::Relaxed)
+    }
+}
