@@ -111,7 +111,10 @@ impl Run {
             }
             return Err(WorkerError::TurnOver);
         }
-        child.inherit(self.inherited()).await;
+        let inherited = self.inherited();
+        if !inherited.is_empty() {
+            child.inherit(inherited).await;
+        }
         Ok(child)
     }
 
