@@ -1,7 +1,8 @@
 //! What an agent works with on this machine: files and commands, where paths lead, search.
 //!
 //! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] looks where paths lead;
-//! [`Workspace`] walks and searches a folder; [`Builtin`] says what is known of the tools made of these.
+//! [`Workspace`] walks and searches a folder; [`Watch`] tells what changes in one; [`Builtin`] says what is
+//! known of the tools made of these.
 //! Nothing here knows a wire, a session's events or an agent.
 
 mod builtin;
@@ -9,6 +10,7 @@ mod grep;
 mod local;
 mod probe;
 mod search;
+mod watch;
 mod workspace;
 
 pub use builtin::Builtin;
@@ -16,4 +18,5 @@ pub use grep::{Grepped, Line};
 pub use local::LocalHost;
 pub use probe::DiskProbe;
 pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
+pub use watch::{Watch, WatchError};
 pub use workspace::{Limits, Survey, Walked, Workspace};

@@ -287,7 +287,8 @@ impl Workspace {
         walked
     }
 
-    fn builder(&self, start: &Path) -> WalkBuilder {
+    /// How every walk goes.
+    pub(crate) fn builder(&self, start: &Path) -> WalkBuilder {
         let mut builder = WalkBuilder::new(start);
         builder
             .follow_links(false)

@@ -1,0 +1,110 @@
+//! Between the thread that sees changes and the task that waits for them: a bounded set, and how long a burst lasts.
+
+use std::{
+    path::PathBuf,
+    pin::Pin,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_model::FsWatchEvent;
+use tokio::{
+    sync::Notify,
+    time::{Sleep, sleep},
+};
+
+use super::pending::Pending;
+
+/// How long it must be quiet before a burst counts as over.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// How long a burst may last before it is told in pieces.
+const LIMIT: Duration = Duration::from_millis(500);
+
+/// What both sides see.
+pub(super) struct Shared {
+    /// As the caller names it, which is how changes are told.
+    root: PathBuf,
+    pending: Mutex<Pending>,
+    came: Notify,
+    watched: AtomicUsize,
+}
+
+impl Shared {
+    pub(super) fn new(root: PathBuf) -> Self {
+        Self {
+            root,
+            pending: Mutex::default(),
+            came: Notify::new(),
+            watched: AtomicUsize::new(0),
+        }
+    }
+
+    /// Adds changes, and wakes who waits if there are any.
+    pub(super) fn add(&self, change: impl FnOnce(&mut Pending)) {
+        let fresh = self.with(|pending| {
+            change(pending);
+            pending.fresh()
+        });
+        if fresh {
+            self.came.notify_one();
+        }
+    }
+
+    /// How many files match.
+    pub(super) fn watched(&self) -> usize {
+        self.watched.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_watched(&self, files: usize) {
+        self.watched.store(files, Ordering::Relaxed);
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Pending) -> T) -> T {
+        work(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A burst being gathered. Kept between calls, so that a caller who is called away again and again still gets it.
+#[derive(Default)]
+pub(super) struct Burst(Option<Timers>);
+
+struct Timers {
+    settle: Pin<Box<Sleep>>,
+    limit: Pin<Box<Sleep>>,
+}
+
+impl Burst {
+    /// The next changes, once they settled. Cancel safe: nothing is taken before the last await is over.
+    pub(super) async fn next(&mut self, shared: &Shared) -> Vec<FsWatchEvent> {
+        loop {
+            while shared.with(|pending| pending.is_empty()) {
+                shared.came.notified().await;
+            }
+            let timers = self.0.get_or_insert_with(|| Timers {
+                settle: Box::pin(sleep(SETTLE)),
+                limit: Box::pin(sleep(LIMIT)),
+            });
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut timers.limit => break,
+                    () = shared.came.notified() => timers.settle = Box::pin(sleep(SETTLE)),
+                    () = &mut timers.settle => break,
+                }
+            }
+            self.0 = None;
+            let events = shared.with(|pending| pending.take(&shared.root));
+            // A file that came and went leaves nothing to tell.
+            if !events.is_empty() {
+                return events;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! How long a burst lasts, on a clock that stands still.
+
+use std::path::Path;
+
+use notify::{
+    EventKind,
+    event::{CreateKind, RemoveKind},
+};
+use tokio::time::{advance, timeout};
+
+use super::*;
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn create(shared: &Shared, file: &str) {
+    let kind = EventKind::Create(CreateKind::File);
+    shared.add(|pending| pending.touch(Path::new(file), false, true, kind));
+}
+
+fn remove(shared: &Shared, file: &str) {
+    let kind = EventKind::Remove(RemoveKind::File);
+    shared.add(|pending| pending.touch(Path::new(file), true, false, kind));
+}
+
+fn names(events: &[FsWatchEvent]) -> Vec<&str> {
+    let names = events.iter().flat_map(|event| &event.relative_paths);
+    names.map(String::as_str).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_ends_when_it_is_quiet() {
+    let shared = Shared::new("/root".into());
+    let mut burst = Burst::default();
+    let idle = timeout(ms(3_600_000), burst.next(&shared)).await;
+    assert!(idle.is_err());
+
+    // Each change lets it last 50 ms more. Every `timeout` here also cuts a call short.
+    for file in ["a", "b", "c"] {
+        create(&shared, file);
+        assert!(timeout(ms(40), burst.next(&shared)).await.is_err());
+    }
+    let told = timeout(ms(11), burst.next(&shared)).await.unwrap();
+    assert_eq!(names(&told), ["a", "b", "c"]);
+    assert!(timeout(ms(1000), burst.next(&shared)).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endless_burst_is_told_in_pieces() {
+    let shared = Shared::new("/root".into());
+    let mut burst = Burst::default();
+    let mut told = None;
+    let mut passed = ms(0);
+    for number in 0.. {
+        create(&shared, &format!("{number:02}"));
+        if let Ok(events) = timeout(ms(30), burst.next(&shared)).await {
+            told = Some(events);
+            break;
+        }
+        passed += ms(30);
+        assert!(passed <= LIMIT);
+    }
+    // The limit passes in the piece after 480 ms.
+    assert_eq!(passed, ms(480));
+    assert_eq!(told.unwrap().len(), 17);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_to_nothing_is_not_told() {
+    let shared = Shared::new("/root".into());
+    let mut burst = Burst::default();
+    create(&shared, "a");
+    remove(&shared, "a");
+    assert!(timeout(ms(1000), burst.next(&shared)).await.is_err());
+    create(&shared, "b");
+    assert_eq!(names(&burst.next(&shared).await), ["b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_wait_for_who_comes_later() {
+    let shared = Shared::new("/root".into());
+    create(&shared, "a");
+    advance(ms(10_000)).await;
+    create(&shared, "b");
+    let mut burst = Burst::default();
+    assert_eq!(names(&burst.next(&shared).await), ["a", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_is_woken() {
+    let shared = std::sync::Arc::new(Shared::new("/root".into()));
+    let waiting = tokio::spawn({
+        let shared = shared.clone();
+        async move { Burst::default().next(&shared).await }
+    });
+    tokio::task::yield_now().await;
+    // From another thread, as in life.
+    std::thread::spawn(move || create(&shared, "a"))
+        .join()
+        .unwrap();
+    assert_eq!(names(&waiting.await.unwrap()), ["a"]);
+}

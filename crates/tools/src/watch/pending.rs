@@ -1,0 +1,208 @@
+//! Changes that nobody was told of yet, merged: what was before the first of them against what is after the last.
+//!
+//! Bounded; what does not fit is told as missed. Pure: knows no disk, no clock and no thread.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+};
+
+use harn_model::FsWatchEvent;
+use notify::EventKind;
+
+/// How many changed paths are kept until somebody takes them. One message tells of them all.
+pub(super) const MAX_PATHS: usize = 1024;
+
+/// How many troubles are kept; they are long, and a few say it all.
+const MAX_TROUBLES: usize = 8;
+
+const MISSED: &str =
+    "more changed than could be followed, and some changes were missed; look at the files again";
+
+/// Changes since they were last taken. Paths are relative to the root.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    touched: BTreeMap<PathBuf, Touch>,
+    /// New path to the one it had before the first of these changes.
+    moved: HashMap<PathBuf, PathBuf>,
+    troubles: Vec<Trouble>,
+    missed: bool,
+    /// Whether something came since `fresh` was last asked.
+    fresh: bool,
+}
+
+#[derive(Debug)]
+struct Touch {
+    before: bool,
+    after: bool,
+    first: EventKind,
+    last: EventKind,
+}
+
+#[derive(Debug, PartialEq)]
+struct Trouble {
+    path: Option<PathBuf>,
+    raw: String,
+    error: String,
+}
+
+impl Pending {
+    /// Something happened to a file that there `was` and `is` now; one of both holds.
+    pub(super) fn touch(&mut self, path: &Path, was: bool, is: bool, kind: EventKind) {
+        self.fresh = true;
+        if let Some(touch) = self.touched.get_mut(path) {
+            touch.after = is;
+            touch.last = kind;
+        } else if self.touched.len() < MAX_PATHS {
+            let touch = Touch {
+                // What is created was not, even if it was seen before its creation was heard of.
+                before: was && !kind.is_create(),
+                after: is,
+                first: kind,
+                last: kind,
+            };
+            self.touched.insert(path.to_owned(), touch);
+        } else {
+            self.missed = true;
+        }
+    }
+
+    /// A file or a folder got another name. Says nothing of itself: both names are touched too.
+    pub(super) fn moved(&mut self, from: &Path, to: &Path) {
+        let origin = self.origin(from).unwrap_or_else(|| from.to_owned());
+        self.moved.remove(from);
+        // Past the limit a rename is told as a removal and a creation, which is as true.
+        if self.moved.len() < MAX_PATHS {
+            self.moved.insert(to.to_owned(), origin);
+        }
+    }
+
+    /// What had this name is gone; what gets it next did not come from elsewhere.
+    pub(super) fn unlinked(&mut self, path: &Path) {
+        self.moved.remove(path);
+    }
+
+    /// Changes were lost on the way.
+    pub(super) fn missed(&mut self) {
+        self.fresh = true;
+        self.missed = true;
+    }
+
+    /// Something went wrong that the person should hear of.
+    pub(super) fn trouble(&mut self, path: Option<&Path>, raw: &str, error: String) {
+        self.fresh = true;
+        let trouble = Trouble {
+            path: path.map(Path::to_owned),
+            raw: raw.to_owned(),
+            error,
+        };
+        if self.troubles.contains(&trouble) {
+            return;
+        }
+        if self.troubles.len() < MAX_TROUBLES {
+            self.troubles.push(trouble);
+        } else {
+            self.missed = true;
+        }
+    }
+
+    /// Whether there is anything to tell, before merging.
+    pub(super) fn is_empty(&self) -> bool {
+        self.touched.is_empty() && self.troubles.is_empty() && !self.missed
+    }
+
+    /// Whether something came since this was last asked.
+    pub(super) fn fresh(&mut self) -> bool {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// What to tell, in the order of the paths; starts anew.
+    pub(super) fn take(&mut self, root: &Path) -> Vec<FsWatchEvent> {
+        let taken = std::mem::take(self);
+        let renames: BTreeMap<_, _> = taken.renames().collect();
+        let sources: std::collections::HashSet<_> = renames.values().collect();
+        let mut events = Vec::new();
+        for (path, touch) in &taken.touched {
+            let (kind, paths, raw) = match (touch.before, touch.after) {
+                (false, false) => continue,
+                (false, true) => match renames.get(path.as_path()) {
+                    Some(from) => ("rename", vec![from.as_path(), path], RENAMED),
+                    None => ("create", vec![path.as_path()], touch.first),
+                },
+                (true, true) => ("modify", vec![path.as_path()], touch.last),
+                (true, false) if sources.contains(path) => continue,
+                (true, false) => ("remove", vec![path.as_path()], touch.last),
+            };
+            events.push(event(root, kind, &paths, format!("{raw:?}"), None));
+        }
+        for trouble in taken.troubles {
+            let paths: Vec<_> = trouble.path.as_deref().into_iter().collect();
+            events.push(event(
+                root,
+                "other",
+                &paths,
+                trouble.raw,
+                Some(trouble.error),
+            ));
+        }
+        if taken.missed {
+            let error = Some(MISSED.to_owned());
+            events.push(event(root, "other", &[], "Rescan".to_owned(), error));
+        }
+        events
+    }
+
+    /// Files that are new here and gone there, by their new paths.
+    fn renames(&self) -> impl Iterator<Item = (&Path, PathBuf)> {
+        self.touched
+            .iter()
+            .filter(|(_, touch)| !touch.before && touch.after)
+            .filter_map(|(path, _)| Some((path.as_path(), self.origin(path)?)))
+            .filter(|(_, from)| {
+                let from = self.touched.get(from);
+                from.is_some_and(|touch| touch.before && !touch.after)
+            })
+    }
+
+    /// Where a path came from, if it or a folder above it was moved.
+    fn origin(&self, path: &Path) -> Option<PathBuf> {
+        path.ancestors().find_map(|above| {
+            let from = self.moved.get(above)?;
+            let below = path.strip_prefix(above).ok()?;
+            // Joining nothing would leave a `/` at the end.
+            Some(if below.as_os_str().is_empty() {
+                from.clone()
+            } else {
+                from.join(below)
+            })
+        })
+    }
+}
+
+const RENAMED: EventKind = EventKind::Modify(notify::event::ModifyKind::Name(
+    notify::event::RenameMode::Both,
+));
+
+fn event(
+    root: &Path,
+    kind: &str,
+    paths: &[&Path],
+    raw_kind: String,
+    error: Option<String>,
+) -> FsWatchEvent {
+    let absolute = |path: &&Path| root.join(path).to_string_lossy().into_owned();
+    let relative = |path: &&Path| {
+        let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+        parts.join("/")
+    };
+    FsWatchEvent {
+        kind: kind.to_owned(),
+        paths: paths.iter().map(absolute).collect(),
+        relative_paths: paths.iter().map(relative).collect(),
+        raw_kind,
+        error,
+    }
+}
+
+#[cfg(test)]
+mod tests;

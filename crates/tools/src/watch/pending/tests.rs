@@ -1,0 +1,206 @@
+//! Merging, as tables: files before, what happens to them, what is told.
+
+use std::collections::BTreeSet;
+
+use notify::event::{CreateKind, DataChange, MetadataKind, ModifyKind, RemoveKind, RenameMode};
+
+use super::*;
+
+const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+const CREATED: EventKind = EventKind::Create(CreateKind::File);
+const REMOVED: EventKind = EventKind::Remove(RemoveKind::File);
+
+/// A disk of names that tells a `Pending` what happens on it, as the scout does.
+struct Disk {
+    files: BTreeSet<String>,
+    pending: Pending,
+}
+
+impl Disk {
+    /// `+a` creates, `~a` writes, `-a` removes, `a>b` renames a file or a folder.
+    fn step(&mut self, step: &str) {
+        if let Some((from, to)) = step.split_once('>') {
+            let name = |mode| EventKind::Modify(ModifyKind::Name(mode));
+            let inside = format!("{from}/");
+            let files: Vec<_> = self
+                .files
+                .iter()
+                .filter(|file| *file == from || file.starts_with(&inside))
+                .cloned()
+                .collect();
+            for file in &files {
+                self.set(file, false, name(RenameMode::From));
+            }
+            for file in &files {
+                self.set(&file.replacen(from, to, 1), true, name(RenameMode::To));
+            }
+            self.pending.moved(Path::new(from), Path::new(to));
+            return;
+        }
+        let (op, file) = step.split_at(1);
+        match op {
+            "+" => self.set(file, true, CREATED),
+            "~" => self.set(file, true, WRITTEN),
+            "-" => {
+                self.pending.unlinked(Path::new(file));
+                self.set(file, false, REMOVED);
+            }
+            _ => panic!("{step}"),
+        }
+    }
+
+    fn set(&mut self, file: &str, is: bool, kind: EventKind) {
+        let was = if is {
+            !self.files.insert(file.to_owned())
+        } else {
+            self.files.remove(file)
+        };
+        self.pending.touch(Path::new(file), was, is, kind);
+    }
+}
+
+fn told(before: &str, steps: &str) -> Vec<FsWatchEvent> {
+    let mut disk = Disk {
+        files: before.split_whitespace().map(str::to_owned).collect(),
+        pending: Pending::default(),
+    };
+    steps.split_whitespace().for_each(|step| disk.step(step));
+    disk.pending.take(Path::new("/root"))
+}
+
+#[test]
+fn what_belongs_together_is_one_event() {
+    let table = [
+        ("", "+a", "create a"),
+        ("", "+a ~a ~a", "create a"),
+        ("a", "~a ~a ~a", "modify a"),
+        ("a", "-a", "remove a"),
+        ("a", "~a -a", "remove a"),
+        ("", "+a -a", ""),
+        ("", "+a ~a -a +a", "create a"),
+        ("a", "-a +a ~a", "modify a"),
+        ("a b", "~b ~a", "modify a; modify b"),
+        // Renames, once and in a row.
+        ("a", "a>b", "rename a b"),
+        ("a", "a>b ~b", "rename a b"),
+        ("a", "a>b b>c", "rename a c"),
+        ("a", "a>b b>a", "modify a"),
+        ("", "+a a>b", "create b"),
+        ("a", "a>b -b", "remove a"),
+        ("a", "a>b -b +b", "remove a; create b"),
+        // Editors: to a new file beside, then over the old one.
+        ("a", "+t ~t t>a", "modify a"),
+        // Editors: the old one aside, a new one, the old one gone or kept.
+        ("a", "a>a~ +a ~a -a~", "modify a"),
+        ("a", "a>a~ +a ~a", "modify a; create a~"),
+        // Over another that was known: the other changed, this one is gone.
+        ("a b", "a>b", "remove a; modify b"),
+        ("a b", "a>t b>a t>b", "modify a; modify b"),
+        // Folders take their files along.
+        ("d/a d/b x", "d>e", "rename d/a e/a; rename d/b e/b"),
+        ("d/a", "d>e e/a>e/b", "rename d/a e/b"),
+        ("d/a", "d>e e>f", "rename d/a f/a"),
+        ("d/a", "d>e +e/b", "rename d/a e/a; create e/b"),
+    ];
+    for (before, steps, expected) in table {
+        let told: Vec<_> = told(before, steps)
+            .iter()
+            .map(|event| format!("{} {}", event.kind, event.relative_paths.join(" ")))
+            .collect();
+        assert_eq!(told.join("; "), expected, "{before} | {steps}");
+    }
+}
+
+#[test]
+fn an_event_names_its_paths_and_what_the_system_said() {
+    let table = [
+        ("", "+s/a ~s/a", "Create(File)"),
+        ("s/a", "~s/a", "Modify(Data(Any))"),
+        ("s/a", "~s/a -s/a", "Remove(File)"),
+        ("s/a", "+t t>s/a", "Modify(Name(To))"),
+    ];
+    for (before, steps, raw_kind) in table {
+        let told = told(before, steps);
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].paths, ["/root/s/a"]);
+        assert_eq!(told[0].relative_paths, ["s/a"]);
+        assert_eq!(told[0].raw_kind, raw_kind, "{before} | {steps}");
+        assert_eq!(told[0].error, None);
+    }
+    let renamed = &told("a", "a>s/b")[0];
+    assert_eq!(renamed.paths, ["/root/a", "/root/s/b"]);
+    assert_eq!(renamed.raw_kind, "Modify(Name(Both))");
+}
+
+#[test]
+fn a_burst_starts_anew_when_it_was_taken() {
+    let mut disk = Disk {
+        files: BTreeSet::new(),
+        pending: Pending::default(),
+    };
+    let mut told = Vec::new();
+    for step in ["+a", "~a", "a>b", "-b"] {
+        disk.step(step);
+        told.extend(disk.pending.take(Path::new("/")));
+        assert!(disk.pending.is_empty());
+    }
+    let kinds: Vec<_> = told.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["create", "modify", "rename", "remove"]);
+}
+
+/// A scan may see a file before its creation is heard of.
+#[test]
+fn what_is_created_was_not_there() {
+    let mut pending = Pending::default();
+    pending.touch(Path::new("a"), true, true, CREATED);
+    assert_eq!(pending.take(Path::new("/"))[0].kind, "create");
+    let metadata = EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any));
+    pending.touch(Path::new("a"), true, true, metadata);
+    assert_eq!(pending.take(Path::new("/"))[0].kind, "modify");
+}
+
+#[test]
+fn too_many_changes_are_said_to_be_missed_once() {
+    let mut pending = Pending::default();
+    for file in 0..MAX_PATHS + 10 {
+        let path = format!("{file:05}");
+        pending.touch(Path::new(&path), true, true, WRITTEN);
+        pending.moved(Path::new(&format!("{path}.old")), Path::new(&path));
+    }
+    pending.touch(Path::new("00000"), true, false, REMOVED);
+    assert_eq!(pending.moved.len(), MAX_PATHS);
+    let told = pending.take(Path::new("/root"));
+    assert_eq!(told.len(), MAX_PATHS + 1);
+    assert_eq!(told[0].kind, "remove");
+    let last = told.last().unwrap();
+    assert_eq!(
+        (last.kind.as_str(), last.raw_kind.as_str()),
+        ("other", "Rescan")
+    );
+    assert!(
+        last.error
+            .as_ref()
+            .unwrap()
+            .contains("look at the files again")
+    );
+    assert!(last.paths.is_empty());
+    assert!(pending.is_empty());
+}
+
+#[test]
+fn troubles_are_told_once_and_not_without_end() {
+    let mut pending = Pending::default();
+    for _ in 0..3 {
+        pending.trouble(Some(Path::new("s")), "Error", "no".to_owned());
+    }
+    let told = pending.take(Path::new("/root"));
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].kind, "other");
+    assert_eq!(told[0].paths, ["/root/s"]);
+    assert_eq!(told[0].error.as_deref(), Some("no"));
+
+    for number in 0..100 {
+        pending.trouble(None, "Error", number.to_string());
+    }
+    assert_eq!(pending.take(Path::new("/root")).len(), MAX_TROUBLES + 1);
+}

@@ -1,0 +1,425 @@
+//! What a watch knows of the disk: the folders it listens in and the files that match. Hears of an event, looks at the
+//! disk, and says what became of the file; so late, doubled and missing events do no harm.
+//!
+//! Lives on a thread of its own, for it blocks. Reads names only, never what is in a file.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use ignore::{IncrementalIgnore, WalkBuilder};
+use notify::{
+    Event, EventKind, RecursiveMode, Watcher,
+    event::{ModifyKind, RemoveKind, RenameMode},
+};
+
+use super::{WatchError, gather::Shared, pattern::Pattern};
+use crate::Workspace;
+
+/// How many matching files are kept in mind.
+pub(super) const MAX_FILES: usize = 100_000;
+
+/// How often a folder is walked again because folders appeared in it meanwhile.
+const MAX_WALKS: usize = 8;
+
+const GIT: &str = ".git";
+
+/// Folders and files, by their paths from the root.
+pub(super) struct Scout {
+    /// The real path: the system tells of changes by it.
+    root: PathBuf,
+    pattern: Arc<Pattern>,
+    rules: Option<IncrementalIgnore>,
+    watcher: Box<dyn Watcher + Send>,
+    folders: BTreeSet<PathBuf>,
+    files: BTreeSet<PathBuf>,
+    /// Those that new rules brought with their folder. If it is the folder that is new, that is yet to be heard of.
+    unheard: BTreeSet<PathBuf>,
+    shared: Arc<Shared>,
+    stop: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Walked {
+    folders: BTreeSet<PathBuf>,
+    files: BTreeSet<PathBuf>,
+}
+
+/// What a difference between the disk and what was known means.
+#[derive(Clone, Copy, PartialEq)]
+enum Difference {
+    /// The watch begins.
+    Start,
+    /// The files changed.
+    Change(EventKind),
+    /// The rules changed: other files are meant.
+    Rules,
+}
+
+impl Scout {
+    /// Begins to watch. `root` is a real path.
+    pub(super) fn start(
+        root: PathBuf,
+        pattern: Pattern,
+        watcher: Box<dyn Watcher + Send>,
+        shared: Arc<Shared>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, WatchError> {
+        let mut scout = Self {
+            root,
+            pattern: Arc::new(pattern),
+            rules: None,
+            watcher,
+            folders: BTreeSet::new(),
+            files: BTreeSet::new(),
+            unheard: BTreeSet::new(),
+            shared,
+            stop,
+        };
+        scout.reconcile(Path::new(""), Difference::Start)?;
+        scout.count();
+        Ok(scout)
+    }
+
+    /// The system said something.
+    pub(super) fn hear(&mut self, heard: notify::Result<Event>) {
+        match heard {
+            Ok(event) if event.need_rescan() => self.look_again(),
+            Ok(event) => self.event(&event),
+            Err(error) => {
+                let path = error.paths.first().and_then(|path| self.relative(path));
+                let text = format!("the system's file watcher said: {error}");
+                self.shared
+                    .add(|pending| pending.trouble(path.as_deref(), "Error", text));
+            }
+        }
+        self.count();
+    }
+
+    /// Events were lost: finds out what can be found out.
+    pub(super) fn look_again(&mut self) {
+        self.shared.add(|pending| pending.missed());
+        self.adopt(Path::new(""), Difference::Change(EventKind::Other));
+        self.count();
+    }
+
+    fn event(&mut self, event: &Event) {
+        let paths: Vec<_> = event
+            .paths
+            .iter()
+            .filter_map(|path| self.relative(path))
+            .collect();
+        if let (EventKind::Modify(ModifyKind::Name(RenameMode::Both)), [from, to]) =
+            (event.kind, paths.as_slice())
+        {
+            // The system told of each name on its own too.
+            self.shared.add(|pending| pending.moved(from, to));
+            return;
+        }
+        for path in &paths {
+            self.look(path, event.kind);
+        }
+    }
+
+    /// Something happened at `path`: what is there now?
+    fn look(&mut self, path: &Path, kind: EventKind) {
+        let inside = is_content(kind);
+        let rules = is_rules(path);
+        if inside && !rules && !self.files.contains(path) && !self.pattern.matches(path) {
+            return;
+        }
+        if rules && !matches!(kind, EventKind::Modify(ModifyKind::Metadata(_))) {
+            self.adopt(path.parent().unwrap_or(path), Difference::Rules);
+        }
+        if kind.is_remove() {
+            self.shared.add(|pending| pending.unlinked(path));
+        }
+        let found = fs::symlink_metadata(self.full(path)).ok();
+        let folder = found.as_ref().is_some_and(fs::Metadata::is_dir);
+        let file = found.is_some_and(|found| found.is_file());
+        if self.folders.contains(path) && (!folder || is_departure(kind)) {
+            self.forget(path, kind);
+        }
+        if folder && !inside {
+            self.adopt(path, Difference::Change(kind));
+        }
+        if path.as_os_str().is_empty() {
+            if !folder {
+                let text = "the watched folder is gone; watch again when it is back".to_owned();
+                self.shared
+                    .add(|pending| pending.trouble(None, &format!("{kind:?}"), text));
+            }
+            return;
+        }
+        let is = file && self.pattern.matches(path) && !self.is_ignored(path, false);
+        self.settle(path, is, kind);
+    }
+
+    /// Takes note of whether a matching file is there.
+    fn settle(&mut self, path: &Path, is: bool, kind: EventKind) {
+        self.unheard.remove(path);
+        let was = if is {
+            if self.files.len() >= MAX_FILES && !self.files.contains(path) {
+                return self.shared.add(|pending| pending.missed());
+            }
+            !self.files.insert(path.to_owned())
+        } else {
+            self.files.remove(path)
+        };
+        if was || is {
+            // First, so that who is told of the file finds it counted.
+            self.count();
+            self.shared
+                .add(|pending| pending.touch(path, was, is, kind));
+        }
+    }
+
+    /// A folder is no longer where it was, nor is what was in it.
+    fn forget(&mut self, folder: &Path, kind: EventKind) {
+        for path in below(&self.folders, folder) {
+            self.unwatch(&path);
+        }
+        for path in below(&self.files, folder) {
+            self.settle(&path, false, kind);
+        }
+    }
+
+    /// Watches a folder that came, or that may have changed unheard; says what goes wrong to who waits.
+    fn adopt(&mut self, folder: &Path, difference: Difference) {
+        // Rules are read once a folder, and this one may have brought others.
+        self.rules = None;
+        let root = folder.as_os_str().is_empty();
+        if !root && (!self.pattern.may_hold(folder) || self.is_ignored(folder, true)) {
+            return;
+        }
+        if let Err(error) = self.reconcile(folder, difference) {
+            let text = format!("{error}; until then, changes in this folder may be missed");
+            self.shared
+                .add(|pending| pending.trouble(Some(folder), "Error", text));
+        }
+    }
+
+    /// Makes what is known of a folder agree with the disk.
+    fn reconcile(&mut self, folder: &Path, difference: Difference) -> Result<(), WatchError> {
+        let known = match difference {
+            Difference::Rules => self.folders.clone(),
+            Difference::Start | Difference::Change(_) => BTreeSet::new(),
+        };
+        let mut found = self.walk(folder);
+        // First of all: a folder that moved unheard has one watch under two names, and dropping the old name after
+        // taking the new one would end it.
+        for stale in below(&self.folders, folder) {
+            if !found.folders.contains(&stale) {
+                self.unwatch(&stale);
+            }
+        }
+        let mut seen = BTreeSet::new();
+        let mut outcome = Ok(());
+        for walks in 1.. {
+            let new: Vec<_> = found.folders.difference(&seen).cloned().collect();
+            if new.is_empty() || self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            outcome = self.watch_all(&new);
+            if outcome.is_err() {
+                break;
+            }
+            if walks == MAX_WALKS {
+                self.shared.add(|pending| pending.missed());
+                break;
+            }
+            seen.extend(new);
+            // Now that all are watched, nothing more can appear unheard.
+            found = self.walk(folder);
+        }
+        for gone in below(&self.files, folder) {
+            if !found.files.contains(&gone) {
+                self.let_go(&gone, difference);
+            }
+        }
+        for file in found.files {
+            self.take_over(file, difference, &known)?;
+        }
+        outcome
+    }
+
+    /// A file that was known was not found.
+    fn let_go(&mut self, file: &Path, difference: Difference) {
+        match difference {
+            Difference::Change(kind) => self.settle(file, false, kind),
+            // Still there, only no longer meant.
+            Difference::Rules if self.full(file).is_file() => {
+                self.files.remove(file);
+                self.unheard.remove(file);
+            }
+            Difference::Start | Difference::Rules => {
+                self.settle(file, false, EventKind::Remove(RemoveKind::Any));
+            }
+        }
+    }
+
+    /// A file was found; `known` are the folders that were watched before new rules.
+    fn take_over(
+        &mut self,
+        file: PathBuf,
+        difference: Difference,
+        known: &BTreeSet<PathBuf>,
+    ) -> Result<(), WatchError> {
+        if let Difference::Change(kind) = difference {
+            if self.unheard.remove(&file) {
+                self.files.remove(&file);
+            }
+            if !self.files.contains(&file) {
+                self.settle(&file, true, kind);
+            }
+            return Ok(());
+        }
+        if self.files.len() >= MAX_FILES && !self.files.contains(&file) {
+            return Err(WatchError::TooManyFiles { limit: MAX_FILES });
+        }
+        let new_folder = file.parent().is_some_and(|folder| !known.contains(folder));
+        if self.files.insert(file.clone()) && new_folder && difference == Difference::Rules {
+            self.unheard.insert(file);
+        }
+        Ok(())
+    }
+
+    fn watch_all(&mut self, folders: &[PathBuf]) -> Result<(), WatchError> {
+        for (done, folder) in folders.iter().enumerate() {
+            let full = self.full(folder);
+            // Always, even if it is watched: it may be another folder of the same name.
+            if let Err(error) = self.watcher.watch(&full, RecursiveMode::NonRecursive) {
+                match error.kind {
+                    notify::ErrorKind::MaxFilesWatch => {
+                        let left = &folders[done..];
+                        let left = left.iter().filter(|folder| !self.folders.contains(*folder));
+                        return Err(WatchError::TooManyFolders {
+                            folders: self.folders.len() + left.count(),
+                            watched: self.folders.len(),
+                        });
+                    }
+                    // Gone again, or closed to us: a walk passes over such folders too.
+                    notify::ErrorKind::PathNotFound => continue,
+                    notify::ErrorKind::Io(error) if is_out_of_reach(&error) => continue,
+                    _ => return Err(WatchError::System(error.to_string())),
+                }
+            }
+            self.folders.insert(folder.clone());
+            // The system follows links, and one may have taken the folder's place after the walk.
+            if fs::canonicalize(&full).is_ok_and(|real| real != full) {
+                self.unwatch(folder);
+            }
+        }
+        Ok(())
+    }
+
+    fn unwatch(&mut self, folder: &Path) {
+        if self.folders.remove(folder) {
+            // An error means that it is not watched, which is what is wanted.
+            let _ = self.watcher.unwatch(&self.full(folder));
+        }
+    }
+
+    fn walk(&self, folder: &Path) -> Walked {
+        let mut walked = Walked::default();
+        let (root, pattern) = (self.root.clone(), self.pattern.clone());
+        let mut builder = self.builder(&self.full(folder));
+        builder.filter_entry(move |entry| {
+            let path = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+            let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.file_name() != GIT && (!folder || pattern.may_hold(path))
+        });
+        for entry in builder.build().filter_map(Result::ok) {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let Some(path) = self.relative(entry.path()) else {
+                continue;
+            };
+            match entry.file_type() {
+                Some(kind) if kind.is_dir() => walked.folders.insert(path),
+                Some(kind) if kind.is_file() && self.pattern.matches(&path) => {
+                    walked.files.insert(path)
+                }
+                _ => false,
+            };
+        }
+        walked
+    }
+
+    fn is_ignored(&mut self, path: &Path, folder: bool) -> bool {
+        if path.iter().any(|part| part == GIT) {
+            return true;
+        }
+        if self.rules.is_none() {
+            self.rules = self.builder(&self.root).build_matchers().pop();
+        }
+        let rules = self.rules.as_mut();
+        rules.is_some_and(|rules| rules.matched(path, folder).is_ignore())
+    }
+
+    /// The rules of every walk through a workspace.
+    fn builder(&self, start: &Path) -> WalkBuilder {
+        let mut builder = Workspace::new(&self.root).builder(start);
+        builder.hidden(!self.pattern.hidden());
+        builder
+    }
+
+    fn full(&self, path: &Path) -> PathBuf {
+        // Joining nothing would leave a `/` at the end.
+        if path.as_os_str().is_empty() {
+            self.root.clone()
+        } else {
+            self.root.join(path)
+        }
+    }
+
+    fn relative(&self, path: &Path) -> Option<PathBuf> {
+        path.strip_prefix(&self.root).ok().map(Path::to_owned)
+    }
+
+    fn count(&self) {
+        self.shared.set_watched(self.files.len());
+    }
+}
+
+/// What lies in a folder, itself included; paths sort by their parts, so it stands together.
+fn below(paths: &BTreeSet<PathBuf>, folder: &Path) -> Vec<PathBuf> {
+    let from = paths.range(folder.to_owned()..);
+    from.take_while(|path| path.starts_with(folder))
+        .cloned()
+        .collect()
+}
+
+/// Whether something stayed where it is and changed in itself.
+fn is_content(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_))
+    )
+}
+
+/// Whether something left its place, whatever is there now.
+fn is_departure(kind: EventKind) -> bool {
+    let from = EventKind::Modify(ModifyKind::Name(RenameMode::From));
+    kind.is_remove() || kind == from
+}
+
+fn is_rules(path: &Path) -> bool {
+    let name = path.file_name();
+    name.is_some_and(|name| name == ".gitignore" || name == ".ignore")
+}
+
+fn is_out_of_reach(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)
+}
+
+#[cfg(test)]
+mod tests;

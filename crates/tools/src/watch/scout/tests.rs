@@ -1,0 +1,385 @@
+//! Folders and files against a system's watcher that only takes notes: what it would say is said by the test.
+
+use std::{
+    os::unix::fs::symlink,
+    sync::{Mutex, PoisonError},
+};
+
+use harn_model::FsWatchEvent;
+use notify::{
+    Config, EventHandler, WatcherKind,
+    event::{CreateKind, DataChange, RemoveKind},
+};
+
+use super::*;
+use crate::watch::{Work, gather::Burst, listener};
+
+type Watched = Arc<Mutex<BTreeSet<PathBuf>>>;
+
+/// Watches at most `room` folders.
+struct Notes {
+    watched: Watched,
+    room: usize,
+}
+
+impl Watcher for Notes {
+    fn new<F: EventHandler>(_: F, _: Config) -> notify::Result<Self> {
+        Err(notify::Error::generic("made by hand"))
+    }
+
+    fn watch(&mut self, path: &Path, mode: RecursiveMode) -> notify::Result<()> {
+        assert_eq!(mode, RecursiveMode::NonRecursive);
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.len() >= self.room && !watched.contains(path) {
+            return Err(notify::Error::new(notify::ErrorKind::MaxFilesWatch));
+        }
+        watched.insert(path.to_owned());
+        Ok(())
+    }
+
+    fn unwatch(&mut self, path: &Path) -> notify::Result<()> {
+        self.watched.lock().unwrap().remove(path);
+        Ok(())
+    }
+
+    fn kind() -> WatcherKind {
+        WatcherKind::NullWatcher
+    }
+}
+
+struct Scene {
+    dir: tempfile::TempDir,
+    root: PathBuf,
+    watched: Watched,
+    shared: Arc<Shared>,
+    scout: Scout,
+}
+
+impl Scene {
+    fn new(files: &[&str], glob: &str) -> Self {
+        Self::with_room(files, glob, usize::MAX).unwrap()
+    }
+
+    fn with_room(files: &[&str], glob: &str, room: usize) -> Result<Self, WatchError> {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        for file in files {
+            write(&root.join(file), "");
+        }
+        let watched = Watched::default();
+        let notes = Box::new(Notes {
+            watched: watched.clone(),
+            room,
+        });
+        let shared = Arc::new(Shared::new(root.clone()));
+        let scout = Scout::start(
+            root.clone(),
+            Pattern::parse(glob, &root)?,
+            notes,
+            shared.clone(),
+            Arc::default(),
+        )?;
+        Ok(Self {
+            dir,
+            root,
+            watched,
+            shared,
+            scout,
+        })
+    }
+
+    fn folders(&self) -> Vec<String> {
+        let watched = self.watched.lock().unwrap();
+        let relative =
+            |path: &PathBuf| path.strip_prefix(&self.root).unwrap().display().to_string();
+        watched.iter().map(relative).collect()
+    }
+
+    fn hear(&mut self, kind: EventKind, path: &str) {
+        let path = self.scout.full(Path::new(path));
+        self.scout.hear(Ok(Event::new(kind).add_path(path)));
+    }
+
+    fn told(&self) -> Vec<FsWatchEvent> {
+        let mut told = Vec::new();
+        self.shared.add(|pending| told = pending.take(&self.root));
+        told
+    }
+
+    fn summary(&self) -> String {
+        let line =
+            |event: &FsWatchEvent| format!("{} {}", event.kind, event.relative_paths.join(" "));
+        let lines: Vec<_> = self.told().iter().map(line).collect();
+        lines.join("; ")
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn created(folder: bool) -> EventKind {
+    EventKind::Create(if folder {
+        CreateKind::Folder
+    } else {
+        CreateKind::File
+    })
+}
+
+fn renamed(mode: RenameMode) -> EventKind {
+    EventKind::Modify(ModifyKind::Name(mode))
+}
+
+const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+const REMOVED: EventKind = EventKind::Remove(RemoveKind::Any);
+
+#[test]
+fn ignored_folders_cost_nothing() {
+    let files = [
+        "a.rs",
+        "src/b.rs",
+        "src/deep/c.rs",
+        "docs/d.md",
+        ".git/HEAD",
+        ".cache/x.rs",
+        "node_modules/x/y.rs",
+    ];
+    let outside = tempfile::tempdir().unwrap();
+    let table: [(&str, &[&str], usize); 5] = [
+        ("**/*.rs", &["", "docs", "src", "src/deep"], 3),
+        ("src/**", &["", "src", "src/deep"], 2),
+        ("src/*.rs", &["", "src"], 1),
+        ("*.rs", &[""], 1),
+        (".cache/**", &["", ".cache"], 1),
+    ];
+    for (glob, folders, matches) in table {
+        let mut scene = Scene::new(&files, glob);
+        symlink(outside.path(), scene.root.join("link")).unwrap();
+        write(&scene.root.join(".gitignore"), "node_modules\n");
+        scene.hear(created(false), ".gitignore");
+        scene.hear(created(false), "link");
+        scene.hear(created(true), ".git");
+        assert_eq!(scene.folders(), folders, "{glob}");
+        assert_eq!(scene.shared.watched(), matches, "{glob}");
+        assert_eq!(scene.summary(), "", "{glob}");
+    }
+}
+
+#[test]
+fn too_few_watches_are_told_with_what_to_do() {
+    let files = ["a/1", "b/2", "c/d/3"];
+    let error = Scene::with_room(&files, "**", 2).err().unwrap();
+    let expected = WatchError::TooManyFolders {
+        folders: 5,
+        watched: 2,
+    };
+    assert_eq!(error, expected);
+    let text = error.to_string();
+    assert!(
+        text.contains("5 folders") && text.contains("max_user_watches"),
+        "{text}"
+    );
+
+    let mut scene = Scene::with_room(&files, "**", 5).unwrap();
+    write(&scene.root.join("e/4"), "");
+    scene.hear(created(true), "e");
+    let told = scene.told();
+    let [file, trouble] = told.as_slice() else {
+        panic!("{told:?}")
+    };
+    assert_eq!(
+        (file.kind.as_str(), file.relative_paths[0].as_str()),
+        ("create", "e/4")
+    );
+    assert_eq!(
+        (trouble.kind.as_str(), trouble.relative_paths[0].as_str()),
+        ("other", "e")
+    );
+    assert!(
+        trouble.error.as_ref().unwrap().contains("6 folders"),
+        "{trouble:?}"
+    );
+}
+
+#[test]
+fn a_new_folder_is_watched_with_what_is_in_it() {
+    let mut scene = Scene::new(&["a"], "**");
+    write(&scene.root.join("n/m/b"), "");
+    scene.hear(created(true), "n");
+    assert_eq!(scene.folders(), ["", "n", "n/m"]);
+    assert_eq!(scene.summary(), "create n/m/b");
+    // What the watch on `n` says late is known already.
+    scene.hear(created(true), "n/m");
+    assert_eq!(scene.summary(), "");
+    assert_eq!(scene.shared.watched(), 2);
+}
+
+#[test]
+fn a_moved_folder_takes_its_files_along() {
+    let mut scene = Scene::new(&["d/a", "d/e/b", "x"], "**");
+    fs::rename(scene.root.join("d"), scene.root.join("f")).unwrap();
+    scene.hear(renamed(RenameMode::From), "d");
+    scene.hear(renamed(RenameMode::To), "f");
+    let both = Event::new(renamed(RenameMode::Both));
+    let both = both
+        .add_path(scene.root.join("d"))
+        .add_path(scene.root.join("f"));
+    scene.scout.hear(Ok(both));
+    // The folder says itself that it moved, by its old name.
+    scene.hear(renamed(RenameMode::From), "d");
+    assert_eq!(scene.folders(), ["", "f", "f/e"]);
+    assert_eq!(scene.summary(), "rename d/a f/a; rename d/e/b f/e/b");
+}
+
+#[test]
+fn a_folder_that_leaves_takes_its_files_away() {
+    let mut scene = Scene::new(&["d/a", "d/e/b", "x"], "**");
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
+    scene.hear(renamed(RenameMode::From), "d");
+    assert_eq!(scene.folders(), [""]);
+    assert_eq!(scene.summary(), "remove d/a; remove d/e/b");
+    assert_eq!(scene.shared.watched(), 1);
+}
+
+/// Another folder took the place before the first was missed: its files are others.
+#[test]
+fn a_replaced_folder_has_other_files() {
+    let mut scene = Scene::new(&["d/a", "d/b"], "**");
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
+    write(&scene.root.join("d/a"), "other");
+    write(&scene.root.join("d/c"), "");
+    scene.hear(renamed(RenameMode::From), "d");
+    scene.hear(created(true), "d");
+    assert_eq!(scene.folders(), ["", "d"]);
+    assert_eq!(scene.summary(), "modify d/a; remove d/b; create d/c");
+}
+
+#[test]
+fn new_rules_mean_other_files_and_tell_of_none() {
+    let mut scene = Scene::new(&["a.rs", "gen/b.rs", "gen/deep/c.rs", "d.rs"], "**/*.rs");
+    write(&scene.root.join(".gitignore"), "gen\n");
+    // Removed in the same moment: that is a change.
+    fs::remove_file(scene.root.join("d.rs")).unwrap();
+    scene.hear(created(false), ".gitignore");
+    assert_eq!(scene.folders(), [""]);
+    assert_eq!(scene.shared.watched(), 1);
+    assert_eq!(scene.summary(), "remove d.rs");
+    scene.hear(REMOVED, "d.rs");
+    assert_eq!(scene.summary(), "");
+
+    write(&scene.root.join(".gitignore"), "a.rs\n");
+    scene.hear(WRITTEN, ".gitignore");
+    assert_eq!(scene.folders(), ["", "gen", "gen/deep"]);
+    assert_eq!(scene.summary(), "");
+    scene.hear(WRITTEN, "a.rs");
+    assert_eq!(scene.summary(), "");
+    scene.hear(WRITTEN, "gen/b.rs");
+    assert_eq!(scene.summary(), "modify gen/b.rs");
+}
+
+/// As when a tree is unpacked: the rules come first, and by the time they are read the rest is there.
+#[test]
+fn what_came_with_the_rules_is_told() {
+    let mut scene = Scene::new(&["d/a"], "**");
+    write(&scene.root.join(".gitignore"), "*.log\n");
+    write(&scene.root.join("d/b"), "");
+    write(&scene.root.join("n/m/c"), "");
+    write(&scene.root.join("n/x.log"), "");
+    scene.hear(created(false), ".gitignore");
+    assert_eq!(scene.folders(), ["", "d", "n", "n/m"]);
+    assert_eq!(scene.summary(), "");
+    scene.hear(created(false), "d/b");
+    scene.hear(created(true), "n");
+    assert_eq!(scene.summary(), "create d/b; create n/m/c");
+    scene.hear(created(true), "n/m");
+    assert_eq!(scene.summary(), "");
+}
+
+#[test]
+fn after_an_overflow_everything_is_looked_at() {
+    let mut scene = Scene::new(&["a", "old/b"], "**");
+    write(&scene.root.join("new/c"), "");
+    fs::remove_dir_all(scene.root.join("old")).unwrap();
+    let overflow = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
+    scene.scout.hear(Ok(overflow));
+    assert_eq!(scene.folders(), ["", "new"]);
+    let told = scene.told();
+    let kinds: Vec<_> = told.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["create", "remove", "other"]);
+    assert!(told[2].error.as_ref().unwrap().contains("missed"));
+}
+
+/// The queue between hearing and looking is bounded too.
+#[test]
+fn what_is_heard_too_fast_is_looked_at_as_a_whole() {
+    let scene = Scene::new(&["a"], "**");
+    let (wake, heard) = std::sync::mpsc::sync_channel(2);
+    let missed = Arc::new(AtomicBool::new(false));
+    let work = Work {
+        heard,
+        missed: missed.clone(),
+        stop: Arc::default(),
+        shared: scene.shared.clone(),
+    };
+    let mut hear = listener(wake, missed.clone());
+    let opened = EventKind::Access(notify::event::AccessKind::Any);
+    for _ in 0..10 {
+        hear(Ok(Event::new(opened).add_path(scene.root.join("a"))));
+    }
+    for file in ["b", "c", "d"] {
+        assert!(!missed.load(Ordering::Relaxed));
+        write(&scene.root.join(file), "");
+        hear(Ok(
+            Event::new(created(false)).add_path(scene.root.join(file))
+        ));
+    }
+    assert!(missed.load(Ordering::Relaxed));
+    drop(hear);
+    let (root, shared) = (scene.root.clone(), scene.shared.clone());
+    work.run(scene.scout);
+    let mut told = Vec::new();
+    shared.add(|pending| told = pending.take(&root));
+    let kinds: Vec<_> = told.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["create", "create", "create", "other", "other"]);
+    let errors: Vec<_> = told
+        .iter()
+        .filter_map(|event| event.error.as_ref())
+        .collect();
+    assert!(errors[0].contains("ended by itself"), "{errors:?}");
+    assert!(errors[1].contains("missed"), "{errors:?}");
+}
+
+#[test]
+fn a_root_that_is_gone_is_told() {
+    let mut scene = Scene::new(&["a"], "**");
+    fs::remove_dir_all(scene.dir.path()).unwrap();
+    scene.hear(REMOVED, "a");
+    scene.hear(REMOVED, "");
+    scene.hear(REMOVED, "");
+    let told = scene.told();
+    let kinds: Vec<_> = told.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["remove", "other"]);
+    assert!(told[1].error.as_ref().unwrap().contains("gone"));
+    assert!(scene.folders().is_empty());
+}
+
+/// What the system says of other places, of links and late is no change of a watched file.
+#[tokio::test(start_paused = true)]
+async fn what_is_not_meant_wakes_nobody() {
+    let mut scene = Scene::new(&["a.rs"], "**/*.rs");
+    symlink(scene.root.join("a.rs"), scene.root.join("link.rs")).unwrap();
+    write(&scene.root.join("note.txt"), "");
+    scene.hear(created(false), "link.rs");
+    scene.hear(created(false), "note.txt");
+    scene.hear(WRITTEN, "note.txt");
+    scene.hear(created(false), "gone.rs");
+    let elsewhere = Event::new(WRITTEN).add_path("/elsewhere/b.rs".into());
+    scene.scout.hear(Ok(elsewhere));
+    let mut burst = Burst::default();
+    let hour = std::time::Duration::from_secs(3600);
+    let waited = tokio::time::timeout(hour, burst.next(&scene.shared)).await;
+    assert!(waited.is_err());
+}

@@ -1,0 +1,50 @@
+//! That a dropped watch leaves nothing behind. Alone in its process, because it counts threads.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test says what went wrong by panicking"
+)]
+#![cfg(target_os = "linux")]
+
+use std::{fs, path::Path, time::Duration};
+
+use harn_tools::Watch;
+
+/// Names of this process's threads that belong to a watch, and its open handles of the system's watcher.
+fn left() -> Vec<String> {
+    let entries = |dir: &str| fs::read_dir(dir).unwrap().flatten();
+    let threads = entries("/proc/self/task")
+        .filter_map(|task| fs::read_to_string(task.path().join("comm")).ok())
+        .filter(|name| name.starts_with("harn-watch") || name.starts_with("notify"));
+    let handles = entries("/proc/self/fd")
+        .filter_map(|fd| fs::read_link(fd.path()).ok())
+        .filter(|target| target == Path::new("anon_inode:inotify"))
+        .map(|target| target.display().to_string());
+    threads.chain(handles).collect()
+}
+
+#[tokio::test]
+async fn a_dropped_watch_leaves_nothing() {
+    assert_eq!(left(), [""; 0]);
+    let dir = tempfile::tempdir().unwrap();
+    let watches: Vec<_> = (0..3)
+        .map(|_| Watch::start(dir.path(), "**").unwrap())
+        .collect();
+    // A thread takes its name only when it runs.
+    until(9).await;
+    // With something to look at.
+    fs::write(dir.path().join("a"), "").unwrap();
+    drop(watches);
+    until(0).await;
+}
+
+/// Waits until there are so many; only a test that fails waits it out.
+async fn until(count: usize) {
+    let reached = async {
+        while left().len() != count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let reached = tokio::time::timeout(Duration::from_secs(30), reached).await;
+    assert!(reached.is_ok(), "{:?}", left());
+}
