@@ -32,6 +32,7 @@ fn ask() -> PermissionAsked {
         grant: None,
         requested_at: 1_767_225_600_000,
         deadline: Some(1_767_225_660_000),
+        pending: 0,
         options: vec![
             option("allow_once", AllowOnce, GrantScope::Once),
             option("allow_session", AllowAlways, GrantScope::Session),

@@ -211,6 +211,7 @@ fn a_client_with_a_list_gets_what_is_on_it() {
             iteration: 2,
             seam: Seam::PreCompact,
             delivered: 1,
+            dispatch_skipped: false,
         });
         assert_eq!(lines(&projector, seam).len(), 1);
     }
