@@ -54,6 +54,10 @@ impl Cast {
                 | Step::Ask(_)
                 | Step::Person(_)
                 | Step::Seam(_)
+                | Step::Idle(_)
+                | Step::TellDelivered
+                | Step::SkipIfInterrupted(_)
+                | Step::Remind(_)
                 | Step::Sleep(_)
                 | Step::AwaitCancel
                 | Step::Act(_)
@@ -114,12 +118,15 @@ fn walk<'s>(steps: &'s [Step], visit: &mut impl FnMut(&'s Step)) {
                 walk(&person.on_no, visit);
                 walk(person.on_none.as_deref().unwrap_or_default(), visit);
             }
-            Step::Repeat { steps, .. } => walk(steps, visit),
+            Step::Repeat { steps, .. } | Step::SkipIfInterrupted(steps) => walk(steps, visit),
             Step::Worker(worker) => walk(&worker.steps, visit),
             Step::Trigger { steps, .. } => walk(steps.as_deref().unwrap_or_default(), visit),
             Step::Emit(_)
             | Step::EmitInTurn(_)
             | Step::Seam(_)
+            | Step::Idle(_)
+            | Step::TellDelivered
+            | Step::Remind(_)
             | Step::Sleep(_)
             | Step::AwaitCancel
             | Step::Act(_)

@@ -2,6 +2,7 @@
 
 mod host;
 mod person;
+mod steering;
 mod worker;
 
 use std::{sync::Arc, time::Duration};
@@ -17,7 +18,7 @@ use super::{
 };
 
 const STEPS: &str = "say, think, emit, ask, question, approval, dual_control, escalation, seam, \
-                     sleep_ms, await_cancel, host_tool, host_call, write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, \
+                     idle, tell_delivered, skip_if_interrupted, remind, sleep_ms, await_cancel, host_tool, host_call, write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, \
                      stop, fail";
 /// How deep steps may hold each other.
 const MAX_NESTING: usize = 32;
@@ -104,11 +105,16 @@ fn step(node: &Node, depth: usize) -> Result<Step, Fault> {
         "dual_control" => person::approval(value, HitlKind::DualControl, depth)?,
         "escalation" => person::escalation(value, depth)?,
         "seam" => Step::Seam(typed(value, key)?),
+        "idle" => steering::idle(value)?,
+        "tell_delivered" => {
+            nothing(value, key)?;
+            Step::TellDelivered
+        }
+        "skip_if_interrupted" => Step::SkipIfInterrupted(self::steps(value, depth + 1)?),
+        "remind" => steering::remind(value)?,
         "sleep_ms" => Step::Sleep(Duration::from_millis(number(value, key, 0, u64::MAX)?)),
         "await_cancel" => {
-            if !matches!(value.data, Data::Null) {
-                let [] = fields(value, key, [])?;
-            }
+            nothing(value, key)?;
             Step::AwaitCancel
         }
         "host_tool" => Step::Act(host::tool(value)?),
@@ -246,6 +252,14 @@ fn fields<'n, const N: usize>(
         }
     }
     Ok(found)
+}
+
+/// `{}` and no value are the same to a step that takes nothing.
+fn nothing(node: &Node, what: &str) -> Result<(), Fault> {
+    if !matches!(node.data, Data::Null) {
+        let [] = fields(node, what, [])?;
+    }
+    Ok(())
 }
 
 fn required<'n>(

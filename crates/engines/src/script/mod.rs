@@ -9,6 +9,7 @@ mod error;
 mod person;
 mod play;
 mod scenario;
+mod steering;
 mod typed;
 mod yaml;
 

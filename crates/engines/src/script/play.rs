@@ -4,13 +4,14 @@
 use std::{future::Future, sync::Arc};
 
 use harn_model::{AgentEvent, StopReason};
-use harn_runtime::{AgentError, ToolHandle, TurnContext};
+use harn_runtime::{AgentError, Delivered, ToolHandle, TurnContext};
 use serde_json::json;
 
 use super::{
     cast::Cast,
     crew::Crew,
     scenario::{Act, Ask, Role, Step, TURN},
+    steering,
 };
 
 /// Plays steps to their end, or to the first that ends the turn.
@@ -24,6 +25,7 @@ pub(super) async fn play(
         crew: Crew::new(cast.clone(), cx.clone()),
         stack: vec![Frame::new(steps)],
         parting: false,
+        came: Delivered::default(),
     };
     player.run().await
 }
@@ -35,6 +37,8 @@ struct Player<'s> {
     /// An `await_cancel` was passed: the steps after it are what the agent does about the cancel, so
     /// it no longer stops them. The runtime's deadline still does.
     parting: bool,
+    /// What the last seam or wait delivered.
+    came: Delivered,
 }
 
 /// Steps under way.
@@ -107,9 +111,15 @@ impl<'s> Player<'s> {
             }
             // A seam refuses a cancelled turn; a parting one only has to be in order.
             Step::Seam(_) if self.parting => self.cx.flush().await?,
-            Step::Seam(seam) => {
-                self.cx.seam(*seam).await?;
+            Step::Seam(seam) => self.came = self.cx.seam(*seam).await?,
+            Step::Idle(wait) => self.came = wait.more(self.cx).await?,
+            Step::TellDelivered => steering::tell(&self.came, self.cx).await?,
+            Step::SkipIfInterrupted(steps) => {
+                if !self.came.dispatch_skipped() {
+                    self.stack.push(Frame::new(steps));
+                }
             }
+            Step::Remind(reminder) => self.cx.remind((**reminder).clone()).await?,
             Step::Sleep(time) => self.unless_cancelled(tokio::time::sleep(*time)).await?,
             Step::AwaitCancel => {
                 self.cx.cancelled().await;

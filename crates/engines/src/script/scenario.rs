@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use harn_model::{
-    AgentEvent, Author, Command, ConfigOption, HandoffArtifact, Seam, StopReason, ToolCallId,
-    ToolContent, ToolKind,
+    AgentEvent, Author, Command, ConfigOption, HandoffArtifact, Seam, StopReason, SystemReminder,
+    ToolCallId, ToolContent, ToolKind,
 };
 use regex::Regex;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{
     cast::{Cast, WorkerName},
     person::Person,
+    steering::Wait,
 };
 
 #[derive(Debug)]
@@ -47,6 +48,12 @@ pub(super) enum Step {
     Ask(Box<Ask>),
     Person(Box<Person>),
     Seam(Seam),
+    Idle(Wait),
+    /// Says what the last seam or wait delivered.
+    TellDelivered,
+    /// Played where the last seam did not interrupt.
+    SkipIfInterrupted(Vec<Step>),
+    Remind(Box<SystemReminder>),
     Sleep(Duration),
     AwaitCancel,
     Act(Act),

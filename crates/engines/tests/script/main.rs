@@ -11,4 +11,5 @@ mod people;
 mod play;
 mod refuse;
 mod rig;
+mod steering;
 mod workers;

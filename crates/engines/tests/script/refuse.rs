@@ -91,8 +91,8 @@ fn a_wrong_step_is_refused_at_its_place() {
         (
             "sya: hello",
             "t.yaml:4:7: unknown step \"sya\"; the steps are say, think, emit, ask, question, \
-             approval, dual_control, escalation, seam, sleep_ms, await_cancel, host_tool, host_call, \
-             write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, stop, fail",
+             approval, dual_control, escalation, seam, idle, tell_delivered, skip_if_interrupted, remind, sleep_ms, \
+             await_cancel, host_tool, host_call, write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, stop, fail",
         ),
         (
             "await_cancel",
@@ -159,7 +159,7 @@ fn a_wrong_step_is_refused_at_its_place() {
         (
             "repeat: {times: 2, steps: [{sya: a}]}",
             "t.yaml:4:35: unknown step \"sya\"; the steps are say, think, emit, ask, question, \
-             approval, dual_control, escalation, seam, sleep_ms, await_cancel, host_tool, host_call, \
+             approval, dual_control, escalation, seam, idle, tell_delivered, skip_if_interrupted, remind, sleep_ms, await_cancel, host_tool, host_call, \
              write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, stop, fail",
         ),
         ("host_call: {args: {}}", "t.yaml:4:18: host_call needs op"),
@@ -178,7 +178,7 @@ fn a_wrong_step_is_refused_at_its_place() {
         (
             "worker: {name: a, task: b, steps: [{sya: c}]}",
             "t.yaml:4:43: unknown step \"sya\"; the steps are say, think, emit, ask, question, \
-             approval, dual_control, escalation, seam, sleep_ms, await_cancel, host_tool, host_call, \
+             approval, dual_control, escalation, seam, idle, tell_delivered, skip_if_interrupted, remind, sleep_ms, await_cancel, host_tool, host_call, \
              write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, stop, fail",
         ),
         (

@@ -1,0 +1,43 @@
+//! Steps about what reaches an agent in the middle of a turn: waiting for it, and telling of it.
+
+use std::time::Duration;
+
+use harn_runtime::{AgentError, Delivered, Steering, TurnContext};
+
+/// A wait for more to do.
+#[derive(Debug, Default)]
+pub(super) struct Wait {
+    pub(super) every: Option<Duration>,
+    /// When something that is watched changes.
+    pub(super) until: Option<Duration>,
+    pub(super) watchdog: Option<u64>,
+}
+
+impl Wait {
+    /// Waits, and returns what was delivered.
+    pub(super) async fn more(&self, cx: &TurnContext) -> Result<Delivered, AgentError> {
+        let mut idle = cx.idle();
+        if let Some(every) = self.every {
+            idle = idle.every(every);
+        }
+        if let Some(until) = self.until {
+            idle = idle.until(tokio::time::sleep(until));
+        }
+        if let Some(attempts) = self.watchdog {
+            idle = idle.watchdog(attempts);
+        }
+        Ok(idle.await?.delivered)
+    }
+}
+
+/// Says what was delivered, a paragraph each.
+pub(super) async fn tell(came: &Delivered, cx: &TurnContext) -> Result<(), AgentError> {
+    for item in came.iter() {
+        let what = match item {
+            Steering::Message { .. } => "message",
+            Steering::Reminder(_) => "reminder",
+        };
+        cx.say(format!("{what}: {}\n\n", item.text())).await?;
+    }
+    Ok(())
+}
