@@ -1,27 +1,35 @@
 //! Leads the story: a hub, an agent that does as it is told, and somebody who answers, cancels and crashes.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     fs,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use harn_journal::{JsonlStore, Store};
 use harn_model::{
-    AgentEvent, ConfigChoice, ConfigOption, ContentBlock, Decision, Envelope, HitlResponse,
-    LiveClient, LiveClientMode, PermissionAsked, PermissionRoute, PromptSupport, Seq, SessionId,
-    StopReason, ToolKind,
+    AgentEvent, ConfigChoice, ConfigOption, ContentBlock, DaemonChange, Decision, Envelope,
+    HitlResponse, LiveClient, LiveClientMode, MessageId, PermissionAsked, PermissionRoute,
+    PromptSupport, Seq, SessionId, StopReason, ToolKind,
 };
-use harn_runtime::{AgentError, Controller, NewSession, Question, Subscription, TurnContext};
+use harn_runtime::{
+    AgentError, ControlError, Controller, NewSession, Question, Subscription, TurnContext,
+};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::{Ending, JudgedCall, Step, Subject, Turn};
+use super::{
+    Ending, JudgedCall, Step, Subject, Turn,
+    steering::{Waking, Wanted, Wish, actor},
+};
 use crate::{FakeClock, ScriptedAgent, TestHub};
 
 /// What passes between two steps.
 const PACE: Duration = Duration::from_millis(125);
+
+/// The shortest wait there is.
+const TICK: Duration = Duration::from_millis(1);
 
 /// What a process that dies leaves behind its last whole line.
 const TORN: &[u8] = br#"{"v":1,"seq":"#;
@@ -43,6 +51,10 @@ struct Stage {
     turns: Mutex<VecDeque<(Vec<Step>, Ending)>>,
     /// All steps of a turn that does not end by itself are done.
     waiting: Notify,
+    /// Whoever steers it.
+    steered: OnceLock<Controller>,
+    /// The messages that were handed over, by their names in the story.
+    said: Mutex<HashMap<&'static str, MessageId>>,
 }
 
 async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
@@ -51,12 +63,16 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
         clock: clock.clone(),
         turns: Mutex::default(),
         waiting: Notify::new(),
+        steered: OnceLock::new(),
+        said: Mutex::default(),
     });
     let mut test = TestHub::builder(agent(stage.clone()))
         .clock(clock.clone())
         .build();
     let session = settled(test.hub().create(new_session()).await);
     let id = session.id().clone();
+    // Goes with the first hub, which nothing of the stage outlives.
+    let _ = stage.steered.set(session.clone());
     settled(session.set_option("depth", "thorough").await);
     let mut crashed = None;
     for mut turn in turns {
@@ -68,11 +84,18 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
             let command = format!("/permissions revoke {}", id.unwrap_or_default());
             turn.prompt = vec![ContentBlock::text(command)];
         }
-        let answers = answers(&turn.steps);
+        let answers = answers(&turn);
         let waits = matches!(turn.ending, Ending::Cancel | Ending::Crash);
         let crash = matches!(turn.ending, Ending::Crash);
         if !matches!(turn.ending, Ending::Revoke) {
-            lock(&stage.turns).push_back((turn.steps, turn.ending));
+            let mut turns = lock(&stage.turns);
+            match turn.afterwards {
+                None => turns.push_back((turn.steps, turn.ending)),
+                Some(afterwards) => turns.extend([
+                    (turn.steps, Ending::Stop(StopReason::EndTurn)),
+                    (afterwards, turn.ending),
+                ]),
+            }
         }
         let mut heard = session.subscribe_from_now();
         let turn = settled(session.prompt(turn.prompt, |_| ()).await);
@@ -82,7 +105,7 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
             if crash {
                 crashed = Some(settled(fs::read(test.log_of(&id))));
             }
-            session.cancel(turn).await;
+            settled(session.cancel_for(Some(turn), actor("phone")).await);
         }
         until_ended(&session, &mut heard, answers).await;
     }
@@ -131,6 +154,8 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
         match step {
             Step::Emit(event) => cx.emit(event).await?,
             Step::Pass(seam) => drop(cx.seam(seam).await?),
+            Step::Want(wish) => want(stage, wish).await,
+            Step::Wait(waking) => wait(stage, cx, waking).await?,
             Step::Judge(call) => judge(cx, &call).await?,
             Step::Consult(action) => {
                 let asked = cx.approval(action).args(json!({"tag": "v2"}));
@@ -158,6 +183,85 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
             Err(AgentError::Cancelled)
         }
     }
+}
+
+/// Has somebody want this of the session; what is refused is written too.
+async fn want(stage: &Stage, wish: Wish) {
+    let Some(session) = stage.steered.get() else {
+        return;
+    };
+    let by = actor(wish.by);
+    let text = |text: &str| vec![ContentBlock::text(text)];
+    let id = |name: &str| {
+        let id = lock(&stage.said).get(name).cloned();
+        id.unwrap_or_else(|| "nothing".into())
+    };
+    let answer = match wish.wanted {
+        Wanted::Say(name, mode, says) => {
+            let named = |id: &MessageId| drop(lock(&stage.said).insert(name, id.clone()));
+            session.inject(mode, text(says), by, named).await.map(drop)
+        }
+        Wanted::Unsay(name) => session.revoke_inject(id(name), by).await.map(drop),
+        Wanted::Reword(name, says) => {
+            let replaced = session.replace_inject(id(name), Ok(text(says)), by);
+            replaced.await.map(drop)
+        }
+        Wanted::Remind(mode, reminder) => session.remind(mode, *reminder, by).await.map(drop),
+        Wanted::Forget(id) => session.revoke_reminder(id, by).await.map(drop),
+        Wanted::StopNothing => session.cancel_for(None, by).await.map(drop),
+    };
+    match answer {
+        Ok(()) | Err(ControlError::Refused { .. }) => {}
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+/// Waits until this wakes it, and not before it is written that it waits.
+async fn wait(stage: &Stage, cx: &TurnContext, waking: Waking) -> Result<(), AgentError> {
+    let Some(session) = stage.steered.get() else {
+        return Ok(());
+    };
+    let mut heard = session.subscribe_from_now();
+    let waits = async {
+        loop {
+            let delivery = settled(heard.next().await);
+            let idle = |envelope: &Envelope| {
+                matches!(
+                    envelope.event,
+                    AgentEvent::Daemon(DaemonChange::Idle { .. })
+                )
+            };
+            if delivery.events().iter().any(idle) {
+                return;
+            }
+        }
+    };
+    let idle = cx.idle();
+    let woke = match waking {
+        Waking::Watch => idle.until(waits).await,
+        Waking::Timer(after) => {
+            // As little real time as there is; what is written passes on the story's own clock.
+            let woke = idle.every(TICK).await;
+            stage.clock.advance(Duration::from_millis(after));
+            woke
+        }
+        Waking::Never(attempts) => idle.watchdog(attempts).await,
+        Waking::Resume => {
+            let resumes = async {
+                waits.await;
+                session.resume().await;
+            };
+            tokio::join!(resumes, idle.into_future()).1
+        }
+        Waking::Wish(wish) => {
+            let wishes = async {
+                waits.await;
+                want(stage, wish).await;
+            };
+            tokio::join!(wishes, idle.into_future()).1
+        }
+    };
+    woke.map(drop)
 }
 
 /// Lets the rules decide, and whoever they ask.
@@ -201,11 +305,11 @@ fn asker(through: &'static [&'static str], question: Question) -> ScriptedAgent 
 /// What is answered, in the order in which it is asked.
 type Answers = VecDeque<Option<Decision>>;
 
-fn answers(steps: &[Step]) -> Answers {
-    let answers = steps.iter().filter_map(|step| match step {
+fn answers(turn: &Turn) -> Answers {
+    let answers = turn.all_steps().filter_map(|step| match step {
         Step::Ask(ask) => Some(ask.decision.clone()),
         Step::Judge(call) => call.decision.clone().map(Some),
-        Step::Emit(_) | Step::Pass(_) | Step::Consult(_) => None,
+        Step::Emit(_) | Step::Pass(_) | Step::Consult(_) | Step::Want(_) | Step::Wait(_) => None,
     });
     answers.collect()
 }

@@ -7,14 +7,19 @@ mod activity;
 mod composition;
 mod conversation;
 mod lead;
+mod steering;
 mod tools;
 mod workers;
 
 use std::{sync::OnceLock, thread};
 
-use harn_model::{AgentEvent, ContentBlock, Decision, Envelope, Seam, StopReason, ToolCall};
+use harn_model::{
+    AgentEvent, ContentBlock, Decision, DeliveryMode, Envelope, Seam, StopReason, ToolCall,
+};
 use harn_runtime::Question;
 use serde_json::json;
+
+use steering::{Waking, Wanted, Wish};
 
 /// At least one event of every kind, one of every inner kind whose form is its own, and those with optional
 /// parts both with and without them. The same every time.
@@ -114,6 +119,10 @@ enum Step {
     Judge(JudgedCall),
     /// A person is asked to approve this, and does.
     Consult(&'static str),
+    /// Somebody wants something of the session meanwhile.
+    Want(Wish),
+    /// It waits for more to do, until this wakes it.
+    Wait(Waking),
 }
 
 /// A call that the rules decide about, and what is answered where they ask.
@@ -151,7 +160,15 @@ struct Turn {
     mode: &'static str,
     prompt: Vec<ContentBlock>,
     steps: Vec<Step>,
+    /// What it does with a message that waited until it was done.
+    afterwards: Option<Vec<Step>>,
     ending: Ending,
+}
+
+impl Turn {
+    fn all_steps(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter().chain(self.afterwards.iter().flatten())
+    }
 }
 
 fn story() -> Vec<Turn> {
@@ -172,18 +189,21 @@ fn story() -> Vec<Turn> {
             mode: "ask",
             prompt: conversation::prompt(),
             steps: told.into_iter().flatten().collect(),
+            afterwards: None,
             ending: Ending::Stop(StopReason::EndTurn),
         },
         Turn {
             mode: "accept-edits",
             prompt: asked("Change what you may."),
             steps: tools::judged(),
+            afterwards: None,
             ending: Ending::Stop(StopReason::EndTurn),
         },
         Turn {
             mode: "ask",
             prompt: Vec::new(),
             steps: Vec::new(),
+            afterwards: None,
             ending: Ending::Revoke,
         },
         // Nothing may be changed, so nothing has an audit.
@@ -191,18 +211,35 @@ fn story() -> Vec<Turn> {
             mode: "read-only",
             prompt: asked("Only look."),
             steps: tools::without_audit(),
+            afterwards: None,
             ending: Ending::Fail("the engine gave up"),
+        },
+        Turn {
+            mode: "ask",
+            prompt: asked("Take your time."),
+            steps: steering::wishes(),
+            afterwards: Some(steering::afterwards()),
+            ending: Ending::Stop(StopReason::EndTurn),
+        },
+        Turn {
+            mode: "ask",
+            prompt: asked("Stay, and watch."),
+            steps: steering::waits(),
+            afterwards: None,
+            ending: Ending::Stop(StopReason::EndTurn),
         },
         Turn {
             mode: "ask",
             prompt: asked("Start everything."),
             steps: left_open("cancelled"),
+            afterwards: None,
             ending: Ending::Cancel,
         },
         Turn {
             mode: "ask",
             prompt: asked("Start everything again."),
             steps: left_open("crashed"),
+            afterwards: None,
             ending: Ending::Crash,
         },
     ]
@@ -226,6 +263,9 @@ fn left_open(turn: &str) -> Vec<Step> {
         through: &[],
         decision: None,
     })));
+    // Waits for a prompt that is not cancelled, and in the end for nothing.
+    let (mode, text) = (DeliveryMode::FinishStep, "And the benchmark.");
+    steps.push(steering::wish(Wanted::Say("benchmark", mode, text)));
     steps
 }
 
@@ -267,7 +307,7 @@ mod tests {
     fn nothing_in_it_had_to_be_mended() {
         let events = every_event();
         let mut written = events.iter().map(|envelope| &envelope.event);
-        for step in story().into_iter().flat_map(|turn| turn.steps) {
+        for step in story().into_iter().flat_map(steps) {
             let told = match step {
                 Step::Emit(AgentEvent::AvailableCommands { mut commands }) => {
                     // Every session has one more.
@@ -281,9 +321,10 @@ mod tests {
                 Step::Emit(event) => event,
                 Step::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),
                 // All that is written of it is the runtime's own.
-                Step::Judge(_) | Step::Consult(_) => continue,
+                Step::Judge(_) | Step::Consult(_) | Step::Want(_) | Step::Wait(_) => continue,
                 Step::Pass(seam) => AgentEvent::LoopCheckpoint(LoopCheckpoint {
-                    iteration: 1,
+                    // Counted by the runtime.
+                    iteration: 0,
                     seam,
                     delivered: 0,
                     dispatch_skipped: false,
@@ -293,21 +334,38 @@ mod tests {
             assert!(found.is_some(), "the runtime changed {told:?}");
         }
         // Beyond the steps there is only what the runtime says on its own.
-        let steps = story().into_iter().flat_map(|turn| turn.steps);
-        let told = |step: &Step| !matches!(step, Step::Judge(_) | Step::Consult(_));
+        let steps = story().into_iter().flat_map(steps);
+        let told = |step: &Step| {
+            use Step::{Consult, Judge, Wait, Want};
+            !matches!(step, Judge(_) | Consult(_) | Want(_) | Wait(_))
+        };
         let steps = steps.filter(told).count();
         assert_eq!(events.len(), steps + RUNTIMES_OWN);
     }
 
-    /// Six starts and five ends; an option and a mode for each turn; the answers to five asks; the start and the end of a
+    fn steps(turn: Turn) -> impl Iterator<Item = Step> {
+        turn.steps
+            .into_iter()
+            .chain(turn.afterwards.into_iter().flatten())
+    }
+
+    /// Eight starts and seven ends; an option and a mode for each turn; the answers to five asks; the start and the end of a
     /// worker that asks; for each of two turns what was left open: a question, a call, a child, a run, a worker and an ask;
     /// a recovery and a close; and all that is written of calls under rules and of a person who approves, and of a
-    /// grant that is taken back.
-    const RUNTIMES_OWN: usize = 6 + 5 + 7 + 5 + 2 + 2 * 6 + 2 + JUDGED + 2;
+    /// grant that is taken back; and what comes of steering.
+    const RUNTIMES_OWN: usize = 8 + 7 + 9 + 5 + 2 + 2 * 6 + 2 + JUDGED + 2 + STEERED + WAITED;
     /// Three calls that nobody is asked about, with their record and their end; two that somebody allows, with the
     /// question, whom it was put to, its answer, both records, the start and the end; one that is rejected; and a
     /// question with an answer and an end.
     const JUDGED: usize = 3 * 3 + 2 * 8 + 7 + 3;
+
+    /// An outcome for every wish and for the cancel; the changes of what waits, to messages, to reminders, and when
+    /// all is cleared; three messages that are delivered; a reminder's steps: six come into force, one gives way,
+    /// two turns pass, two expire; five are rendered; a call that is skipped; the seams on the way out; and a
+    /// question that is taken back.
+    const STEERED: usize = 25 + (8 + 8 + 1) + 3 + (6 + 1 + 2 + 2) + 5 + 1 + 2 + 1;
+    /// Six waits, with the seams before them and behind them, and one that is not begun.
+    const WAITED: usize = 6 * (3 + 2) + 2;
 
     /// A question as it is written, as far as the story tells: names are given by the runtime.
     fn put(ask: Ask) -> PermissionAsked {
