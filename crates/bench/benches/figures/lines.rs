@@ -10,6 +10,9 @@ use serde_json::value::RawValue;
 /// otherwise is parsed, so this costs time when it does not hold, never correctness.
 const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
 
+/// Room for the longest line: the list of ten thousand messages that wait.
+const BUFFER: usize = 8 * 1024 * 1024;
+
 /// Lines of a stream.
 pub(crate) struct Lines<R> {
     from: R,
@@ -44,7 +47,7 @@ impl<R: Read> Lines<R> {
     pub(crate) fn new(from: R) -> Self {
         Self {
             from,
-            buffer: vec![0; 1024 * 1024],
+            buffer: vec![0; BUFFER],
             begin: 0,
             end: 0,
         }

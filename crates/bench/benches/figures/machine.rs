@@ -1,6 +1,7 @@
-//! What the kernel tells: a process's memory, and the machine the run was made on.
+//! What the kernel tells: a process's memory and processor time, and the machine the run was made on.
 
 use std::{
+    collections::HashMap,
     fs, thread,
     time::{Duration, Instant},
 };
@@ -40,6 +41,52 @@ impl Memory {
             }
         }
         Ok(last)
+    }
+}
+
+/// The processor time that a process has used since it was first looked at, of every thread. The kernel keeps
+/// it in nanoseconds for threads, and only in hundredths of a second for processes.
+pub(crate) struct Processor {
+    pid: u32,
+    /// What each thread had used at first and at the last look, in nanoseconds.
+    threads: HashMap<String, (u64, u64)>,
+}
+
+impl Processor {
+    pub(crate) fn of(pid: u32) -> Result<Self> {
+        let mut threads = HashMap::new();
+        for (thread, used) in Self::threads(pid)? {
+            threads.insert(thread, (used, used));
+        }
+        Ok(Self { pid, threads })
+    }
+
+    /// Looks again. What a thread used after the last look before its end is not known.
+    pub(crate) fn look(&mut self) -> Result<()> {
+        for (thread, used) in Self::threads(self.pid)? {
+            // One that is new has used nothing before.
+            self.threads.entry(thread).or_insert((0, 0)).1 = used;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn used(&self) -> Duration {
+        let used = self.threads.values().map(|(first, last)| last - first);
+        Duration::from_nanos(used.sum())
+    }
+
+    fn threads(pid: u32) -> Result<Vec<(String, u64)>> {
+        let folder = format!("/proc/{pid}/task");
+        let mut threads = Vec::new();
+        for entry in fs::read_dir(&folder).with_context(|| format!("process {pid} is gone"))? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            // One that has ended meanwhile is as good as not listed.
+            if let Ok(stat) = fs::read_to_string(format!("{folder}/{name}/schedstat")) {
+                let used = stat.split(' ').next().and_then(|used| used.parse().ok());
+                threads.push((name, used.context("no time in schedstat")?));
+            }
+        }
+        Ok(threads)
     }
 }
 

@@ -20,6 +20,7 @@ mod sessions;
 mod setup;
 mod stalled;
 mod start;
+mod steering;
 mod table;
 mod translate;
 
@@ -31,7 +32,7 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 8] = [
+const MEASURES: [(&str, Measure); 9] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
@@ -39,6 +40,7 @@ const MEASURES: [(&str, Measure); 8] = [
     ("observers", observers::measure),
     ("ending", ending::measure),
     ("permission", permission::measure),
+    ("steering", steering::measure),
     // Last, because it prints a table of its own below the figures.
     ("translate", translate::measure),
 ];
@@ -88,4 +90,13 @@ fn median(numbers: &[f64]) -> f64 {
     let mut numbers = numbers.to_vec();
     numbers.sort_by(f64::total_cmp);
     numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The one below which this part of them lies; not a number when there is none.
+fn percentile(numbers: &[f64], part: f64) -> f64 {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_by(f64::total_cmp);
+    let place = (numbers.len() as f64 * part) as usize;
+    let last = numbers.len().saturating_sub(1);
+    numbers.get(place.min(last)).copied().unwrap_or(f64::NAN)
 }

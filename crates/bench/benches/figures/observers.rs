@@ -20,7 +20,9 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 use crowd::{PROFILES, Seen, Turn, watch};
-use forgetful::Forgetful;
+
+pub(crate) use crowd::Counted;
+pub(crate) use forgetful::Forgetful;
 
 const MANY: usize = 1000;
 /// Runs of each size, in turn.

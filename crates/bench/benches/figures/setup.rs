@@ -5,6 +5,7 @@ use std::{
     fs, iter,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -17,6 +18,9 @@ use crate::program::Program;
 /// Texts of a numbered flood repeat after this many, which is how a scenario without a counter can show
 /// that nothing was lost or swapped.
 pub(crate) const CYCLE: u64 = 1000;
+
+/// Updates of a turn that is left while it streams.
+const LONG: u64 = 10_000_000;
 
 /// The programs and the sizes of a run.
 pub(crate) struct Setup {
@@ -38,6 +42,12 @@ pub(crate) struct Setup {
     pub(crate) judgements: usize,
     /// Questions of a turn that asks.
     pub(crate) questions: u64,
+    /// Messages for a turn that runs, in all.
+    pub(crate) injects: usize,
+    /// Rounds in which many messages wait.
+    pub(crate) queues: usize,
+    /// How long an agent is watched that waits.
+    pub(crate) idle: Duration,
     harn_serve: PathBuf,
     dir: TempDir,
 }
@@ -60,6 +70,9 @@ impl Setup {
             translations: if quick { 80 } else { 320 },
             judgements: if quick { 80 } else { 320 },
             questions: if quick { 200 } else { 1_000 },
+            injects: if quick { 400 } else { 2_400 },
+            queues: if quick { 1 } else { 5 },
+            idle: Duration::from_secs(if quick { 2 } else { 10 }),
             harn_serve: match std::env::var_os("HARN_SERVE_BIN") {
                 Some(path) => PathBuf::from(path),
                 None => build_harn_serve()?,
@@ -67,6 +80,7 @@ impl Setup {
             dir: TempDir::with_prefix("harn-bench-")?,
         };
         fs::write(setup.scenario(), setup.write_scenario())?;
+        fs::write(setup.steered(), steered())?;
         fs::create_dir(setup.cwd())?;
         Ok(setup)
     }
@@ -105,14 +119,27 @@ impl Setup {
 
     /// With the engine that floods on demand. Its scenario takes a few milliseconds to read.
     pub(crate) fn ours_flooding(&self) -> Result<Ours> {
+        self.ours_playing(&self.scenario())
+    }
+
+    /// With the engine whose turns go on until somebody says something.
+    pub(crate) fn ours_steered(&self) -> Result<Ours> {
+        self.ours_playing(&self.steered())
+    }
+
+    fn ours_playing(&self, scenario: &Path) -> Result<Ours> {
         let Ours { program, state } = self.ours()?;
-        let engine = format!("script:{}", self.scenario().display());
+        let engine = format!("script:{}", scenario.display());
         let program = program.arg("--engine").arg(engine);
         Ok(Ours { program, state })
     }
 
     fn scenario(&self) -> PathBuf {
         self.dir.path().join("flood.yaml")
+    }
+
+    fn steered(&self) -> PathBuf {
+        self.dir.path().join("steered.yaml")
     }
 
     fn write_scenario(&self) -> String {
@@ -155,6 +182,17 @@ fn asking(times: u64) -> String {
          - ask: {{tool: write_file, kind: edit, title: \"Write notes.txt\", input: {{path: notes.txt}}}}\n      \
          - stop: end_turn\n"
     )
+}
+
+/// Turns that stream for longer than anyone measures, that hold, and that wait for more to do. A file of its
+/// own, so that the other figures can be taken of a binary that does not know all of these steps.
+fn steered() -> String {
+    let mut text = String::from("name: steered\nturns:\n");
+    text += &turn("^flood$", LONG, iter::once(FORTY.into()));
+    text += "  - match: \"^hold$\"\n    steps: [{await_cancel: {}}]\n";
+    text += "  - match: \"^idle$\"\n    steps: [{idle: {}}]\n";
+    text += "  - steps: [{stop: end_turn}]\n";
+    text
 }
 
 #[derive(Deserialize)]

@@ -194,7 +194,7 @@ impl Agent for Emitter {
 }
 
 #[derive(Default)]
-struct Counted(AtomicU64);
+pub(crate) struct Counted(AtomicU64);
 
 impl Ids for Counted {
     fn mint(&self, _: IdKind) -> String {

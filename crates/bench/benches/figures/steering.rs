@@ -1,0 +1,68 @@
+//! What it costs to say something to an agent that is at work, to have much of it waiting, and to wait.
+//!
+//! Accepting is measured over the real wire while a turn streams, and again without a wire; the queue in this
+//! process and over the wire, ten thousand messages against a thousand; waiting as the processor time of the
+//! real binary.
+
+mod accept;
+mod append;
+mod daemon;
+mod queue;
+mod stage;
+mod wire;
+
+use anyhow::Result;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    median,
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+/// As much as has to wait without being slower, and what it is compared with.
+const MANY: usize = 10_000;
+const FEW: usize = 1_000;
+
+pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
+    let runtime = workers()?;
+    // Each by itself: one that fails leaves the others their rows.
+    for (name, part) in [
+        ("steering: the wire", wire::measure as Part),
+        ("steering: without a wire", accept::measure),
+        ("steering: the disk", append::measure),
+        ("steering: the queue", queue::measure),
+        ("steering: the queue over the wire", queue::wire::measure),
+        ("steering: a daemon", daemon::measure),
+    ] {
+        if let Err(error) = part(setup, &runtime, table) {
+            table.failed(name, &error);
+        }
+    }
+    Ok(())
+}
+
+type Part = fn(&Setup, &Runtime, &mut Table) -> Result<()>;
+
+/// Two workers, as in the binary.
+fn workers() -> Result<Runtime> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    Ok(runtime)
+}
+
+/// A figure's name, and where its seconds are.
+type Row<Costs> = (&'static str, fn(&Costs) -> &Vec<f64>);
+
+/// What one of many costs, against one of few: the same where nothing is quadratic.
+fn per_one(table: &mut Table, name: &str, [few, many]: [&Vec<f64>; 2]) {
+    table.add(&Figure {
+        name: name.to_owned(),
+        unit: Unit::Nanos,
+        value: median(many),
+        against: Some(("each of 1000", median(few))),
+        bar: Bar::RatioAtMost(2.0),
+    });
+}

@@ -1,0 +1,63 @@
+//! Accepting a message without a wire: what the session's task needs to judge it, write it and say so, while
+//! its agent streams and somebody reads it, and while its agent does nothing.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use harn_journal::JsonlStore;
+use harn_model::DeliveryMode;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::{
+    stage::{Stage, Turn},
+    wire::{MEDIAN, SLOWEST, TURNS},
+};
+use crate::{
+    median, percentile,
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+pub(super) fn measure(setup: &Setup, runtime: &Runtime, table: &mut Table) -> Result<()> {
+    let (mut quiet, mut busy) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        for (turn, into) in [(Turn::Obey, &mut quiet), (Turn::Flood, &mut busy)] {
+            into.extend(run(setup, runtime, turn)?);
+        }
+    }
+    table.add(&Figure {
+        name: "the same without a wire, median".to_owned(),
+        unit: Unit::Micros,
+        value: median(&busy),
+        against: Some(("nothing streams", median(&quiet))),
+        bar: Bar::AtMost(MEDIAN),
+    });
+    table.add(&Figure {
+        name: "the same without a wire, 99th percentile".to_owned(),
+        unit: Unit::Micros,
+        value: percentile(&busy, 0.99),
+        against: Some(("nothing streams", percentile(&quiet, 0.99))),
+        bar: Bar::AtMost(SLOWEST),
+    });
+    Ok(())
+}
+
+fn run(setup: &Setup, runtime: &Runtime, turn: Turn) -> Result<Vec<f64>> {
+    let state = TempDir::with_prefix_in("state-", setup.logs())?;
+    let store = Arc::new(JsonlStore::new(state.path()));
+    let (cwd, count) = (setup.cwd(), setup.injects / TURNS);
+    // On the workers, where the binary's connection is too.
+    let driven = runtime.spawn(async move {
+        let stage = Stage::begin(store, &cwd, turn).await?;
+        let reading = tokio::spawn(stage.reader());
+        let (_, seconds) = stage.fill(DeliveryMode::FinishStep, count).await?;
+        let running = stage.session.cancel_target();
+        let running = running.context("the turn ended before the messages did")?;
+        stage.session.cancel(running).await;
+        reading.await??;
+        stage.hub.shutdown().await;
+        anyhow::Ok(seconds)
+    });
+    runtime.block_on(driven)?
+}

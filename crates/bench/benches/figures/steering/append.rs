@@ -1,0 +1,46 @@
+//! The floor of accepting: to append as many bytes to a file on the same disk as the journal keeps of one
+//! message, and what it would cost to wait for the disk each time, which accepting does not do.
+
+use std::{fs::File, io::Write, time::Instant};
+
+use anyhow::Result;
+use tokio::runtime::Runtime;
+
+use crate::{
+    median,
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+/// About what the journal grows by for a message of forty characters and the record of its acceptance.
+const BYTES: usize = 640;
+/// Waiting for the disk is slow.
+const SYNCED: usize = 200;
+
+pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<()> {
+    let mut file = tempfile::tempfile_in(setup.logs())?;
+    let plain = appends(&mut file, setup.injects, false)?;
+    let synced = appends(&mut file, SYNCED, true)?;
+    table.add(&Figure {
+        name: format!("to append {BYTES} bytes to a file"),
+        unit: Unit::Micros,
+        value: median(&plain),
+        against: Some(("and sync", median(&synced))),
+        bar: Bar::Told,
+    });
+    Ok(())
+}
+
+fn appends(file: &mut File, count: usize, sync: bool) -> Result<Vec<f64>> {
+    let bytes = [b'x'; BYTES];
+    let mut seconds = Vec::with_capacity(count);
+    for _ in 0..count {
+        let begun = Instant::now();
+        file.write_all(&bytes)?;
+        if sync {
+            file.sync_data()?;
+        }
+        seconds.push(begun.elapsed().as_secs_f64());
+    }
+    Ok(seconds)
+}

@@ -1,0 +1,55 @@
+//! The processor time of an agent that waits for more to do, with a client on its connection. Beside it, at
+//! the same time, a process that was asked for nothing.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use tokio::runtime::Runtime;
+
+use crate::{
+    machine::Processor,
+    program::Running,
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+/// Less than anyone could see.
+const MOST: f64 = 10e-3;
+/// A thread that ends in between takes what it used since the last look with it.
+const LOOK: Duration = Duration::from_millis(250);
+
+pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<()> {
+    let (ours, beside) = (setup.ours_steered()?, setup.ours_steered()?);
+    let (resting, _) = Running::ready(&beside.program, &setup.cwd())?;
+    let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
+    agent.prompt(&session, "idle")?;
+    loop {
+        let line = agent.lines.next()?.context("the agent ended in its turn")?;
+        let line = String::from_utf8_lossy(line);
+        if line.contains(r#""method":"agent/idle""#) {
+            break;
+        }
+        if line.contains(r#""stopReason""#) {
+            bail!("the turn ended instead of waiting");
+        }
+    }
+
+    let (mut waiting, mut floor) = (Processor::of(agent.pid)?, Processor::of(resting.pid)?);
+    let begun = Instant::now();
+    while begun.elapsed() < setup.idle {
+        thread::sleep(LOOK);
+        waiting.look()?;
+        floor.look()?;
+    }
+    table.add(&Figure {
+        name: format!("processor time of {} s of waiting", setup.idle.as_secs()),
+        unit: Unit::Micros,
+        value: waiting.used().as_secs_f64(),
+        against: Some(("no turn", floor.used().as_secs_f64())),
+        bar: Bar::AtMost(MOST),
+    });
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Ten thousand messages that wait, against a thousand: what each of them costs to accept, list, replace,
+//! take back and deliver, what they cost a seam that delivers none of them, and a session that is reopened.
+//!
+//! In this process. The journal keeps nothing, or the disk would hide what the queue costs, except where a
+//! session is reopened.
+
+pub(super) mod wire;
+
+use std::{path::Path, sync::Arc, time::Instant};
+
+use anyhow::{Result, ensure};
+use harn_journal::JsonlStore;
+use harn_model::{DeliveryMode, Seam};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::{
+    FEW, MANY, Row, per_one,
+    stage::{Stage, Turn, hub_at_rest, said, us},
+};
+use crate::{
+    median,
+    observers::Forgetful,
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+/// Seams that are timed for each number of messages, and lists.
+const PASSES: usize = 200;
+const LISTS: usize = 20;
+
+/// Seconds, a round each; of one message where not said otherwise.
+#[derive(Default)]
+struct Costs {
+    accept: Vec<f64>,
+    list: Vec<f64>,
+    replace: Vec<f64>,
+    revoke: Vec<f64>,
+    /// All at one seam.
+    deliver: Vec<f64>,
+    /// One by one, each as the prompt of another call.
+    prompt: Vec<f64>,
+    reopen: Vec<f64>,
+    /// Of a seam that delivers nothing, while nothing waits.
+    empty_seam: Vec<f64>,
+    /// The same while all wait for the end of the turn.
+    full_seam: Vec<f64>,
+}
+
+pub(super) fn measure(setup: &Setup, runtime: &Runtime, table: &mut Table) -> Result<()> {
+    let (mut few, mut many) = (Costs::default(), Costs::default());
+    for _ in 0..setup.queues {
+        for (count, costs) in [(FEW, &mut few), (MANY, &mut many)] {
+            runtime.block_on(costs.waiting(&setup.cwd(), count))?;
+            runtime.block_on(costs.prompts(setup, count))?;
+            runtime.block_on(costs.reopening(setup, count))?;
+        }
+    }
+    let rows: [Row<Costs>; 7] = [
+        ("to accept one of 10000", |c| &c.accept),
+        ("to list one of 10000", |c| &c.list),
+        ("to replace one of 10000", |c| &c.replace),
+        ("to take back one of 10000", |c| &c.revoke),
+        ("to deliver one of 10000, all at one seam", |c| &c.deliver),
+        ("to deliver one of 10000, each as a prompt", |c| &c.prompt),
+        ("to reopen a session, for one of 10000", |c| &c.reopen),
+    ];
+    for (name, of) in rows {
+        per_one(table, name, [of(&few), of(&many)]);
+    }
+    table.add(&Figure {
+        name: "a seam that leaves 10000 waiting".to_owned(),
+        unit: Unit::Nanos,
+        value: median(&many.full_seam),
+        against: Some(("none waits", median(&many.empty_seam))),
+        bar: Bar::RatioAtMost(2.0),
+    });
+    Ok(())
+}
+
+impl Costs {
+    async fn waiting(&mut self, cwd: &Path, count: usize) -> Result<()> {
+        let stage = Stage::begin(Arc::new(Forgetful), cwd, Turn::Obey).await?;
+        seams(&stage, &mut self.empty_seam).await?;
+
+        let begun = Instant::now();
+        let (ids, _) = stage.fill(DeliveryMode::AuditOnly, count).await?;
+        self.accept.push(each(begun, count));
+        seams(&stage, &mut self.full_seam).await?;
+
+        let begun = Instant::now();
+        for _ in 0..LISTS {
+            let listed = stage.session.pending().len();
+            ensure!(listed == count, "{listed} of {count} are listed");
+        }
+        self.list.push(each(begun, LISTS * count));
+
+        let begun = Instant::now();
+        for id in &ids {
+            let replaced = stage.session.replace_inject(id.clone(), Ok(said()), us());
+            replaced.await?;
+        }
+        self.replace.push(each(begun, count));
+
+        let begun = Instant::now();
+        for id in ids {
+            stage.session.revoke_inject(id, us()).await?;
+        }
+        self.revoke.push(each(begun, count));
+        let left = stage.session.pending().len();
+        ensure!(left == 0, "{left} are left");
+
+        stage.fill(DeliveryMode::FinishStep, count).await?;
+        let (delivered, seconds) = stage.pass(Seam::TurnStart).await?;
+        ensure!(delivered == count, "{delivered} of {count} are delivered");
+        self.deliver.push(seconds / count as f64);
+        stage.leave().await
+    }
+
+    async fn prompts(&mut self, setup: &Setup, count: usize) -> Result<()> {
+        let state = TempDir::with_prefix_in("state-", setup.logs())?;
+        // Whoever reads to the end may fall behind, which needs a journal.
+        let store = Arc::new(JsonlStore::new(state.path()));
+        let stage = Stage::begin(store, &setup.cwd(), Turn::Obey).await?;
+        stage.fill(DeliveryMode::AuditOnly, count).await?;
+        let session = stage.session.observer();
+        let begun = Instant::now();
+        stage.leave().await?;
+        self.prompt.push(each(begun, count));
+        let left = session.pending().len();
+        ensure!(left == 0, "{left} are left");
+        Ok(())
+    }
+
+    async fn reopening(&mut self, setup: &Setup, count: usize) -> Result<()> {
+        let state = TempDir::with_prefix_in("state-", setup.logs())?;
+        let store = Arc::new(JsonlStore::new(state.path()));
+        let stage = Stage::begin(store.clone(), &setup.cwd(), Turn::Obey).await?;
+        stage.fill(DeliveryMode::AuditOnly, count).await?;
+        stage.hub.shutdown().await;
+
+        let again = hub_at_rest(store);
+        let begun = Instant::now();
+        let session = again.open(stage.session.id(), None).await?;
+        self.reopen.push(each(begun, count));
+        let waiting = session.pending().len();
+        ensure!(waiting == count, "{waiting} of {count} still wait");
+        again.shutdown().await;
+        Ok(())
+    }
+}
+
+async fn seams(stage: &Stage, into: &mut Vec<f64>) -> Result<()> {
+    for _ in 0..PASSES {
+        let (delivered, seconds) = stage.pass(Seam::TurnStart).await?;
+        ensure!(delivered == 0, "{delivered} are delivered too early");
+        into.push(seconds);
+    }
+    Ok(())
+}
+
+fn each(begun: Instant, count: usize) -> f64 {
+    begun.elapsed().as_secs_f64() / count as f64
+}
