@@ -15,12 +15,14 @@ mod question;
 mod run;
 mod search;
 mod steps;
+mod watch;
 mod write;
 
 use async_trait::async_trait;
 use harn_model::{Command, CommandInput, ConfigChoice, ConfigOption, PromptSupport, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
 
+use attached::Attached;
 use prompt::{COMMANDS, Prompt, Request};
 
 /// The agent. Keeps nothing between turns.
@@ -59,19 +61,30 @@ impl Agent for ExploreAgent {
 
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         let prompt = Prompt::new(cx.prompt());
-        let done = match prompt.request() {
-            Request::Find(words) => search::find(cx, words).await,
-            Request::ExploreAll(words) => all::explore(cx, words).await,
-            Request::Grep(pattern) => search::grep(cx, pattern).await,
-            Request::Read(path) => files::show(cx, path).await,
-            Request::Write { path, text } => write::write(cx, path, text).await,
-            Request::Run(command) => run::run(cx, command).await,
-            Request::Help => cx.say(prompt::help()).await,
-            Request::Incomplete(command) => cx.say(prompt::usage(command)).await,
-            Request::Unknown(name) => cx.say(prompt::unknown(name)).await,
-            Request::Question(text) => question::answer(cx, text, &prompt.attached).await,
-        };
-        done.map(|()| StopReason::EndTurn)
+        respond(cx, prompt.request(), &prompt.attached).await?;
+        Ok(StopReason::EndTurn)
+    }
+}
+
+/// Does what is asked for.
+async fn respond(
+    cx: &TurnContext,
+    request: Request<'_>,
+    attached: &[Attached],
+) -> Result<(), AgentError> {
+    match request {
+        Request::Find(words) => search::find(cx, words).await,
+        Request::ExploreAll(words) => all::explore(cx, words).await,
+        Request::Grep(pattern) => search::grep(cx, pattern).await,
+        Request::Read(path) => files::show(cx, path).await,
+        Request::Write { path, text } => write::write(cx, path, text).await,
+        Request::Run(command) => run::run(cx, command).await,
+        Request::Watch(glob) => watch::watch(cx, glob).await,
+        Request::Unwatch => cx.say(watch::NOTHING).await,
+        Request::Help => cx.say(prompt::help()).await,
+        Request::Incomplete(command) => cx.say(prompt::usage(command)).await,
+        Request::Unknown(name) => cx.say(prompt::unknown(name)).await,
+        Request::Question(text) => question::answer(cx, text, attached).await,
     }
 }
 

@@ -48,6 +48,16 @@ pub(super) const COMMANDS: &[CommandSpec] = &[
         description: "Run a shell command in the workspace, after asking",
     },
     CommandSpec {
+        name: "watch",
+        hint: "GLOB",
+        description: "Stay, and say which of these files change, such as `src/**/*.rs`",
+    },
+    CommandSpec {
+        name: "unwatch",
+        hint: "",
+        description: "End a watch",
+    },
+    CommandSpec {
         name: "help",
         hint: "",
         description: "Say what this agent can do",
@@ -66,6 +76,8 @@ pub(super) enum Request<'a> {
         text: &'a str,
     },
     Run(&'a str),
+    Watch(&'a str),
+    Unwatch,
     Help,
     /// A command without what it needs.
     Incomplete(&'static CommandSpec),
@@ -123,6 +135,8 @@ fn parse(command: &str) -> Request<'_> {
         "grep" => Request::Grep(trimmed),
         "read" => Request::Read(unquote(trimmed)),
         "run" => Request::Run(trimmed),
+        "watch" => Request::Watch(unquote(trimmed)),
+        "unwatch" => Request::Unwatch,
         "write" => match split_path(rest) {
             Some((path, text)) => Request::Write { path, text },
             None => Request::Incomplete(spec),
@@ -204,6 +218,9 @@ mod tests {
         check("/read src/lib.rs:3", &Request::Read("src/lib.rs:3"));
         check("/read \"a b.txt\"", &Request::Read("a b.txt"));
         check("/run  echo 'a  b'", &Request::Run("echo 'a  b'"));
+        check("/watch src/** ", &Request::Watch("src/**"));
+        check("/watch \"a b/*\"", &Request::Watch("a b/*"));
+        check("/unwatch", &Request::Unwatch);
         check("/help", &Request::Help);
         check("/help me", &Request::Help);
         check("/frobnicate x", &Request::Unknown("frobnicate"));
@@ -214,6 +231,7 @@ mod tests {
             "/grep ",
             "/read",
             "/run\n",
+            "/watch",
             "/write",
         ] {
             let prompt = Prompt::new(&[ContentBlock::text(command)]);

@@ -32,12 +32,14 @@ async fn the_profile_lists_what_works() {
             "read",
             "write",
             "run",
+            "watch",
+            "unwatch",
             "help",
             "permissions"
         ]
     );
     let hints = commands.iter().filter(|command| command.input.is_some());
-    assert_eq!(hints.count(), 7);
+    assert_eq!(hints.count(), 8);
     let (option, value) = &rig.session.options()[0];
     assert_eq!((option.id.as_str(), value.as_str()), ("results", "5"));
 }

@@ -12,3 +12,4 @@ mod permissions;
 mod questions;
 mod rig;
 mod running;
+mod watching;

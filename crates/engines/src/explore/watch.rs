@@ -1,0 +1,248 @@
+//! `/watch GLOB`: stays after its prompt, says which files change, and answers what is said meanwhile.
+//!
+//! One watch at a time: another takes its place. Like searching, this looks at the disk itself, and tells
+//! only of what may be read.
+
+mod change;
+
+use std::pin::Pin;
+
+use harn_model::{
+    AgentEvent, ContentBlock, FsWatchEvent, ReminderSource, SystemReminder, ToolContent,
+    ToolExecutor, WakeReason,
+};
+use harn_runtime::{AgentError, Steering, ToolError, ToolOutput, TurnContext};
+use harn_tools::{Builtin, Watch};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    call::{fail_by, unless_cancelled},
+    files::{told, value},
+    markdown::code,
+    prompt::{Prompt, Request},
+};
+
+/// What to say to `/unwatch` where nothing is watched.
+pub(super) const NOTHING: &str = "Nothing is watched. `/watch GLOB` watches files.";
+
+/// How many turns the agent keeps a change in mind.
+const REMEMBERED: u64 = 2;
+
+type Done<'a> = Pin<Box<dyn Future<Output = Result<(), AgentError>> + Send + 'a>>;
+
+/// Watches until it is cancelled or somebody says `/unwatch`. Boxed: what is said meanwhile is answered like
+/// any prompt, which could be this one.
+pub(super) fn watch<'a>(cx: &'a TurnContext, glob: &'a str) -> Done<'a> {
+    Box::pin(async move {
+        let mut watcher = Watcher {
+            cx,
+            begun: 0,
+            files: None,
+        };
+        watcher.begin(glob).await?;
+        watcher.stay().await
+    })
+}
+
+struct Watcher<'a> {
+    cx: &'a TurnContext,
+    /// How many watches there were.
+    begun: usize,
+    files: Option<Files>,
+}
+
+impl Watcher<'_> {
+    /// Begins to watch, in the place of what was watched. A glob that cannot be watched leaves that as it is.
+    async fn begin(&mut self, glob: &str) -> Result<(), AgentError> {
+        let id = format!("watch-{}-{}", self.cx.turn_id(), self.begun + 1);
+        match told(Files::watch(self.cx, id, glob).await)? {
+            Ok(files) => {
+                self.begun += 1;
+                let how = "Each change is told here; `/unwatch` or a cancel ends it.";
+                let opening = format!("Watching {}. {how}\n\n", files.sum());
+                self.files = Some(files);
+                self.cx.say(opening).await
+            }
+            Err(reason) => {
+                let still = match &self.files {
+                    Some(files) => format!(" Still watching {}.", code(&files.glob)),
+                    None => String::new(),
+                };
+                self.cx
+                    .say(format!("Not watched: {reason}.{still}\n\n"))
+                    .await
+            }
+        }
+    }
+
+    /// Waits for changes and for what is said, until nothing is watched any more.
+    async fn stay(&mut self) -> Result<(), AgentError> {
+        let cx = self.cx;
+        while let Some(files) = &mut self.files {
+            let mut events = Vec::new();
+            let woke = cx
+                .idle()
+                .until(async { events = files.changed(cx).await })
+                .await?;
+            // Whatever woke it: both may have come at once.
+            if !events.is_empty() {
+                files.tell(cx, events).await?;
+            } else if woke.reason == WakeReason::Resume {
+                cx.say(format!("Still watching {}.\n\n", files.sum()))
+                    .await?;
+            }
+            for came in woke.delivered {
+                match came {
+                    Steering::Message { content, .. } => self.answer(&content).await?,
+                    // Its own have been told.
+                    Steering::Reminder(own) if own.source == ReminderSource::InPipeline => {}
+                    Steering::Reminder(reminder) => {
+                        cx.say(format!("Reminded: {}\n\n", reminder.body)).await?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn answer(&mut self, content: &[ContentBlock]) -> Result<(), AgentError> {
+        let prompt = Prompt::new(content);
+        match (prompt.request(), self.files.take()) {
+            (Request::Watch(glob), files) => {
+                self.files = files;
+                self.begin(glob).await
+            }
+            (Request::Unwatch, Some(files)) => {
+                let glob = code(&files.glob);
+                self.cx.say(format!("No longer watching {glob}.\n\n")).await
+            }
+            (request, files) => {
+                self.files = files;
+                super::respond(self.cx, request, &prompt.attached).await?;
+                // What changes next stands apart.
+                self.cx.say("\n\n").await
+            }
+        }
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+struct WatchInput {
+    glob: String,
+}
+
+#[derive(Serialize)]
+struct WatchOutput {
+    files: usize,
+}
+
+/// Files that are watched.
+struct Files {
+    /// What hosts know the watch by.
+    id: String,
+    glob: String,
+    watch: Watch,
+    /// What was heard and not yet told.
+    heard: Vec<FsWatchEvent>,
+}
+
+impl Files {
+    /// Begins to watch, as a call that can be seen.
+    async fn watch(cx: &TurnContext, id: String, glob: &str) -> Result<Self, AgentError> {
+        let input = value(WatchInput {
+            glob: glob.to_owned(),
+        });
+        // As far as rules go it lists files, again and again.
+        let tool = cx.tool("watch_files");
+        let tool = tool.annotations(Builtin::ListFiles.annotations());
+        let call = tool.input(input).title(format!("Watch {glob}"));
+        let call = call.start().await?;
+        let (root, input) = (cx.cwd().to_owned(), call.input().clone());
+        let start = tokio::task::spawn_blocking(move || {
+            let unclear = |error| ToolError::new(format!("the arguments name no files: {error}"));
+            // Whoever was asked may have named others.
+            let WatchInput { glob } = serde_json::from_value(input).map_err(unclear)?;
+            match Watch::start(&root, &glob) {
+                Ok(watch) => Ok((glob, watch)),
+                Err(error) => Err(ToolError::new(error.to_string())),
+            }
+        });
+        let by = ToolExecutor::HarnBuiltin;
+        let lost = |_| Err(ToolError::new("the files could not be looked at"));
+        let started = unless_cancelled(cx, start).await?.unwrap_or_else(lost);
+        let (glob, watch) = match started {
+            Ok(started) => started,
+            Err(error) => return Err(fail_by(call, by, error).await?),
+        };
+        let files = Self {
+            id,
+            glob,
+            watch,
+            heard: Vec::new(),
+        };
+        let output = ToolOutput {
+            content: Some(vec![ToolContent::text(files.sum())]),
+            raw: Some(value(WatchOutput {
+                files: files.watch.watched(),
+            })),
+            executor: Some(by),
+            ..ToolOutput::default()
+        };
+        call.complete(output).await?;
+        Ok(files)
+    }
+
+    /// What is watched, and how much that is.
+    fn sum(&self) -> String {
+        let match_now = match self.watch.watched() {
+            0 => "nothing matches yet, files may come".to_owned(),
+            1 => "1 file matches".to_owned(),
+            n => format!("{n} files match"),
+        };
+        format!("{}: {match_now}", code(&self.glob))
+    }
+
+    /// The next changes of files that may be read. Cancel safe.
+    async fn changed(&mut self, cx: &TurnContext) -> Vec<FsWatchEvent> {
+        loop {
+            if self.heard.is_empty() {
+                self.heard = self.watch.changed().await;
+            }
+            // Rules may have changed since the last time.
+            let (filter, heard) = (cx.host().read_filter().await, self.heard.clone());
+            let readable = tokio::task::spawn_blocking(move || {
+                change::readable(heard, |path| filter.allows(path))
+            });
+            // What cannot be looked at cannot be told.
+            let readable = readable.await.unwrap_or_default();
+            self.heard.clear();
+            if !readable.is_empty() {
+                return readable;
+            }
+        }
+    }
+
+    /// Tells of changes, and keeps them in mind.
+    async fn tell(&self, cx: &TurnContext, events: Vec<FsWatchEvent>) -> Result<(), AgentError> {
+        let line = change::line(&events);
+        let body = change::reminder(&events);
+        let subscription_id = self.id.clone();
+        cx.emit(AgentEvent::FsWatch {
+            subscription_id,
+            events,
+        })
+        .await?;
+        if let Some(body) = body {
+            cx.remind(SystemReminder {
+                tags: vec!["workspace".to_owned()],
+                dedupe_key: Some(self.id.clone()),
+                ttl_turns: Some(REMEMBERED),
+                ..SystemReminder::new("", body)
+            })
+            .await?;
+            // Without a model, this is where it is read.
+            cx.reminders().await?;
+        }
+        cx.say(format!("{line}\n\n")).await
+    }
+}
