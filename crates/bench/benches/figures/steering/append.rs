@@ -23,7 +23,7 @@ pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<(
     let synced = appends(&mut file, SYNCED, true)?;
     table.add(&Figure {
         name: format!("to append {BYTES} bytes to a file"),
-        unit: Unit::Micros,
+        unit: Unit::Nanos,
         value: median(&plain),
         against: Some(("and sync", median(&synced))),
         bar: Bar::Told,
