@@ -4,9 +4,10 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    AgentEvent, AskId, Decision, Envelope, GrantScope, HitlOutcome, HitlResponse, PermissionRecord,
-    PermissionResolved, Remembered, StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStatus,
-    ToolCallUpdate, TurnEnded, TurnOutcome, WorkerEvent, WorkerUpdate, plain_text,
+    AgentEvent, AskId, DaemonChange, Decision, DeliveryMode, Envelope, GrantScope, HitlOutcome,
+    HitlResponse, PermissionRecord, PermissionResolved, Remembered, ReminderChange, StopReason,
+    Timestamp, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, TurnEnded, TurnOutcome,
+    WakeReason, WorkerEvent, WorkerUpdate, plain_text,
 };
 use serde_json::Value;
 
@@ -156,6 +157,8 @@ impl Page {
                 self.mark(&format!("* handed over: {what}"));
             }
             AgentEvent::WorkerUpdate(worker) => self.worker(worker),
+            AgentEvent::ReminderLifecycle(change) => self.reminder(change),
+            AgentEvent::Daemon(change) => self.daemon(*change),
             AgentEvent::PermissionGrant(record) => self.unasked(record, "allowed"),
             AgentEvent::PermissionDeny(record) => self.unasked(record, "denied"),
             AgentEvent::GrantRevoked { grant_id } => {
@@ -172,6 +175,9 @@ impl Page {
                 kind,
                 outcome,
             } => self.settled(request_id, kind, *outcome),
+            // What waits is told when it is delivered, and who wanted it or was refused is nothing that
+            // was said.
+            AgentEvent::Pending(_) | AgentEvent::ControlOutcome(_) => {}
             // Facts about the work rather than the conversation; they are in the journal itself.
             AgentEvent::ProgressReported(_)
             | AgentEvent::Progress(_)
@@ -197,10 +203,6 @@ impl Page {
             | AgentEvent::CompositionFinish(_)
             | AgentEvent::CompositionError(_)
             | AgentEvent::LoopCheckpoint(_)
-            | AgentEvent::Pending(_)
-            | AgentEvent::ReminderLifecycle(_)
-            | AgentEvent::ControlOutcome(_)
-            | AgentEvent::Daemon(_)
             | AgentEvent::Usage(_)
             | AgentEvent::SessionInfo(_)
             | AgentEvent::SessionClosed { .. } => {}
@@ -261,6 +263,51 @@ impl Page {
             let _ = write!(line, " ({session})");
         }
         self.mark(&line);
+    }
+
+    /// What the agent was told to keep in mind; when it may forget it again is its own affair.
+    fn reminder(&mut self, change: &ReminderChange) {
+        let (what, reminder) = match change {
+            ReminderChange::Injected { mode, reminder } => match mode {
+                DeliveryMode::AuditOnly => ("noted", reminder),
+                DeliveryMode::InterruptImmediate | DeliveryMode::FinishStep => {
+                    ("reminded", reminder)
+                }
+            },
+            ReminderChange::Inherited { reminder } => ("reminded from above", reminder),
+            ReminderChange::Deduped { .. }
+            | ReminderChange::Aged
+            | ReminderChange::Expired { .. } => return,
+        };
+        let body = one_line(&reminder.body).into_owned();
+        self.mark(&format!("* {what}: {body}"));
+    }
+
+    /// When it waited, and why it went on.
+    fn daemon(&mut self, change: DaemonChange) {
+        match change {
+            DaemonChange::Idle { .. } => self.mark("* waits for more to do"),
+            DaemonChange::Woke { reason } => {
+                let why = match reason {
+                    WakeReason::Message => "by a message",
+                    WakeReason::Resume => "on request",
+                    WakeReason::Watch => "by a change of what it watches",
+                    WakeReason::Timer => "by its clock",
+                    WakeReason::Reminder => "by a reminder",
+                };
+                self.mark(&format!("* woken {why}"));
+            }
+            DaemonChange::WatchdogTripped {
+                attempts,
+                elapsed_ms,
+            } => {
+                let elapsed = text::duration(elapsed_ms.into());
+                let times = if attempts == 1 { "time" } else { "times" };
+                self.mark(&format!(
+                    "! ended: it was woken {attempts} {times} in {elapsed} and did nothing"
+                ));
+            }
+        }
     }
 
     /// A decision that nobody was asked for; the others are told by the question.
