@@ -1,21 +1,27 @@
-//! Chores of the repository, run as `cargo run -p xtask -- tidy`.
+//! Chores of the repository, run as `cargo run -p xtask -- tidy` and `startup`.
 //!
 //! The tidy checks are also this crate's tests, so `cargo test --workspace` runs them. Nothing here
 //! is part of the product.
 
 mod repo;
+mod startup;
 mod tidy;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 fn main() -> Result<ExitCode> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => run_tidy(),
+        ["startup", profile] => {
+            let profile = std::fs::read_to_string(profile).context("reading the profile")?;
+            print!("{}", startup::script(&profile, "harn-serve"));
+            Ok(ExitCode::SUCCESS)
+        }
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy");
+            eprintln!("usage: cargo run -p xtask -- tidy | startup PROFILE");
             Ok(ExitCode::from(2))
         }
     }
