@@ -2,12 +2,17 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=startup.ld");
+    println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
     let target = |what: &str| std::env::var(format!("CARGO_CFG_TARGET_{what}"));
-    // Other linkers take no such script, and debug builds are not worth the time.
+    // Other systems take no such script, nor do some linkers that a person may have chosen; and debug builds
+    // are not worth the time.
     let elf = target("OS").is_ok_and(|os| os == "linux");
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let chosen = std::env::var_os("RUSTC_LINKER").is_some() || flags.contains("link");
     let release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     if let Ok(dir) = std::env::var("CARGO_MANIFEST_DIR")
         && elf
+        && !chosen
         && release
     {
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{dir}/startup.ld");
