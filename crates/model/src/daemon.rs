@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::{Seq, Timestamp};
 
 /// What happened to an agent that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +66,8 @@ pub struct IdleDaemon {
     pub backoff_ms: u64,
     /// Since when.
     pub since: Timestamp,
+    /// Where the log says so.
+    pub seq: Seq,
 }
 
 /// The pauses between signs of life of an agent that waits, in milliseconds; the last one stays.

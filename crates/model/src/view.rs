@@ -285,6 +285,7 @@ impl SessionView {
                         iteration,
                         backoff_ms,
                         since: at,
+                        seq: envelope.seq,
                     }),
                     DaemonChange::Woke { .. } | DaemonChange::WatchdogTripped { .. } => None,
                 };
@@ -327,6 +328,12 @@ impl SessionView {
             | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::SessionClosed { .. } => {}
         }
+    }
+
+    /// Whether a reminder of this name waits or is in force.
+    #[must_use]
+    pub fn knows_reminder(&self, id: &str) -> bool {
+        self.pending.reminder(id).is_some() || self.reminders.contains(id)
     }
 
     fn pend(&mut self, change: &PendingChange, seq: Seq) {

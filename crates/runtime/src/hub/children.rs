@@ -63,18 +63,20 @@ impl Hub {
         close_all(self.workers_below(id).into_iter()).await;
     }
 
-    /// The sessions of a session's workers that are open.
+    /// The sessions of a session's workers that are at work; not those that somebody merely looks at.
     pub(crate) fn workers_of(&self, id: &SessionId) -> Vec<Controller> {
         let live = self.inner.lock();
         let open = live.iter().flat_map(|live| live.values());
         let open = open.filter_map(|cell| cell.get());
         let own = open.filter(|session| {
-            session.meta().worker.is_some() && session.meta().parent.as_ref() == Some(id)
+            let child_of = session.shared.lineage.as_ref();
+            child_of.is_some_and(|it| it.parent.id() == id) && !session.is_closed()
         });
         own.cloned().collect()
     }
 
-    fn workers_below(&self, id: &SessionId) -> Vec<Controller> {
+    /// The sessions of a session's workers that are open, and of theirs.
+    pub(crate) fn workers_below(&self, id: &SessionId) -> Vec<Controller> {
         let live = self.inner.lock();
         let open = live.iter().flat_map(|live| live.values());
         let mut workers: Vec<_> = open.filter_map(|cell| cell.get().cloned()).collect();

@@ -156,17 +156,23 @@ impl RunningTurn {
         }
     }
 
+    /// Whether somebody cancelled it.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancel.is_cancelled()
+        self.cancel.is_cancelled() && !self.tripped
     }
 
     /// Whether somebody may still be asked: not once the turn is on its way out.
     pub(crate) fn may_ask(&self) -> bool {
-        !self.is_cancelled() && !self.leaving
+        !self.cancel.is_cancelled() && !self.leaving
     }
 
     /// Tells the agent and its workers to stop, and starts the clock. Open asks are answered at once.
     pub(crate) fn cancel(&mut self, patience: Duration) {
+        self.tripped = false;
+        self.stop(patience);
+    }
+
+    fn stop(&mut self, patience: Duration) {
         self.cancel.cancel();
         if self.deadline.is_none() {
             self.deadline = Some(Box::pin(tokio::time::sleep(patience)));
@@ -175,8 +181,8 @@ impl RunningTurn {
 
     /// Tells an agent to stop that does nothing. Its turn ends well: nobody cancelled it.
     pub(crate) fn trip(&mut self, patience: Duration) {
-        self.tripped = !self.is_cancelled();
-        self.cancel(patience);
+        self.tripped = true;
+        self.stop(patience);
     }
 
     /// Cancels with less patience than before.

@@ -9,13 +9,13 @@ mod daemon;
 mod ending;
 mod hitl;
 mod seams;
+mod workers;
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
 use harn_journal::{JournalError, Log};
 use harn_model::{
     AgentEvent, Decision, Durability, Envelope, Seq, StopReason, TurnId, TurnOutcome, TurnStarted,
-    WakeReason,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -23,6 +23,7 @@ use tokio::{
 };
 
 use asks::resolved;
+use workers::OnTheWay;
 
 pub(crate) use daemon::Waits;
 
@@ -42,6 +43,7 @@ pub(crate) struct SessionTask {
     waiting: VecDeque<QueuedPrompt>,
     turn: Option<RunningTurn>,
     scribe: Scribe,
+    on_the_way: OnTheWay,
     /// Reused between batches.
     items: Vec<TurnItem>,
 }
@@ -62,6 +64,7 @@ impl SessionTask {
             inbox,
             waiting: VecDeque::new(),
             turn: None,
+            on_the_way: OnTheWay::default(),
             items: Vec::new(),
         }
     }
@@ -96,8 +99,9 @@ impl SessionTask {
                     biased;
                     msg = self.inbox.recv() => self.handle(msg).await?,
                     wake = turn.wake(&mut self.items) => {
+                        let more = matches!(wake, TurnWake::Items);
                         self.advance(wake).await?;
-                        Next::Continue
+                        if more { self.pace().await? } else { Next::Continue }
                     }
                 }
             } else if let Some(prompt) = self.waiting.pop_front() {
@@ -175,13 +179,27 @@ impl SessionTask {
         Ok(())
     }
 
+    /// Lets late readers catch up before more is taken from the agent. Whoever wants something of the
+    /// session does not wait for them.
+    async fn pace(&mut self) -> Result<Next, JournalError> {
+        let feed = self.shared.feed.clone();
+        let mut paced = pin!(feed.pace());
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut paced => return Ok(Next::Continue),
+                msg = self.inbox.recv() => {
+                    if let Next::Close(closed) = self.handle(msg).await? {
+                        return Ok(Next::Close(closed));
+                    }
+                }
+            }
+        }
+    }
+
     async fn advance(&mut self, wake: TurnWake) -> Result<(), JournalError> {
         match wake {
-            TurnWake::Items => {
-                self.take_items().await?;
-                self.shared.feed.pace().await;
-                Ok(())
-            }
+            TurnWake::Items => self.take_items().await,
             TurnWake::Overdue => {
                 tracing::warn!(
                     session = %self.shared.meta.thread_id,
@@ -197,8 +215,7 @@ impl SessionTask {
                 self.answer(&ask, Decision::Unavailable { reason }).await
             }
             TurnWake::HitlOverdue(id) => self.end_hitl(&id, HitlEnd::overdue(), false).await,
-            // It went on by itself: something of its own woke it.
-            TurnWake::StoppedWaiting => self.wake_daemon(WakeReason::Watch).await,
+            TurnWake::StoppedWaiting => self.stopped_waiting().await,
             TurnWake::Over => self.finish().await,
         }
     }
@@ -209,15 +226,18 @@ impl SessionTask {
         let mut events = Vec::with_capacity(items.len());
         let mut flushes = Vec::new();
         for item in items.drain(..) {
+            if let Some(turn) = &mut self.turn
+                && item.is_activity()
+            {
+                turn.waits.note_activity();
+            }
             match item {
                 // The end of what a person is asked is told once, by whoever learns of it.
                 TurnItem::Event(event) if self.is_asked(&event) => {}
                 TurnItem::Event(event) => {
-                    if let Some(turn) = &mut self.turn {
-                        turn.waits.busy = true;
-                    }
                     if matches!(event, AgentEvent::TranscriptCompacted(_)) {
-                        events.extend(self.compacted());
+                        self.write(std::mem::take(&mut events)).await?;
+                        events = self.compacted();
                     }
                     events.push(event);
                 }
@@ -230,25 +250,21 @@ impl SessionTask {
                     self.write(std::mem::take(&mut events)).await?;
                     self.pass(seam, iteration, after_a_wait, reply).await?;
                 }
-                TurnItem::Idle {
-                    iteration,
-                    watchdog,
-                    reply,
-                } => {
+                TurnItem::Idle(wait) => {
                     self.write(std::mem::take(&mut events)).await?;
-                    self.begin_wait(iteration, watchdog, reply).await?;
+                    self.begin_wait(wait).await?;
                 }
-                TurnItem::Wake(reason) => self.wake_daemon(reason).await?,
+                TurnItem::Wake(reason) => {
+                    self.write(std::mem::take(&mut events)).await?;
+                    self.wake_daemon(reason).await?;
+                }
                 TurnItem::Remind(reminder) => {
                     self.write(std::mem::take(&mut events)).await?;
-                    events = self.remind_itself(*reminder);
+                    self.remind_itself(*reminder).await?;
                 }
                 TurnItem::Reminders(reply) => {
                     self.write(std::mem::take(&mut events)).await?;
-                    let (rendered, in_force) = self.render();
-                    self.write(rendered).await?;
-                    // The agent may have stopped waiting.
-                    let _ = reply.send(in_force);
+                    self.render(reply).await?;
                 }
                 TurnItem::Hitl(request, reply) => self.put_hitl(*request, reply, &mut events),
                 TurnItem::WithdrawHitl(id) => self.withdraw_hitl(&id, &mut events),

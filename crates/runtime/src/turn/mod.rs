@@ -10,4 +10,4 @@ pub use steering::{Delivered, Idle, Steering, Wake};
 pub use tool::{ToolBuilder, ToolHandle, ToolOutput};
 
 pub(crate) use context::TurnParts;
-pub(crate) use pipe::{Pipe, TurnItem};
+pub(crate) use pipe::{Pipe, TurnItem, Wait};

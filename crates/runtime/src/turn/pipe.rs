@@ -35,18 +35,40 @@ pub(crate) enum TurnItem {
         reply: oneshot::Sender<Delivered>,
     },
     /// It waits for more to do.
-    Idle {
-        iteration: u64,
-        /// How often in a row it may wake for nothing, where it says so.
-        watchdog: Option<u64>,
-        reply: oneshot::Sender<WakeReason>,
-    },
+    Idle(Wait),
     /// It need not wait any more.
     Wake(WakeReason),
     /// It wants to know what is in force.
     Reminders(oneshot::Sender<Vec<SystemReminder>>),
     /// It reminds itself.
     Remind(Box<SystemReminder>),
+}
+
+impl TurnItem {
+    /// Whether the agent does something with it, other than looking whether there is something to do.
+    pub(crate) fn is_activity(&self) -> bool {
+        match self {
+            Self::Event(_) | Self::Ask(..) | Self::Hitl(..) | Self::Remind(_) => true,
+            Self::Withdraw(_)
+            | Self::WithdrawHitl(_)
+            | Self::Flush(_)
+            | Self::Seam { .. }
+            | Self::Idle(_)
+            | Self::Wake(_)
+            | Self::Reminders(_) => false,
+        }
+    }
+}
+
+/// An agent's wait for more to do.
+pub(crate) struct Wait {
+    /// How often the turn has started an iteration.
+    pub(crate) iteration: u64,
+    /// How often in a row it may wake for nothing, where the agent says so.
+    pub(crate) watchdog: Option<u64>,
+    /// Why it need not wait: it was given something on the way in.
+    pub(crate) given: Option<WakeReason>,
+    pub(crate) reply: oneshot::Sender<WakeReason>,
 }
 
 /// See the module.
@@ -173,7 +195,7 @@ fn weight(item: &TurnItem) -> usize {
         | TurnItem::WithdrawHitl(_)
         | TurnItem::Flush(_)
         | TurnItem::Seam { .. }
-        | TurnItem::Idle { .. }
+        | TurnItem::Idle(_)
         | TurnItem::Wake(_)
         | TurnItem::Reminders(_) => 0,
     }

@@ -5,7 +5,7 @@ use std::{ops::Deref, pin::Pin, sync::atomic::Ordering, time::Duration};
 use harn_model::{ContentBlock, MessageId, Seam, SystemReminder, WakeReason, plain_text};
 use tokio::sync::oneshot;
 
-use super::{TurnContext, TurnItem};
+use super::{TurnContext, TurnItem, Wait};
 use crate::AgentError;
 
 /// Something delivered to an agent.
@@ -63,7 +63,16 @@ impl Delivered {
         })
     }
 
-    pub(crate) fn extend(&mut self, later: Self) {
+    /// Why an agent that was given this need not wait.
+    fn wakes(&self) -> Option<WakeReason> {
+        let first = self.items.first()?;
+        Some(match first {
+            Steering::Message { .. } => WakeReason::Message,
+            Steering::Reminder(_) => WakeReason::Reminder,
+        })
+    }
+
+    fn extend(&mut self, later: Self) {
         self.items.extend(later.items);
         self.dispatch_skipped |= later.dispatch_skipped;
     }
@@ -135,18 +144,14 @@ impl<'a> Idle<'a> {
     async fn wait(self) -> Result<Wake, AgentError> {
         let cx = self.cx;
         let mut delivered = cx.pass(Seam::DaemonIdlePre, false).await?;
-        if !delivered.is_empty() {
-            delivered.extend(cx.pass(Seam::TurnStart, true).await?);
-            let reason = WakeReason::Reminder;
-            return Ok(Wake { reason, delivered });
-        }
         let (reply, mut woken) = oneshot::channel();
-        let item = TurnItem::Idle {
+        let wait = Wait {
             iteration: cx.iteration(),
             watchdog: self.watchdog,
+            given: delivered.wakes(),
             reply,
         };
-        cx.push(item).await?;
+        cx.push(TurnItem::Idle(wait)).await?;
         let timer = async {
             match self.every {
                 Some(every) => tokio::time::sleep(every).await,
@@ -175,7 +180,7 @@ impl<'a> Idle<'a> {
         };
         // A dropped reply means that the turn is over.
         let reason = woken.map_err(|_| AgentError::Cancelled)?;
-        let mut delivered = cx.pass(Seam::DaemonIdlePost, false).await?;
+        delivered.extend(cx.pass(Seam::DaemonIdlePost, false).await?);
         delivered.extend(cx.pass(Seam::TurnStart, true).await?);
         Ok(Wake { reason, delivered })
     }

@@ -2,9 +2,9 @@
 
 use harn_journal::JournalError;
 use harn_model::{
-    Actor, AgentEvent, ControlOutcome, ControlResult, Decision, DeliveryMode, MessageId, Named,
-    PendingChange, PendingMessage, PendingReminder, SessionView, SystemReminder, TurnId,
-    WakeReason,
+    Actor, AgentEvent, ContentBlock, ControlOutcome, ControlResult, Decision, DeliveryMode,
+    MessageId, Named, PendingChange, PendingMessage, PendingReminder, SessionView, SystemReminder,
+    TurnId, WakeReason,
 };
 
 use super::{SessionTask, asks::resolved};
@@ -95,7 +95,7 @@ impl SessionTask {
                 if self.turn.is_none() && self.waiting.is_empty() {
                     return Verdict::Refused(ControlResult::NoActivePrompt);
                 }
-                self.room(&view)
+                self.room(&view, 1, weigh(content))
             }
             Wanted::RevokeInject(id) => match whose(&view, id, actor) {
                 Some(owner) => Verdict::Theirs(owner),
@@ -110,15 +110,15 @@ impl SessionTask {
                 if let Some(owner) = whose(&view, id, actor) {
                     return Verdict::Theirs(owner);
                 }
-                let unfit = match content {
-                    Ok(content) => self.shared.check(content).err().map(|e| e.to_string()),
-                    Err(unreadable) => Some(unreadable.clone()),
+                let content = match content {
+                    Ok(content) => content,
+                    Err(unreadable) => return Verdict::Unfit(unreadable.clone()),
                 };
-                if let Some(unfit) = unfit {
-                    return Verdict::Unfit(unfit);
+                if let Err(unfit) = self.shared.check(content) {
+                    return Verdict::Unfit(unfit.to_string());
                 }
                 match standing(&view, id) {
-                    Standing::Pending => Verdict::Done(ControlResult::Replaced),
+                    Standing::Pending => self.room_instead(&view, id, content),
                     Standing::Revoked => Verdict::Refused(ControlResult::AlreadyRevoked),
                     Standing::Delivered => Verdict::Refused(ControlResult::AlreadyDelivered),
                     Standing::Unknown => Verdict::Refused(ControlResult::UnknownMessageId),
@@ -126,14 +126,17 @@ impl SessionTask {
             }
             Wanted::Remind { reminder, .. } => {
                 let id = &reminder.id;
-                if view.pending.reminder(id).is_some() || view.reminders.contains(id) {
+                if view.knows_reminder(id) {
                     return Verdict::Refused(ControlResult::IdInUse);
                 }
-                self.room(&view)
+                self.room(&view, 1, reminder.weight())
             }
             Wanted::RevokeReminder(id) => {
                 if view.pending.reminder(id).is_some() {
                     Verdict::Done(ControlResult::Revoked)
+                } else if view.reminders.contains(id) {
+                    // Whatever became of others that had its name before.
+                    Verdict::Refused(ControlResult::AlreadyDelivered)
                 } else if view.used.contains(Named::RevokedReminder, id) {
                     Verdict::Done(ControlResult::AlreadyRevoked)
                 } else if view.used.contains(Named::DeliveredReminder, id) {
@@ -147,13 +150,29 @@ impl SessionTask {
         }
     }
 
-    fn room(&self, view: &SessionView) -> Verdict {
+    /// Whether so much more may wait.
+    fn room(&self, view: &SessionView, rows: usize, bytes: usize) -> Verdict {
         let config = &self.shared.config;
-        let full = view.pending.len() >= config.max_pending
-            || view.pending.bytes() >= config.max_pending_bytes;
+        let full = view.pending.len().saturating_add(rows) > config.max_pending
+            || view.pending.bytes().saturating_add(bytes) > config.max_pending_bytes;
         match full {
             true => Verdict::Refused(ControlResult::QueueFull),
             false => Verdict::Done(ControlResult::Accepted),
+        }
+    }
+
+    /// Whether a message that waits may say this instead. What does not grow has its room.
+    fn room_instead(
+        &self,
+        view: &SessionView,
+        id: &MessageId,
+        content: &[ContentBlock],
+    ) -> Verdict {
+        let now = view.pending.message(id).map_or(0, |it| weigh(&it.content));
+        let more = weigh(content).saturating_sub(now);
+        match self.room(view, 0, more) {
+            Verdict::Refused(full) if more > 0 => Verdict::Refused(full),
+            _ => Verdict::Done(ControlResult::Replaced),
         }
     }
 
@@ -194,7 +213,7 @@ impl SessionTask {
 
     /// Takes open questions about tool calls back: something that interrupts has to be read first. The calls
     /// do not run; the turn goes on.
-    async fn interrupt_asks(&mut self) -> Result<(), JournalError> {
+    pub(super) async fn interrupt_asks(&mut self) -> Result<(), JournalError> {
         let Some(turn) = &mut self.turn else {
             return Ok(());
         };
@@ -210,67 +229,6 @@ impl SessionTask {
             let _ = pending.reply.send(Decision::Unavailable { reason });
         }
         Ok(())
-    }
-
-    /// Has the workers that are at work hear of a reminder too.
-    fn pass_on(&self, mode: DeliveryMode, reminder: &SystemReminder) {
-        let session = self.shared.meta.thread_id.as_str();
-        let Some(copy) = reminder.inherited(session) else {
-            return;
-        };
-        // Beside this task: a worker that is behind must not hold it up.
-        for worker in self.workers() {
-            let copy = copy.clone();
-            tokio::spawn(async move {
-                // It may have ended, or have the reminder already.
-                let _ = worker.remind(mode, copy, above()).await;
-            });
-        }
-    }
-
-    fn pass_on_revoked(&self, id: &str) {
-        for worker in self.workers() {
-            let id = id.to_owned();
-            tokio::spawn(async move {
-                // It may have ended, or never have had it.
-                let _ = worker.revoke_reminder(&id, above()).await;
-            });
-        }
-    }
-
-    fn workers(&self) -> Vec<crate::Controller> {
-        let hub = self.shared.hub.upgrade();
-        let session = &self.shared.meta.thread_id;
-        hub.map_or_else(Vec::new, |hub| hub.workers_of(session))
-    }
-
-    /// Puts in force what the session above has its workers keep in mind; what is known already stays as it
-    /// is.
-    pub(super) async fn inherit(
-        &mut self,
-        reminders: Vec<SystemReminder>,
-    ) -> Result<(), JournalError> {
-        let events = {
-            let view = self.shared.view();
-            let known = |id: &str| {
-                view.pending.reminder(id).is_some()
-                    || view.used.contains(Named::DeliveredReminder, id)
-                    || view.used.contains(Named::RevokedReminder, id)
-            };
-            let new = reminders.into_iter().filter(|it| !known(&it.id));
-            new.map(super::seams::inherited).collect()
-        };
-        self.write(events).await?;
-        Ok(())
-    }
-}
-
-/// Who speaks for the session above.
-fn above() -> Actor {
-    Actor {
-        client_id: "session-above".to_owned(),
-        role: "host_owner".to_owned(),
-        source: "worker".to_owned(),
     }
 }
 
@@ -344,6 +302,10 @@ fn change(wanted: Wanted, result: ControlResult, actor: &Actor) -> Option<AgentE
         | Wanted::Cancel(_) => return None,
     };
     Some(AgentEvent::Pending(Box::new(change)))
+}
+
+fn weigh(content: &[ContentBlock]) -> usize {
+    content.iter().map(ContentBlock::weight).sum()
 }
 
 /// What became of a message so far.

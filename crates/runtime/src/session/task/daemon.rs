@@ -1,5 +1,7 @@
 //! An agent that stays and waits for more to do. Waiting is on events alone; time is only told.
 
+use std::{future::poll_fn, task::Poll};
+
 use harn_journal::JournalError;
 use harn_model::{
     AgentEvent, BACKOFF_MS, DaemonChange, DeliveryMode, Pending, Timestamp, WakeReason,
@@ -8,94 +10,125 @@ use harn_model::{
 use tokio::sync::oneshot;
 
 use super::SessionTask;
+use crate::turn::Wait;
 
-/// How an agent's waits went so far.
+/// How an agent's waits went so far. Several waits at once are one: what ends it ends all of them.
 #[derive(Default)]
 pub(crate) struct Waits {
     /// Who is told when the wait under way ends.
-    waiting: Option<oneshot::Sender<WakeReason>>,
+    waiting: Vec<oneshot::Sender<WakeReason>>,
     /// Whether somebody wanted it awake while it was.
     resume: bool,
     /// How the last wait ended.
     last: Option<WakeReason>,
-    /// Whether it did something since.
-    pub(crate) busy: bool,
-    /// How often in a row it did not, and since when.
+    /// Whether it did or was given something since.
+    busy: bool,
+    /// How often in a row it was not, and since when.
     barren: u64,
     barren_since: Timestamp,
-    /// The pace the last wait began with, and when that was.
-    backoff_ms: u64,
+    /// When the last wait began, with which pace, and how long it took.
     since: Timestamp,
+    backoff_ms: u64,
+    waited_ms: u64,
 }
 
 impl Waits {
-    /// Resolves when whoever waits has stopped waiting without being told to. Cancel safe.
-    pub(crate) async fn left(&mut self) {
-        match &mut self.waiting {
-            Some(reply) => reply.closed().await,
-            None => std::future::pending().await,
+    /// For the next call of the agent in its turn.
+    pub(crate) fn for_the_next_call(&self) -> Self {
+        Self {
+            resume: self.resume,
+            ..Self::default()
         }
+    }
+
+    /// Notes that the agent did something, or was given something to do.
+    pub(crate) fn note_activity(&mut self) {
+        self.busy = true;
+    }
+
+    /// Resolves when one of those who wait has stopped without being told to. Cancel safe.
+    pub(crate) async fn left(&mut self) {
+        poll_fn(|cx| {
+            let mut waiting = self.waiting.iter_mut();
+            match waiting.any(|reply| reply.poll_closed(cx).is_ready()) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
     }
 
     /// Notes that another wait begins: the pace it begins with, and how often in a row nothing came of the
     /// wakes before.
     fn begin(&mut self, now: Timestamp) -> (u64, u64) {
         let last = self.last.take();
-        let idled = |reason: WakeReason| !reason.is_activity() || reason == WakeReason::Resume;
-        if last.is_some_and(idled) && !self.busy {
-            if self.barren == 0 {
-                self.barren_since = self.since;
-            }
-            self.barren += 1;
-        } else {
+        let barren = matches!(last, Some(WakeReason::Timer | WakeReason::Resume)) && !self.busy;
+        if !barren {
             self.barren = 0;
+        } else if self.barren == 0 {
+            self.barren_since = self.since;
         }
+        self.barren += u64::from(barren);
         let active = self.busy || last.is_none_or(WakeReason::is_activity);
         self.backoff_ms = match active {
             true => BACKOFF_MS[0],
-            false => backoff_after(self.backoff_ms, now.saturating_sub(self.since)),
+            false => backoff_after(self.backoff_ms, self.waited_ms),
         };
         self.busy = false;
         self.since = now;
         (self.backoff_ms, self.barren)
     }
+
+    /// Notes that the wait under way is over.
+    fn end(&mut self, reason: WakeReason, now: Timestamp) {
+        self.last = Some(reason);
+        self.waited_ms = now.saturating_sub(self.since);
+    }
 }
 
 impl SessionTask {
     /// The agent begins to wait; not where there is something to do already.
-    pub(super) async fn begin_wait(
-        &mut self,
-        iteration: u64,
-        watchdog: Option<u64>,
-        reply: oneshot::Sender<WakeReason>,
-    ) -> Result<(), JournalError> {
-        // For reminders the turn has passed, and those that are only recorded have waited for this.
-        let mut events = self.age();
-        events.extend(self.recorded());
+    pub(super) async fn begin_wait(&mut self, wait: Wait) -> Result<(), JournalError> {
+        self.stopped_waiting().await?;
         let now = self.shared.config.clock.now();
-        let limit = watchdog.unwrap_or(self.shared.config.daemon_watchdog);
-        let waiting = self.something_waits();
-        // An agent that is to stop learns so by losing its reply.
-        let Some(turn) = self.turn.as_mut().filter(|turn| turn.may_ask()) else {
+        let limit = wait.watchdog.unwrap_or(self.shared.config.daemon_watchdog);
+        let something = wait.given.or_else(|| self.something_waits());
+        // An agent that is to stop learns so by losing its reply, and one that waits no more needs none.
+        let may_wait = !wait.reply.is_closed();
+        let Some(turn) = self.turn.as_mut().filter(|it| may_wait && it.may_ask()) else {
             return Ok(());
         };
+        let joins = !turn.waits.waiting.is_empty();
+        if joins {
+            turn.waits.waiting.push(wait.reply);
+            return match something {
+                Some(reason) => self.wake_daemon(reason).await,
+                None => Ok(()),
+            };
+        }
         let (backoff_ms, barren) = turn.waits.begin(now);
-        if barren >= limit {
+        if something.is_none() && barren >= limit {
             let elapsed_ms = now.saturating_sub(turn.waits.barren_since);
             turn.trip(self.shared.config.cancel_deadline);
-            events.push(AgentEvent::Daemon(DaemonChange::WatchdogTripped {
+            let tripped = AgentEvent::Daemon(DaemonChange::WatchdogTripped {
                 attempts: barren,
                 elapsed_ms,
-            }));
-            self.write(events).await?;
+            });
+            self.write(vec![tripped]).await?;
             return Ok(());
         }
         let resumed = std::mem::take(&mut turn.waits.resume);
-        let reason = waiting.or(resumed.then_some(WakeReason::Resume));
-        turn.waits.waiting = Some(reply);
+        let reason = something.or(resumed.then_some(WakeReason::Resume));
+        turn.waits.waiting.push(wait.reply);
+        let mut events = Vec::new();
+        if wait.given.is_none() {
+            // For reminders the turn has passed, and those that are only recorded have waited for this.
+            events.extend(self.age());
+            events.extend(self.recorded());
+        }
         if reason.is_none() {
             events.push(AgentEvent::Daemon(DaemonChange::Idle {
-                iteration,
+                iteration: wait.iteration,
                 backoff_ms,
             }));
         }
@@ -119,26 +152,46 @@ impl SessionTask {
         }
     }
 
-    /// Ends a wait, if one is under way.
+    /// Ends the wait under way, if there is one.
     pub(super) async fn wake_daemon(&mut self, reason: WakeReason) -> Result<(), JournalError> {
+        let now = self.shared.config.clock.now();
         let Some(turn) = &mut self.turn else {
             return Ok(());
         };
-        let Some(reply) = turn.waits.waiting.take() else {
+        let waiting = std::mem::take(&mut turn.waits.waiting);
+        // One that is to stop was not woken: it learns so by losing its reply.
+        if waiting.is_empty() || !turn.may_ask() {
             return Ok(());
-        };
-        turn.waits.last = Some(reason);
+        }
+        turn.waits.end(reason, now);
         let woke = AgentEvent::Daemon(DaemonChange::Woke { reason });
         self.write(vec![woke]).await?;
-        // The agent may have stopped waiting.
-        let _ = reply.send(reason);
+        for reply in waiting {
+            // The agent may have stopped waiting.
+            let _ = reply.send(reason);
+        }
+        Ok(())
+    }
+
+    /// Forgets those who stopped waiting by themselves. Where nobody is left, something of the agent's own
+    /// woke it.
+    pub(super) async fn stopped_waiting(&mut self) -> Result<(), JournalError> {
+        let Some(turn) = &mut self.turn else {
+            return Ok(());
+        };
+        let waiting = &mut turn.waits.waiting;
+        if waiting.iter().all(oneshot::Sender::is_closed) {
+            return self.wake_daemon(WakeReason::Watch).await;
+        }
+        waiting.retain(|reply| !reply.is_closed());
         Ok(())
     }
 
     /// Somebody wants the agent awake: now, or as soon as it would sleep.
     pub(super) async fn resume(&mut self) -> Result<(), JournalError> {
+        self.stopped_waiting().await?;
         match &mut self.turn {
-            Some(turn) if turn.waits.waiting.is_none() => {
+            Some(turn) if turn.waits.waiting.is_empty() => {
                 turn.waits.resume = true;
                 Ok(())
             }

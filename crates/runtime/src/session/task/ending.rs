@@ -3,14 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use harn_journal::JournalError;
-use harn_model::{AgentEvent, PendingChange, TurnEnded, TurnId, TurnOutcome};
+use harn_model::{AgentEvent, PendingChange, StopReason, TurnEnded, TurnId, TurnOutcome};
 use tokio::sync::oneshot;
 
 use super::{Next, SessionTask, lock};
 use crate::session::{
     Msg,
     handle::QueuedPrompt,
-    running::{CLOSE_PATIENCE, RunningTurn},
+    running::{CLOSE_PATIENCE, RunningTurn, TurnWake},
     settle::{Leftover, settle, title},
 };
 
@@ -24,6 +24,7 @@ impl SessionTask {
         let outcome = turn.outcome();
         let (id, prompt, pipe) = (turn.id.clone(), turn.prompt.clone(), turn.pipe.clone());
         let (cancelled, iteration) = (turn.is_cancelled(), turn.iteration.clone());
+        let waits = turn.waits.for_the_next_call();
         // What it handed over before it stopped still counts.
         if pipe.try_take(&mut self.items) {
             self.take_items().await?;
@@ -44,7 +45,12 @@ impl SessionTask {
         if untitled {
             closing.extend(title(&prompt));
         }
-        if cancelled || !matches!(outcome, TurnOutcome::Stopped { .. }) {
+        let well = match &outcome {
+            // An agent may find by itself that it was stopped.
+            TurnOutcome::Stopped { stop_reason } => *stop_reason != StopReason::Cancelled,
+            TurnOutcome::Failed { .. } => false,
+        };
+        if cancelled || !well {
             // What waits goes on waiting: it belongs to the session, not to the turn.
             closing.extend(self.age());
             self.end_turn(&id, closing, outcome).await?;
@@ -60,7 +66,9 @@ impl SessionTask {
                         blocks: message.content.clone().into(),
                         cancelled: false,
                     };
-                    self.turn = Some(RunningTurn::start(&self.shared, prompt, iteration));
+                    let mut next = RunningTurn::start(&self.shared, prompt, iteration);
+                    next.waits = waits;
+                    self.turn = Some(next);
                 }
                 None => self.end_turn(&id, closing, outcome).await?,
             }
@@ -110,7 +118,13 @@ impl SessionTask {
         }
         while let Some(turn) = &mut self.turn {
             tokio::select! {
-                wake = turn.wake(&mut self.items) => self.advance(wake).await?,
+                wake = turn.wake(&mut self.items) => {
+                    let more = matches!(wake, TurnWake::Items);
+                    self.advance(wake).await?;
+                    if more {
+                        self.shared.feed.pace().await;
+                    }
+                }
                 Some(msg) = self.inbox.recv() => {
                     if let Msg::Close { reply, told: tell } = msg {
                         closed.push(reply);

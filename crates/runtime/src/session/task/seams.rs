@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use harn_journal::JournalError;
 use harn_model::{
-    ActiveReminders, AgentEvent, DeliveryMode, ErrorCategory, LoopCheckpoint, MessageId, Pending,
-    PendingMessage, ReminderChange, ReminderSource, Seam, SessionView, SystemReminder,
+    ActiveReminders, AgentEvent, DeliveryMode, ErrorCategory, LoopCheckpoint, MessageId, Named,
+    Pending, PendingMessage, ReminderChange, ReminderSource, Seam, SessionView, SystemReminder,
     ToolCallUpdate,
 };
 use tokio::sync::oneshot;
@@ -22,15 +22,25 @@ struct Drain {
     count: u64,
 }
 
+/// Who gets what is drained.
+#[derive(Clone, Copy)]
+enum For {
+    /// The agent; where this is the place for it, with what is in force and has not been given to it.
+    Agent { missed: bool },
+    /// The transcript alone: no agent is there.
+    Transcript,
+}
+
 impl Drain {
-    /// Takes these; what is to be rendered is given to the agent too.
-    fn take(mut active: ActiveReminders, rows: Vec<Pending>, render: bool) -> Self {
+    /// Takes these. Reminders that are only recorded are given to nobody.
+    fn take(mut active: ActiveReminders, rows: Vec<Pending>, to: For) -> Self {
         let mut drain = Self::default();
         let mut items = Vec::new();
-        if render {
-            let waiting = active.iter().filter(|it| !it.rendered);
-            items.extend(waiting.map(|it| Steering::Reminder(it.reminder.clone())));
+        if let For::Agent { missed: true } = to {
+            let missed = active.iter().filter(|it| !it.rendered);
+            items.extend(missed.map(|it| Steering::Reminder(it.reminder.clone())));
         }
+        let render = matches!(to, For::Agent { .. });
         for row in rows {
             drain.count += 1;
             match row {
@@ -102,7 +112,10 @@ impl SessionTask {
         after_a_wait: bool,
         reply: oneshot::Sender<Delivered>,
     ) -> Result<(), JournalError> {
-        // Nothing is given to an agent that was told to stop: it would be lost.
+        // Nothing is given to an agent that has stopped looking or was told to stop: it would be lost.
+        if reply.is_closed() {
+            return Ok(());
+        }
         let stays = self.turn.as_ref().is_some_and(|turn| turn.may_ask());
         let (mut drain, skipped) = {
             let view = self.shared.view();
@@ -115,13 +128,21 @@ impl SessionTask {
             }
             let interrupted = seam == Seam::PreToolDispatch && !rows.is_empty();
             let skipped = if interrupted { skip(&view) } else { Vec::new() };
-            let render = modes.contains(&DeliveryMode::FinishStep) || !rows.is_empty();
-            let mut drain = Drain::take(view.reminders.clone(), rows, stays && render);
+            let missed = modes.contains(&DeliveryMode::FinishStep);
+            let mut drain = Drain::take(view.reminders.clone(), rows, For::Agent { missed });
             drain.passed(iteration, seam, interrupted);
             (drain, (interrupted, skipped))
         };
         let (dispatch_skipped, mut events) = skipped;
         events.append(&mut drain.events);
+        if dispatch_skipped {
+            self.interrupt_asks().await?;
+        }
+        if let Some(turn) = &mut self.turn
+            && !drain.items.is_empty()
+        {
+            turn.waits.note_activity();
+        }
         self.write(events).await?;
         // The agent may have stopped waiting.
         let _ = reply.send(Delivered {
@@ -138,17 +159,11 @@ impl SessionTask {
         let (aged, mut active) = (view.reminders.age(), view.reminders.clone());
         aged.iter().for_each(|change| active.apply(change));
         let mut events: Vec<_> = aged.into_iter().map(lifecycle).collect();
-        let is_reminder = |row: &Pending| matches!(row, Pending::Reminder(_));
-        let steps = [
-            (Seam::TurnEnd, DeliveryMode::FinishStep),
-            (Seam::LoopExit, DeliveryMode::AuditOnly),
-        ];
-        for (seam, mode) in steps {
-            let mut rows = view.pending.of(seam.delivers());
-            rows.retain(is_reminder);
-            let message = view.pending.first_message(mode);
+        for seam in [Seam::TurnEnd, Seam::LoopExit] {
+            let mut rows = view.pending.reminders_of(seam.delivers());
+            let message = view.pending.first_message_of(seam.delivers());
             rows.extend(message.clone().map(Pending::Message));
-            let mut drain = Drain::take(active.clone(), rows, false);
+            let mut drain = Drain::take(active.clone(), rows, For::Transcript);
             if drain.count > 0 {
                 drain.passed(iteration, seam, false);
             }
@@ -169,9 +184,8 @@ impl SessionTask {
     /// Reminders that are only to be recorded.
     pub(super) fn recorded(&self) -> Vec<AgentEvent> {
         let view = self.shared.view();
-        let mut rows = view.pending.of(&[DeliveryMode::AuditOnly]);
-        rows.retain(|row| matches!(row, Pending::Reminder(_)));
-        Drain::take(view.reminders.clone(), rows, false).events
+        let rows = view.pending.reminders_of(&[DeliveryMode::AuditOnly]);
+        Drain::take(view.reminders.clone(), rows, For::Transcript).events
     }
 
     /// What a compaction does to the reminders that are in force.
@@ -180,25 +194,74 @@ impl SessionTask {
         gone.into_iter().map(lifecycle).collect()
     }
 
-    /// What is in force, for a prompt; and the events that say that it was rendered.
-    pub(super) fn render(&self) -> (Vec<AgentEvent>, Vec<SystemReminder>) {
-        let view = self.shared.view();
-        let fresh = view.reminders.iter().filter(|it| !it.rendered);
-        let events = fresh.map(|it| emitted(&it.reminder)).collect();
-        let in_force = view.reminders.iter().map(|it| it.reminder.clone());
-        (events, in_force.collect())
+    /// Gives the agent what is in force, for a prompt.
+    pub(super) async fn render(
+        &mut self,
+        reply: oneshot::Sender<Vec<SystemReminder>>,
+    ) -> Result<(), JournalError> {
+        // As at a seam; losing its reply, it learns that its turn is over.
+        let stays = self.turn.as_ref().is_some_and(|turn| turn.may_ask());
+        if !stays || reply.is_closed() {
+            return Ok(());
+        }
+        let (events, in_force) = {
+            let view = self.shared.view();
+            let fresh = view.reminders.iter().filter(|it| !it.rendered);
+            let events = fresh.map(|it| emitted(&it.reminder)).collect();
+            let in_force = view.reminders.iter().map(|it| it.reminder.clone());
+            (events, in_force.collect())
+        };
+        self.write(events).await?;
+        // The agent may have stopped waiting.
+        let _ = reply.send(in_force);
+        Ok(())
     }
 
     /// An agent's own reminder comes into force.
-    pub(super) fn remind_itself(&self, mut reminder: SystemReminder) -> Vec<AgentEvent> {
+    pub(super) async fn remind_itself(
+        &mut self,
+        mut reminder: SystemReminder,
+    ) -> Result<(), JournalError> {
         reminder.source = ReminderSource::InPipeline;
-        let view = self.shared.view();
-        if reminder.id.is_empty() || view.reminders.contains(&reminder.id) {
-            reminder.id = self.shared.config.ids.mint(IdKind::Reminder);
-        }
-        let (mut drain, mut active) = (Drain::default(), view.reminders.clone());
-        drain.inject(DeliveryMode::FinishStep, reminder, &mut active);
-        drain.events
+        let events = {
+            let view = self.shared.view();
+            if reminder.id.is_empty() || view.knows_reminder(&reminder.id) {
+                reminder.id = self.shared.config.ids.mint(IdKind::Reminder);
+            }
+            let (mut drain, mut active) = (Drain::default(), view.reminders.clone());
+            drain.inject(DeliveryMode::FinishStep, reminder.clone(), &mut active);
+            drain.events
+        };
+        self.write(events).await?;
+        self.pass_on(DeliveryMode::FinishStep, &reminder);
+        Ok(())
+    }
+
+    /// Puts in force what the session above has its workers keep in mind; what is known already stays as it
+    /// is.
+    pub(super) async fn inherit(
+        &mut self,
+        reminders: Vec<SystemReminder>,
+    ) -> Result<(), JournalError> {
+        let changes = {
+            let view = self.shared.view();
+            let known = |id: &str| {
+                view.pending.reminder(id).is_some()
+                    || view.used.contains(Named::DeliveredReminder, id)
+                    || view.used.contains(Named::RevokedReminder, id)
+            };
+            let (mut active, mut all) = (view.reminders.clone(), Vec::new());
+            for reminder in reminders.into_iter().filter(|it| !known(&it.id)) {
+                let mut changes = active.dedupe(&reminder);
+                changes.push(ReminderChange::Inherited { reminder });
+                changes.iter().for_each(|change| active.apply(change));
+                all.append(&mut changes);
+            }
+            all
+        };
+        self.write(changes.into_iter().map(lifecycle).collect())
+            .await?;
+        Ok(())
     }
 }
 
@@ -230,8 +293,4 @@ fn emitted(reminder: &SystemReminder) -> AgentEvent {
 
 fn lifecycle(change: ReminderChange) -> AgentEvent {
     AgentEvent::ReminderLifecycle(Box::new(change))
-}
-
-pub(super) fn inherited(reminder: SystemReminder) -> AgentEvent {
-    lifecycle(ReminderChange::Inherited { reminder })
 }
