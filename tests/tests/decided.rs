@@ -11,7 +11,7 @@ use std::{
 };
 
 use harn_acp::{Profile, Projector, ext::schema::schemas};
-use harn_model::{AgentEvent, Durability};
+use harn_model::{AgentEvent, DaemonChange, Durability};
 use harn_testkit::{EVENT_NAMES, event_name, every_event};
 use harn_tests::repository;
 use serde_json::Value;
@@ -97,7 +97,7 @@ fn decisions(event: &AgentEvent) -> Decisions {
         }
         E::LoopCheckpoint(_) => extended_only("a seam is for who steers"),
         E::ControlOutcome(_) => extended_only("the answer to the control says so"),
-        E::Daemon(harn_model::DaemonChange::WatchdogTripped { .. }) => {
+        E::Daemon(DaemonChange::WatchdogTripped { .. }) => {
             extended_only("the turn ends, which everyone sees")
         }
         E::Daemon(_) => nowhere(
@@ -181,6 +181,14 @@ const STANDARD: [&str; 10] = [
     "user_message_chunk",
 ];
 
+/// What an event is decided on as: waits of an agent are one thing, and that they are ended another.
+fn kind(event: &AgentEvent) -> &'static str {
+    match event {
+        AgentEvent::Daemon(DaemonChange::WatchdogTripped { .. }) => "daemon: watchdog_tripped",
+        other => event_name(other),
+    }
+}
+
 /// The words that each kind of event puts on the wire: names of updates and kinds of agent events.
 fn written(profile: Profile) -> BTreeMap<&'static str, BTreeSet<String>> {
     let projector = Projector::new(&"session-1".into(), profile, false);
@@ -188,7 +196,7 @@ fn written(profile: Profile) -> BTreeMap<&'static str, BTreeSet<String>> {
     for envelope in every_event() {
         let mut lines = Vec::new();
         projector.write(&envelope, &mut lines);
-        let words = written.entry(event_name(&envelope.event)).or_default();
+        let words = written.entry(kind(&envelope.event)).or_default();
         for line in String::from_utf8(lines).unwrap().lines() {
             let message: Value = serde_json::from_str(line).unwrap();
             words.insert(word(&message).unwrap().to_owned());
@@ -236,7 +244,7 @@ fn every_profile_shows_what_was_decided() {
     for profile in profiles {
         let written = written(profile);
         for envelope in every_event() {
-            let name = event_name(&envelope.event);
+            let name = kind(&envelope.event);
             let decisions = decisions(&envelope.event);
             let shown = match profile {
                 Profile::Harn | Profile::Meta => decisions.extended,

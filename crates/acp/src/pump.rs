@@ -4,6 +4,7 @@
 //! that answer. Questions become requests; what the client sees of its own prompt is left out.
 
 mod hitl;
+mod idle;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,6 +17,8 @@ use harn_model::{
 };
 use harn_runtime::{Delivery, SessionEnd, Subscription};
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+use idle::SignsOfLife;
 
 use crate::{
     Dialect, Projector, answer::answer, attached::Attached, connection::Peer, error, gate::Gate,
@@ -43,6 +46,8 @@ struct Pump {
     asked: HashMap<AskId, Question>,
     /// What a person is asked through this client.
     put: HashMap<String, Question>,
+    /// Of an agent that waits.
+    signs: SignsOfLife,
 }
 
 /// A question at the client. Dropped, it is withdrawn if it has no answer yet.
@@ -76,6 +81,7 @@ pub(crate) fn follow(
         attached: attached.clone(),
         asked: HashMap::new(),
         put: HashMap::new(),
+        signs: SignsOfLife::default(),
     };
     let (stop, done) = attached.following();
     peer.spawn(async move {
@@ -132,6 +138,7 @@ impl Pump {
         }
         replayed.open.into_iter().for_each(|ask| self.ask(ask));
         self.put_open().await?;
+        self.waits_already(from.position()).await?;
         Ok(())
     }
 
@@ -169,7 +176,18 @@ impl Pump {
 
     async fn live(&mut self, from: &mut Subscription) -> Stopped {
         loop {
-            let delivery = match from.next().await {
+            let delivery = tokio::select! {
+                // What is there already may say that the agent waits no more.
+                biased;
+                delivery = from.next() => delivery,
+                () = self.signs.due() => {
+                    match self.sign_of_life().await {
+                        Ok(()) => continue,
+                        Err(gone) => return gone.into(),
+                    }
+                }
+            };
+            let delivery = match delivery {
                 Ok(delivery) => delivery,
                 Err(end) => return Stopped::Session(end),
             };
@@ -222,7 +240,12 @@ impl Pump {
                     self.lines.write(envelope, out);
                 }
             }
+            AgentEvent::Daemon(change) => {
+                self.lines.write(envelope, out);
+                self.waits(*change, out);
+            }
             AgentEvent::TurnEnded(ended) => {
+                self.signs.stop();
                 if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
                     self.end_prompt(turn, &ended.outcome).await;
@@ -377,6 +400,7 @@ fn is_personal(event: &AgentEvent) -> bool {
             | AgentEvent::HitlResolved { .. }
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. }
+            | AgentEvent::Daemon(_)
     )
 }
 

@@ -10,7 +10,7 @@ use super::{
     agent_event::{self, Kind},
     content::ContentMeta,
     host::Operation,
-    schema,
+    idle, schema,
     tool::ToolMeta,
     update::Extension,
 };
@@ -48,21 +48,24 @@ pub(crate) struct Advertised {
 struct Methods {
     #[serde(rename = "_harn/agentEvent")]
     agent_event: Method,
+    /// Sent while an agent that stays waits for more to do.
+    #[serde(rename = "agent/idle")]
+    agent_idle: SingleMethod,
     /// Tells a host with the bridge that a person is asked.
     #[serde(
         rename = "harn.hitl.requested",
         skip_serializing_if = "Option::is_none"
     )]
-    hitl_requested: Option<HitlMethod>,
+    hitl_requested: Option<SingleMethod>,
     /// How such a host answers.
     #[serde(rename = "harn.hitl.respond", skip_serializing_if = "Option::is_none")]
-    hitl_respond: Option<HitlMethod>,
+    hitl_respond: Option<SingleMethod>,
 }
 
-/// A method about what a person is asked.
+/// A method of one kind.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct HitlMethod {
+struct SingleMethod {
     /// For people.
     description: &'static str,
     /// The file in `spec/schemas` that describes its params.
@@ -111,13 +114,17 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
                 schema: schema::AGENT_EVENT,
             };
             let hitl = |description, schema| {
-                host_bridge.then_some(HitlMethod {
+                host_bridge.then_some(SingleMethod {
                     description,
                     schema,
                 })
             };
             advertised.extension_methods = Some(Methods {
                 agent_event,
+                agent_idle: SingleMethod {
+                    description: idle::DESCRIPTION,
+                    schema: schema::AGENT_IDLE,
+                },
                 hitl_requested: hitl("A person is asked something.", schema::HITL_REQUESTED),
                 hitl_respond: hitl("Answers it.", schema::HITL_RESPOND),
             });

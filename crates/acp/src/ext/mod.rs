@@ -27,6 +27,7 @@ pub(crate) mod client;
 pub(crate) mod content;
 pub(crate) mod hitl;
 pub mod host;
+pub(crate) mod idle;
 pub(crate) mod permission;
 pub(crate) mod plan;
 pub mod published;

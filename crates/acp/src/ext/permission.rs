@@ -53,6 +53,10 @@ pub(crate) struct PermissionMeta<'a> {
     lineage: Vec<LineageStep<'a>>,
     /// How long each of the options holds.
     options: Vec<OptionScope<'a>>,
+    /// How many messages and reminders waited for the agent when it was asked; absent where none did. The
+    /// agent reads them after the answer, unless one interrupts: the question is taken back then.
+    #[serde(rename = "pendingCount", skip_serializing_if = "Option::is_none")]
+    pending_count: Option<u64>,
 }
 
 impl<'a> PermissionMeta<'a> {
@@ -62,6 +66,7 @@ impl<'a> PermissionMeta<'a> {
             deadline: ask.deadline.map(rfc3339),
             lineage: ask.lineage.iter().map(LineageStep::from).collect(),
             options: ask.options.iter().map(OptionScope::from).collect(),
+            pending_count: (ask.pending > 0).then_some(ask.pending),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{
     content::ContentMeta,
     hitl::Requested,
     host::ShellDiscovery,
+    idle::Idle,
     permission::Answer,
     plan::PlanMeta,
     tool::ToolMeta,
@@ -25,6 +26,8 @@ use crate::permission;
 /// The file that describes `_harn/agentEvent`, named at `initialize`.
 pub(crate) const AGENT_EVENT: &str = "agent-event.schema.json";
 
+/// The file that describes `agent/idle`.
+pub(crate) const AGENT_IDLE: &str = "agent-idle.schema.json";
 /// The file that describes `harn.hitl.requested`.
 pub(crate) const HITL_REQUESTED: &str = "hitl-requested.schema.json";
 /// The file that describes `harn.hitl.respond`.
@@ -76,6 +79,12 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             written::<AgentEventParams<'_>>(
                 "The `params` of a `_harn/agentEvent` notification. Hosts must ignore kinds they do not \
                  know.",
+            ),
+        ),
+        (
+            AGENT_IDLE,
+            written::<Idle<'_>>(
+                "The `params` of an `agent/idle` notification: the agent waits for more to do.",
             ),
         ),
         (

@@ -37,7 +37,7 @@ use crate::{
 ///
 /// ```
 /// use harn_acp::{Profile, Projector};
-/// use harn_model::{AgentEvent, DaemonChange, Envelope, Seq};
+/// use harn_model::{AgentEvent, Envelope, Seq};
 ///
 /// let projector = Projector::new(&"s-1".into(), Profile::Acp, false);
 /// let said = Envelope { seq: Seq(1), at: 0, turn: None, event: AgentEvent::message("Hello") };

@@ -1,0 +1,48 @@
+//! `agent/idle`: the sign of life of an agent that stays and waits for more to do.
+
+use harn_model::SessionId;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The notification's method.
+pub(crate) const METHOD: &str = "agent/idle";
+
+/// What it is for, told at `initialize`.
+pub(crate) const DESCRIPTION: &str =
+    "The agent waits for more to do; comes again after `backoff_ms`, at most every two seconds.";
+
+/// The `params` of `agent/idle`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentIdle", deny_unknown_fields)]
+pub(crate) struct Idle<'a> {
+    /// Which session's agent.
+    #[serde(rename = "sessionId")]
+    session_id: &'a str,
+    /// How often its turn had started an iteration.
+    iteration: u64,
+    /// When the next one comes, in milliseconds, unless the agent wakes.
+    backoff_ms: u64,
+}
+
+#[derive(Serialize)]
+struct Notification<'a> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: Idle<'a>,
+}
+
+/// Appends the line.
+pub(crate) fn write(session: &SessionId, iteration: u64, backoff_ms: u64, out: &mut Vec<u8>) {
+    let notification = Notification {
+        jsonrpc: "2.0",
+        method: METHOD,
+        params: Idle {
+            session_id: session.as_str(),
+            iteration,
+            backoff_ms,
+        },
+    };
+    // Strings and numbers always serialise.
+    out.extend(serde_json::to_vec(&notification).unwrap_or_default());
+    out.push(b'\n');
+}
