@@ -123,6 +123,13 @@ impl Pending {
         }
     }
 
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Message(_) => Kind::Message,
+            Self::Reminder(_) => Kind::Reminder,
+        }
+    }
+
     fn weight(&self) -> usize {
         match self {
             Self::Message(message) => weigh(&message.content),
@@ -131,13 +138,22 @@ impl Pending {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Message,
+    Reminder,
+}
+
+/// Where one stands: by mode and kind, so that whoever looks for one sort passes over no other, and then
+/// in the order they came.
+type Key = (DeliveryMode, Kind, Seq);
+
 /// Everything that waits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PendingQueue {
-    /// By mode, and then in the order they came.
-    rows: BTreeMap<(DeliveryMode, Seq), Pending>,
-    messages: HashMap<MessageId, (DeliveryMode, Seq)>,
-    reminders: HashMap<String, (DeliveryMode, Seq)>,
+    rows: BTreeMap<Key, Pending>,
+    messages: HashMap<MessageId, Key>,
+    reminders: HashMap<String, Key>,
     bytes: usize,
 }
 
@@ -163,33 +179,50 @@ impl PendingQueue {
     /// All of them, in the order they came.
     #[must_use]
     pub fn in_order(&self) -> Vec<Pending> {
-        let mut rows: Vec<_> = self.rows.iter().collect();
-        rows.sort_unstable_by_key(|((_, seq), _)| *seq);
-        rows.into_iter().map(|(_, row)| row.clone()).collect()
+        in_order(self.rows.iter().collect())
     }
 
     /// Those of these modes, in the order they came.
     #[must_use]
     pub fn of(&self, modes: &[DeliveryMode]) -> Vec<Pending> {
-        let mut rows: Vec<_> = modes.iter().flat_map(|mode| self.of_mode(*mode)).collect();
-        rows.sort_unstable_by_key(|((_, seq), _)| *seq);
-        rows.into_iter().map(|(_, row)| row.clone()).collect()
+        let both = [Kind::Message, Kind::Reminder];
+        let sorts = modes.iter().flat_map(|mode| both.map(|kind| (*mode, kind)));
+        in_order(
+            sorts
+                .flat_map(|(mode, kind)| self.sort(mode, kind))
+                .collect(),
+        )
     }
 
-    fn of_mode(
-        &self,
-        mode: DeliveryMode,
-    ) -> impl Iterator<Item = (&(DeliveryMode, Seq), &Pending)> {
-        self.rows.range((mode, Seq::ZERO)..=(mode, Seq(u64::MAX)))
+    /// The reminders of these modes, in the order they came.
+    #[must_use]
+    pub fn reminders_of(&self, modes: &[DeliveryMode]) -> Vec<Pending> {
+        let rows = modes.iter();
+        let rows = rows.flat_map(|mode| self.sort(*mode, Kind::Reminder));
+        in_order(rows.collect())
     }
 
     /// The oldest message of this mode.
     #[must_use]
     pub fn first_message(&self, mode: DeliveryMode) -> Option<Arc<PendingMessage>> {
-        self.of_mode(mode).find_map(|(_, row)| match row {
+        self.first_message_of(&[mode])
+    }
+
+    /// The oldest message of these modes.
+    #[must_use]
+    pub fn first_message_of(&self, modes: &[DeliveryMode]) -> Option<Arc<PendingMessage>> {
+        let oldest = modes.iter();
+        let oldest = oldest.filter_map(|mode| self.sort(*mode, Kind::Message).next());
+        let (_, row) = oldest.min_by_key(|((.., seq), _)| *seq)?;
+        match row {
             Pending::Message(message) => Some(message.clone()),
             Pending::Reminder(_) => None,
-        })
+        }
+    }
+
+    fn sort(&self, mode: DeliveryMode, kind: Kind) -> impl Iterator<Item = (&Key, &Pending)> {
+        let all = (mode, kind, Seq::ZERO)..=(mode, kind, Seq(u64::MAX));
+        self.rows.range(all)
     }
 
     /// A message, while it waits.
@@ -211,7 +244,7 @@ impl PendingQueue {
     }
 
     pub(crate) fn push(&mut self, seq: Seq, row: Pending) {
-        let key = (row.mode(), seq);
+        let key = (row.mode(), row.kind(), seq);
         self.bytes += row.weight();
         match &row {
             Pending::Message(message) => {
@@ -246,9 +279,14 @@ impl PendingQueue {
         self.take(key)
     }
 
-    fn take(&mut self, key: Option<(DeliveryMode, Seq)>) -> bool {
+    fn take(&mut self, key: Option<Key>) -> bool {
         let taken = key.and_then(|key| self.rows.remove(&key));
         self.bytes -= taken.as_ref().map_or(0, Pending::weight);
         taken.is_some()
     }
+}
+
+fn in_order(mut rows: Vec<(&Key, &Pending)>) -> Vec<Pending> {
+    rows.sort_unstable_by_key(|((.., seq), _)| *seq);
+    rows.into_iter().map(|(_, row)| row.clone()).collect()
 }
