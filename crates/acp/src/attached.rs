@@ -3,11 +3,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::Responder;
-use harn_model::{Seq, TurnId};
-use harn_runtime::{Controller, SessionEnd};
+use harn_model::{ControlOutcome, Seq, TurnId};
+use harn_runtime::{ControlError, Controller, SessionEnd};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{answer::answer, error};
+use crate::{
+    answer::answer,
+    error,
+    gate::{Asked, Gate, Unanswered},
+};
 
 /// A session this client has open.
 pub(crate) struct Attached {
@@ -25,6 +29,8 @@ struct State {
     prompts: Vec<PendingPrompt>,
     /// Answers that wait for the updates before them.
     replies: Vec<(Seq, Box<dyn FnOnce() + Send>)>,
+    /// Controls that wait for theirs.
+    unanswered: Unanswered,
     position: Seq,
     ended: Option<SessionEnd>,
     /// The attachment that took this one's place.
@@ -33,9 +39,19 @@ struct State {
 
 struct PendingPrompt {
     turn: TurnId,
-    responder: Responder,
-    /// Ends the watch for `$/cancel_request`.
-    _watch: DropGuard,
+    waits: Waits,
+}
+
+/// Who waits for a turn.
+enum Waits {
+    /// The request that is answered when it ends.
+    Request {
+        responder: Responder,
+        /// Ends the watch for `$/cancel_request`.
+        _watch: DropGuard,
+    },
+    /// Nobody; nothing is told of it before this is open.
+    Nobody(Option<Gate>),
 }
 
 impl Attached {
@@ -76,21 +92,89 @@ impl Attached {
 
     /// Keeps a prompt's responder until its turn ends. Called before the session hears of the turn.
     pub(crate) fn expect_end(&self, turn: &TurnId, responder: Responder, watch: DropGuard) {
+        self.expect(
+            turn,
+            Waits::Request {
+                responder,
+                _watch: watch,
+            },
+        );
+    }
+
+    /// Takes a turn of this client that no request waits for; told of from when the gate is open.
+    pub(crate) fn expect_detached(&self, turn: &TurnId, gate: Gate) {
+        self.expect(turn, Waits::Nobody(Some(gate)));
+    }
+
+    fn expect(&self, turn: &TurnId, waits: Waits) {
         let mut state = self.lock();
         if let Some(successor) = state.successor.clone() {
             drop(state);
-            return successor.expect_end(turn, responder, watch);
+            return successor.expect(turn, waits);
         }
         if let Some(end) = state.ended.clone() {
             drop(state);
-            answer::<()>(responder, Err(error::session_ended(&end)));
-            return;
+            return waits.end(&end);
         }
-        state.prompts.push(PendingPrompt {
-            turn: turn.clone(),
-            responder,
-            _watch: watch,
-        });
+        let turn = turn.clone();
+        state.prompts.push(PendingPrompt { turn, waits });
+    }
+
+    /// The gate before everything of a turn that has begun.
+    pub(crate) fn before(&self, turn: &TurnId) -> Option<Gate> {
+        let prompts = &mut self.lock().prompts;
+        let prompt = prompts.iter_mut().find(|prompt| prompt.turn == *turn)?;
+        match &mut prompt.waits {
+            Waits::Nobody(gate) => gate.take(),
+            Waits::Request { .. } => None,
+        }
+    }
+
+    /// Has the outcome of a control come after the answer to its request.
+    pub(crate) fn hold(&self, asked: Asked, gate: Gate) {
+        let mut state = self.lock();
+        match state.successor.clone() {
+            None => state.unanswered.hold(asked, gate),
+            Some(successor) => {
+                drop(state);
+                successor.hold(asked, gate);
+            }
+        }
+    }
+
+    /// Does what a request asks for, its outcome held back behind the answer.
+    pub(crate) async fn held<T>(
+        &self,
+        asked: Asked,
+        gate: Gate,
+        done: impl Future<Output = Result<T, ControlError>>,
+    ) -> Result<T, ControlError> {
+        self.hold(asked.clone(), gate);
+        let result = done.await;
+        self.settled(&asked, &result);
+        result
+    }
+
+    /// Lets go of an outcome that will not come.
+    pub(crate) fn settled<T>(&self, asked: &Asked, result: &Result<T, ControlError>) {
+        match result {
+            Ok(_) | Err(ControlError::Refused { .. }) => {}
+            Err(ControlError::Unfit(_) | ControlError::Closed) => {
+                let mut state = self.lock();
+                match state.successor.clone() {
+                    None => state.unanswered.release(asked),
+                    Some(successor) => {
+                        drop(state);
+                        successor.settled(asked, result);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The gate before this outcome.
+    pub(crate) fn answering(&self, outcome: &ControlOutcome) -> Option<Gate> {
+        self.lock().unanswered.take(outcome)
     }
 
     /// Calls `reply` once everything up to `seq` has been queued.
@@ -121,13 +205,15 @@ impl Attached {
     /// Takes over from an earlier attachment of the same session that has stopped: what waits there for
     /// an answer moves over, also what comes to it from now on.
     pub(crate) fn take_over(self: &Arc<Self>, earlier: &Self) {
-        let (prompts, replies) = {
+        let (prompts, replies, unanswered) = {
             let mut state = earlier.lock();
             state.successor = Some(self.clone());
             let prompts = std::mem::take(&mut state.prompts);
-            (prompts, std::mem::take(&mut state.replies))
+            let unanswered = std::mem::take(&mut state.unanswered);
+            (prompts, std::mem::take(&mut state.replies), unanswered)
         };
         let mut state = self.lock();
+        state.unanswered.extend(unanswered);
         state.prompts.extend(prompts);
         state.replies.extend(replies);
     }
@@ -140,7 +226,10 @@ impl Attached {
     pub(crate) fn ended(&self, turn: &TurnId) -> Option<Responder> {
         let prompts = &mut self.lock().prompts;
         let at = prompts.iter().position(|prompt| prompt.turn == *turn)?;
-        Some(prompts.remove(at).responder)
+        match prompts.remove(at).waits {
+            Waits::Request { responder, .. } => Some(responder),
+            Waits::Nobody(_) => None,
+        }
     }
 
     /// The turn a cancel of this client means: that of its oldest prompt without an answer, also when the
@@ -192,7 +281,19 @@ impl Attached {
         };
         replies.into_iter().for_each(|(_, reply)| reply());
         for prompt in prompts {
-            answer::<()>(prompt.responder, Err(error::session_ended(end)));
+            prompt.waits.end(end);
+        }
+    }
+}
+
+impl Waits {
+    /// The session ended first.
+    fn end(self, end: &SessionEnd) {
+        match self {
+            Self::Request { responder, .. } => {
+                answer::<()>(responder, Err(error::session_ended(end)));
+            }
+            Self::Nobody(_) => {}
         }
     }
 }

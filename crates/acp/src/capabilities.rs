@@ -1,6 +1,7 @@
 //! The answer to `initialize`: exactly what works, no more.
 
 use agent_client_protocol::{
+    Error,
     schema::ProtocolVersion,
     v1::schema::{
         AgentCapabilities, Implementation, InitializeResponse, PromptCapabilities,
@@ -9,10 +10,11 @@ use agent_client_protocol::{
     },
 };
 use harn_runtime::AgentProfile;
+use serde_json::Value;
 
 use crate::{connection::Facts, ext};
 
-pub(crate) fn initialize(agent: &AgentProfile, client: Facts) -> InitializeResponse {
+pub(crate) fn initialize(agent: &AgentProfile, client: Facts) -> Result<Value, Error> {
     let prompt = PromptCapabilities::new()
         .image(agent.prompt.image)
         .audio(agent.prompt.audio)
@@ -32,7 +34,12 @@ pub(crate) fn initialize(agent: &AgentProfile, client: Facts) -> InitializeRespo
             client.offers.tools,
         ));
     let info = Implementation::new(agent.name.clone(), agent.version.clone());
-    InitializeResponse::new(ProtocolVersion::V1)
+    let response = InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)
         .agent_info(info.title(agent.title.clone()))
+        .meta(ext::capabilities::steering());
+    let mut response = serde_json::to_value(response)?;
+    // ACP has no member for it, and typed clients pass over it.
+    response["agentCapabilities"]["session"] = ext::capabilities::session()?;
+    Ok(response)
 }

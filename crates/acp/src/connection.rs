@@ -292,6 +292,13 @@ impl Peer {
         self.sessions().get(id).cloned()
     }
 
+    /// The session that is open here, where it is one.
+    pub(crate) fn only(&self) -> Option<Arc<Attached>> {
+        let sessions = self.sessions();
+        let mut open = sessions.values();
+        open.next().filter(|_| open.len() == 0).cloned()
+    }
+
     /// The session among those that are open here in which a person is asked this.
     pub(crate) fn asking(&self, request_id: &str) -> Option<Arc<Attached>> {
         let sessions = self.sessions();

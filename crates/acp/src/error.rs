@@ -1,17 +1,23 @@
 //! From our errors to JSON-RPC's: one table, with a word a program can act on in `data.reason`.
 
 use agent_client_protocol::Error;
-use harn_model::SessionId;
-use harn_runtime::{HitlError, JournalError, PromptError, SessionError, SettingError};
+use harn_model::{ControlResult, SessionId};
+use harn_runtime::{
+    ControlError, HitlError, JournalError, PromptError, SessionError, SettingError,
+};
 use serde::Serialize;
+
+use crate::ext::{agent_event::ActorFields, reminder::Invalid};
 
 /// A turn that failed.
 const EXECUTION_FAILED: i32 = -32000;
 /// ACP's "resource not found".
 const NOT_FOUND: i32 = -32002;
+/// The contract's "no such session, or nothing runs in it", where a turn is steered.
+const NOTHING_RUNS: i32 = -32004;
 const INVALID_PARAMS: i32 = -32602;
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Data<'a> {
     reason: &'a str,
@@ -19,6 +25,17 @@ struct Data<'a> {
     session_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reminder_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<ActorFields<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<ActorFields<'a>>,
+    /// The code of a diagnostic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'a str>,
 }
 
 fn error(code: i32, message: impl std::fmt::Display, data: &Data<'_>) -> Error {
@@ -32,8 +49,7 @@ fn error(code: i32, message: impl std::fmt::Display, data: &Data<'_>) -> Error {
 fn simple(code: i32, message: impl std::fmt::Display, reason: &str) -> Error {
     let data = Data {
         reason,
-        session_id: None,
-        cwd: None,
+        ..Data::default()
     };
     error(code, message, &data)
 }
@@ -80,19 +96,114 @@ pub(crate) fn session(e: &SessionError) -> Error {
         reason,
         session_id,
         cwd,
+        ..Data::default()
     };
     error(code, e, &data)
 }
 
 /// A session that is not open on this connection.
 pub(crate) fn unknown_session(id: &str) -> Error {
+    not_open(NOT_FOUND, id)
+}
+
+/// The same, for the methods that steer a turn.
+pub(crate) fn nothing_to_steer(id: &str) -> Error {
+    not_open(NOTHING_RUNS, id)
+}
+
+fn not_open(code: i32, id: &str) -> Error {
     let data = Data {
         reason: "unknown_session",
         session_id: Some(id),
-        cwd: None,
+        ..Data::default()
     };
     let message = format!("session {id} is not open here; create, load or resume it first");
-    error(NOT_FOUND, message, &data)
+    error(code, message, &data)
+}
+
+/// No session was named, and it is not clear which is meant.
+pub(crate) fn which_session() -> Error {
+    simple(
+        INVALID_PARAMS,
+        "sessionId may only be left out where exactly one session is open",
+        "session_required",
+    )
+}
+
+/// What a control was about.
+#[derive(Clone, Copy)]
+pub(crate) enum About<'a> {
+    /// A session.
+    Session(&'a str),
+    /// A message.
+    Message(&'a str),
+    /// A reminder.
+    Reminder(&'a str),
+}
+
+/// Something that was wanted of a session and not done.
+pub(crate) fn control(e: &ControlError, about: About<'_>) -> Error {
+    let mut data = Data::default();
+    match about {
+        About::Session(id) => data.session_id = Some(id),
+        About::Message(id) => data.message_id = Some(id),
+        About::Reminder(id) => data.reminder_id = Some(id),
+    }
+    let code = match e {
+        ControlError::Refused {
+            result,
+            actor,
+            owner,
+        } => {
+            data.reason = result.as_str();
+            // Who may and who wanted to belong together.
+            data.actor = owner.is_some().then(|| actor.into());
+            data.owner = owner.as_ref().map(Into::into);
+            refusal_code(*result)
+        }
+        ControlError::Unfit(_) => {
+            data.reason = "invalid_content";
+            INVALID_PARAMS
+        }
+        ControlError::Closed => {
+            data.reason = "session_closed";
+            EXECUTION_FAILED
+        }
+    };
+    error(code, e, &data)
+}
+
+fn refusal_code(result: ControlResult) -> i32 {
+    match result {
+        ControlResult::NoActivePrompt => NOTHING_RUNS,
+        ControlResult::QueueFull => EXECUTION_FAILED,
+        ControlResult::AlreadyRevoked
+        | ControlResult::AlreadyDelivered
+        | ControlResult::UnknownMessageId
+        | ControlResult::UnknownReminderId
+        | ControlResult::NotOwnerOrNotAuthorized
+        | ControlResult::IdInUse => INVALID_PARAMS,
+        // Not refusals; nobody is told so.
+        ControlResult::Accepted
+        | ControlResult::Revoked
+        | ControlResult::Replaced
+        | ControlResult::Cancelled
+        | ControlResult::AlreadyCancelled => EXECUTION_FAILED,
+    }
+}
+
+/// A reminder that is none.
+pub(crate) fn reminder(e: &Invalid) -> Error {
+    let data = Data {
+        reason: "invalid_reminder",
+        code: Some(e.code),
+        ..Data::default()
+    };
+    error(
+        INVALID_PARAMS,
+        format_args!("{}: {}", e.code, e.message),
+        &data,
+    )
 }
 
 pub(crate) fn prompt(e: &PromptError) -> Error {
@@ -219,11 +330,66 @@ mod tests {
                 "queue_full",
             ),
             (turn_failed("no"), -32000, "turn_failed"),
+            (nothing_to_steer("s"), -32004, "unknown_session"),
+            (which_session(), -32602, "session_required"),
         ];
         for (error, code, reason) in cases {
             assert_eq!(i32::from(error.code), code, "{error:?}");
             let data = error.data.as_ref().and_then(|d| d.get("reason"));
             assert_eq!(data.and_then(|r| r.as_str()), Some(reason), "{error:?}");
         }
+    }
+
+    /// A refused control: the contract's word, its code, and what it was about.
+    #[test]
+    fn refusals() {
+        use ControlResult as R;
+        let actor = |client: &str| harn_model::Actor {
+            client_id: client.to_owned(),
+            role: "observer".to_owned(),
+            source: "acp".to_owned(),
+        };
+        let refused = |result, owner| ControlError::Refused {
+            result,
+            actor: actor("desk"),
+            owner,
+        };
+        let cases = [
+            (R::AlreadyDelivered, -32602, "already_delivered"),
+            (R::AlreadyRevoked, -32602, "already_revoked"),
+            (R::UnknownMessageId, -32602, "unknown_message_id"),
+            (R::UnknownReminderId, -32602, "unknown_reminder_id"),
+            (R::IdInUse, -32602, "id_in_use"),
+            (R::NoActivePrompt, -32004, "no_active_prompt"),
+            (R::QueueFull, -32000, "queue_full"),
+        ];
+        for (result, code, reason) in cases {
+            let error = control(&refused(result, None), About::Message("m"));
+            assert_eq!(i32::from(error.code), code, "{reason}");
+            let data = serde_json::json!({"reason": reason, "messageId": "m"});
+            assert_eq!(error.data, Some(data));
+        }
+        let owned = refused(R::NotOwnerOrNotAuthorized, Some(actor("pad")));
+        let error = control(&owned, About::Reminder("r"));
+        assert_eq!(i32::from(error.code), -32602);
+        let data = serde_json::json!({
+            "reason": "not_owner_or_not_authorized",
+            "reminderId": "r",
+            "actor": {"clientId": "desk", "role": "observer", "source": "acp"},
+            "owner": {"clientId": "pad", "role": "observer", "source": "acp"},
+        });
+        assert_eq!(error.data, Some(data));
+        let unfit = control(&ControlError::Unfit("no".to_owned()), About::Session("s"));
+        assert_eq!(
+            (i32::from(unfit.code), unfit.message.as_str()),
+            (-32602, "no")
+        );
+        let invalid = reminder(&Invalid {
+            code: "HARN-RMD-001",
+            message: "unknown key `x`".to_owned(),
+        });
+        assert_eq!(invalid.message, "HARN-RMD-001: unknown key `x`");
+        let data = serde_json::json!({"reason": "invalid_reminder", "code": "HARN-RMD-001"});
+        assert_eq!(invalid.data, Some(data));
     }
 }

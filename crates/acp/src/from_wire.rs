@@ -2,10 +2,38 @@
 
 use agent_client_protocol::v1::schema;
 use harn_model::{ContentBlock, Resource, ResourceLink};
+use serde_json::Value;
 
 /// A prompt. A block of a kind this version does not know is refused, never dropped.
 pub(crate) fn prompt(blocks: Vec<schema::ContentBlock>) -> Result<Vec<ContentBlock>, &'static str> {
     blocks.into_iter().map(block).collect()
+}
+
+/// What a message says: a text that is not blank, or blocks of which one says something.
+pub(crate) fn content(content: Value) -> Result<Vec<ContentBlock>, String> {
+    match content {
+        Value::String(text) if text.trim().is_empty() => {
+            Err("content must not be blank".to_owned())
+        }
+        Value::String(text) => Ok(vec![ContentBlock::text(text)]),
+        Value::Array(_) => blocks("content", content),
+        _ => Err("content must be a string or an array of content blocks".to_owned()),
+    }
+}
+
+/// Blocks of which one says something; `member` is what they are called.
+pub(crate) fn blocks(member: &str, blocks: Value) -> Result<Vec<ContentBlock>, String> {
+    if !blocks.is_array() {
+        return Err(format!("{member} must be an array of content blocks"));
+    }
+    let read: Vec<schema::ContentBlock> =
+        serde_json::from_value(blocks).map_err(|e| format!("{member}: {e}"))?;
+    let blocks = prompt(read)?;
+    let is_blank = |block: &ContentBlock| matches!(block, ContentBlock::Text { text } if text.trim().is_empty());
+    match blocks.iter().all(is_blank) {
+        true => Err(format!("{member} must say something")),
+        false => Ok(blocks),
+    }
 }
 
 fn block(block: schema::ContentBlock) -> Result<ContentBlock, &'static str> {
@@ -49,4 +77,39 @@ fn block(block: schema::ContentBlock) -> Result<ContentBlock, &'static str> {
         },
         _ => return Err("the prompt has a content block of an unknown kind"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_message_may_say() {
+        assert_eq!(
+            content(json!("Hello")).unwrap(),
+            [ContentBlock::text("Hello")]
+        );
+        let text = json!({"type": "text", "text": "Hello"});
+        assert_eq!(
+            content(json!([text])).unwrap(),
+            [ContentBlock::text("Hello")]
+        );
+        for odd in [
+            json!(""),
+            json!(" \n"),
+            json!([]),
+            json!([{"type": "text", "text": " "}]),
+            json!([{"type": "text"}]),
+            json!([{"type": "hologram"}]),
+            json!(["Hello"]),
+            json!({"type": "text", "text": "Hello"}),
+            json!(1),
+            Value::Null,
+        ] {
+            assert!(content(odd.clone()).is_err(), "{odd}");
+        }
+        assert!(blocks("prompt", json!("Hello")).is_err());
+    }
 }

@@ -1,11 +1,12 @@
 //! Gates: what must not overtake an answer waits until that answer stands in the writer's queue.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use agent_client_protocol::RawJsonRpcId;
+use harn_model::{Control, ControlOutcome};
 use tokio::sync::oneshot;
 
 /// Answers somebody waits behind, by request id.
@@ -43,5 +44,72 @@ impl Gate {
     pub(crate) async fn passed(self) {
         // An error means that the answer will never come because the connection is gone.
         let _ = self.0.await;
+    }
+}
+
+/// A control that was asked for, as far as it is known before it has been dealt with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Asked {
+    control: Control,
+    target: Option<String>,
+}
+
+impl Asked {
+    pub(crate) fn new(control: Control, target: Option<&str>) -> Self {
+        let target = target.filter(|_| control != Control::Remind);
+        Self {
+            control,
+            target: target.map(str::to_owned),
+        }
+    }
+
+    /// The same from its outcome. The id of a reminder may not have been known when it was asked for.
+    fn of(outcome: &ControlOutcome) -> Self {
+        let target = &outcome.target;
+        let target = match outcome.control {
+            Control::Inject | Control::RevokeInject | Control::ReplaceInject => {
+                target.message_id.as_ref().map(|id| id.as_str())
+            }
+            Control::RevokeReminder => target.reminder_id.as_deref(),
+            Control::Cancel => target.turn_id.as_ref().map(|id| id.as_str()),
+            Control::Remind => None,
+        };
+        Self::new(outcome.control, target)
+    }
+}
+
+/// Controls whose outcome is not told before their request has its answer, the oldest first. Another
+/// client's may be taken for one of them where both want the same; then it waits too, which does no harm.
+#[derive(Default)]
+pub(crate) struct Unanswered(HashMap<Asked, VecDeque<Gate>>);
+
+impl Unanswered {
+    pub(crate) fn hold(&mut self, asked: Asked, gate: Gate) {
+        self.0.entry(asked).or_default().push_back(gate);
+    }
+
+    /// The one that was held last has no outcome.
+    pub(crate) fn release(&mut self, asked: &Asked) {
+        if let Some(gates) = self.0.get_mut(asked) {
+            gates.pop_back();
+        }
+        self.0.retain(|_, gates| !gates.is_empty());
+    }
+
+    /// What this outcome waits for.
+    pub(crate) fn take(&mut self, outcome: &ControlOutcome) -> Option<Gate> {
+        let asked = Asked::of(outcome);
+        let gates = self.0.get_mut(&asked)?;
+        let gate = gates.pop_front();
+        if gates.is_empty() {
+            self.0.remove(&asked);
+        }
+        gate
+    }
+
+    pub(crate) fn extend(&mut self, earlier: Self) {
+        for (asked, gates) in earlier.0 {
+            self.0.entry(asked).or_default().extend(gates);
+        }
     }
 }

@@ -13,7 +13,8 @@ use agent_client_protocol::{
 };
 use bytes::Bytes;
 use harn_model::{
-    AgentEvent, AskId, Command, Decision, Envelope, PermissionAsked, TurnId, TurnOutcome,
+    AgentEvent, AskId, Command, ControlOutcome, Decision, Envelope, PermissionAsked, TurnId,
+    TurnOutcome,
 };
 use harn_runtime::{Delivery, SessionEnd, Subscription};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -164,6 +165,10 @@ impl Pump {
                             ended.push((turn.clone(), end.outcome.clone()));
                         }
                     }
+                    AgentEvent::ControlOutcome(outcome) => {
+                        self.answered(outcome).await;
+                        lines.write(envelope, &mut out);
+                    }
                     _ => lines.write(envelope, &mut out),
                 }
             }
@@ -236,6 +241,10 @@ impl Pump {
     ) -> Result<(), Disconnected> {
         match &envelope.event {
             AgentEvent::TurnStarted(_) => {
+                let turn = envelope.turn.as_ref();
+                if let Some(gate) = turn.and_then(|turn| self.attached.before(turn)) {
+                    gate.passed().await;
+                }
                 if !self.attached.is_mine(envelope.turn.as_ref()) {
                     self.lines.write(envelope, out);
                 }
@@ -277,6 +286,10 @@ impl Pump {
                 self.options(out);
             }
             AgentEvent::ConfigChanged { .. } => self.options(out),
+            AgentEvent::ControlOutcome(outcome) => {
+                self.answered(outcome).await;
+                self.lines.write(envelope, out);
+            }
             _ => self.lines.write(envelope, out),
         }
         Ok(())
@@ -289,6 +302,14 @@ impl Pump {
         if let Some(prompt) = prompt {
             let gate = self.peer.gates.behind(prompt.raw_id());
             answer(prompt, outcome(end));
+            gate.passed().await;
+        }
+    }
+
+    /// Waits for the answer to the request that had this outcome, if it is this client's: nothing that
+    /// comes of a control is told before whoever asked for it has the answer.
+    async fn answered(&self, outcome: &ControlOutcome) {
+        if let Some(gate) = self.attached.answering(outcome) {
             gate.passed().await;
         }
     }
@@ -400,6 +421,7 @@ fn is_personal(event: &AgentEvent) -> bool {
             | AgentEvent::HitlResolved { .. }
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. }
+            | AgentEvent::ControlOutcome(_)
             | AgentEvent::Daemon(_)
     )
 }

@@ -8,14 +8,17 @@ use std::sync::Arc;
 use agent_client_protocol::{
     Client, ConnectionTo, Dispatch, Error, HandleDispatchFrom, Handled, Responder, UntypedMessage,
 };
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
     answer::answer,
     connection::Peer,
     error,
-    methods::{auth, close, config, hitl, initialize, list, prompt, setup},
+    gate::Gate,
+    methods::{
+        auth, close, config, hitl, initialize, inject, list, prompt, remind, setup, steering,
+    },
 };
 
 pub(crate) struct Router {
@@ -32,11 +35,22 @@ impl Router {
         let peer = &self.peer;
         match method {
             // In the loop: at once, and in order.
-            "initialize"                => answer(to, decode(method, params).map(|p| initialize::handle(peer, &p))),
+            "initialize"                => answer(to, decode(method, params).and_then(|p| initialize::handle(peer, &p))),
             "authenticate"              => answer(to, decode(method, params).and_then(auth::authenticate)),
             "logout"                    => answer(to, decode(method, params).map(auth::logout)),
             "session/prompt"            => prompt::handle(peer, decode(method, params), to).await,
-            "session/cancel"            => prompt::cancel_request(peer, decode(method, params), to).await,
+            "session/cancel"            => first(peer, to, |gate| prompt::cancel_request(peer, decode(method, params), gate)).await,
+            "session/inject"            => first(peer, to, |gate| inject::inject(peer, decode(method, params), gate)).await,
+            "session/revoke_inject"     => first(peer, to, |gate| inject::revoke(peer, decode(method, params), gate)).await,
+            "session/replace_inject"    => first(peer, to, |gate| inject::replace(peer, decode(method, params), gate)).await,
+            "session/pending_injections"=> answer(to, inject::pending(peer, decode(method, params))),
+            "session/remind"            => first(peer, to, |gate| remind::remind(peer, decode(method, params), gate)).await,
+            "session/revoke_reminder"   => first(peer, to, |gate| remind::revoke(peer, decode(method, params), gate)).await,
+            "agent/resume"              => answer(to, remind::resume(peer, decode(method, params)).await),
+            "_session/steering"         => {
+                let request = to.raw_id().clone();
+                answer(to, steering::steer(peer, decode(method, params), request).await);
+            },
             "session/set_mode"          => config::set_mode(peer, decode(method, params), to).await,
             "session/set_config_option" => config::set_option(peer, decode(method, params), to).await,
             "harn.hitl.respond"         => hitl::respond(peer, decode(method, params), to).await,
@@ -56,9 +70,15 @@ impl Router {
     async fn notification(&self, method: &str, params: Value) {
         match method {
             "session/cancel" => match decode(method, params) {
-                Ok(cancel) => prompt::cancel(&self.peer, &cancel).await,
+                Ok(cancel) => prompt::cancel(&self.peer, cancel).await,
                 Err(error) => tracing::debug!(%error.message, "ignored a session/cancel"),
             },
+            "session/remind" => remind::remind_unanswered(&self.peer, decode(method, params)).await,
+            "agent/resume" => {
+                if let Err(error) = remind::resume(&self.peer, decode(method, params)).await {
+                    tracing::debug!(%error.message, "ignored an agent/resume");
+                }
+            }
             // `$/cancel_request` reaches its request through the SDK; anything else is not for us.
             _ => tracing::debug!(method, "ignored a notification"),
         }
@@ -99,6 +119,16 @@ impl HandleDispatchFrom<Client> for Router {
     fn describe_chain(&self) -> impl std::fmt::Debug {
         "harn-serve"
     }
+}
+
+/// Answers before anything that comes of the request is told.
+async fn first<T: Serialize, F: Future<Output = Result<T, Error>>>(
+    peer: &Peer,
+    to: Responder,
+    work: impl FnOnce(Gate) -> F,
+) {
+    let done = work(peer.gates.behind(to.raw_id())).await;
+    answer(to, done);
 }
 
 fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {

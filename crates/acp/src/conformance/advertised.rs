@@ -18,6 +18,7 @@ use crate::ext::VENDOR;
 pub(super) struct Advertised {
     updates: BTreeSet<String>,
     kinds: BTreeSet<String>,
+    methods: BTreeSet<String>,
     tool_fields: BTreeSet<String>,
     content_fields: BTreeSet<String>,
     /// The client asked for a profile in which extensions keep to `_meta`.
@@ -34,9 +35,14 @@ impl Advertised {
             let words = list.as_array().into_iter().flatten();
             words.filter_map(Value::as_str).map(str::to_owned).collect()
         };
+        let names = |object: &Value| {
+            let names = object.as_object().into_iter().flatten();
+            names.map(|(name, _)| name.clone()).collect()
+        };
         Self {
             updates: words(&harn["sessionUpdateExtensions"]),
             kinds: words(&harn["extensionMethods"][crate::ext::agent_event::METHOD]["kinds"]),
+            methods: names(&harn["extensionMethods"]),
             tool_fields: words(&harn["toolLifecycleExtensionFields"]),
             content_fields: words(&harn["contentExtensionFields"]),
             only_meta: wish == Some("meta"),
@@ -88,6 +94,15 @@ impl Advertised {
             }
         }
         found
+    }
+
+    /// A notification of ours.
+    pub(super) fn method(&self, name: &str) -> Found {
+        if self.methods.contains(name) {
+            return Found::new();
+        }
+        let what = format!("{} was not advertised", shown(name));
+        vec![(Rule::NotAdvertised, what)]
     }
 
     pub(super) fn event(&self, kind: &str) -> Found {

@@ -13,9 +13,9 @@ use super::{
     recording::{self, Entry},
     requests::{Answers, Asked, Requests},
     session::Sessions,
-    shown,
+    shown, steering,
 };
-use crate::ext::{VENDOR, agent_event};
+use crate::ext::{VENDOR, agent_event, idle};
 
 /// Reads a recording, a message at a time, and says what breaks the rules.
 ///
@@ -179,6 +179,7 @@ impl Checker {
                 None => found.extend(method.params.check(params, "params")),
             },
             (agent_event::METHOD, _) => found.extend(self.event(params)),
+            (idle::METHOD, _) => found.extend(self.idle(params)),
             (permission::METHOD, Known::Acp(method)) => {
                 let canonical = permission::canonical(params);
                 found.extend(method.params.check(&canonical, "params"));
@@ -186,8 +187,11 @@ impl Checker {
                 let expected = advertised.map_or(Expected::Anything, Advertised::approvals);
                 found.extend(permission::check(params, expected));
             }
-            (_, Known::Acp(method)) => found.extend(method.params.check(params, "params")),
-            _ => {}
+            (name, known) => match (steering::method(name), known) {
+                (Some(method), _) => found.extend(method.params.check(params, "params")),
+                (None, Known::Acp(method)) => found.extend(method.params.check(params, "params")),
+                (None, Known::Contract(_) | Known::Own | Known::Nothing) => {}
+            },
         }
         found
     }
@@ -208,6 +212,9 @@ impl Checker {
 
     fn event(&mut self, params: &Value) -> Found {
         let mut found = extensions::check_event(params);
+        if found.is_empty() {
+            found.extend(steering::check_event(params));
+        }
         if self.lone {
             return found;
         }
@@ -216,6 +223,20 @@ impl Checker {
         }
         if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
             found.extend(self.sessions.event(session, params, self.heard_client));
+        }
+        found
+    }
+
+    fn idle(&mut self, params: &Value) -> Found {
+        let mut found = steering::check_idle(params);
+        if self.lone {
+            return found;
+        }
+        if let Some(advertised) = &self.advertised {
+            found.extend(advertised.method(idle::METHOD));
+        }
+        if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
+            found.extend(self.sessions.waits(session, self.heard_client));
         }
         found
     }

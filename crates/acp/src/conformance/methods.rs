@@ -1,6 +1,6 @@
 //! The methods: who may send each, and what it and its answer look like.
 
-use super::{Direction, extensions::published, shape::Shape};
+use super::{Direction, extensions::published, shape::Shape, steering};
 
 /// A method of ACP.
 pub(super) struct Method {
@@ -172,7 +172,7 @@ static METHODS: [Method; 26] = [
     ),
 ];
 
-/// The contract's own methods. Their params are not ACP's and have no schema here.
+/// The contract's own methods. Their params are not ACP's; those that steer a turn have schemas of ours.
 const CONTRACT: [(Direction, &str); 23] = [
     (ToAgent, "agent/resume"),
     (ToAgent, "harn.hitl.respond"),
@@ -218,6 +218,9 @@ pub(super) fn known(name: &str) -> Known {
     if name == crate::ext::agent_event::METHOD {
         return Known::Contract(ToClient);
     }
+    if steering::method(name).is_some() {
+        return Known::Contract(steering::WAY);
+    }
     if name.starts_with('_') {
         Known::Own
     } else {
@@ -231,8 +234,11 @@ pub(super) fn error() -> &'static Shape {
     &ERROR
 }
 
-/// What the answer to a method looks like, if it is ACP's.
+/// What the answer to a method looks like, if it is ACP's or steers a turn.
 pub(super) fn result(name: &str) -> Option<&'static Shape> {
+    if let Some(method) = steering::method(name) {
+        return Some(&method.result);
+    }
     match known(name) {
         Known::Acp(method) => method.result.as_ref(),
         Known::Contract(_) | Known::Own | Known::Nothing => None,

@@ -28,6 +28,7 @@ mod requests;
 mod rule;
 mod session;
 mod shape;
+mod steering;
 #[cfg(test)]
 mod tests;
 mod tools;

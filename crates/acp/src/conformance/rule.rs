@@ -44,8 +44,8 @@ rules! {
     WrongShape "wrong-shape" "Params and results fit the ACP schema."
     UnknownMember "unknown-member" "Members are known to the schema; what is added stands under `_meta`."
     UnknownUpdate "unknown-update" "A `sessionUpdate` is ACP's or one of the extensions, a `kind` of `_harn/agentEvent` one of its kinds."
-    WrongExtension "wrong-extension" "What is said under `_meta.harn` and in `_harn/agentEvent` fits the schemas of the extensions."
-    NotAdvertised "not-advertised" "Extensions, kinds and fields are sent only if the answer to `initialize` named them."
+    WrongExtension "wrong-extension" "What is said under `_meta.harn`, in `_harn/agentEvent` and in the methods that steer a turn fits the schemas of the extensions."
+    NotAdvertised "not-advertised" "Extensions, kinds, methods and fields are sent only if the answer to `initialize` named them."
     SessionNotOpen "session-not-open" "Updates and requests come for open sessions: after the answer to `session/new`, `resume` or `fork`, from `session/load` on, until `session/close`."
     UpdateBeforeCall "update-before-call" "A `tool_call_update` comes after the `tool_call` it updates."
     CallAnnouncedTwice "call-announced-twice" "A tool call is announced once."
@@ -60,7 +60,7 @@ rules! {
     CategoryWithoutFailure "category-without-failure" "`errorCategory` stands beside `error` on an update with status `failed`."
     TwoRawInputs "two-raw-inputs" "`rawInput` and `rawInputPartial` are not said together."
     ParsingOutOfOrder "parsing-out-of-order" "`parsing: true` comes with the `tool_call`, `parsing: false` once after it and before or with the end of the call."
-    WorkOutsideTurn "work-outside-turn" "Workers and composition runs take their steps while a turn runs."
+    WorkOutsideTurn "work-outside-turn" "Workers and composition runs take their steps, and agents wait for more to do, while a turn runs."
     WorkerNotSpawned "worker-not-spawned" "The first event of a worker is `WorkerSpawned`."
     WorkerAfterEnd "worker-after-end" "Nothing is said of a worker after its terminal event."
     WorkerTerminalWrong "worker-terminal-wrong" "`terminal` is true for `WorkerCompleted`, `WorkerFailed`, `WorkerStopped` and `WorkerCancelled`, else false."
@@ -71,6 +71,11 @@ rules! {
     CompositionResultWithoutCall "composition-result-without-call" "A child's result comes once, after its call in the same run."
     HitlNotAsked "hitl-not-asked" "A `hitl_resolved` comes once, after its `hitl_request`."
     SkillNotActive "skill-not-active" "A skill is deactivated after it was activated."
+    DeliveredEarly "delivered-early" "A message that is injected is delivered after the answer that accepts it."
+    DeliveredTwice "delivered-twice" "A message of the user is delivered once."
+    DeliveredRevoked "delivered-revoked" "A message that was taken back is not delivered."
+    OutcomeWrong "outcome-wrong" "A `control_outcome` is about its own session, and has its outcome as `reason` where it is `rejected`, and there alone."
+    SkipWrong "skip-wrong" "A `loop_checkpoint` says at `pre_tool_dispatch` alone that tools were skipped, and then why."
 }
 
 impl fmt::Display for Rule {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Found, Rule, activity::Activity, composition::Runs, envelope::Outcome, extensions::Update,
-    listed, requests::Asked, shown, tools::Tools,
+    listed, requests::Asked, shown, steering::Messages, tools::Tools,
 };
 
 /// The sessions of a connection that are open.
@@ -34,6 +34,7 @@ struct Session {
     tools: Tools,
     activity: Activity,
     runs: Runs,
+    messages: Messages,
 }
 
 impl Session {
@@ -115,8 +116,8 @@ impl Sessions {
                 }
             }
             // They may begin a turn, or come into the middle of one.
-            "agent/resume" | "session/attach" | "session/inject" | "session/remind"
-            | "session/takeover" => {
+            "_session/steering" | "agent/resume" | "session/attach" | "session/inject"
+            | "session/remind" | "session/takeover" => {
                 if let Some(session) = self.open.get_mut(name) {
                     session.others_turn = true;
                 }
@@ -163,6 +164,11 @@ impl Sessions {
                 self.open.remove(name);
             }
             ("session/prompt", outcome, Some(name)) => return self.turn_ended(name, id, outcome),
+            (_, Outcome::Result(result), Some(name)) => {
+                if let Some(session) = self.open.get_mut(name) {
+                    return session.messages.answered(asked, result);
+                }
+            }
             _ => {}
         }
         Found::new()
@@ -209,6 +215,8 @@ impl Sessions {
     /// Takes an update. With `strict`, the requests that open sessions were seen too.
     pub(super) fn update(&mut self, name: &str, update: &Update<'_>, strict: bool) -> Found {
         let (session, mut found) = self.find(name, strict);
+        let replay = session.loading > 0 || !strict;
+        found.extend(session.messages.update(update, replay));
         if session.prompts.is_empty()
             && matches!(update.name, "user_message" | "user_message_chunk")
         {
@@ -252,7 +260,21 @@ impl Sessions {
         if kind.starts_with("composition_") && !session.in_turn() {
             found.push(work_outside_turn("a composition run"));
         }
+        if kind == "daemon_watchdog_tripped" && !session.in_turn() {
+            found.push(work_outside_turn("an agent that waits"));
+        }
+        let replay = session.loading > 0 || !strict;
+        found.extend(session.messages.event(params, replay));
         found.extend(session.runs.take(params, session.past));
+        found
+    }
+
+    /// Takes a sign of life of an agent that waits.
+    pub(super) fn waits(&mut self, name: &str, strict: bool) -> Found {
+        let (session, mut found) = self.find(name, strict);
+        if !session.in_turn() {
+            found.push(work_outside_turn("an agent that waits"));
+        }
         found
     }
 

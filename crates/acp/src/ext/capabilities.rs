@@ -4,6 +4,7 @@
 use agent_client_protocol::v1::schema::Meta;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{
     VENDOR,
@@ -11,6 +12,7 @@ use super::{
     content::ContentMeta,
     host::Operation,
     idle, schema,
+    steering::Mode,
     tool::ToolMeta,
     update::Extension,
 };
@@ -92,6 +94,71 @@ struct HostOperations {
     process: &'static [Operation],
 }
 
+/// `agentCapabilities.session`: what may be sent to a running turn, to every client.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionSteering", deny_unknown_fields)]
+pub(crate) struct Session {
+    /// Messages of the user.
+    inject: Inject,
+    /// Reminders.
+    remind: Remind,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "InjectCapability", deny_unknown_fields)]
+struct Inject {
+    /// When one may be delivered, sorted.
+    modes: &'static [&'static str],
+    pending: PendingMessages,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct PendingMessages {
+    /// One that waits can be said differently.
+    replace: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RemindCapability", deny_unknown_fields)]
+struct Remind {
+    /// When one may be delivered, the most urgent first.
+    modes: &'static [Mode],
+    pending: PendingReminders,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct PendingReminders {
+    /// Those that wait can be listed.
+    list: bool,
+    /// One that waits can be taken back.
+    revoke: bool,
+}
+
+/// `agentCapabilities.session`.
+pub(crate) fn session() -> Result<Value, serde_json::Error> {
+    serde_json::to_value(Session {
+        inject: Inject {
+            modes: &["queue", "steer"],
+            pending: PendingMessages { replace: true },
+        },
+        remind: Remind {
+            modes: &[Mode::InterruptImmediate, Mode::FinishStep, Mode::AuditOnly],
+            pending: PendingReminders {
+                list: true,
+                revoke: true,
+            },
+        },
+    })
+}
+
+/// `_meta` of the whole answer: that there is `_session/steering`. Editors look for it here.
+pub(crate) fn steering() -> Meta {
+    let supported = Map::from_iter([("supported".to_owned(), Value::Bool(true))]);
+    Meta::from_iter([("steering".to_owned(), Value::Object(supported))])
+}
+
 /// The metadata for a client of this dialect: nothing is advertised that it will not be sent.
 pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
     let mut advertised = Advertised {
@@ -140,7 +207,7 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::ext::update::ExtensionSet;

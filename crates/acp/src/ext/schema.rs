@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     agent_event::HarnEvent,
-    capabilities::Advertised,
+    capabilities::{Advertised, Session},
     client::Wish,
     content::ContentMeta,
     hitl::Requested,
@@ -18,6 +18,7 @@ use super::{
     idle::Idle,
     permission::Answer,
     plan::PlanMeta,
+    steering::{SteeringMethodParams, SteeringMethodResults},
     tool::ToolMeta,
     update::{CarriedUpdate, ExtensionUpdate, LiveClientFields, ReminderFields},
 };
@@ -32,6 +33,11 @@ pub(crate) const AGENT_IDLE: &str = "agent-idle.schema.json";
 pub(crate) const HITL_REQUESTED: &str = "hitl-requested.schema.json";
 /// The file that describes `harn.hitl.respond`.
 pub(crate) const HITL_RESPOND: &str = "hitl-respond.schema.json";
+
+/// The file that describes what the methods of steering take.
+const STEERING_PARAMS: &str = "steering-params.schema.json";
+/// The file that describes what they answer.
+const STEERING_RESULTS: &str = "steering-results.schema.json";
 
 /// The params of an agent event's notification, the session beside the event's own fields.
 #[derive(Serialize, JsonSchema)]
@@ -126,6 +132,26 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             read::<HitlResponse>(
                 "The `params` of `harn.hitl.respond`: `answer` for a question, `approved` and `reviewer` \
                  for an approval and for dual control, `accepted` and `reviewer` for an escalation.",
+            ),
+        ),
+        (
+            STEERING_PARAMS,
+            read::<SteeringMethodParams>(
+                "The `params` of the methods that steer a running turn, by method. What is not named here \
+                 is ignored, except by `session/remind`, which refuses it.",
+            ),
+        ),
+        (
+            STEERING_RESULTS,
+            written::<SteeringMethodResults<'_>>(
+                "The `result` of the methods that steer a running turn, by method.",
+            ),
+        ),
+        (
+            "session-capabilities.schema.json",
+            written::<Session>(
+                "`agentCapabilities.session` in the answer to `initialize`: what may be sent to a running \
+                 turn.",
             ),
         ),
         (

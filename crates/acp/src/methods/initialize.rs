@@ -1,7 +1,8 @@
 //! `initialize`: needs no disk, no configuration, no network.
 
-use agent_client_protocol::v1::schema::{InitializeRequest, InitializeResponse};
+use agent_client_protocol::{Error, v1::schema::InitializeRequest};
 use harn_runtime::HostOffers;
+use serde_json::Value;
 
 use crate::{
     capabilities,
@@ -9,7 +10,7 @@ use crate::{
     ext, profile,
 };
 
-pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> InitializeResponse {
+pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, Error> {
     let client = &request.client_capabilities;
     let wish = ext::client::wish(client.meta.as_ref());
     if let Some(client) = &request.client_info {

@@ -5,21 +5,38 @@ pub(crate) mod close;
 pub(crate) mod config;
 pub(crate) mod hitl;
 pub(crate) mod initialize;
+pub(crate) mod inject;
 pub(crate) mod list;
 pub(crate) mod prompt;
+pub(crate) mod remind;
 pub(crate) mod setup;
+pub(crate) mod steering;
 
 use std::sync::Arc;
 
 use agent_client_protocol::{Error, v1::schema};
 use harn_model::{SessionId, StopReason};
 
-use crate::{attached::Attached, connection::Peer, error};
+use crate::{attached::Attached, connection::Peer, error, ext::steering::Name};
 
 /// The session, if this client has it open.
 pub(crate) fn attached(peer: &Peer, id: &schema::SessionId) -> Result<Arc<Attached>, Error> {
     let open = peer.attached(&SessionId::new(id.0.clone()));
     open.ok_or_else(|| error::unknown_session(&id.0))
+}
+
+/// The same for the methods that steer a turn, which have an error of their own for it.
+pub(crate) fn steered(peer: &Peer, id: &str) -> Result<Arc<Attached>, Error> {
+    let open = peer.attached(&SessionId::new(id));
+    open.ok_or_else(|| error::nothing_to_steer(id))
+}
+
+/// The same, or the one session this client has open where none is named.
+pub(crate) fn steered_or_only(peer: &Peer, id: Option<&Name>) -> Result<Arc<Attached>, Error> {
+    match id {
+        Some(id) => steered(peer, id.as_str()),
+        None => peer.only().ok_or_else(error::which_session),
+    }
 }
 
 /// Only ACP's own words: an unknown one fails the prompt in several SDKs.

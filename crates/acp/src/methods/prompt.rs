@@ -2,14 +2,23 @@
 
 use std::sync::Arc;
 
-use agent_client_protocol::{
-    Error, Responder,
-    v1::schema::{CancelNotification, PromptRequest},
-};
+use agent_client_protocol::{Error, Responder, v1::schema::PromptRequest};
+use harn_model::{Control, TurnId};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::attached;
-use crate::{answer::answer, connection::Peer, error, from_wire};
+use super::{attached, steered};
+use crate::{
+    answer::answer,
+    connection::Peer,
+    error::{self, About},
+    ext::{
+        HarnMeta,
+        steering::{CancelParams, Cancelled, CancelledMeta, Sender},
+    },
+    from_wire,
+    gate::{Asked, Gate},
+};
 
 pub(crate) async fn handle(
     peer: &Arc<Peer>,
@@ -55,24 +64,39 @@ async fn submit(
 }
 
 /// Binds to one turn as it is read; a late cancel must not reach the next one.
-pub(crate) async fn cancel(peer: &Peer, cancel: &CancelNotification) {
-    let Ok(attached) = attached(peer, &cancel.session_id) else {
+pub(crate) async fn cancel(peer: &Peer, params: CancelParams) {
+    let Ok(attached) = steered(peer, params.session_id.as_str()) else {
         tracing::debug!("ignored a cancel for a session that is not open");
         return;
     };
-    if let Some(turn) = attached.cancel_target() {
-        attached.session.cancel(turn).await;
+    let actor = Sender::lenient(&params.rest);
+    let cancelled = attached.session.cancel_for(attached.cancel_target(), actor);
+    if let Err(refused) = cancelled.await {
+        tracing::debug!(%refused, "there was nothing to cancel");
     }
 }
 
-/// A cancel sent as a request: the same, with an empty answer.
+/// A cancel sent as a request: the same, and what came of it.
 pub(crate) async fn cancel_request(
     peer: &Peer,
-    request: Result<CancelNotification, Error>,
-    to: Responder,
-) {
-    if let Ok(request) = &request {
-        cancel(peer, request).await;
-    }
-    answer(to, request.map(|_| serde_json::Map::new()));
+    params: Result<CancelParams, Error>,
+    gate: Gate,
+) -> Result<Value, Error> {
+    let params = params?;
+    let id = params.session_id.as_str();
+    let attached = steered(peer, id)?;
+    let actor = Sender::lenient(&params.rest);
+    let target = attached.cancel_target();
+    let asked = Asked::new(Control::Cancel, target.as_ref().map(TurnId::as_str));
+    let cancelled = attached.session.cancel_for(target, actor.clone());
+    let cancelled = attached.held(asked, gate, cancelled).await;
+    let done = cancelled.map_err(|e| error::control(&e, About::Session(id)))?;
+    let cancelled = Cancelled {
+        session_id: id,
+        status: done.result.as_str(),
+        meta: HarnMeta::new(CancelledMeta {
+            actor: (&actor).into(),
+        }),
+    };
+    Ok(serde_json::to_value(cancelled)?)
 }

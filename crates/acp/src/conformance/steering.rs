@@ -1,0 +1,207 @@
+//! Steering: what the methods take and answer that reach a running turn, and what is delivered when.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::{
+    Direction, Found, Rule,
+    extensions::{Update, published},
+    requests::Asked,
+    shape::Shape,
+    shown,
+};
+
+/// A method that reaches a running turn.
+pub(super) struct Method {
+    name: &'static str,
+    pub(super) params: Shape,
+    pub(super) result: Shape,
+}
+
+macro_rules! methods {
+    ($($name:literal)*) => {
+        [$(Method {
+            name: $name,
+            params: Shape::extension(|| part("steering-params", $name)),
+            result: Shape::extension(|| part("steering-results", $name)),
+        }),*]
+    };
+}
+
+static METHODS: [Method; 9] = methods! {
+    "_session/steering"
+    "agent/resume"
+    "session/cancel"
+    "session/inject"
+    "session/pending_injections"
+    "session/remind"
+    "session/replace_inject"
+    "session/revoke_inject"
+    "session/revoke_reminder"
+};
+
+/// The method of this name; all of them are sent by clients.
+pub(super) fn method(name: &str) -> Option<&'static Method> {
+    METHODS.iter().find(|method| method.name == name)
+}
+
+/// Which way they go.
+pub(super) const WAY: Direction = Direction::ToAgent;
+
+static IDLE: Shape = Shape::extension(|| published("agent-idle"));
+
+/// Whether the params of `agent/idle` fit.
+pub(super) fn check_idle(params: &Value) -> Found {
+    IDLE.check(params, "params")
+}
+
+/// The part of a published schema that is about one method.
+fn part(file: &str, method: &str) -> Value {
+    let whole = published(file);
+    let mut part = whole["properties"][method].clone();
+    if part.is_null() {
+        return Value::Bool(true);
+    }
+    part["$schema"] = whole["$schema"].clone();
+    part["$defs"] = whole["$defs"].clone();
+    free_meta(&mut part);
+    part
+}
+
+/// Lets everybody say what they like under `_meta`: of what a client sends only our own part is described.
+fn free_meta(schema: &mut Value) {
+    let Some(definitions) = schema["$defs"].as_object_mut() else {
+        return;
+    };
+    for (name, definition) in definitions {
+        if matches!(name.as_str(), "RequestMeta" | "SteeringMeta") {
+            definition["additionalProperties"] = json!(true);
+        }
+    }
+}
+
+/// What an agent event says of itself, whatever came before it.
+pub(super) fn check_event(params: &Value) -> Found {
+    match params["kind"].as_str() {
+        Some("control_outcome") => outcome(params),
+        Some("loop_checkpoint") => {
+            let skipped = params["dispatchSkipped"] == true;
+            let explained = params.get("skipReason").is_some();
+            let there = params["seam"] == "pre_tool_dispatch";
+            if skipped == explained && (there || !skipped) {
+                return Found::new();
+            }
+            let what = "tools are said to be skipped, and not where or not why".to_owned();
+            vec![(Rule::SkipWrong, what)]
+        }
+        _ => Found::new(),
+    }
+}
+
+fn outcome(params: &Value) -> Found {
+    let reason = params.get("reason");
+    let what = if params["target"]["sessionId"] != params["sessionId"] {
+        "it is about another session than its own"
+    } else if reason.is_some() != (params["status"] == "rejected") {
+        "it is rejected without a reason, or has a reason and is not"
+    } else if reason.is_some_and(|reason| *reason != params["outcome"]) {
+        "its reason is another than its outcome"
+    } else {
+        return Found::new();
+    };
+    vec![(Rule::OutcomeWrong, what.to_owned())]
+}
+
+/// The messages of a session that were handed over while a turn ran.
+#[derive(Default)]
+pub(super) struct Messages {
+    delivered: HashSet<String>,
+    revoked: HashSet<String>,
+    /// The one whose pieces are coming, to a client that gets it in pieces.
+    coming: Option<String>,
+}
+
+impl Messages {
+    /// Takes an update. A replay says again what was said.
+    pub(super) fn update(&mut self, update: &Update<'_>, replay: bool) -> Found {
+        let in_pieces = update.name == "user_message_chunk";
+        let id = match update.name {
+            "user_message" | "user_message_chunk" => update.root["messageId"].as_str(),
+            _ => None,
+        };
+        let more = in_pieces && id.is_some() && self.coming.as_deref() == id;
+        self.coming = id.filter(|_| in_pieces).map(str::to_owned);
+        let Some(id) = id.filter(|_| !more) else {
+            return Found::new();
+        };
+        let again = !self.delivered.insert(id.to_owned());
+        let mut found = Found::new();
+        if again && !replay {
+            let what = format!("the message {} was delivered before", shown(id));
+            found.push((Rule::DeliveredTwice, what));
+        }
+        if self.revoked.contains(id) && !replay {
+            let what = format!("the message {} was taken back", shown(id));
+            found.push((Rule::DeliveredRevoked, what));
+        }
+        found
+    }
+
+    /// Takes the result of a method.
+    pub(super) fn answered(&mut self, asked: &Asked, result: &Value) -> Found {
+        let status = result["status"].as_str();
+        match (asked.method.as_str(), status) {
+            ("session/inject", Some("accepted")) => self.accepted(&result["messageId"]),
+            ("session/revoke_inject", Some("revoked" | "already_revoked")) => {
+                self.taken_back(&result["messageId"]);
+                Found::new()
+            }
+            _ => Found::new(),
+        }
+    }
+
+    /// Takes what an agent event says of a control.
+    pub(super) fn event(&mut self, params: &Value, replay: bool) -> Found {
+        if params["kind"] != "control_outcome" || params["status"] == "rejected" || replay {
+            return Found::new();
+        }
+        let id = &params["target"]["messageId"];
+        match params["method"].as_str() {
+            Some("session/inject") => self.accepted(id),
+            Some("session/revoke_inject") => {
+                self.taken_back(id);
+                Found::new()
+            }
+            _ => Found::new(),
+        }
+    }
+
+    fn accepted(&self, id: &Value) -> Found {
+        match id.as_str() {
+            Some(id) if self.delivered.contains(id) => {
+                let what = format!("the message {} has been delivered already", shown(id));
+                vec![(Rule::DeliveredEarly, what)]
+            }
+            _ => Found::new(),
+        }
+    }
+
+    fn taken_back(&mut self, id: &Value) {
+        self.revoked.extend(id.as_str().map(str::to_owned));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_is_published_and_compiles() {
+        assert!(IDLE.is_known());
+        for method in &METHODS {
+            assert!(method.params.is_known(), "{}", method.name);
+            assert!(method.result.is_known(), "{}", method.name);
+        }
+    }
+}

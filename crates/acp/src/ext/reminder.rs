@@ -1,0 +1,477 @@
+//! `session/remind`: what a reminder may say, and what is wrong with one that says something else.
+
+use harn_model::{DeliveryMode, Propagate, RoleHint, SystemReminder};
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use super::{
+    VENDOR,
+    steering::{Name, Sender},
+};
+
+/// Members that are about the request and not part of the reminder.
+const ENVELOPE: [&str; 4] = ["sessionId", "session_id", "mode", "_harn"];
+/// Where a reminder may stand, instead of at the root.
+const NESTED: &str = "reminder";
+/// The members of a reminder.
+const FIELDS: [&str; 11] = [
+    "_meta",
+    "body",
+    "dedupe_key",
+    "fired_at_turn",
+    "id",
+    "preserve_on_compact",
+    "propagate",
+    "role_hint",
+    "source",
+    "tags",
+    "ttl_turns",
+];
+
+/// What is wrong with a reminder.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Invalid {
+    /// The diagnostic's code.
+    pub(crate) code: &'static str,
+    /// In words.
+    pub(crate) message: String,
+}
+
+/// A member that does not exist.
+const UNKNOWN_KEY: &str = "HARN-RMD-001";
+/// A member of the wrong shape, or missing.
+const MALFORMED: &str = "HARN-RMD-002";
+/// An unknown `propagate`.
+const UNKNOWN_PROPAGATE: &str = "HARN-RMD-005";
+
+fn malformed(message: impl Into<String>) -> Invalid {
+    Invalid {
+        code: MALFORMED,
+        message: message.into(),
+    }
+}
+
+/// Reads the params of `session/remind`. A reminder without an id has an empty one.
+pub(crate) fn read(
+    mut params: Map<String, Value>,
+) -> Result<(DeliveryMode, SystemReminder), Invalid> {
+    let mut mode = params.remove("mode");
+    let fields = match params.remove(NESTED) {
+        None => {
+            // At the root the vendor's part of `_meta` is about the request.
+            if let Some(Value::Object(meta)) = params.get_mut("_meta") {
+                meta.remove(VENDOR);
+            }
+            params
+        }
+        Some(Value::Object(mut nested)) => {
+            let beside = params.keys().find(|key| {
+                let key = key.as_str();
+                !ENVELOPE.contains(&key) && key != "_meta"
+            });
+            if let Some(key) = beside {
+                return Err(unknown_key(key));
+            }
+            mode = mode.or(nested.remove("mode"));
+            nested
+        }
+        Some(_) => return Err(malformed("`reminder` must be an object")),
+    };
+    Ok((delivery(mode)?, reminder(fields)?))
+}
+
+/// Anything unknown is only recorded, as in the program this comes from.
+fn delivery(mode: Option<Value>) -> Result<DeliveryMode, Invalid> {
+    let mode = match mode {
+        None | Some(Value::Null) => return Ok(DeliveryMode::AuditOnly),
+        Some(Value::String(mode)) => mode,
+        Some(_) => return Err(malformed("`mode` must be a string")),
+    };
+    Ok(match mode.as_str() {
+        "interrupt_immediate" | "interrupt" => DeliveryMode::InterruptImmediate,
+        "finish_step" | "after_current_operation" | "steer" => DeliveryMode::FinishStep,
+        _ => DeliveryMode::AuditOnly,
+    })
+}
+
+fn unknown_key(key: &str) -> Invalid {
+    if key == "content" {
+        return malformed(
+            "`content` belongs to a message, not to a reminder; a reminder has a `body`, a message \
+             of the user goes to session/inject",
+        );
+    }
+    let known = FIELDS.join(", ");
+    Invalid {
+        code: UNKNOWN_KEY,
+        message: format!("unknown key `{key}`; a reminder has {known}"),
+    }
+}
+
+fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, Invalid> {
+    fields.retain(|key, _| !ENVELOPE.contains(&key.as_str()));
+    if fields.contains_key("content") {
+        return Err(unknown_key("content"));
+    }
+    let unknown = fields.keys().find(|key| !FIELDS.contains(&key.as_str()));
+    if let Some(key) = unknown {
+        return Err(unknown_key(key));
+    }
+    let mut take = |name: &str| fields.remove(name);
+    let body = match take("body") {
+        Some(Value::String(body)) if !body.trim().is_empty() => body.trim().to_owned(),
+        _ => return Err(malformed("`body` must be a string that says something")),
+    };
+    let id = match take("id") {
+        None => String::new(),
+        Some(Value::String(id)) if !id.trim().is_empty() => id,
+        Some(_) => return Err(malformed("`id` must be a string that is not blank")),
+    };
+    let mut reminder = SystemReminder::new(id, body);
+    reminder.tags = tags(take("tags"))?;
+    reminder.dedupe_key = match take("dedupe_key") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(key)) => Some(key).filter(|key| !key.trim().is_empty()),
+        Some(_) => return Err(malformed("`dedupe_key` must be a string")),
+    };
+    reminder.ttl_turns = match take("ttl_turns") {
+        None | Some(Value::Null) => None,
+        Some(ttl) => match ttl.as_u64() {
+            Some(ttl) if ttl > 0 => Some(ttl),
+            _ => return Err(malformed("`ttl_turns` must be a whole number above 0")),
+        },
+    };
+    reminder.preserve_on_compact = match take("preserve_on_compact") {
+        None => false,
+        Some(Value::Bool(preserve)) => preserve,
+        Some(_) => return Err(malformed("`preserve_on_compact` must be true or false")),
+    };
+    reminder.propagate = match take("propagate") {
+        None => Propagate::default(),
+        Some(word) => serde_json::from_value(word).map_err(|_| Invalid {
+            code: UNKNOWN_PROPAGATE,
+            message: "`propagate` must be all, session or none".to_owned(),
+        })?,
+    };
+    reminder.role_hint = match take("role_hint") {
+        None => RoleHint::default(),
+        Some(word) => serde_json::from_value(word).map_err(|_| {
+            malformed("`role_hint` must be system, developer, user_block or ephemeral_cache")
+        })?,
+    };
+    match take("source") {
+        None => {}
+        Some(Value::String(source)) if source == "bridge" => {}
+        Some(_) => return Err(malformed("`source` can only be bridge here")),
+    }
+    reminder.fired_at_turn = match take("fired_at_turn") {
+        None => 0,
+        Some(turn) => turn
+            .as_u64()
+            .ok_or_else(|| malformed("`fired_at_turn` must be a whole number"))?,
+    };
+    reminder.meta = match take("_meta") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(meta)) => Some(meta).filter(|meta| !meta.is_empty()),
+        Some(_) => return Err(malformed("`_meta` must be an object")),
+    };
+    Ok(reminder)
+}
+
+/// Trimmed, each once, in their order.
+fn tags(tags: Option<Value>) -> Result<Vec<String>, Invalid> {
+    let wrong = || malformed("`tags` must be a list of strings that are not blank");
+    let tags = match tags {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(tags)) => tags,
+        Some(_) => return Err(wrong()),
+    };
+    let mut kept: Vec<String> = Vec::new();
+    for tag in tags {
+        let tag = tag.as_str().map(str::trim).filter(|tag| !tag.is_empty());
+        let tag = tag.ok_or_else(wrong)?;
+        if !kept.iter().any(|it| it == tag) {
+            kept.push(tag.to_owned());
+        }
+    }
+    Ok(kept)
+}
+
+/// `session/remind`: a reminder at the root, or in `reminder`.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) enum RemindParams {
+    /// In `reminder`.
+    Nested(Nested),
+    /// At the root.
+    Root(Root),
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "RemindNested")]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) struct Nested {
+    /// May be left out where one session is open.
+    #[serde(default)]
+    session_id: Option<Name>,
+    /// When it is delivered; an unknown word means `audit_only`.
+    #[serde(default)]
+    mode: Option<String>,
+    reminder: Reminder,
+    #[serde(flatten)]
+    sender: Sender,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename = "RemindAtRoot")]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) struct Root {
+    /// May be left out where one session is open.
+    #[serde(rename = "sessionId", default)]
+    session_id: Option<Name>,
+    /// When it is delivered; an unknown word means `audit_only`.
+    #[serde(default)]
+    mode: Option<String>,
+    #[serde(flatten)]
+    reminder: Reminder,
+}
+
+/// Something for the agent to keep in mind.
+#[derive(JsonSchema)]
+#[schemars(rename = "ReminderSaid")]
+#[expect(dead_code, reason = "only its schema is of use")]
+struct Reminder {
+    /// What it says.
+    #[schemars(length(min = 1))]
+    body: String,
+    /// Its id; one is made where there is none.
+    #[serde(default)]
+    id: Option<Name>,
+    #[serde(default)]
+    tags: Option<Vec<Name>>,
+    /// A later one with this key takes its place.
+    #[serde(default)]
+    dedupe_key: Option<String>,
+    /// How many turns it lasts; for ever where nothing is said.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    ttl_turns: Option<u64>,
+    /// Whether it outlives a compaction.
+    #[serde(default)]
+    preserve_on_compact: bool,
+    /// Which workers hear of it.
+    #[serde(default)]
+    propagate: Propagate,
+    /// The role it should be rendered in.
+    #[serde(default)]
+    role_hint: RoleHint,
+    /// `bridge`, where anything is said.
+    #[serde(default)]
+    #[schemars(extend("enum" = ["bridge"]))]
+    source: Option<String>,
+    #[serde(default)]
+    fired_at_turn: u64,
+    /// Whatever the host wants to keep with it.
+    #[serde(rename = "_meta", default)]
+    meta: Option<Map<String, Value>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(params: Value) -> Result<(DeliveryMode, SystemReminder), Invalid> {
+        match params {
+            Value::Object(params) => read(params),
+            other => panic!("{other} is no object"),
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_usual() {
+        let (mode, reminder) = of(json!({"body": " Mind the gap.\n"})).unwrap();
+        assert_eq!(mode, DeliveryMode::AuditOnly);
+        assert_eq!(reminder, SystemReminder::new("", "Mind the gap."));
+        let empty = json!({
+            "sessionId": "s", "session_id": "s", "_harn": {}, "mode": null, "body": "b", "tags": null,
+            "dedupe_key": " ", "ttl_turns": null, "_meta": null, "source": "bridge",
+        });
+        assert_eq!(of(empty).unwrap().1, SystemReminder::new("", "b"));
+    }
+
+    #[test]
+    fn everything_that_may_be_said() {
+        let fields = json!({
+            "id": "rem-1", "body": "b", "tags": [" a ", "b", "a"], "dedupe_key": "k", "ttl_turns": 2,
+            "preserve_on_compact": true, "propagate": "all", "role_hint": "user_block",
+            "source": "bridge", "fired_at_turn": 7, "_meta": {"ours": 1},
+        });
+        let root = of(fields.clone()).unwrap();
+        let (mode, reminder) = &root;
+        assert_eq!(*mode, DeliveryMode::AuditOnly);
+        assert_eq!(reminder.id, "rem-1");
+        assert_eq!(reminder.tags, ["a", "b"]);
+        assert_eq!(reminder.dedupe_key.as_deref(), Some("k"));
+        assert_eq!(reminder.ttl_turns, Some(2));
+        assert!(reminder.preserve_on_compact);
+        assert_eq!(reminder.propagate, Propagate::All);
+        assert_eq!(reminder.role_hint, RoleHint::UserBlock);
+        assert_eq!(reminder.fired_at_turn, 7);
+        assert_eq!(reminder.meta.as_ref().unwrap()["ours"], 1);
+        let nested = json!({"sessionId": "s", "_meta": {"trace": 1}, "reminder": fields});
+        assert_eq!(of(nested).unwrap(), root);
+    }
+
+    #[test]
+    fn at_the_root_the_actor_is_no_part_of_it() {
+        let actor = json!({"harn": {"actor": {"clientId": "desk"}}, "ours": 1});
+        let (_, reminder) = of(json!({"body": "b", "_meta": actor})).unwrap();
+        assert_eq!(
+            reminder.meta,
+            Some(Map::from_iter([("ours".to_owned(), 1.into())]))
+        );
+    }
+
+    #[test]
+    fn modes_and_their_other_names() {
+        use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
+        let modes = [
+            ("interrupt_immediate", InterruptImmediate),
+            ("interrupt", InterruptImmediate),
+            ("finish_step", FinishStep),
+            ("after_current_operation", FinishStep),
+            ("steer", FinishStep),
+            ("audit_only", AuditOnly),
+            ("queue", AuditOnly),
+            ("wait_for_completion", AuditOnly),
+            ("anything", AuditOnly),
+        ];
+        for (word, mode) in modes {
+            assert_eq!(
+                of(json!({"body": "b", "mode": word})).unwrap().0,
+                mode,
+                "{word}"
+            );
+            let nested = json!({"reminder": {"body": "b", "mode": word}});
+            assert_eq!(of(nested).unwrap().0, mode, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let cases = [
+            (json!({}), "HARN-RMD-002", "`body`"),
+            (json!({"body": " "}), "HARN-RMD-002", "`body`"),
+            (json!({"body": 1}), "HARN-RMD-002", "`body`"),
+            (
+                json!({"body": "b", "content": "c"}),
+                "HARN-RMD-002",
+                "`content`",
+            ),
+            (
+                json!({"content": [], "odd": 1}),
+                "HARN-RMD-002",
+                "`content`",
+            ),
+            (json!({"body": "b", "odd": 1}), "HARN-RMD-001", "`odd`"),
+            (
+                json!({"body": "b", "dedupeKey": "k"}),
+                "HARN-RMD-001",
+                "`dedupeKey`",
+            ),
+            (json!({"odd": 1}), "HARN-RMD-001", "`odd`"),
+            (
+                json!({"reminder": {"body": "b"}, "odd": 1}),
+                "HARN-RMD-001",
+                "`odd`",
+            ),
+            (
+                json!({"reminder": {"body": "b"}, "content": 1}),
+                "HARN-RMD-002",
+                "`content`",
+            ),
+            (
+                json!({"reminder": {"body": "b", "odd": 1}}),
+                "HARN-RMD-001",
+                "`odd`",
+            ),
+            (json!({"reminder": "b"}), "HARN-RMD-002", "`reminder`"),
+            (json!({"reminder": null}), "HARN-RMD-002", "`reminder`"),
+            (json!({"body": "b", "mode": 1}), "HARN-RMD-002", "`mode`"),
+            (json!({"body": "b", "id": 1}), "HARN-RMD-002", "`id`"),
+            (json!({"body": "b", "id": " "}), "HARN-RMD-002", "`id`"),
+            (json!({"body": "b", "tags": "t"}), "HARN-RMD-002", "`tags`"),
+            (json!({"body": "b", "tags": [""]}), "HARN-RMD-002", "`tags`"),
+            (json!({"body": "b", "tags": [1]}), "HARN-RMD-002", "`tags`"),
+            (
+                json!({"body": "b", "dedupe_key": 1}),
+                "HARN-RMD-002",
+                "`dedupe_key`",
+            ),
+            (
+                json!({"body": "b", "ttl_turns": 0}),
+                "HARN-RMD-002",
+                "`ttl_turns`",
+            ),
+            (
+                json!({"body": "b", "ttl_turns": -1}),
+                "HARN-RMD-002",
+                "`ttl_turns`",
+            ),
+            (
+                json!({"body": "b", "ttl_turns": 1.5}),
+                "HARN-RMD-002",
+                "`ttl_turns`",
+            ),
+            (
+                json!({"body": "b", "ttl_turns": "1"}),
+                "HARN-RMD-002",
+                "`ttl_turns`",
+            ),
+            (
+                json!({"body": "b", "preserve_on_compact": "yes"}),
+                "HARN-RMD-002",
+                "`preserve_on_compact`",
+            ),
+            (
+                json!({"body": "b", "propagate": "some"}),
+                "HARN-RMD-005",
+                "`propagate`",
+            ),
+            (
+                json!({"body": "b", "propagate": 1}),
+                "HARN-RMD-005",
+                "`propagate`",
+            ),
+            (
+                json!({"body": "b", "role_hint": "user"}),
+                "HARN-RMD-002",
+                "`role_hint`",
+            ),
+            (
+                json!({"body": "b", "source": "hook"}),
+                "HARN-RMD-002",
+                "`source`",
+            ),
+            (
+                json!({"body": "b", "fired_at_turn": -1}),
+                "HARN-RMD-002",
+                "`fired_at_turn`",
+            ),
+            (
+                json!({"body": "b", "_meta": "m"}),
+                "HARN-RMD-002",
+                "`_meta`",
+            ),
+        ];
+        for (params, code, word) in cases {
+            let invalid = of(params.clone()).unwrap_err();
+            assert_eq!(invalid.code, code, "{params}");
+            assert!(invalid.message.contains(word), "{params}: {invalid:?}");
+        }
+    }
+}

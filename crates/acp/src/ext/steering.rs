@@ -1,0 +1,657 @@
+//! Steering on the wire: what the methods take that reach a running turn, and what they answer. The names
+//! are the contract's. What they do is in `methods`.
+
+use std::borrow::Cow;
+
+use harn_model::{
+    Actor, DeliveryMode, Pending, PendingMessage, PendingReminder, Propagate, ReminderSource,
+    RoleHint,
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{HarnMeta, agent_event::ActorFields, reminder::RemindParams};
+use crate::wire::{Blocks, Content};
+
+/// A word that says something.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Name(String);
+
+impl JsonSchema for Name {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Name".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "\\S" })
+    }
+}
+
+impl Name {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = &'static str;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        if word.trim().is_empty() {
+            return Err("an id or a name must not be blank");
+        }
+        Ok(Self(word))
+    }
+}
+
+/// Who sends a request. `_harn` counts before `_meta.harn`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct Sender {
+    #[serde(rename = "_harn", default)]
+    harn: Option<Said>,
+    #[serde(rename = "_meta", default)]
+    meta: Option<RequestMeta>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct RequestMeta {
+    #[serde(default)]
+    harn: Option<Said>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestSender")]
+struct Said {
+    /// Who sends it; a host owner where nothing is said.
+    #[serde(default)]
+    actor: Option<ActorSaid>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Actor")]
+struct ActorSaid {
+    /// Which client it is; `legacy-acp-client` where nothing is said.
+    #[serde(default, alias = "client_id")]
+    client_id: Option<Name>,
+    /// What it is to the session; `host_owner` where nothing is said.
+    #[serde(default)]
+    role: Option<Name>,
+    /// Which way it came; `acp` where nothing is said.
+    #[serde(default)]
+    source: Option<Name>,
+}
+
+impl Sender {
+    /// Whoever it is.
+    pub(crate) fn actor(self) -> Actor {
+        let said = self.harn.or(self.meta.and_then(|meta| meta.harn));
+        actor(said)
+    }
+
+    /// The same from params of any shape: what cannot be read counts as unsaid. For what has to be done in
+    /// any case.
+    pub(crate) fn lenient(params: &Value) -> Actor {
+        let sender = Self::deserialize(params).unwrap_or_default();
+        sender.actor()
+    }
+}
+
+fn actor(said: Option<Said>) -> Actor {
+    let said = said.and_then(|said| said.actor);
+    let (client_id, role, source) = match said {
+        Some(it) => (it.client_id, it.role, it.source),
+        None => (None, None, None),
+    };
+    let or = |word: Option<Name>, default: &str| word.map_or(default.to_owned(), |word| word.0);
+    Actor {
+        client_id: or(client_id, "legacy-acp-client"),
+        role: or(role, "host_owner"),
+        source: or(source, "acp"),
+    }
+}
+
+/// When an injected message is delivered.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum InjectMode {
+    /// When the step under way is done.
+    Steer,
+    /// When the agent is done: it is the next prompt then.
+    Queue,
+}
+
+impl From<InjectMode> for DeliveryMode {
+    fn from(mode: InjectMode) -> Self {
+        match mode {
+            InjectMode::Steer => Self::FinishStep,
+            InjectMode::Queue => Self::AuditOnly,
+        }
+    }
+}
+
+/// A text that is not blank, or blocks.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "MessageContent")]
+#[expect(dead_code, reason = "only its schema is of use; it is read as a value")]
+enum Words {
+    Text(#[schemars(length(min = 1))] String),
+    Blocks(#[schemars(length(min = 1))] Vec<Value>),
+}
+
+/// `session/inject`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InjectParams {
+    #[serde(alias = "session_id")]
+    pub(crate) session_id: Name,
+    pub(crate) mode: InjectMode,
+    #[schemars(with = "Words")]
+    pub(crate) content: Option<Value>,
+    #[serde(flatten)]
+    pub(crate) sender: Sender,
+}
+
+/// `session/revoke_inject`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RevokeInjectParams {
+    #[serde(alias = "session_id")]
+    pub(crate) session_id: Name,
+    #[serde(alias = "message_id")]
+    pub(crate) message_id: Name,
+    #[serde(flatten)]
+    pub(crate) sender: Sender,
+}
+
+/// `session/replace_inject`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReplaceInjectParams {
+    #[serde(alias = "session_id")]
+    pub(crate) session_id: Name,
+    #[serde(alias = "message_id")]
+    pub(crate) message_id: Name,
+    /// Looked at once it is known that the sender may replace the message.
+    #[schemars(with = "Words")]
+    pub(crate) content: Option<Value>,
+    #[serde(flatten)]
+    pub(crate) sender: Sender,
+}
+
+/// A session, and nothing else: `session/pending_injections`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionParams {
+    #[serde(alias = "session_id")]
+    pub(crate) session_id: Name,
+}
+
+/// `session/revoke_reminder`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RevokeReminderParams {
+    #[serde(alias = "session_id")]
+    pub(crate) session_id: Name,
+    #[serde(alias = "reminder_id")]
+    pub(crate) reminder_id: Name,
+    #[serde(flatten)]
+    pub(crate) sender: Sender,
+}
+
+/// `agent/resume`: the session may be left out where one is open.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResumeParams {
+    #[serde(default, alias = "session_id")]
+    pub(crate) session_id: Option<Name>,
+}
+
+/// `_session/steering`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SteeringParams {
+    #[serde(alias = "session_id")]
+    pub(crate) session_id: Name,
+    #[schemars(with = "Vec<Value>", length(min = 1))]
+    pub(crate) prompt: Option<Value>,
+    #[serde(rename = "_meta", default)]
+    meta: Option<SteeringMeta>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct SteeringMeta {
+    #[serde(default)]
+    harn: Option<Said>,
+    #[serde(default)]
+    steering: Option<SteeringWish>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SteeringWish {
+    #[serde(default)]
+    idle_behavior: Option<IdleBehavior>,
+}
+
+/// What is wanted when nothing runs. Nothing said: another turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum IdleBehavior {
+    /// Nothing is done; the client sends a prompt itself.
+    PromptRequired,
+}
+
+impl SteeringParams {
+    /// What is wanted when nothing runs.
+    pub(crate) fn when_idle(&self) -> Option<IdleBehavior> {
+        self.meta.as_ref()?.steering?.idle_behavior
+    }
+
+    /// Whoever sends it.
+    pub(crate) fn actor(self) -> Actor {
+        actor(self.meta.and_then(|meta| meta.harn))
+    }
+}
+
+/// The answer to `session/inject`: it is in the journal.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Injected<'a> {
+    /// The id it is delivered under, with `user_message`.
+    pub(crate) message_id: &'a str,
+    #[schemars(extend("enum" = ["accepted"]))]
+    pub(crate) status: &'static str,
+    #[serde(rename = "_meta")]
+    pub(crate) meta: HarnMeta<InjectedMeta<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct InjectedMeta<'a> {
+    /// Whose it is.
+    pub(crate) actor: ActorFields<'a>,
+    /// How many messages and reminders wait.
+    pub(crate) pending_count: usize,
+}
+
+/// The answer to `session/revoke_inject` and `session/replace_inject`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct MessageChanged<'a> {
+    pub(crate) message_id: &'a str,
+    #[schemars(extend("enum" = ["already_revoked", "replaced", "revoked"]))]
+    pub(crate) status: &'static str,
+}
+
+/// The answer to `session/remind`: it is in the journal.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Reminded {
+    pub(crate) reminder_id: String,
+}
+
+/// The answer to `session/revoke_reminder`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct ReminderRevoked<'a> {
+    pub(crate) reminder_id: &'a str,
+    #[schemars(extend("enum" = ["already_revoked", "revoked"]))]
+    pub(crate) status: &'static str,
+}
+
+/// The answer to `session/cancel` where it is a request.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Cancelled<'a> {
+    pub(crate) session_id: &'a str,
+    #[schemars(extend("enum" = ["already_cancelled", "cancelled"]))]
+    pub(crate) status: &'static str,
+    #[serde(rename = "_meta")]
+    pub(crate) meta: HarnMeta<CancelledMeta<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct CancelledMeta<'a> {
+    /// Who wanted it.
+    pub(crate) actor: ActorFields<'a>,
+}
+
+/// The answer to `agent/resume` where it is a request.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Resumed {}
+
+/// The answer to `_session/steering`.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "outcome", rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) enum Steered {
+    /// The running turn gets it.
+    Injected,
+    /// Nothing ran: a turn began with it that no request waits for.
+    StartedNewTurn,
+    /// Nothing ran, and nothing was done.
+    PromptRequired { reason: &'static str },
+    /// It was not taken.
+    Failed { reason: String },
+}
+
+/// The answer to `session/pending_injections`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct PendingInjections<'a> {
+    pending_count: usize,
+    /// In the order they came.
+    injections: Vec<Row<'a>>,
+}
+
+impl<'a> PendingInjections<'a> {
+    pub(crate) fn new(pending: &'a [Pending]) -> Self {
+        let rows = pending.iter().enumerate().map(|(at, row)| match row {
+            Pending::Message(message) => Row::User(UserRow::new(at, message)),
+            Pending::Reminder(reminder) => Row::Reminder(ReminderRow::new(at, reminder)),
+        });
+        Self {
+            pending_count: pending.len(),
+            injections: rows.collect(),
+        }
+    }
+}
+
+/// One that waits.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(rename = "PendingRow")]
+enum Row<'a> {
+    User(UserRow<'a>),
+    Reminder(ReminderRow<'a>),
+}
+
+/// A message that waits.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct UserRow<'a> {
+    id: &'a str,
+    message_id: &'a str,
+    mode: Mode,
+    position: usize,
+    #[schemars(with = "Vec<Content<'_>>")]
+    content: Blocks<'a>,
+}
+
+impl<'a> UserRow<'a> {
+    fn new(position: usize, message: &'a PendingMessage) -> Self {
+        Self {
+            id: message.message_id.as_str(),
+            message_id: message.message_id.as_str(),
+            mode: message.mode.into(),
+            position,
+            content: Blocks(&message.content),
+        }
+    }
+}
+
+/// A reminder that waits.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ReminderRow<'a> {
+    id: &'a str,
+    reminder_id: &'a str,
+    mode: Mode,
+    position: usize,
+    body: &'a str,
+    tags: &'a [String],
+    dedupe_key: Option<&'a str>,
+    ttl_turns: Option<u64>,
+    preserve_on_compact: bool,
+    propagate: Propagate,
+    role_hint: RoleHint,
+    source: ReminderSource,
+    fired_at_turn: u64,
+    originating_agent_id: Option<&'a str>,
+}
+
+impl<'a> ReminderRow<'a> {
+    fn new(position: usize, pending: &'a PendingReminder) -> Self {
+        let reminder = &pending.reminder;
+        Self {
+            id: &reminder.id,
+            reminder_id: &reminder.id,
+            mode: pending.mode.into(),
+            position,
+            body: &reminder.body,
+            tags: &reminder.tags,
+            dedupe_key: reminder.dedupe_key.as_deref(),
+            ttl_turns: reminder.ttl_turns,
+            preserve_on_compact: reminder.preserve_on_compact,
+            propagate: reminder.propagate,
+            role_hint: reminder.role_hint,
+            source: reminder.source,
+            fired_at_turn: reminder.fired_at_turn,
+            originating_agent_id: reminder.originating_agent_id.as_deref(),
+        }
+    }
+}
+
+/// When something is delivered. `steer` is `finish_step`, `queue` is `audit_only`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "DeliveryMode")]
+pub(crate) enum Mode {
+    InterruptImmediate,
+    FinishStep,
+    AuditOnly,
+}
+
+impl From<DeliveryMode> for Mode {
+    fn from(mode: DeliveryMode) -> Self {
+        match mode {
+            DeliveryMode::InterruptImmediate => Self::InterruptImmediate,
+            DeliveryMode::FinishStep => Self::FinishStep,
+            DeliveryMode::AuditOnly => Self::AuditOnly,
+        }
+    }
+}
+
+/// What each method takes.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) struct SteeringMethodParams {
+    #[serde(rename = "session/inject")]
+    inject: InjectParams,
+    #[serde(rename = "session/revoke_inject")]
+    revoke_inject: RevokeInjectParams,
+    #[serde(rename = "session/replace_inject")]
+    replace_inject: ReplaceInjectParams,
+    #[serde(rename = "session/pending_injections")]
+    pending_injections: SessionParams,
+    #[serde(rename = "session/remind")]
+    remind: RemindParams,
+    #[serde(rename = "session/revoke_reminder")]
+    revoke_reminder: RevokeReminderParams,
+    #[serde(rename = "session/cancel")]
+    cancel: CancelParams,
+    #[serde(rename = "agent/resume")]
+    resume: ResumeParams,
+    #[serde(rename = "_session/steering")]
+    steering: SteeringParams,
+}
+
+/// What each method answers.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct SteeringMethodResults<'a> {
+    #[serde(rename = "session/inject")]
+    inject: Injected<'a>,
+    #[serde(rename = "session/revoke_inject")]
+    revoke_inject: MessageChanged<'a>,
+    #[serde(rename = "session/replace_inject")]
+    replace_inject: MessageChanged<'a>,
+    #[serde(rename = "session/pending_injections")]
+    pending_injections: PendingInjections<'a>,
+    #[serde(rename = "session/remind")]
+    remind: Reminded,
+    #[serde(rename = "session/revoke_reminder")]
+    revoke_reminder: ReminderRevoked<'a>,
+    #[serde(rename = "session/cancel")]
+    cancel: Cancelled<'a>,
+    #[serde(rename = "agent/resume")]
+    resume: Resumed,
+    #[serde(rename = "_session/steering")]
+    steering: Steered,
+}
+
+/// `session/cancel`. The sender is read apart: whatever it says, the turn is stopped.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CancelParams {
+    #[serde(alias = "session_id")]
+    pub(crate) session_id: Name,
+    #[serde(flatten)]
+    #[schemars(with = "Sender")]
+    pub(crate) rest: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn actor(client_id: &str, role: &str, source: &str) -> Actor {
+        Actor {
+            client_id: client_id.to_owned(),
+            role: role.to_owned(),
+            source: source.to_owned(),
+        }
+    }
+
+    #[test]
+    fn whoever_says_nothing_is_a_host_owner() {
+        let owner = actor("legacy-acp-client", "host_owner", "acp");
+        let cases = [
+            (json!({}), owner.clone()),
+            (json!({"_meta": null, "_harn": null}), owner.clone()),
+            (json!({"_meta": {"harn": {}}}), owner.clone()),
+            (json!({"_meta": {"harn": {"actor": null}}}), owner.clone()),
+            (json!({"_meta": {"harn": {"actor": {}}}}), owner.clone()),
+            (
+                json!({"_meta": {"harn": {"actor": {"clientId": "desk", "role": "observer"}}}}),
+                actor("desk", "observer", "acp"),
+            ),
+            (
+                json!({"_harn": {"actor": {"client_id": "pad", "source": "web"}}}),
+                actor("pad", "host_owner", "web"),
+            ),
+            (
+                json!({
+                    "_harn": {"actor": {"clientId": "one"}},
+                    "_meta": {"harn": {"actor": {"clientId": "two"}}},
+                }),
+                actor("one", "host_owner", "acp"),
+            ),
+        ];
+        for (params, expected) in cases {
+            assert_eq!(
+                Sender::deserialize(&params).unwrap().actor(),
+                expected,
+                "{params}"
+            );
+            assert_eq!(Sender::lenient(&params), expected, "{params}");
+        }
+        // To stop must work for anybody; for the rest, whoever it is must be clear.
+        for odd in [
+            json!({"_meta": {"harn": {"actor": "desk"}}}),
+            json!({"_meta": {"harn": {"actor": {"role": " "}}}}),
+            json!({"_meta": {"harn": 1}}),
+            json!({"_meta": 1}),
+        ] {
+            assert!(Sender::deserialize(&odd).is_err(), "{odd}");
+            assert_eq!(Sender::lenient(&odd), owner, "{odd}");
+        }
+    }
+
+    fn fits<T: serde::de::DeserializeOwned>(params: &Value) -> bool {
+        serde_json::from_value::<T>(params.clone()).is_ok()
+    }
+
+    #[test]
+    fn params_that_are_missing_blank_or_of_another_type() {
+        let with = |name: &str, value: Value| {
+            let mut params = json!({
+                "sessionId": "s", "mode": "steer", "content": "c", "messageId": "m", "reminderId": "r",
+                "prompt": [],
+            });
+            params[name] = value;
+            params
+        };
+        let all = |params: &Value| {
+            [
+                fits::<InjectParams>(params),
+                fits::<RevokeInjectParams>(params),
+                fits::<ReplaceInjectParams>(params),
+                fits::<SessionParams>(params),
+                fits::<RevokeReminderParams>(params),
+                fits::<ResumeParams>(params),
+                fits::<CancelParams>(params),
+                fits::<SteeringParams>(params),
+            ]
+        };
+        assert_eq!(all(&with("more", json!(1))), [true; 8]);
+        for odd in [json!(1), json!(" "), json!({})] {
+            assert_eq!(all(&with("sessionId", odd)), [false; 8]);
+        }
+        // One may be left out.
+        let resume_only = [false, false, false, false, false, true, false, false];
+        assert_eq!(all(&with("sessionId", Value::Null)), resume_only);
+        for odd in [json!(1), json!(""), Value::Null] {
+            let params = with("messageId", odd);
+            assert!(!fits::<RevokeInjectParams>(&params) && !fits::<ReplaceInjectParams>(&params));
+        }
+        for odd in [json!(1), json!(""), Value::Null] {
+            assert!(!fits::<RevokeReminderParams>(&with("reminderId", odd)));
+        }
+        for odd in [
+            json!("interrupt_immediate"),
+            json!("Steer"),
+            json!(1),
+            Value::Null,
+        ] {
+            assert!(!fits::<InjectParams>(&with("mode", odd)));
+        }
+        for (wish, fit) in [
+            (
+                json!({"steering": {"idleBehavior": "promptRequired"}}),
+                true,
+            ),
+            (json!({"steering": {}}), true),
+            (json!({"steering": {"idleBehavior": "startNewTurn"}}), false),
+            (json!({"steering": true}), false),
+        ] {
+            assert_eq!(
+                fits::<SteeringParams>(&with("_meta", wish.clone())),
+                fit,
+                "{wish}"
+            );
+        }
+        let other_names = json!({"session_id": "s", "message_id": "m", "reminder_id": "r"});
+        assert!(fits::<RevokeInjectParams>(&other_names));
+        assert!(fits::<RevokeReminderParams>(&other_names));
+    }
+}

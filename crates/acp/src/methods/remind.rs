@@ -1,0 +1,112 @@
+//! `session/remind`, `session/revoke_reminder` and `agent/resume`. The first and the last may be
+//! notifications; what is wrong with one of those is only logged.
+
+use std::sync::Arc;
+
+use agent_client_protocol::Error;
+use harn_model::{Actor, Control, DeliveryMode, SystemReminder};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{steered, steered_or_only};
+use crate::{
+    attached::Attached,
+    connection::Peer,
+    error::{self, About},
+    ext::{
+        reminder,
+        steering::{
+            Reminded, ReminderRevoked, ResumeParams, Resumed, RevokeReminderParams, Sender,
+        },
+    },
+    gate::{Asked, Gate},
+};
+
+/// What `session/remind` asks for.
+struct Wanted {
+    attached: Arc<Attached>,
+    mode: DeliveryMode,
+    reminder: SystemReminder,
+    actor: Actor,
+}
+
+impl Wanted {
+    fn read(peer: &Peer, params: Map<String, Value>) -> Result<Self, Error> {
+        const METHOD: &str = "session/remind";
+        let all = Value::Object(params);
+        let named = ResumeParams::deserialize(&all).map_err(|e| error::params(METHOD, &e))?;
+        let attached = steered_or_only(peer, named.session_id.as_ref())?;
+        let sender = Sender::deserialize(&all);
+        let Value::Object(params) = all else {
+            return Err(error::bad_params("params must be an object"));
+        };
+        let (mode, reminder) = reminder::read(params).map_err(|e| error::reminder(&e))?;
+        let sender = sender.map_err(|e| error::params(METHOD, &e))?;
+        Ok(Self {
+            attached,
+            mode,
+            reminder,
+            actor: sender.actor(),
+        })
+    }
+}
+
+pub(crate) async fn remind(
+    peer: &Peer,
+    params: Result<Map<String, Value>, Error>,
+    gate: Gate,
+) -> Result<Reminded, Error> {
+    let wanted = Wanted::read(peer, params?)?;
+    let session = &wanted.attached.session;
+    let given = wanted.reminder.id.clone();
+    let asked = Asked::new(Control::Remind, None);
+    let reminded = session.remind(wanted.mode, wanted.reminder, wanted.actor);
+    let reminded = wanted.attached.held(asked, gate, reminded).await;
+    let about = match given.as_str() {
+        "" => About::Session(session.id().as_str()),
+        id => About::Reminder(id),
+    };
+    let (reminder_id, _) = reminded.map_err(|e| error::control(&e, about))?;
+    Ok(Reminded { reminder_id })
+}
+
+/// The same without an answer.
+pub(crate) async fn remind_unanswered(peer: &Peer, params: Result<Map<String, Value>, Error>) {
+    let wanted = match params.and_then(|params| Wanted::read(peer, params)) {
+        Ok(wanted) => wanted,
+        Err(error) => return tracing::debug!(%error.message, "ignored a session/remind"),
+    };
+    let session = &wanted.attached.session;
+    let reminded = session.remind(wanted.mode, wanted.reminder, wanted.actor);
+    if let Err(error) = reminded.await {
+        tracing::debug!(%error, "a session/remind was refused");
+    }
+}
+
+pub(crate) async fn revoke(
+    peer: &Peer,
+    params: Result<RevokeReminderParams, Error>,
+    gate: Gate,
+) -> Result<Value, Error> {
+    let params = params?;
+    let attached = steered(peer, params.session_id.as_str())?;
+    let (id, actor) = (params.reminder_id.as_str(), params.sender.actor());
+    let asked = Asked::new(Control::RevokeReminder, Some(id));
+    let revoked = attached.session.revoke_reminder(id, actor);
+    let revoked = attached.held(asked, gate, revoked).await;
+    let done = revoked.map_err(|e| error::control(&e, About::Reminder(id)))?;
+    let revoked = ReminderRevoked {
+        reminder_id: id,
+        status: done.result.as_str(),
+    };
+    Ok(serde_json::to_value(revoked)?)
+}
+
+pub(crate) async fn resume(
+    peer: &Peer,
+    params: Result<ResumeParams, Error>,
+) -> Result<Resumed, Error> {
+    let attached = steered_or_only(peer, params?.session_id.as_ref())?;
+    attached.session.resume().await;
+    Ok(Resumed {})
+}
