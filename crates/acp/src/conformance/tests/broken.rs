@@ -8,7 +8,7 @@ use super::*;
 use crate::transport::STDIO_LINE_LIMIT;
 
 /// The rule, the line that breaks it, and the recording.
-type Case = (Rule, usize, Vec<String>);
+pub(super) type Case = (Rule, usize, Vec<String>);
 
 #[test]
 fn every_rule_is_broken_by_its_case_alone() {
@@ -22,6 +22,7 @@ fn every_rule_is_broken_by_its_case_alone() {
         permissions(),
         activity(),
         compositions(),
+        steering::cases(),
     ];
     for (rule, line, recording) in groups.into_iter().flatten() {
         let found = findings(recording.iter().map(String::as_str));

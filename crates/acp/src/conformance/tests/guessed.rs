@@ -167,7 +167,6 @@ fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
             answer(id, json!({"content": ""})),
         ]
     };
-    let of_session = |id, method: &str| request(id, method, json!({"sessionId": "s"}));
     let load = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
     let release = json!({"sessionId": "s", "terminalId": "t"});
     let open = [
@@ -190,7 +189,8 @@ fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
     let missed = [(9, Rule::WorkOutsideTurn), (10, Rule::RequestOutsideTurn)];
     assert_eq!(of_another(vec![]), missed);
     assert_eq!(of_another(vec![theirs()]), []);
-    assert_eq!(of_another(vec![of_session(3, "session/inject")]), []);
+    let inject = json!({"sessionId": "s", "mode": "queue", "content": "theirs"});
+    assert_eq!(of_another(vec![request(3, "session/inject", inject)]), []);
     // A prompt that waited for their turn and was given up does not end it.
     let gave_up = answer(4, json!({"stopReason": "cancelled"}));
     assert_eq!(of_another(vec![theirs(), prompt(4), gave_up]), []);

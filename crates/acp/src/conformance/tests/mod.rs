@@ -5,6 +5,7 @@ mod broken;
 mod guessed;
 mod shapes;
 mod spoiled;
+mod steering;
 
 use serde_json::{Value, json};
 

@@ -1,0 +1,322 @@
+//! Recordings of steered turns: one that breaks nothing, and for each rule those that break it.
+
+use serde_json::{Value, json};
+
+use super::{broken::Case, *};
+
+fn inject(id: u64) -> String {
+    let params = json!({"sessionId": "s", "mode": "steer", "content": "Look up."});
+    request(id, "session/inject", params)
+}
+
+fn actor() -> Value {
+    json!({"clientId": "host", "role": "host_owner", "source": "acp"})
+}
+
+fn accepted(id: u64) -> String {
+    let harn = json!({"actor": actor(), "pendingCount": 1});
+    answer(
+        id,
+        json!({"messageId": "m", "status": "accepted", "_meta": {"harn": harn}}),
+    )
+}
+
+fn revoke(id: u64) -> [String; 2] {
+    let params = json!({"sessionId": "s", "messageId": "m"});
+    [
+        request(id, "session/revoke_inject", params),
+        answer(id, json!({"messageId": "m", "status": "revoked"})),
+    ]
+}
+
+fn delivered() -> String {
+    let content = json!([{"type": "text", "text": "Look up."}]);
+    update(json!({"sessionUpdate": "user_message", "messageId": "m", "content": content}))
+}
+
+fn piece(text: &str) -> String {
+    let content = json!({"type": "text", "text": text});
+    update(json!({"sessionUpdate": "user_message_chunk", "messageId": "m", "content": content}))
+}
+
+/// What came of a control, with these members in place of the usual ones.
+fn outcome(method: &str, members: Value) -> String {
+    let mut params = json!({
+        "sessionId": "s", "kind": "control_outcome", "controlId": "c-1", "method": method,
+        "outcome": "accepted", "status": "accepted", "actor": actor(),
+        "target": {"sessionId": "s", "messageId": "m"},
+    });
+    let all = params.as_object_mut().unwrap();
+    all.extend(members.as_object().unwrap().clone());
+    event(params)
+}
+
+fn checkpoint(members: Value) -> String {
+    let mut params = json!({
+        "sessionId": "s", "kind": "loop_checkpoint", "iteration": 1, "seam": "pre_tool_dispatch",
+        "delivered": 1,
+    });
+    let all = params.as_object_mut().unwrap();
+    all.extend(members.as_object().unwrap().clone());
+    event(params)
+}
+
+fn idle(backoff_ms: Value) -> String {
+    let params = json!({"sessionId": "s", "iteration": 1, "backoff_ms": backoff_ms});
+    json!({"jsonrpc": "2.0", "method": "agent/idle", "params": params}).to_string()
+}
+
+fn tripped() -> String {
+    event(json!({
+        "sessionId": "s", "kind": "daemon_watchdog_tripped", "attempts": 3, "elapsedMs": 600,
+    }))
+}
+
+/// A session with a prompt, from line 1 to line 3, then these.
+fn prompted(lines: impl IntoIterator<Item = String>) -> Vec<String> {
+    let open = [
+        request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
+        answer(1, json!({"sessionId": "s"})),
+        prompt(2),
+    ];
+    open.into_iter().chain(lines).collect()
+}
+
+fn steer(id: u64, meta: Value) -> String {
+    let prompt = json!([{"type": "text", "text": "Look up."}]);
+    let params = json!({"sessionId": "s", "prompt": prompt, "_meta": meta});
+    request(id, "_session/steering", params)
+}
+
+#[test]
+fn a_steered_turn_breaks_nothing() {
+    let pending = json!({"sessionId": "s"});
+    let remind = json!({"sessionId": "s", "body": "Look up.", "mode": "finish_step"});
+    let cancel = json!({"sessionId": "s", "_harn": {"actor": actor()}, "_meta": {"trace": "t"}});
+    let cancelled = json!({
+        "sessionId": "s", "status": "cancelled", "_meta": {"harn": {"actor": actor()}},
+    });
+    let recording = prompted([
+        inject(3),
+        outcome("session/inject", json!({})),
+        accepted(3),
+        request(4, "session/pending_injections", pending),
+        request(5, "session/remind", remind),
+        answer(5, json!({"reminderId": "r"})),
+        checkpoint(json!({"dispatchSkipped": true, "skipReason": "interrupt_immediate"})),
+        delivered(),
+        idle(json!(100)),
+        idle(json!(500)),
+        request(6, "agent/resume", json!({"sessionId": "s"})),
+        answer(6, json!({})),
+        steer(7, json!({"steering": {"idleBehavior": "promptRequired"}})),
+        answer(7, json!({"outcome": "injected"})),
+        piece("in "),
+        piece("pieces"),
+        tripped(),
+        request(8, "session/cancel", cancel),
+        answer(8, cancelled),
+        end_turn(2),
+    ]);
+    // The pieces are of another message.
+    let recording: Vec<_> = recording
+        .iter()
+        .map(|line| match line.contains("user_message_chunk") {
+            true => line.replace("\"m\"", "\"n\""),
+            false => line.clone(),
+        })
+        .collect();
+    assert_eq!(findings(recording.iter().map(String::as_str)), []);
+}
+
+/// A replay tells again of what was delivered.
+#[test]
+fn a_replay_delivers_nothing() {
+    let load = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
+    let mut recording = prompted([inject(3), accepted(3), delivered(), end_turn(2)]);
+    recording.extend([
+        request(4, "session/load", load),
+        outcome("session/inject", json!({})),
+        delivered(),
+        answer(4, json!({})),
+    ]);
+    assert_eq!(findings(recording.iter().map(String::as_str)), []);
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = deliveries();
+    cases.extend(shapes());
+    cases.extend(waits());
+    cases
+}
+
+fn deliveries() -> Vec<Case> {
+    let revoked = outcome(
+        "session/revoke_inject",
+        json!({"outcome": "revoked", "status": "accepted"}),
+    );
+    let [asks, is_revoked] = revoke(4);
+    let text = json!({"type": "text", "text": "Well."});
+    let said = update(json!({"sessionUpdate": "agent_message_chunk", "content": text}));
+    vec![
+        (
+            Rule::DeliveredEarly,
+            6,
+            prompted([inject(3), delivered(), accepted(3)]),
+        ),
+        (
+            Rule::DeliveredEarly,
+            5,
+            prompted([delivered(), outcome("session/inject", json!({}))]),
+        ),
+        (
+            Rule::DeliveredTwice,
+            7,
+            prompted([inject(3), accepted(3), delivered(), delivered()]),
+        ),
+        (
+            Rule::DeliveredTwice,
+            6,
+            prompted([piece("Look"), said, piece(" up.")]),
+        ),
+        (
+            Rule::DeliveredRevoked,
+            8,
+            prompted([inject(3), accepted(3), asks, is_revoked, delivered()]),
+        ),
+        (
+            Rule::DeliveredRevoked,
+            7,
+            prompted([inject(3), accepted(3), revoked, delivered()]),
+        ),
+    ]
+}
+
+fn shapes() -> Vec<Case> {
+    let refused = |members| outcome("session/revoke_inject", members);
+    let steering = json!({"steering": {"idleBehavior": "sleep"}});
+    vec![
+        // A mode that there is not, a member that there is not, and an answer that says too little.
+        (
+            Rule::WrongExtension,
+            1,
+            vec![request(
+                1,
+                "session/inject",
+                json!({"sessionId": "s", "mode": "shout", "content": "Look up."}),
+            )],
+        ),
+        (
+            Rule::UnknownMember,
+            1,
+            vec![request(
+                1,
+                "session/inject",
+                json!({"sessionId": "s", "mode": "steer", "content": "Look up.", "when": "now"}),
+            )],
+        ),
+        (
+            Rule::WrongExtension,
+            2,
+            vec![inject(3), answer(3, json!({"status": "accepted"}))],
+        ),
+        (
+            Rule::WrongExtension,
+            1,
+            vec![request(
+                1,
+                "session/revoke_inject",
+                json!({"sessionId": "s"}),
+            )],
+        ),
+        (Rule::WrongExtension, 1, vec![steer(1, steering)]),
+        (
+            Rule::WrongExtension,
+            2,
+            vec![steer(1, json!({})), answer(1, json!({"outcome": "maybe"}))],
+        ),
+        (
+            Rule::UnknownMethod,
+            1,
+            vec![format!(
+                r#"{{"to":"client","message":{}}}"#,
+                steer(1, json!({}))
+            )],
+        ),
+        (Rule::WrongExtension, 1, vec![idle(json!("soon"))]),
+        (
+            Rule::WrongExtension,
+            1,
+            vec![outcome("session/inject", json!({"status": "perhaps"}))],
+        ),
+        (
+            Rule::OutcomeWrong,
+            1,
+            vec![refused(
+                json!({"outcome": "already_delivered", "status": "rejected"}),
+            )],
+        ),
+        (
+            Rule::OutcomeWrong,
+            1,
+            vec![refused(json!({
+                "outcome": "already_delivered", "status": "rejected", "reason": "already_revoked",
+            }))],
+        ),
+        (
+            Rule::OutcomeWrong,
+            1,
+            vec![refused(json!({"reason": "accepted"}))],
+        ),
+        (
+            Rule::OutcomeWrong,
+            1,
+            vec![refused(json!({"target": {"sessionId": "t"}}))],
+        ),
+        (
+            Rule::SkipWrong,
+            1,
+            vec![checkpoint(json!({"dispatchSkipped": true}))],
+        ),
+        (
+            Rule::SkipWrong,
+            1,
+            vec![checkpoint(json!({"skipReason": "interrupt_immediate"}))],
+        ),
+        (
+            Rule::SkipWrong,
+            1,
+            vec![checkpoint(json!({
+                "seam": "turn_end", "dispatchSkipped": true, "skipReason": "interrupt_immediate",
+            }))],
+        ),
+    ]
+}
+
+fn waits() -> Vec<Case> {
+    let hello = |harn: Value| {
+        let capabilities = json!({"_meta": {"harn": harn}});
+        [
+            request(0, "initialize", json!({"protocolVersion": 1})),
+            answer(
+                0,
+                json!({"protocolVersion": 1, "agentCapabilities": capabilities}),
+            ),
+        ]
+    };
+    let plain = hello(json!({"schemaCompatibility": "x", "toolLifecycleExtensionFields": []}));
+    let unheard_of = plain.into_iter().chain(prompted([idle(json!(100))]));
+    vec![
+        (
+            Rule::WorkOutsideTurn,
+            5,
+            prompted([end_turn(2), idle(json!(100))]),
+        ),
+        (Rule::WorkOutsideTurn, 5, prompted([end_turn(2), tripped()])),
+        (Rule::SessionNotOpen, 2, {
+            let logout = request(1, "logout", json!({}));
+            vec![logout, idle(json!(100))]
+        }),
+        (Rule::NotAdvertised, 6, unheard_of.collect()),
+    ]
+}
