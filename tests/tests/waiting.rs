@@ -152,8 +152,12 @@ async fn a_wake_by_the_clock_alone_is_no_activity() {
         let time = time.clone();
         async move {
             let interval = Duration::from_millis(700);
-            cx.idle().every(interval).await?;
-            time.advance(interval);
+            let passes = async {
+                tokio::time::sleep(interval - Duration::from_millis(1)).await;
+                time.advance(interval);
+            };
+            let idle = cx.idle().every(interval).into_future();
+            tokio::join!(passes, idle).1?;
             cx.idle().await?;
             Ok(StopReason::EndTurn)
         }

@@ -28,9 +28,6 @@ use crate::{FakeClock, ScriptedAgent, TestHub};
 /// What passes between two steps.
 const PACE: Duration = Duration::from_millis(125);
 
-/// The shortest wait there is.
-const TICK: Duration = Duration::from_millis(1);
-
 /// What a process that dies leaves behind its last whole line.
 const TORN: &[u8] = br#"{"v":1,"seq":"#;
 
@@ -38,6 +35,8 @@ const TORN: &[u8] = br#"{"v":1,"seq":"#;
 pub(super) fn lead(turns: Vec<Turn>) -> Vec<Envelope> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        // A wait that ends by its clock ends when nothing else is left to do, on every machine.
+        .start_paused(true)
         .build();
     match runtime {
         Ok(runtime) => runtime.block_on(play(turns)),
@@ -240,10 +239,12 @@ async fn wait(stage: &Stage, cx: &TurnContext, waking: Waking) -> Result<(), Age
     let woke = match waking {
         Waking::Watch => idle.until(waits).await,
         Waking::Timer(after) => {
-            // As little real time as there is; what is written passes on the story's own clock.
-            let woke = idle.every(TICK).await;
-            stage.clock.advance(Duration::from_millis(after));
-            woke
+            let after = Duration::from_millis(after);
+            let passes = async {
+                waits.await;
+                stage.clock.advance(after);
+            };
+            tokio::join!(passes, idle.every(after).into_future()).1
         }
         Waking::Never(attempts) => idle.watchdog(attempts).await,
         Waking::Resume => {
