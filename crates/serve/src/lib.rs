@@ -41,10 +41,11 @@ pub use harn_acp::ProfileChoice;
 pub use harn_model::{
     AgentEvent, Command, CommandInput, ConfigChoice, ConfigOption, ContentBlock, Decision,
     ErrorCategory, PlanEntry, PlanEntryStatus, PlanPriority, PromptSupport, StopReason,
-    ToolContent, ToolKind, Usage,
+    SystemReminder, ToolContent, ToolKind, Usage, WakeReason,
 };
 pub use harn_policy::{Matcher, PolicyError, Rule, SessionMode, ToolApprovalPolicy};
 pub use harn_runtime::{
-    Agent, AgentError, AgentProfile, CommandExit, CommandSink, CommandSpec, Host, HostError, Hub,
-    Seam, Steering, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext, async_trait,
+    Agent, AgentError, AgentProfile, CommandExit, CommandSink, CommandSpec, Delivered, Host,
+    HostError, Hub, Idle, Seam, Steering, ToolBuilder, ToolError, ToolHandle, ToolOutput,
+    TurnContext, Wake, async_trait,
 };

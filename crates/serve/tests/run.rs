@@ -368,6 +368,62 @@ mod interrupted {
         child.wait().unwrap();
     }
 
+    /// Reads until it ends with these words.
+    fn hear(from: &mut impl Read, words: &str) -> String {
+        let mut heard = Vec::new();
+        while !heard.ends_with(words.as_bytes()) {
+            let mut byte = [0];
+            from.read_exact(&mut byte).unwrap();
+            heard.push(byte[0]);
+        }
+        String::from_utf8(heard).unwrap()
+    }
+
+    #[test]
+    fn a_watch_prints_changes_as_they_come_until_it_is_interrupted() {
+        let state = TempDir::new().unwrap();
+        let work = state.path().join("work");
+        fs::create_dir_all(work.join("src")).unwrap();
+        fs::write(work.join("src/a.rs"), "one\n").unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+            .env("XDG_CONFIG_HOME", state.path().join("config"))
+            .args(["run", "--state-dir", kept(&state).to_str().unwrap()])
+            .args(["--cwd", work.to_str().unwrap(), "/watch src/**"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let opening = hear(&mut stdout, "ends it.\n\n");
+        assert!(
+            opening.starts_with("Watching `src/**`: 1 file matches. "),
+            "{opening}"
+        );
+        let mut stderr = child.stderr.take().unwrap();
+        let mut notes = hear(&mut stderr, "Ctrl-C ends it\n");
+        // In one step, so that it is one change.
+        let beside = state.path().join("beside");
+        fs::write(&beside, "two\n").unwrap();
+        fs::rename(&beside, work.join("src/a.rs")).unwrap();
+        assert_eq!(hear(&mut stdout, ".\n\n"), "Changed `src/a.rs`.\n\n");
+        interrupt(&child);
+        stderr.read_to_string(&mut notes).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{notes}");
+        let notes = without_times(&notes);
+        let notes: Vec<_> = notes.iter().map(|line| line.trim_end()).collect();
+        assert_eq!(
+            notes,
+            [
+                "⌕ Watch src/**  ✓",
+                "· the agent waits; Ctrl-C ends it",
+                "· changed on disk: src/a.rs",
+                "· to keep in mind: Changed on disk: src/a.rs. Read again what you rely on.",
+                "cancelling; Ctrl-C again leaves at once",
+            ]
+        );
+    }
+
     #[test]
     fn once_cancels_the_turn() {
         let state = TempDir::new().unwrap();

@@ -4,7 +4,10 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use agent_client_protocol::v1::schema::{ExtNotification, Meta, SessionInfoUpdate};
+use agent_client_protocol::{
+    UntypedMessage,
+    v1::schema::{Meta, SessionInfoUpdate},
+};
 use harn_model::Timestamp;
 use serde_json::Value;
 
@@ -27,6 +30,8 @@ pub(super) enum Activity {
     Note(String),
     /// One that asks for attention.
     Warning(String),
+    /// The agent waits for more to do; told again and again.
+    Idle,
 }
 
 /// A worker and what became of it.
@@ -50,6 +55,7 @@ pub(super) enum WorkerState {
 }
 
 const AGENT_EVENT: &str = "_harn/agentEvent";
+const AGENT_IDLE: &str = "agent/idle";
 
 impl Activity {
     /// What an update carries.
@@ -91,20 +97,26 @@ impl Activity {
             "transcript_compacted" => {
                 Some(Self::Note("older messages were folded away".to_owned()))
             }
-            // The rest is for hosts that keep books: watches, searches for tools, prompts, clients.
+            "fs_watch" => watched(harn).map(Self::Note),
+            "reminder_emitted" => {
+                let body = named(harn.get("reminder")?, "body")?;
+                Some(Self::Note(titled("to keep in mind", body)))
+            }
+            // The rest is for hosts that keep books: searches for tools, prompts, clients.
             _ => None,
         }
     }
 
     /// What a notification beside the updates says.
-    pub(super) fn of_notification(notification: &ExtNotification) -> Option<Self> {
-        if &*notification.method != AGENT_EVENT {
-            return None;
-        }
-        let event: Value = serde_json::from_str(notification.params.get()).ok()?;
-        let id = text(&event, "runId").to_owned();
-        let title = titled("composition", text(&event, "language"));
-        match text(&event, "kind") {
+    pub(super) fn of_notification(notification: &UntypedMessage) -> Option<Self> {
+        let event = match notification.method.as_str() {
+            AGENT_EVENT => &notification.params,
+            AGENT_IDLE => return Some(Self::Idle),
+            _ => return None,
+        };
+        let id = text(event, "runId").to_owned();
+        let title = titled("composition", text(event, "language"));
+        match text(event, "kind") {
             "composition_start" => Some(Self::CompositionBegan { id, title }),
             "composition_finish" => Some(Self::CompositionEnded {
                 id,
@@ -114,8 +126,16 @@ impl Activity {
             "composition_error" => Some(Self::CompositionEnded {
                 id,
                 title,
-                failed: Some(text(&event, "error").to_owned()),
+                failed: Some(text(event, "error").to_owned()),
             }),
+            "loop_checkpoint" if event.get("dispatchSkipped") == Some(&Value::Bool(true)) => {
+                let skipped = "interrupted: the tools that were about to run are skipped";
+                Some(Self::Note(skipped.to_owned()))
+            }
+            "daemon_watchdog_tripped" => {
+                let tripped = "the agent was woken again and again and did nothing; its turn ends";
+                Some(Self::Warning(tripped.to_owned()))
+            }
             _ => None,
         }
     }
@@ -176,6 +196,30 @@ fn progress(harn: &Value) -> String {
         (Some(done), None) => format!("{message} ({done})"),
         (None, _) => message.to_owned(),
     }
+}
+
+/// The files that changed; of many, only some.
+fn watched(harn: &Value) -> Option<String> {
+    const NAMED: usize = 3;
+    let events = harn.get("events")?.as_array()?;
+    let file = |event| {
+        Value::as_array(Value::get(event, "relative_paths")?)?
+            .last()?
+            .as_str()
+    };
+    let files: Vec<_> = events.iter().filter_map(file).collect();
+    let errors = events.iter().filter_map(|event| named(event, "error"));
+    let mut said = Vec::new();
+    if !files.is_empty() {
+        let named = files.iter().take(NAMED).copied().collect::<Vec<_>>();
+        let more = match files.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        said.push(format!("changed on disk: {}{more}", named.join(", ")));
+    }
+    said.extend(errors.map(|error| titled("watching", error)));
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// What a person is asked; each kind has its own word for it.
@@ -309,6 +353,53 @@ mod tests {
         let log = |level: &str| of(json!({"sessionUpdate": "log", "level": level, "message": "m"}));
         assert_eq!(log("warn"), Some(Activity::Warning("warn: m".to_owned())));
         assert_eq!(log("debug"), None);
+    }
+
+    #[test]
+    fn what_an_agent_that_stays_does_is_told() {
+        let watched = |events: Value| of(json!({"sessionUpdate": "fs_watch", "events": events}));
+        let file = |path: &str| json!({"kind": "modify", "relative_paths": [path]});
+        let told = |words: &str| Some(Activity::Note(words.to_owned()));
+        assert_eq!(watched(json!([])), None);
+        assert_eq!(
+            watched(json!([file("a"), {"kind": "rename", "relative_paths": ["old", "new"]}])),
+            told("changed on disk: a, new")
+        );
+        assert_eq!(
+            watched(json!([
+                file("a"),
+                file("b"),
+                file("c"),
+                file("d"),
+                file("e")
+            ])),
+            told("changed on disk: a, b, c and 2 more")
+        );
+        assert_eq!(
+            watched(json!([{"kind": "other", "relative_paths": [], "error": "it is gone"}])),
+            told("watching: it is gone")
+        );
+        let reminder = json!({"reminder_id": "r", "body": "Be brief"});
+        assert_eq!(
+            of(json!({"sessionUpdate": "reminder_emitted", "reminder": reminder})),
+            told("to keep in mind: Be brief")
+        );
+        let heard = |method: &str, params: Value| {
+            Activity::of_notification(&UntypedMessage::new(method, params).unwrap())
+        };
+        assert_eq!(heard("agent/idle", json!({})), Some(Activity::Idle));
+        let seam = |skipped: bool| {
+            let event = json!({"kind": "loop_checkpoint", "dispatchSkipped": skipped});
+            heard("_harn/agentEvent", event)
+        };
+        assert_eq!(seam(false), None);
+        assert!(matches!(seam(true), Some(Activity::Note(_))));
+        let tripped = heard(
+            "_harn/agentEvent",
+            json!({"kind": "daemon_watchdog_tripped"}),
+        );
+        assert!(matches!(tripped, Some(Activity::Warning(_))));
+        assert_eq!(heard("_other", json!({})), None);
     }
 
     #[test]

@@ -5,18 +5,18 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use agent_client_protocol::{
-    Agent, Client, Error, ErrorCode, RequestCancellation, on_receive_notification,
+    Agent, Client, Error, ErrorCode, RequestCancellation, UntypedMessage, on_receive_notification,
     on_receive_request,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo, Responder,
         schema::{
-            AgentNotification, CancelNotification, ClientCapabilities, ContentBlock,
-            CreateElicitationRequest, CreateElicitationResponse, ElicitationAction,
-            ElicitationCapabilities, ElicitationFormCapabilities, Implementation,
-            InitializeRequest, NewSessionRequest, PromptRequest, RequestPermissionOutcome,
-            RequestPermissionRequest, RequestPermissionResponse, SessionId, SessionNotification,
-            SessionUpdate, StopReason, TextContent,
+            CancelNotification, ClientCapabilities, ContentBlock, CreateElicitationRequest,
+            CreateElicitationResponse, ElicitationAction, ElicitationCapabilities,
+            ElicitationFormCapabilities, Implementation, InitializeRequest, NewSessionRequest,
+            PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
+            RequestPermissionResponse, SessionId, SessionNotification, SessionUpdate, StopReason,
+            TextContent,
         },
     },
 };
@@ -32,6 +32,7 @@ use super::{
     keyboard::Keyboard,
     pair,
     show::Show,
+    steer,
 };
 use crate::{
     cli::{note, paint::Style},
@@ -44,6 +45,8 @@ enum Heard {
     Update(Box<SessionUpdate>),
     Activity(Activity),
     Ask(Box<Question>),
+    /// A line that was typed could not be handed over.
+    Undelivered(Error),
 }
 
 /// A question that waits for an answer.
@@ -133,6 +136,12 @@ const NOBODY: &str = "there is no terminal to ask on; say what may run with --mo
 /// What a shell makes of a program that was interrupted.
 const INTERRUPTED: u8 = 130;
 
+/// The agent, and where its refusals of what was typed are told.
+struct Talk {
+    agent: ConnectionTo<Agent>,
+    steers: mpsc::Sender<Heard>,
+}
+
 /// See the module.
 pub(super) struct Conversation {
     show: Show,
@@ -142,6 +151,10 @@ pub(super) struct Conversation {
     cancelled: bool,
     /// Whether it was said how to have things of workers run where nobody can be asked.
     hinted: bool,
+    /// Whether the agent ever waited for more to do.
+    waited: bool,
+    /// Whether lines that answer no question are for the agent.
+    listening: bool,
 }
 
 impl Conversation {
@@ -154,6 +167,8 @@ impl Conversation {
             asked: None,
             cancelled: false,
             hinted: false,
+            waited: false,
+            listening: false,
         })
     }
 
@@ -173,6 +188,7 @@ impl Conversation {
 
         let (heard, mut events) = mpsc::channel(UNSHOWN);
         let (asks, forms, activities) = (heard.clone(), heard.clone(), heard.clone());
+        let steers = heard.clone();
         let held = Client
             .v1()
             .on_receive_notification(
@@ -185,10 +201,8 @@ impl Conversation {
                 on_receive_notification!(),
             )
             .on_receive_notification(
-                async move |notification: AgentNotification, _| {
-                    if let AgentNotification::ExtNotification(notification) = notification
-                        && let Some(activity) = Activity::of_notification(&notification)
-                    {
+                async move |notification: UntypedMessage, _| {
+                    if let Some(activity) = Activity::of_notification(&notification) {
                         let _ = activities.send(Heard::Activity(activity)).await;
                     }
                     Ok(())
@@ -214,7 +228,8 @@ impl Conversation {
             .connect_with(
                 pair::transport(lines, queue),
                 async |agent: ConnectionTo<Agent>| {
-                    Ok(self.ask(&agent, &mut events, cwd, prompt).await)
+                    let talk = Talk { agent, steers };
+                    Ok(self.ask(&talk, &mut events, cwd, prompt).await)
                 },
             )
             .await;
@@ -230,11 +245,12 @@ impl Conversation {
     /// How the agent stopped; none if we did not wait for it.
     async fn ask(
         &mut self,
-        agent: &ConnectionTo<Agent>,
+        talk: &Talk,
         events: &mut mpsc::Receiver<Heard>,
         cwd: PathBuf,
         prompt: String,
     ) -> Result<Option<StopReason>> {
+        let agent = &talk.agent;
         let us = Implementation::new("harn-serve-run", env!("CARGO_PKG_VERSION"));
         let forms = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
         let hello = InitializeRequest::new(ProtocolVersion::V1)
@@ -263,7 +279,12 @@ impl Conversation {
                 // While a question stands, nothing is printed under it.
                 Some(heard) = events.recv(), if self.asked.is_none() => self.hear(heard),
                 () = withdrawn(self.asked.as_deref()) => self.withdraw(),
-                line = self.keyboard.line(), if self.asked.is_some() => self.typed(line.as_deref()),
+                line = self.keyboard.line(), if self.asked.is_some() || self.listening => {
+                    match &self.asked {
+                        Some(_) => self.typed(line.as_deref()),
+                        None => self.steer(line.as_deref(), talk, &session),
+                    }
+                }
                 ended = &mut ended => {
                     // Everything of the turn was heard before its end was.
                     self.withdraw();
@@ -279,13 +300,55 @@ impl Conversation {
     fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Update(update) => self.show.update(*update),
+            Heard::Activity(Activity::Idle) => self.wait(),
             Heard::Activity(activity) => self.show.activity(&activity),
+            Heard::Undelivered(error) => {
+                let words = format!("not delivered: {}", in_one_line(&error.message));
+                self.show.screen.line(&[(Style::Yellow, &words)]);
+            }
             Heard::Ask(question) if self.cancelled => question.cancel(),
             Heard::Ask(question) if question.withdrawal().is_cancelled() => {
                 self.too_late(*question)
             }
             Heard::Ask(question) => self.put(question),
         }
+    }
+
+    /// The agent waits for more to do: from now on, what is typed is for it. Not before: a program in the
+    /// background that reads its terminal is stopped, and one that answers a question need not read.
+    fn wait(&mut self) {
+        if self.waited || self.cancelled {
+            return;
+        }
+        self.waited = true;
+        self.listening = self.keyboard.is_present();
+        let words = steer::waiting(self.listening);
+        self.show
+            .screen
+            .line(&[(Style::Dim, "· "), (Style::Dim, words)]);
+    }
+
+    /// Hands a line over to the agent. At the end of input there are no more.
+    fn steer(&mut self, line: Option<&str>, talk: &Talk, session: &SessionId) {
+        let Some(line) = line else {
+            self.listening = false;
+            return;
+        };
+        self.show.screen.answered();
+        let Some(Ok(request)) = steer::inject(session, line) else {
+            return;
+        };
+        let steers = talk.steers.clone();
+        let sent = talk.agent.send_request(request);
+        let told = sent.on_receiving_result(async move |result| {
+            if let Err(error) = result {
+                // Nobody listens when we are leaving.
+                let _ = steers.send(Heard::Undelivered(error)).await;
+            }
+            Ok(())
+        });
+        // A connection that is gone is noticed elsewhere.
+        let _ = told;
     }
 
     /// Takes the question away that stands, so that the next one can.
@@ -429,24 +492,27 @@ turns:
       - say: "Over."
 "#;
 
-    #[test]
-    fn a_question_that_is_withdrawn_makes_room_for_the_next() {
+    /// What is on the screen after a turn of a scenario, at which somebody typed these lines.
+    fn shown(scenario: &str, typed: &[&str]) -> String {
         let dir = tempfile::tempdir().unwrap();
-        let scenario = dir.path().join("patient.yaml");
-        fs::write(&scenario, SCENARIO).unwrap();
+        let file = dir.path().join("scenario.yaml");
+        fs::write(&file, scenario).unwrap();
         let work = dir.path().join("work");
         fs::create_dir(&work).unwrap();
         let options = Options {
             ask_timeout: Duration::from_millis(500),
             ..Options::new(dir.path().join("state"))
         };
-        let agent = Arc::new(ScriptAgent::load(&scenario).unwrap());
+        let agent = Arc::new(ScriptAgent::load(&file).unwrap());
         let workshop = Workshop::open(agent, &options).unwrap();
         let paper = Paper::default();
         let screen = Screen::shared(Box::new(paper.clone()), false);
         let show = Show::new(screen, work.clone(), SystemClock::new());
-        // Somebody sits there and types nothing.
-        let (_hands, lines) = mpsc::channel(1);
+        // Somebody sits there to the end.
+        let (hands, lines) = mpsc::channel(8);
+        for line in typed {
+            hands.try_send((*line).to_owned()).unwrap();
+        }
         waiting_room().unwrap().block_on(async {
             let conversation = Conversation::new(show, Keyboard::typed_on(lines)).unwrap();
             let prompt = "go".to_owned();
@@ -454,7 +520,44 @@ turns:
             held.await.unwrap();
             workshop.close().await;
         });
-        let text = paper.text();
+        drop(hands);
+        paper.text()
+    }
+
+    #[test]
+    fn a_line_that_is_typed_while_the_agent_waits_is_for_it() {
+        let scenario = r#"
+name: stayer
+turns:
+  - steps:
+      - say: "Ready."
+      - idle: {}
+      - tell_delivered: {}
+      - remind: {body: "Be brief"}
+      - seam: turn_start
+      - say: "Over."
+"#;
+        let text = shown(scenario, &["\n", " left \n"]);
+        let waits = "· the agent waits; type a line to say something to it, Ctrl-C ends it\n";
+        let at = |words: &str| {
+            assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
+            text.find(words)
+        };
+        let told = [
+            at("Ready.\n"),
+            at(waits),
+            at("> left\n"),
+            at("message: left\n"),
+            at("· to keep in mind: Be brief\n"),
+            at("Over."),
+        ];
+        assert!(told.is_sorted(), "{text}");
+    }
+
+    #[test]
+    fn a_question_that_is_withdrawn_makes_room_for_the_next() {
+        // Somebody sits there and types nothing.
+        let text = shown(SCENARIO, &[]);
         let at = |words: &str| {
             text.find(words)
                 .unwrap_or_else(|| panic!("{words}: {text}"))

@@ -59,6 +59,8 @@ impl Show {
                 self.screen
                     .line(&[(Style::Yellow, "! "), (Style::Plain, &words)]);
             }
+            // Said once, by who knows what can be done about it.
+            Activity::Idle => {}
         }
     }
 

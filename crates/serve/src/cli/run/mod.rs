@@ -13,6 +13,7 @@ mod keyboard;
 mod pair;
 mod screen;
 mod show;
+mod steer;
 
 use std::{
     io::{self, IsTerminal},

@@ -29,6 +29,8 @@ struct Stream {
     /// What comes next stands apart, even if it is of the same kind.
     apart: bool,
     mid_line: bool,
+    /// Whether the last line was blank.
+    blank: bool,
     /// Who began the line we are in the middle of and may go on with it.
     open: Option<String>,
     /// Whether somebody looks at it, rather than keeps it.
@@ -129,9 +131,10 @@ impl Screen {
         self.notes.open = None;
     }
 
-    /// Somebody ended the question's line with Enter.
+    /// Somebody ended the line with Enter, that of a question or another.
     pub(super) fn answered(&mut self) {
         self.notes.mid_line = false;
+        self.notes.open = None;
     }
 
     /// The next text of the agent is a new message.
@@ -164,6 +167,7 @@ impl Stream {
             section: None,
             apart: false,
             mid_line: false,
+            blank: false,
             open: None,
             terminal,
             failed: None,
@@ -179,6 +183,7 @@ impl Stream {
             }
             _ => {}
         }
+        self.blank = text.ends_with("\n\n") || text == "\n" && !self.mid_line;
         self.mid_line = !text.ends_with('\n');
         self.open = None;
     }
@@ -194,7 +199,7 @@ impl Stream {
         let begins = self.apart || self.section != Some(section);
         if begins {
             self.end_line();
-            if self.section.is_some() {
+            if self.section.is_some() && !self.blank {
                 self.put("\n");
             }
             self.section = Some(section);
@@ -336,6 +341,20 @@ pub(super) mod tests {
             something else
         "]]
         .assert_eq(&notes.text());
+    }
+
+    #[test]
+    fn one_blank_line_is_enough() {
+        let paper = Paper::default();
+        let mut screen = Screen::shared(Box::new(paper.clone()), false);
+        screen.answer("one\n\n");
+        screen.line(&[(Style::Plain, "note")]);
+        screen.answer("two\n");
+        screen.answer("\n");
+        screen.pause_answer();
+        screen.answer("three");
+        screen.finish().unwrap();
+        assert_eq!(paper.text(), "one\n\nnote\n\ntwo\n\nthree\n");
     }
 
     #[test]

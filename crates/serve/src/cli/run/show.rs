@@ -78,7 +78,8 @@ impl Show {
                     self.activity(&activity);
                 }
             }
-            // The prompt is in sight, and commands, modes and options cannot be chosen here.
+            SessionUpdate::UserMessageChunk(chunk) => self.delivered(&chunk),
+            // Commands, modes and options cannot be chosen here.
             _ => {}
         }
     }
@@ -89,6 +90,14 @@ impl Show {
             self.screen.pause_answer();
         }
         self.screen.answer(block_text(&chunk.content));
+    }
+
+    /// Something said in the middle of the turn reached the agent. The prompt itself is in sight, and not
+    /// told again.
+    fn delivered(&mut self, chunk: &ContentChunk) {
+        let said = one_line(block_text(&chunk.content));
+        self.screen
+            .line(&[(Style::Bold, "> "), (Style::Plain, &said)]);
     }
 
     fn thought(&mut self, chunk: &ContentChunk) {
