@@ -100,7 +100,7 @@ pub enum SettingError {
 }
 
 /// Something that was wanted of a running session was not done.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
     /// Refused; the journal says so.
     #[error("{}", refusal(*.result, .owner.as_ref()))]

@@ -96,9 +96,9 @@ async fn a_turn_cut_short_is_closed_once_and_nothing_is_run_again() {
 }
 
 /// A store whose disk can be filled.
-struct Filling {
-    inner: JsonlStore,
-    full: Arc<AtomicBool>,
+pub struct Filling {
+    pub inner: Arc<dyn Store>,
+    pub full: Arc<AtomicBool>,
 }
 
 struct FillingLog {
@@ -162,7 +162,7 @@ async fn a_full_disk_ends_the_session_and_loses_nothing_that_was_published() {
     let full = Arc::new(AtomicBool::new(false));
     let (store, flag) = (
         Filling {
-            inner: JsonlStore::new(world.state()),
+            inner: Arc::new(JsonlStore::new(world.state())),
             full: full.clone(),
         },
         full.clone(),

@@ -17,6 +17,7 @@ mod crash;
 mod follow;
 mod lifecycle;
 mod permissions;
+mod steering;
 mod support;
 mod turns;
 mod workers;

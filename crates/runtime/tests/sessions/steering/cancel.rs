@@ -1,0 +1,223 @@
+//! A stop reaches the turn it was meant for, in whichever of its calls that is, and nothing that waits is
+//! lost by it.
+
+use harn_model::{AgentEvent, Decision, Seam, StopReason, ToolKind};
+use harn_runtime::AgentError;
+use tokio::time::Instant;
+
+use super::*;
+
+#[tokio::test]
+async fn what_waits_outlives_a_cancel_and_comes_with_the_next_prompt() {
+    let mut stage = Stage::new().await;
+    let (turn, _leg) = stage.go().await;
+    let steer = stage.inject(STEER, "s").await;
+    let queue = stage.inject(QUEUE, "q").await;
+    let cancelled = stage.session.cancel_for(Some(turn.clone()), host()).await;
+    assert_eq!(cancelled.unwrap().result, ControlResult::Cancelled);
+    stage.stopped(&turn, StopReason::Cancelled).await;
+    assert_eq!(stage.waiting(), ["s", "q"]);
+    // Nothing begins by itself, and what waits can still be changed.
+    assert!(!stage.is_called());
+    let said = Ok(vec![ContentBlock::text("s, rather")]);
+    let replaced = stage.session.replace_inject(steer.clone(), said, host());
+    replaced.await.unwrap();
+
+    let (turn, leg) = stage.go().await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["s, rather"]);
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "q");
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    let delivered = deliveries(&stage.session).await;
+    let expected = [(steer, "s, rather".to_owned()), (queue, "q".to_owned())];
+    assert_eq!(delivered, expected);
+}
+
+#[tokio::test]
+async fn a_cancel_reaches_the_second_call_of_its_turn() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "q1").await;
+    stage.inject(QUEUE, "q2").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    let target = stage.session.cancel_target();
+    assert_eq!(target, Some(turn.clone()));
+    stage.session.cancel_for(target, host()).await.unwrap();
+    leg.cx.cancelled().await;
+    stage.stopped(&turn, StopReason::Cancelled).await;
+    assert_eq!(stage.waiting(), ["q2"]);
+    let delivered = deliveries(&stage.session).await;
+    assert_eq!(delivered.len(), 1, "{delivered:?}");
+}
+
+#[tokio::test]
+async fn a_late_cancel_reaches_nothing() {
+    let mut stage = Stage::new().await;
+    let (first, leg) = stage.go().await;
+    let late = stage.session.cancel_target();
+    leg.ends();
+    stage.stopped(&first, StopReason::EndTurn).await;
+    let (second, leg) = stage.go().await;
+    let refusal = stage.session.cancel_for(late, host()).await;
+    assert_eq!(refused(refusal), ControlResult::NoActivePrompt);
+    assert!(!leg.cx.is_cancelled());
+    leg.ends();
+    stage.stopped(&second, StopReason::EndTurn).await;
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_is_cancelled_alone() {
+    let mut stage = Stage::new().await;
+    let (first, leg) = stage.go().await;
+    let second = prompt(&stage.session, "second").await;
+    let third = prompt(&stage.session, "third").await;
+    let cancel = async |turn: &TurnId| {
+        let turn = Some(turn.clone());
+        stage.session.cancel_for(turn, host()).await.unwrap().result
+    };
+    assert_eq!(cancel(&second).await, ControlResult::Cancelled);
+    assert_eq!(cancel(&second).await, ControlResult::AlreadyCancelled);
+    assert!(!leg.cx.is_cancelled());
+    stage.inject(QUEUE, "q").await;
+    leg.ends();
+    // What waits goes with the turn that runs, not with the one that was cancelled.
+    let leg = stage.leg().await;
+    assert_eq!((leg.prompt().as_str(), leg.cx.turn_id()), ("q", &first));
+    leg.ends();
+    stage.stopped(&second, StopReason::Cancelled).await;
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "third");
+    leg.ends();
+    stage.stopped(&third, StopReason::EndTurn).await;
+    stage.stopped(&first, StopReason::EndTurn).await;
+}
+
+#[tokio::test]
+async fn a_second_cancel_changes_nothing() {
+    let (agent, mut legs) = stubborn();
+    let mut stage = Stage::with(|config| config.agent = agent).await;
+    let turn = prompt(&stage.session, "go").await;
+    let cx = legs.recv().await.unwrap();
+    let cancel = async || {
+        let target = stage.session.cancel_target();
+        stage
+            .session
+            .cancel_for(target, host())
+            .await
+            .unwrap()
+            .result
+    };
+    assert_eq!(cancel().await, ControlResult::Cancelled);
+    assert_eq!(cancel().await, ControlResult::AlreadyCancelled);
+    assert_eq!(cancel().await, ControlResult::AlreadyCancelled);
+    assert!(cx.is_cancelled());
+    drop(legs);
+    assert!(!stage.is_called());
+    drop(turn);
+}
+
+/// An agent that hands out its contexts and never returns.
+fn stubborn() -> (Arc<dyn Agent>, mpsc::Receiver<TurnContext>) {
+    let (calls, contexts) = mpsc::channel(4);
+    let stubborn = agent(move |cx: TurnContext| {
+        let calls = calls.clone();
+        async move {
+            // The test may have seen enough.
+            let _ = calls.send(cx).await;
+            std::future::pending().await
+        }
+    });
+    (stubborn, contexts)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_does_not_stop_is_given_up_in_time_and_the_next_prompt_runs() {
+    let (agent, mut legs) = stubborn();
+    let stage = Stage::with(|config| config.agent = agent).await;
+    let turn = prompt(&stage.session, "go").await;
+    let cx = legs.recv().await.unwrap();
+    let id = stage.inject(STEER, "s").await;
+    let call = cx.tool("t").kind(ToolKind::Search).start().await.unwrap();
+    let begun = Instant::now();
+    let target = stage.session.cancel_target();
+    stage.session.cancel_for(target, host()).await.unwrap();
+    assert!(inject(&stage.session, QUEUE, "late").await.is_ok());
+    stage.stopped(&turn, StopReason::Cancelled).await;
+    let taken = begun.elapsed();
+    // The deadline, and what those who work for it have to be gone.
+    assert!(taken >= Duration::from_secs(5), "{taken:?}");
+    assert!(taken < Duration::from_secs(7), "{taken:?}");
+    assert!(call.complete(()).await.is_err());
+    assert_eq!(stage.waiting(), ["s", "late"]);
+    prompt(&stage.session, "next").await;
+    let cx = legs.recv().await.unwrap();
+    assert_eq!(cx.prompt_text(), "next");
+    let came = cx.seam(Seam::TurnStart).await.unwrap();
+    let content = vec![ContentBlock::text("s")];
+    assert_eq!(came[..], [Steering::Message { id, content }]);
+}
+
+#[tokio::test]
+async fn a_cancel_withdraws_what_was_asked_in_whichever_call() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "q").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    let (asking, asked) = (leg.cx.clone(), leg.cx.clone());
+    let ask = tokio::spawn(async move {
+        let edit = asking.tool("write_file").kind(ToolKind::Edit);
+        edit.ask().await.map(|_| ())
+    });
+    let question = tokio::spawn(async move { asked.question("how?").ask().await.map(|_| ()) });
+    let mut from = stage.session.subscribe(Seq::ZERO);
+    until(&mut from, |_| {
+        let open = stage.session.view().open_turn.unwrap();
+        open.asks.len() == 1 && open.questions.len() == 1
+    })
+    .await;
+    let target = stage.session.cancel_target();
+    stage.session.cancel_for(target, host()).await.unwrap();
+    assert_eq!(ask.await.unwrap(), Err(AgentError::Cancelled));
+    assert_eq!(question.await.unwrap(), Err(AgentError::Cancelled));
+    let events = whole_turn(&stage.session, &turn).await;
+    let at = |wanted: fn(&AgentEvent) -> bool| events.iter().position(|e| wanted(&e.event));
+    let resolved = at(
+        |e| matches!(e, AgentEvent::PermissionResolved(it) if it.decision == Decision::Cancelled),
+    );
+    let answered = at(|e| matches!(e, AgentEvent::HitlResolved { .. }));
+    let outcome = events.iter().position(|e| {
+        matches!(&e.event, AgentEvent::ControlOutcome(it) if it.result == ControlResult::Cancelled)
+    });
+    assert!(resolved.unwrap() < outcome.unwrap());
+    assert!(answered.unwrap() < outcome.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_who_stops_an_agent_that_was_being_stopped_has_stopped_it() {
+    let (agent, mut legs) = stubborn();
+    let stage = Stage::with(|config| {
+        config.agent = agent;
+        config.daemon_watchdog = 0;
+    })
+    .await;
+    let turn = prompt(&stage.session, "go").await;
+    let cx = legs.recv().await.unwrap();
+    // It waits where it may not: the watchdog has it stop.
+    assert!(cx.idle().await.is_err());
+    let cancel = async || {
+        let target = stage.session.cancel_target();
+        stage
+            .session
+            .cancel_for(target, host())
+            .await
+            .unwrap()
+            .result
+    };
+    assert_eq!(cancel().await, ControlResult::Cancelled);
+    assert_eq!(cancel().await, ControlResult::AlreadyCancelled);
+    stage.stopped(&turn, StopReason::Cancelled).await;
+}

@@ -1,0 +1,97 @@
+//! What becomes of what waits when a session is closed, copied, reopened or deserted.
+
+use harn_model::{Seam, StopReason};
+
+use super::*;
+
+#[tokio::test]
+async fn a_session_that_is_closed_forgets_what_waits() {
+    let mut stage = Stage::new().await;
+    let (_turn, _leg) = stage.go().await;
+    let id = stage.inject(QUEUE, "q").await;
+    stage.hub.close(stage.session.id()).await;
+    let closed = inject(&stage.session, QUEUE, "late").await;
+    assert_eq!(closed, Err(ControlError::Closed));
+    let reopened = stage.hub.open(stage.session.id(), None).await;
+    stage.session = reopened.unwrap();
+    assert!(stage.waiting().is_empty());
+    let revoked = stage.session.revoke_inject(id, host()).await;
+    assert_eq!(refused(revoked), ControlResult::UnknownMessageId);
+    let (turn, leg) = stage.go().await;
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    assert!(deliveries(&stage.session).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_process_that_ends_well_keeps_what_waits() {
+    let mut stage = Stage::new().await;
+    let (turn, _leg) = stage.go().await;
+    let kept = stage.inject(QUEUE, "q").await;
+    stage.hub.shutdown().await;
+    stage.stopped(&turn, StopReason::Cancelled).await;
+
+    let (agent, legs) = played();
+    let hub = stage.world.hub(agent);
+    stage.session = hub.open(stage.session.id(), None).await.unwrap();
+    (stage.hub, stage.legs) = (hub, legs);
+    assert_eq!(stage.waiting(), ["q"]);
+    assert!(!stage.is_called());
+    let (_, leg) = stage.go().await;
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "q");
+    assert_eq!(deliveries(&stage.session).await, [(kept, "q".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_copy_has_nothing_waiting_and_the_original_keeps_it() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "before").await;
+    stage.session.cancel(turn.clone()).await;
+    drop(leg);
+    stage.stopped(&turn, StopReason::Cancelled).await;
+    // Once with a turn under way that took it, and once without.
+    for running in [false, true] {
+        if running {
+            let (_, leg) = stage.go().await;
+            assert_eq!(leg.seam(Seam::LoopExit).await, ["before"]);
+            stage.inject(STEER, "in the turn").await;
+            let fork = stage.fork().await;
+            assert!(fork.pending().is_empty());
+            assert_eq!(stage.waiting(), ["in the turn"]);
+        } else {
+            let fork = stage.fork().await;
+            assert!(fork.pending().is_empty());
+            assert_eq!(stage.waiting(), ["before"]);
+            let turn = prompt(&fork, "go").await;
+            let leg = stage.leg().await;
+            assert!(leg.seam(Seam::LoopExit).await.is_empty());
+            leg.ends();
+            whole_turn(&fork, &turn).await;
+            assert!(!stage.is_called());
+        }
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_kept_waiting_by_a_session_that_closes() {
+    let mut stage = Stage::new().await;
+    let (_turn, _leg) = stage.go().await;
+    let (hub, session) = (stage.hub.clone(), stage.session.clone());
+    let closing = tokio::spawn(async move { hub.close(session.id()).await });
+    // Accepted before the close was read, or refused; never left without an answer.
+    let answer = inject(&stage.session, QUEUE, "q").await;
+    assert!(matches!(answer, Ok(_) | Err(ControlError::Closed)));
+    closing.await.unwrap();
+    let reopened = stage.hub.open(stage.session.id(), None).await;
+    assert!(reopened.unwrap().pending().is_empty());
+}
+
+impl Stage {
+    async fn fork(&self) -> Controller {
+        let new = self.world.new_session();
+        self.hub.fork(self.session.id(), new).await.unwrap()
+    }
+}

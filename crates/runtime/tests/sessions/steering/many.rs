@@ -1,0 +1,50 @@
+//! Ten thousand that wait.
+
+use harn_model::{Seam, StopReason};
+
+use super::*;
+
+#[tokio::test]
+async fn ten_thousand_are_listed_changed_taken_back_and_delivered_in_order() {
+    const MANY: usize = 10_000;
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let mut ids = Vec::with_capacity(MANY);
+    for n in 0..MANY {
+        ids.push(stage.inject(STEER, &format!("{n}")).await);
+    }
+    let listed = stage.session.pending();
+    let listed: Vec<_> = listed
+        .iter()
+        .map(|row| match row {
+            Pending::Message(message) => message.message_id.clone(),
+            Pending::Reminder(_) => panic!("nobody sent one"),
+        })
+        .collect();
+    assert_eq!(listed, ids);
+    // From the back and from the front: each is found wherever it stands.
+    for (n, id) in ids.iter().enumerate().rev() {
+        let session = &stage.session;
+        match n % 2 {
+            0 => drop(session.revoke_inject(id.clone(), host()).await.unwrap()),
+            _ => {
+                let said = vec![ContentBlock::text(format!("{n}, rather"))];
+                let replaced = session.replace_inject(id.clone(), Ok(said), host());
+                drop(replaced.await.unwrap());
+            }
+        }
+    }
+    let left: Vec<_> = (0..MANY).filter(|n| n % 2 == 1).collect();
+    let expected: Vec<_> = left.iter().map(|n| format!("{n}, rather")).collect();
+    assert_eq!(stage.waiting(), expected);
+    assert_eq!(leg.seam(Seam::TurnStart).await, expected);
+    assert!(stage.waiting().is_empty());
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    let delivered = deliveries(&stage.session).await;
+    let by_id: Vec<_> = left.iter().map(|n| &ids[*n]).collect();
+    assert_eq!(
+        delivered.iter().map(|(id, _)| id).collect::<Vec<_>>(),
+        by_id
+    );
+}

@@ -1,0 +1,246 @@
+//! Steering from outside: messages for a running turn, the calls of an agent they cause, and the stop.
+//!
+//! The agent does nothing by itself: each of its calls is handed to the test, which passes seams and
+//! returns in its place.
+
+mod accept;
+mod cancel;
+mod ends;
+mod legs;
+mod many;
+mod model;
+mod races;
+mod random;
+mod seams;
+
+use std::{sync::Arc, time::Duration};
+
+use harn_model::{
+    Actor, AgentEvent, ContentBlock, ControlResult, DeliveryMode, Envelope, MessageId, Pending,
+    Seam, Seq, StopReason, TurnId, TurnOutcome, plain_text,
+};
+use harn_runtime::{
+    Agent, AgentError, ControlError, Controlled, Controller, Delivered, Hub, HubConfig, Steering,
+    TurnContext,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::support::*;
+
+pub const STEER: DeliveryMode = DeliveryMode::FinishStep;
+pub const QUEUE: DeliveryMode = DeliveryMode::AuditOnly;
+pub const INTERRUPT: DeliveryMode = DeliveryMode::InterruptImmediate;
+
+/// One call of the agent, played by the test.
+pub struct Leg {
+    pub cx: TurnContext,
+    done: oneshot::Sender<Result<StopReason, AgentError>>,
+}
+
+impl Leg {
+    pub fn prompt(&self) -> String {
+        self.cx.prompt_text()
+    }
+
+    /// Passes a seam; what came there.
+    pub async fn seam(&self, seam: Seam) -> Vec<String> {
+        texts(&self.cx.seam(seam).await.unwrap())
+    }
+
+    pub fn ends(self) {
+        self.returns(Ok(StopReason::EndTurn));
+    }
+
+    pub fn returns(self, result: Result<StopReason, AgentError>) {
+        // A call that was given up listens no more.
+        let _ = self.done.send(result);
+    }
+}
+
+pub fn texts(delivered: &Delivered) -> Vec<String> {
+    delivered.iter().map(Steering::text).collect()
+}
+
+/// An agent whose calls are played by whoever has the other end. It stops when it is told to.
+pub fn played() -> (Arc<dyn Agent>, mpsc::Receiver<Leg>) {
+    let (calls, legs) = mpsc::channel(16);
+    let played = agent(move |cx: TurnContext| {
+        let calls = calls.clone();
+        async move {
+            let (done, returned) = oneshot::channel();
+            let leg = Leg {
+                cx: cx.clone(),
+                done,
+            };
+            let over = || AgentError::Failed("nobody plays".to_owned());
+            calls.send(leg).await.map_err(|_| over())?;
+            tokio::select! {
+                biased;
+                () = cx.cancelled() => Err(AgentError::Cancelled),
+                result = returned => result.map_err(|_| over())?,
+            }
+        }
+    });
+    (played, legs)
+}
+
+/// A session whose agent the test plays.
+pub struct Stage {
+    pub world: World,
+    pub hub: Hub,
+    pub session: Controller,
+    legs: mpsc::Receiver<Leg>,
+}
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    pub async fn with(adjust: impl FnOnce(&mut HubConfig)) -> Self {
+        let world = World::new();
+        let (agent, legs) = played();
+        let hub = world.hub_with(agent, adjust);
+        let session = world.session(&hub).await;
+        Self {
+            world,
+            hub,
+            session,
+            legs,
+        }
+    }
+
+    /// Prompts; the turn and the agent's first call.
+    pub async fn go(&mut self) -> (TurnId, Leg) {
+        let turn = prompt(&self.session, "go").await;
+        (turn, self.leg().await)
+    }
+
+    /// The next call of the agent.
+    pub async fn leg(&mut self) -> Leg {
+        let next = tokio::time::timeout(Duration::from_secs(60), self.legs.recv());
+        next.await.expect("waited in vain for a call").unwrap()
+    }
+
+    /// Whether the agent was called and nobody has looked.
+    pub fn is_called(&mut self) -> bool {
+        !self.legs.is_empty()
+    }
+
+    pub async fn inject(&self, mode: DeliveryMode, text: &str) -> MessageId {
+        inject(&self.session, mode, text).await.unwrap().0
+    }
+
+    /// What waits, as text, in order.
+    pub fn waiting(&self) -> Vec<String> {
+        self.session.pending().iter().map(pending_text).collect()
+    }
+
+    /// Everything from the beginning to the end of a turn, in short.
+    pub async fn told(&self, turn: &TurnId) -> String {
+        told(&whole_turn(&self.session, turn).await)
+    }
+
+    /// Waits for the end of a turn; how it ended.
+    pub async fn outcome(&self, turn: &TurnId) -> TurnOutcome {
+        let events = whole_turn(&self.session, turn).await;
+        let last = events.into_iter().rev().find_map(|e| match e.event {
+            AgentEvent::TurnEnded(ended) if e.turn.as_ref() == Some(turn) => Some(ended.outcome),
+            _ => None,
+        });
+        last.unwrap()
+    }
+
+    pub async fn stopped(&self, turn: &TurnId, reason: StopReason) {
+        assert_eq!(self.outcome(turn).await, TurnOutcome::stopped(reason));
+    }
+}
+
+pub async fn inject(
+    session: &Controller,
+    mode: DeliveryMode,
+    text: &str,
+) -> Result<(MessageId, Controlled), ControlError> {
+    let content = vec![ContentBlock::text(text)];
+    session.inject(mode, content, host(), |_| ()).await
+}
+
+pub fn pending_text(row: &Pending) -> String {
+    match row {
+        Pending::Message(message) => plain_text(&message.content),
+        Pending::Reminder(pending) => pending.reminder.body.clone(),
+    }
+}
+
+/// Somebody to whom everything that waits belongs.
+pub fn host() -> Actor {
+    Actor {
+        client_id: "host".to_owned(),
+        role: "host_owner".to_owned(),
+        source: "acp".to_owned(),
+    }
+}
+
+/// Somebody to whom only what they sent belongs.
+pub fn person(name: &str) -> Actor {
+    Actor {
+        client_id: name.to_owned(),
+        role: "member".to_owned(),
+        source: "acp".to_owned(),
+    }
+}
+
+/// The word of a refusal.
+pub fn refused<T: std::fmt::Debug>(result: Result<T, ControlError>) -> ControlResult {
+    match result {
+        Err(ControlError::Refused { result, .. }) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The events of steering in short: one line each, others by their name alone.
+pub fn told(events: &[Envelope]) -> String {
+    let lines = events.iter().map(|e| match &e.event {
+        AgentEvent::TurnStarted(turn) => format!("started: {}", plain_text(&turn.prompt)),
+        AgentEvent::UserMessage {
+            message_id,
+            content,
+        } => format!("delivered {message_id}: {}", plain_text(content)),
+        AgentEvent::AgentMessageChunk { content, .. } => format!("said: {content}"),
+        AgentEvent::TurnEnded(ended) => match &ended.outcome {
+            TurnOutcome::Stopped { stop_reason } => format!("ended: {stop_reason:?}"),
+            TurnOutcome::Failed { message } => format!("failed: {message}"),
+        },
+        AgentEvent::ControlOutcome(outcome) => format!("outcome: {}", outcome.result.as_str()),
+        AgentEvent::LoopCheckpoint(passed) => {
+            format!("passed {:?}: {}", passed.seam, passed.delivered)
+        }
+        AgentEvent::ToolCallUpdate(update) => {
+            format!("call {} {:?}", update.tool_call_id, update.status)
+        }
+        other => {
+            let value = serde_json::to_value(other).unwrap();
+            let change = value["change"].as_str().unwrap_or_default();
+            let kind = value["type"].as_str().unwrap();
+            format!("{kind} {change}").trim_end().to_owned()
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// What was delivered, by id and text, in order, of everything written so far.
+pub async fn deliveries(session: &Controller) -> Vec<(MessageId, String)> {
+    let last = session.last_seq();
+    if last == Seq::ZERO {
+        return Vec::new();
+    }
+    let events = until(&mut session.subscribe(Seq::ZERO), |e| e.seq == last).await;
+    let delivered = events.into_iter().filter_map(|e| match e.event {
+        AgentEvent::UserMessage {
+            message_id,
+            content,
+        } => Some((message_id, plain_text(&content))),
+        _ => None,
+    });
+    delivered.collect()
+}

@@ -1,0 +1,185 @@
+//! A session's queue as a plain list, written from the rules alone: what the real one must agree with.
+
+use std::collections::VecDeque;
+
+use harn_model::{ControlResult, DeliveryMode, Seam};
+
+use super::{INTERRUPT, QUEUE, STEER};
+
+/// One that was ever sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    pub id: String,
+    pub message: bool,
+    pub mode: DeliveryMode,
+    pub text: String,
+    /// Who may change it, beside host owners.
+    pub owner: String,
+    pub state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum State {
+    Waits,
+    Revoked,
+    Delivered,
+}
+
+/// A prompt that was sent and has not ended.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub turn: String,
+    pub text: String,
+    pub cancelled: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// Everything that was sent, in that order.
+    pub rows: Vec<Row>,
+    /// Messages as they were delivered, by id and text.
+    pub delivered: Vec<(String, String)>,
+    /// Reminders in force, and whether the agent was given them.
+    in_force: Vec<(String, bool)>,
+    /// The first of them runs.
+    pub sent: VecDeque<Sent>,
+}
+
+/// The modes drained at a seam, as the contract has them.
+fn drained(seam: Seam) -> &'static [DeliveryMode] {
+    match seam {
+        Seam::TurnStart | Seam::TurnEnd | Seam::PostToolDispatch => &[INTERRUPT, STEER],
+        Seam::PreToolDispatch | Seam::DaemonIdlePre | Seam::DaemonIdlePost => &[INTERRUPT],
+        Seam::PreCompact | Seam::PostCompact => &[],
+        Seam::LoopExit => &[QUEUE],
+    }
+}
+
+impl Model {
+    /// What waits: whether it is a message, its id, its mode and its text.
+    pub fn waiting(&self) -> Vec<(bool, String, DeliveryMode, String)> {
+        let waiting = self.rows.iter().filter(|row| row.state == State::Waits);
+        let told = waiting.map(|row| (row.message, row.id.clone(), row.mode, row.text.clone()));
+        told.collect()
+    }
+
+    /// The answer to a message, apart from its id.
+    pub fn inject(&self) -> ControlResult {
+        match self.sent.is_empty() {
+            true => ControlResult::NoActivePrompt,
+            false => ControlResult::Accepted,
+        }
+    }
+
+    fn find(&mut self, message: bool, id: &str) -> Option<&mut Row> {
+        let mut rows = self.rows.iter_mut();
+        rows.find(|row| row.message == message && row.id == id)
+    }
+
+    pub fn revoke(&mut self, id: &str, by: &str) -> ControlResult {
+        let Some(row) = self.find(true, id) else {
+            return ControlResult::UnknownMessageId;
+        };
+        match row.state {
+            State::Waits if by != "host" && by != row.owner => {
+                ControlResult::NotOwnerOrNotAuthorized
+            }
+            State::Waits => {
+                row.state = State::Revoked;
+                ControlResult::Revoked
+            }
+            State::Revoked => ControlResult::AlreadyRevoked,
+            State::Delivered => ControlResult::AlreadyDelivered,
+        }
+    }
+
+    pub fn replace(&mut self, id: &str, by: &str, text: &str) -> ControlResult {
+        let Some(row) = self.find(true, id) else {
+            return ControlResult::UnknownMessageId;
+        };
+        match row.state {
+            State::Waits if by != "host" && by != row.owner => {
+                ControlResult::NotOwnerOrNotAuthorized
+            }
+            State::Waits => {
+                text.clone_into(&mut row.text);
+                ControlResult::Replaced
+            }
+            State::Revoked => ControlResult::AlreadyRevoked,
+            State::Delivered => ControlResult::AlreadyDelivered,
+        }
+    }
+
+    pub fn revoke_reminder(&mut self, id: &str) -> ControlResult {
+        let Some(row) = self.find(false, id) else {
+            return ControlResult::UnknownReminderId;
+        };
+        match row.state {
+            State::Waits => {
+                row.state = State::Revoked;
+                ControlResult::Revoked
+            }
+            State::Revoked => ControlResult::AlreadyRevoked,
+            State::Delivered => ControlResult::AlreadyDelivered,
+        }
+    }
+
+    /// What an agent is given at a seam, by text.
+    pub fn pass(&mut self, seam: Seam) -> Vec<String> {
+        let modes = drained(seam);
+        let mut given = Vec::new();
+        if modes.contains(&STEER) {
+            for (id, rendered) in &mut self.in_force {
+                if !*rendered {
+                    let row = self.rows.iter().find(|row| !row.message && row.id == *id);
+                    given.push(row.unwrap().text.clone());
+                    *rendered = true;
+                }
+            }
+        }
+        for row in &mut self.rows {
+            if row.state != State::Waits || !modes.contains(&row.mode) {
+                continue;
+            }
+            row.state = State::Delivered;
+            if row.message {
+                self.delivered.push((row.id.clone(), row.text.clone()));
+            } else if row.mode != QUEUE {
+                self.in_force.push((row.id.clone(), true));
+            }
+            if row.message || row.mode != QUEUE {
+                given.push(row.text.clone());
+            }
+        }
+        given
+    }
+
+    /// The agent returned well: the prompt of its next call, or none.
+    pub fn exit(&mut self) -> Option<String> {
+        for modes in [&[INTERRUPT, STEER][..], &[QUEUE]] {
+            for row in &mut self.rows {
+                if !row.message && row.state == State::Waits && modes.contains(&row.mode) {
+                    row.state = State::Delivered;
+                    if row.mode != QUEUE {
+                        self.in_force.push((row.id.clone(), false));
+                    }
+                }
+            }
+            let mut rows = self.rows.iter_mut();
+            let next = rows
+                .find(|row| row.message && row.state == State::Waits && modes.contains(&row.mode));
+            if let Some(row) = next {
+                row.state = State::Delivered;
+                self.delivered.push((row.id.clone(), row.text.clone()));
+                return Some(row.text.clone());
+            }
+        }
+        None
+    }
+
+    /// The process is gone: nothing runs, and everything else stays.
+    pub fn restart(&mut self) {
+        self.sent.clear();
+    }
+}

@@ -1,0 +1,120 @@
+//! Taking back and saying differently against delivery, in either order, and both at once.
+
+use harn_model::{Seam, StopReason};
+
+use super::*;
+
+fn said(text: &str) -> Result<Vec<ContentBlock>, String> {
+    Ok(vec![ContentBlock::text(text)])
+}
+
+#[tokio::test]
+async fn taken_back_before_it_is_delivered() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let id = stage.inject(STEER, "s").await;
+    let other = stage.inject(STEER, "t").await;
+    let session = &stage.session;
+    let revoked = session.revoke_inject(id.clone(), host()).await.unwrap();
+    assert_eq!(revoked.result, ControlResult::Revoked);
+    assert_eq!(revoked.pending, 1);
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["t"]);
+    let again = session.revoke_inject(id.clone(), host()).await.unwrap();
+    assert_eq!(again.result, ControlResult::AlreadyRevoked);
+    let replaced = session.replace_inject(id, said("u"), host()).await;
+    assert_eq!(refused(replaced), ControlResult::AlreadyRevoked);
+    let delivered = deliveries(session).await;
+    assert_eq!(delivered, [(other, "t".to_owned())]);
+}
+
+#[tokio::test]
+async fn delivered_before_it_is_taken_back_or_said_differently() {
+    // At a seam, and as the next prompt.
+    for as_prompt in [false, true] {
+        let mut stage = Stage::new().await;
+        let (_, mut leg) = stage.go().await;
+        let id = stage.inject(STEER, "s").await;
+        if as_prompt {
+            leg.ends();
+            leg = stage.leg().await;
+        } else {
+            assert_eq!(leg.seam(Seam::TurnStart).await, ["s"]);
+        }
+        let session = &stage.session;
+        let revoked = session.revoke_inject(id.clone(), host()).await;
+        assert_eq!(refused(revoked), ControlResult::AlreadyDelivered);
+        let replaced = session.replace_inject(id.clone(), said("u"), host()).await;
+        assert_eq!(refused(replaced), ControlResult::AlreadyDelivered);
+        // The agent cannot deliver it once more.
+        let event = AgentEvent::UserMessage {
+            message_id: id.clone(),
+            content: vec![ContentBlock::text("s")],
+        };
+        leg.cx.emit(event).await.unwrap();
+        leg.cx.flush().await.unwrap();
+        assert_eq!(deliveries(session).await, [(id, "s".to_owned())]);
+    }
+}
+
+#[tokio::test]
+async fn said_differently_it_keeps_its_name_and_its_place() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let ids = [
+        stage.inject(STEER, "1").await,
+        stage.inject(STEER, "2").await,
+        stage.inject(STEER, "3").await,
+    ];
+    let session = &stage.session;
+    let replaced = session.replace_inject(ids[1].clone(), said("two"), host());
+    assert_eq!(replaced.await.unwrap().pending, 3);
+    assert_eq!(stage.waiting(), ["1", "two", "3"]);
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["1", "two", "3"]);
+    let delivered = deliveries(session).await;
+    let named: Vec<_> = delivered.iter().map(|(id, _)| id).collect();
+    assert_eq!(named, ids.iter().collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_pending_message_is_not_an_agents_to_deliver() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let id = stage.inject(STEER, "s").await;
+    let event = AgentEvent::UserMessage {
+        message_id: id,
+        content: vec![ContentBlock::text("forged")],
+    };
+    assert!(leg.cx.emit(event).await.is_err());
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["s"]);
+}
+
+/// Whatever the answer was, the journal agrees with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_at_once_agree_on_who_was_first() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let mut revoked_first = 0;
+    for round in 0..200 {
+        let text = format!("{round}");
+        let id = stage.inject(STEER, &text).await;
+        let (session, cx) = (stage.session.clone(), leg.cx.clone());
+        let revoke = tokio::spawn(async move { session.revoke_inject(id, host()).await });
+        let seam = tokio::spawn(async move { cx.seam(Seam::TurnStart).await.unwrap() });
+        let came = texts(&seam.await.unwrap());
+        match revoke.await.unwrap() {
+            Ok(done) => {
+                assert_eq!(done.result, ControlResult::Revoked);
+                assert!(came.is_empty(), "{came:?}");
+                revoked_first += 1;
+            }
+            refusal => {
+                assert_eq!(refused(refusal), ControlResult::AlreadyDelivered);
+                assert_eq!(came, [text]);
+            }
+        }
+    }
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    let delivered = deliveries(&stage.session).await;
+    assert_eq!(delivered.len(), 200 - revoked_first);
+}

@@ -1,0 +1,343 @@
+//! Random sequences of everything that can be wanted of a session, against the plain list. The agent is
+//! played step by step, and a restart drops everything without a word.
+
+use harn_journal::{JsonlStore, Store};
+use harn_model::{ReminderSource, Seam, SessionId, SessionView, SystemReminder};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+use super::{
+    model::{Model, Row, Sent, State},
+    *,
+};
+
+#[derive(Clone, Debug)]
+enum Op {
+    Prompt,
+    Inject(DeliveryMode, &'static str),
+    Revoke(usize, &'static str),
+    Replace(usize, &'static str),
+    Remind(DeliveryMode),
+    RevokeReminder(usize),
+    Cancel,
+    /// Cancels one of those that wait.
+    CancelWaiting(usize),
+    Seam(Seam),
+    /// The agent returns; whether well.
+    Return(bool),
+    /// The process ends; whether it could say so.
+    Restart(bool),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let mode = || select(vec![STEER, STEER, QUEUE, QUEUE, INTERRUPT]);
+    let who = || select(vec!["host", "ann", "bob"]);
+    let seam = select(vec![
+        Seam::TurnStart,
+        Seam::PreCompact,
+        Seam::PostCompact,
+        Seam::PreToolDispatch,
+        Seam::PostToolDispatch,
+        Seam::TurnEnd,
+        Seam::DaemonIdlePre,
+        Seam::DaemonIdlePost,
+        Seam::LoopExit,
+    ]);
+    prop_oneof![
+        4 => Just(Op::Prompt),
+        12 => (mode(), who()).prop_map(|(mode, who)| Op::Inject(mode, who)),
+        4 => (0..64usize, who()).prop_map(|(at, who)| Op::Revoke(at, who)),
+        4 => (0..64usize, who()).prop_map(|(at, who)| Op::Replace(at, who)),
+        5 => mode().prop_map(Op::Remind),
+        2 => (0..64usize).prop_map(Op::RevokeReminder),
+        2 => Just(Op::Cancel),
+        1 => (0..4usize).prop_map(Op::CancelWaiting),
+        6 => seam.prop_map(Op::Seam),
+        6 => prop::bool::weighted(0.9).prop_map(Op::Return),
+        1 => any::<bool>().prop_map(Op::Restart),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_queue_is_a_plain_list(ops in vec(op(), 1..80)) {
+        let world = World::new();
+        let (ids, clock) = (Arc::<CountedIds>::default(), Arc::<TickingClock>::default());
+        let (mut model, mut session) = (Model::default(), None);
+        let mut rest = &ops[..];
+        loop {
+            let is_restart = |op: &Op| matches!(op, Op::Restart(_));
+            let end = rest.iter().position(is_restart).unwrap_or(rest.len());
+            let told = matches!(rest.get(end), Some(Op::Restart(true)));
+            // With the runtime everything is gone at once, tasks and locks, as with a process.
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let (agent, legs) = played();
+                let hub = world.hub_with(agent, |config| {
+                    (config.ids, config.clock) = (ids.clone(), clock.clone());
+                });
+                let controller = match &session {
+                    Some(id) => hub.open(id, None).await.unwrap(),
+                    None => world.session(&hub).await,
+                };
+                session = Some(controller.id().clone());
+                let mut play = Play { hub, session: controller, legs, leg: None, model: &mut model };
+                play.check();
+                for op in &rest[..end] {
+                    play.step(op).await;
+                    play.check();
+                }
+                play.compare_deliveries().await;
+                if told {
+                    play.hub.shutdown().await;
+                }
+            });
+            drop(runtime);
+            model.restart();
+            compare_journal(&world, session.as_ref().unwrap(), &model);
+            if end == rest.len() {
+                break;
+            }
+            rest = &rest[end + 1..];
+        }
+    }
+}
+
+/// The real session, and what it should be.
+struct Play<'a> {
+    hub: Hub,
+    session: Controller,
+    legs: mpsc::Receiver<Leg>,
+    leg: Option<Leg>,
+    model: &'a mut Model,
+}
+
+impl Play<'_> {
+    async fn step(&mut self, op: &Op) {
+        match op {
+            Op::Prompt => self.prompt().await,
+            Op::Inject(mode, who) => self.inject(*mode, who).await,
+            Op::Revoke(at, who) => {
+                let id = self.pick(true, *at);
+                let revoked = self.session.revoke_inject(id.as_str().into(), actor(who));
+                let revoked = word(revoked.await);
+                assert_eq!(revoked, self.model.revoke(&id, who), "revoke {id}");
+            }
+            Op::Replace(at, who) => {
+                let (id, text) = (self.pick(true, *at), format!("{at}, rather"));
+                let content = Ok(vec![ContentBlock::text(&*text)]);
+                let replaced = self
+                    .session
+                    .replace_inject(id.as_str().into(), content, actor(who));
+                let replaced = word(replaced.await);
+                assert_eq!(
+                    replaced,
+                    self.model.replace(&id, who, &text),
+                    "replace {id}"
+                );
+            }
+            Op::Remind(mode) => self.remind(*mode).await,
+            Op::RevokeReminder(at) => {
+                let id = self.pick(false, *at);
+                let revoked = word(self.session.revoke_reminder(&id, host()).await);
+                assert_eq!(revoked, self.model.revoke_reminder(&id), "revoke {id}");
+            }
+            Op::Cancel => self.cancel().await,
+            Op::CancelWaiting(at) => {
+                let waiting = self.model.sent.iter_mut().skip(1);
+                let Some(sent) = waiting.skip(*at).next() else {
+                    return;
+                };
+                let expected = match sent.cancelled {
+                    true => ControlResult::AlreadyCancelled,
+                    false => ControlResult::Cancelled,
+                };
+                sent.cancelled = true;
+                let turn = TurnId::new(&*sent.turn);
+                let cancelled = word(self.session.cancel_for(Some(turn), host()).await);
+                assert_eq!(cancelled, expected);
+            }
+            Op::Seam(seam) => {
+                if let Some(leg) = &self.leg {
+                    let given = leg.seam(*seam).await;
+                    assert_eq!(given, self.model.pass(*seam), "{seam:?}");
+                }
+            }
+            Op::Return(well) => self.agent_returns(*well).await,
+            Op::Restart(_) => unreachable!("the steps are cut there"),
+        }
+    }
+
+    async fn prompt(&mut self) {
+        let text = format!("prompt {}", self.session.last_seq());
+        let turn = prompt(&self.session, &text).await;
+        self.model.sent.push_back(Sent {
+            turn: turn.to_string(),
+            text: text.clone(),
+            cancelled: false,
+        });
+        if self.leg.is_none() {
+            self.called(&text).await;
+        }
+    }
+
+    async fn inject(&mut self, mode: DeliveryMode, who: &str) {
+        let text = format!("message {}", self.session.last_seq());
+        let content = vec![ContentBlock::text(&*text)];
+        let injected = self.session.inject(mode, content, actor(who), |_| ());
+        let (id, result) = match injected.await {
+            Ok((id, done)) => (Some(id), done.result),
+            refusal => (None, refused(refusal)),
+        };
+        assert_eq!(result, self.model.inject());
+        self.model.rows.extend(id.map(|id| Row {
+            id: id.to_string(),
+            message: true,
+            mode,
+            text,
+            owner: who.to_owned(),
+            state: State::Waits,
+        }));
+    }
+
+    async fn remind(&mut self, mode: DeliveryMode) {
+        let text = format!("reminder {}", self.session.last_seq());
+        let reminder = SystemReminder::new("", &*text);
+        assert_eq!(reminder.source, ReminderSource::Bridge);
+        let reminded = self.session.remind(mode, reminder, host());
+        let (id, _) = reminded.await.unwrap();
+        self.model.rows.push(Row {
+            id,
+            message: false,
+            mode,
+            text,
+            owner: String::new(),
+            state: State::Waits,
+        });
+    }
+
+    async fn cancel(&mut self) {
+        let target = self.session.cancel_target();
+        let running = self.model.sent.front().map(|sent| sent.turn.clone());
+        assert_eq!(target.as_ref().map(ToString::to_string), running);
+        let cancelled = word(self.session.cancel_for(target, host()).await);
+        let Some(_) = running else {
+            assert_eq!(cancelled, ControlResult::NoActivePrompt);
+            return;
+        };
+        assert_eq!(cancelled, ControlResult::Cancelled);
+        self.leg = None;
+        self.turn_ends(TurnOutcome::stopped(StopReason::Cancelled))
+            .await;
+    }
+
+    async fn agent_returns(&mut self, well: bool) {
+        let Some(leg) = self.leg.take() else {
+            return;
+        };
+        if !well {
+            let broken = AgentError::Failed("broken".to_owned());
+            let message = broken.to_string();
+            leg.returns(Err(broken));
+            return self.turn_ends(TurnOutcome::Failed { message }).await;
+        }
+        leg.ends();
+        match self.model.exit() {
+            Some(text) => self.called(&text).await,
+            None => {
+                self.turn_ends(TurnOutcome::stopped(StopReason::EndTurn))
+                    .await;
+            }
+        }
+    }
+
+    /// The turn that runs ends so, and those after it that were cancelled; then the next begins.
+    async fn turn_ends(&mut self, outcome: TurnOutcome) {
+        let mut outcome = Some(outcome);
+        while let Some(sent) = self.model.sent.pop_front() {
+            let turn = TurnId::new(&*sent.turn);
+            let events = whole_turn(&self.session, &turn).await;
+            let ended = events.into_iter().rev().find_map(|e| match e.event {
+                AgentEvent::TurnEnded(it) if e.turn.as_ref() == Some(&turn) => Some(it.outcome),
+                _ => None,
+            });
+            let expected = outcome.take();
+            let expected = expected.unwrap_or(TurnOutcome::stopped(StopReason::Cancelled));
+            assert_eq!(ended, Some(expected));
+            if let Some(next) = self.model.sent.front()
+                && !next.cancelled
+            {
+                let text = next.text.clone();
+                return self.called(&text).await;
+            }
+        }
+    }
+
+    /// The agent is called with this prompt, for the turn that runs.
+    async fn called(&mut self, text: &str) {
+        let next = tokio::time::timeout(Duration::from_secs(60), self.legs.recv());
+        let leg = next.await.expect("waited in vain for a call").unwrap();
+        assert_eq!(leg.prompt(), text);
+        let running = self.model.sent.front().unwrap();
+        assert_eq!(leg.cx.turn_id().as_str(), running.turn);
+        self.leg = Some(leg);
+    }
+
+    /// An id to try: one that was given out, or none.
+    fn pick(&self, message: bool, at: usize) -> String {
+        let mut rows = self.model.rows.iter();
+        let of_kind = rows.by_ref().filter(|row| row.message == message);
+        let ids: Vec<_> = of_kind.map(|row| row.id.clone()).collect();
+        let id = ids.get(at % (ids.len() + 1)).cloned();
+        id.unwrap_or_else(|| "nobody".to_owned())
+    }
+
+    fn check(&mut self) {
+        let rows = self.session.pending();
+        let waiting: Vec<_> = rows.iter().map(told_row).collect();
+        assert_eq!(waiting, self.model.waiting());
+        assert!(self.legs.is_empty(), "called without a reason");
+    }
+
+    async fn compare_deliveries(&self) {
+        let delivered = deliveries(&self.session).await;
+        let named = delivered
+            .into_iter()
+            .map(|(id, text)| (id.to_string(), text));
+        assert_eq!(named.collect::<Vec<_>>(), self.model.delivered);
+    }
+}
+
+fn told_row(row: &Pending) -> (bool, String, DeliveryMode, String) {
+    let (message, id) = match row {
+        Pending::Message(message) => (true, message.message_id.to_string()),
+        Pending::Reminder(pending) => (false, pending.reminder.id.clone()),
+    };
+    (message, id, row.mode(), pending_text(row))
+}
+
+/// What is on the disk folds to what waits.
+fn compare_journal(world: &World, session: &SessionId, model: &Model) {
+    let store = JsonlStore::new(world.state());
+    let (_, events) = store.read(session).unwrap();
+    let mut view = SessionView::default();
+    events.iter().for_each(|event| view.apply(event));
+    let rows = view.pending.in_order();
+    let waiting: Vec<_> = rows.iter().map(told_row).collect();
+    assert_eq!(waiting, model.waiting());
+}
+
+fn actor(name: &str) -> Actor {
+    match name {
+        "host" => host(),
+        name => person(name),
+    }
+}
+
+fn word(result: Result<Controlled, ControlError>) -> ControlResult {
+    match result {
+        Ok(done) => done.result,
+        refusal => refused(refusal),
+    }
+}
