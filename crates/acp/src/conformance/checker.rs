@@ -351,8 +351,9 @@ fn fits(method: &str, result: &Value) -> Found {
     // ACP takes null for an answer that has nothing to say.
     let nothing = json!({});
     let result = if result.is_null() { &nothing } else { result };
+    let plain = meta::plain(method, result);
     let mut found =
-        methods::result(method).map_or_else(Found::new, |it| it.check(result, "result"));
+        methods::result(method).map_or_else(Found::new, |it| it.check(&plain, "result"));
     found.extend(meta::in_result(method, result));
     found
 }

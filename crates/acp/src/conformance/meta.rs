@@ -1,5 +1,7 @@
 //! What stands under `_meta.harn` of standard messages, held against our schemas.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{
@@ -14,6 +16,22 @@ static PLAN: Shape = Shape::extension(|| published("plan-meta"));
 static CONTENT: Shape = Shape::extension(|| published("content-meta"));
 static CLIENT: Shape = Shape::extension(|| published("client-capabilities-meta"));
 static AGENT: Shape = Shape::extension(|| published("initialize-meta"));
+/// What the contract says of steering at `initialize`, beside ACP's members.
+static SESSION: Shape = Shape::extension(|| published("session-capabilities"));
+
+const SESSION_PLACE: &str = "/agentCapabilities/session";
+
+/// The result without what the contract has in the middle of ACP's members.
+pub(super) fn plain<'a>(method: &str, result: &'a Value) -> Cow<'a, Value> {
+    if method != "initialize" || result.pointer(SESSION_PLACE).is_none() {
+        return Cow::Borrowed(result);
+    }
+    let mut plain = result.clone();
+    if let Some(Value::Object(members)) = plain.get_mut("agentCapabilities") {
+        members.remove("session");
+    }
+    Cow::Owned(plain)
+}
 
 /// Where a value has `_meta.harn`, and its schema.
 type Place = (&'static str, &'static Shape);
@@ -38,7 +56,10 @@ pub(super) fn in_params(method: &str, params: &Value) -> Found {
 
 pub(super) fn in_result(method: &str, result: &Value) -> Found {
     let places: &[Place] = match method {
-        "initialize" => &[("/agentCapabilities/_meta/harn", &AGENT)],
+        "initialize" => &[
+            ("/agentCapabilities/_meta/harn", &AGENT),
+            (SESSION_PLACE, &SESSION),
+        ],
         _ => &[],
     };
     check(places, result, "result")
@@ -60,7 +81,7 @@ mod tests {
 
     #[test]
     fn every_schema_is_published_and_compiles() {
-        for shape in [&TOOL, &PLAN, &CONTENT, &CLIENT, &AGENT] {
+        for shape in [&TOOL, &PLAN, &CONTENT, &CLIENT, &AGENT, &SESSION] {
             assert!(shape.is_known(), "one is not published any more");
         }
     }

@@ -195,6 +195,10 @@ fn deliveries() -> Vec<Case> {
 fn shapes() -> Vec<Case> {
     let refused = |members| outcome("session/revoke_inject", members);
     let steering = json!({"steering": {"idleBehavior": "sleep"}});
+    let offered = json!({
+        "inject": {"modes": ["queue", "steer"], "pending": {"replace": "perhaps"}},
+        "remind": {"modes": ["audit_only"], "pending": {"list": true, "revoke": true}},
+    });
     vec![
         // A mode that there is not, a member that there is not, and an answer that says too little.
         (
@@ -234,6 +238,17 @@ fn shapes() -> Vec<Case> {
             Rule::WrongExtension,
             2,
             vec![steer(1, json!({})), answer(1, json!({"outcome": "maybe"}))],
+        ),
+        (
+            Rule::WrongExtension,
+            2,
+            vec![
+                request(0, "initialize", json!({"protocolVersion": 1})),
+                answer(
+                    0,
+                    json!({"protocolVersion": 1, "agentCapabilities": {"session": offered}}),
+                ),
+            ],
         ),
         (
             Rule::UnknownMethod,
