@@ -23,7 +23,7 @@ use crate::{
     AgentError, Host, Observer, TurnContext,
     hitl::OpenHitl,
     permission::{self, PermissionsCommand},
-    turn::{Pipe, TurnItem, TurnParts},
+    turn::{Pipe, TurnItem, TurnParts, Unread},
     worker::Crew,
 };
 
@@ -36,6 +36,8 @@ pub(crate) struct RunningTurn {
     pub(crate) waits: Waits,
     /// How often the turn has started an iteration, also under the prompts before this one.
     pub(crate) iteration: Arc<AtomicU64>,
+    /// What was delivered to the agent and it has not read.
+    pub(crate) unread: Unread,
     agent: JoinHandle<Result<StopReason, AgentError>>,
     /// What came of the agent, once it is gone.
     returned: Option<AgentResult>,
@@ -50,6 +52,14 @@ pub(crate) struct RunningTurn {
     tripped: bool,
     /// How long everyone below may take to be gone once they were given up.
     farewell: Duration,
+}
+
+/// What one call of the agent leaves to the next in its turn.
+#[derive(Default)]
+pub(crate) struct Carried {
+    waits: Waits,
+    iteration: Arc<AtomicU64>,
+    unread: Unread,
 }
 
 type AgentResult = Result<Result<StopReason, AgentError>, JoinError>;
@@ -86,11 +96,7 @@ pub(crate) enum TurnWake {
 
 impl RunningTurn {
     /// Starts the agent on a prompt.
-    pub(crate) fn start(
-        shared: &Arc<Shared>,
-        prompt: QueuedPrompt,
-        iteration: Arc<AtomicU64>,
-    ) -> Self {
+    pub(crate) fn start(shared: &Arc<Shared>, prompt: QueuedPrompt, carried: Carried) -> Self {
         let pipe = Arc::new(Pipe::default());
         let cancel = CancellationToken::new();
         let session = shared.meta.thread_id.clone();
@@ -123,7 +129,8 @@ impl RunningTurn {
             cancel: cancel.clone(),
             ids: shared.config.ids.clone(),
             crew: crew.clone(),
-            iteration: iteration.clone(),
+            iteration: carried.iteration.clone(),
+            unread: carried.unread.clone(),
         });
         // What a worker is told comes from an agent, which may not forget what a person wanted remembered.
         let of_a_person = shared.lineage.is_none();
@@ -143,8 +150,9 @@ impl RunningTurn {
             pipe,
             asks: HashMap::new(),
             hitl: OpenHitl::default(),
-            waits: Waits::default(),
-            iteration,
+            waits: carried.waits,
+            iteration: carried.iteration,
+            unread: carried.unread,
             agent: tokio::spawn(async move { agent.turn(&mut cx).await }),
             returned: None,
             cancel,
@@ -153,6 +161,15 @@ impl RunningTurn {
             leaving: false,
             tripped: false,
             farewell: FAREWELL.saturating_mul(levels.saturating_add(1)),
+        }
+    }
+
+    /// What is left to the agent's next call.
+    pub(crate) fn carried(&self) -> Carried {
+        Carried {
+            waits: self.waits.for_the_next_call(),
+            iteration: self.iteration.clone(),
+            unread: self.unread.clone(),
         }
     }
 

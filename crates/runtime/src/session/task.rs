@@ -30,7 +30,7 @@ pub(crate) use daemon::Waits;
 use super::{
     Msg, Shared,
     handle::{QueuedPrompt, lock},
-    running::{PendingAsk, RunningTurn, TurnWake},
+    running::{Carried, PendingAsk, RunningTurn, TurnWake},
     scribe::Scribe,
 };
 use crate::{SessionEnd, hitl::HitlEnd, turn::TurnItem};
@@ -174,7 +174,7 @@ impl SessionTask {
                 .await;
         }
         self.note_rules().await;
-        self.turn = Some(RunningTurn::start(&self.shared, prompt, Arc::default()));
+        self.turn = Some(RunningTurn::start(&self.shared, prompt, Carried::default()));
         self.act_under_mode();
         Ok(())
     }

@@ -14,7 +14,7 @@ use harn_policy::{PolicyError, SessionMode};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{Pipe, ToolBuilder, TurnItem};
+use super::{Pipe, ToolBuilder, TurnItem, Unread};
 use crate::{
     AgentError, Host, IdKind, Ids, Observer, Worker, WorkerBuilder, WorkerError,
     permission::{Act, Judged, judge, options},
@@ -43,6 +43,8 @@ pub(crate) struct TurnParts {
     pub(crate) crew: Arc<Crew>,
     /// How often the agent passed the start of an iteration.
     pub(crate) iteration: Arc<AtomicU64>,
+    /// What was delivered to it and it has not read.
+    pub(crate) unread: Unread,
 }
 
 /// What somebody is asked to decide: whether a call may run.

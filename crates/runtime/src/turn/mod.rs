@@ -4,6 +4,7 @@ mod context;
 mod pipe;
 mod steering;
 mod tool;
+mod unread;
 
 pub use context::{Question, TurnContext};
 pub use steering::{Delivered, Idle, Steering, Wake};
@@ -11,3 +12,4 @@ pub use tool::{ToolBuilder, ToolHandle, ToolOutput};
 
 pub(crate) use context::TurnParts;
 pub(crate) use pipe::{Pipe, TurnItem, Wait};
+pub(crate) use unread::Unread;

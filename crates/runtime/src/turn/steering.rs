@@ -5,7 +5,10 @@ use std::{ops::Deref, pin::Pin, sync::atomic::Ordering, time::Duration};
 use harn_model::{ContentBlock, MessageId, Seam, SystemReminder, WakeReason, plain_text};
 use tokio::sync::oneshot;
 
-use super::{TurnContext, TurnItem, Wait};
+use super::{
+    TurnContext, TurnItem, Wait,
+    unread::{Expected, Held},
+};
 use crate::AgentError;
 
 /// Something delivered to an agent.
@@ -143,12 +146,15 @@ impl<'a> Idle<'a> {
 
     async fn wait(self) -> Result<Wake, AgentError> {
         let cx = self.cx;
-        let mut delivered = cx.pass(Seam::DaemonIdlePre, false).await?;
+        let mut held = Held {
+            delivered: cx.pass(Seam::DaemonIdlePre, false).await?,
+            unread: &cx.parts().unread,
+        };
         let (reply, mut woken) = oneshot::channel();
         let wait = Wait {
             iteration: cx.iteration(),
             watchdog: self.watchdog,
-            given: delivered.wakes(),
+            given: held.delivered.wakes(),
             reply,
         };
         cx.push(TurnItem::Idle(wait)).await?;
@@ -180,8 +186,10 @@ impl<'a> Idle<'a> {
         };
         // A dropped reply means that the turn is over.
         let reason = woken.map_err(|_| AgentError::Cancelled)?;
-        delivered.extend(cx.pass(Seam::DaemonIdlePost, false).await?);
-        delivered.extend(cx.pass(Seam::TurnStart, true).await?);
+        for (seam, after_a_wait) in [(Seam::DaemonIdlePost, false), (Seam::TurnStart, true)] {
+            held.delivered.extend(cx.pass(seam, after_a_wait).await?);
+        }
+        let delivered = held.hand_over();
         Ok(Wake { reason, delivered })
     }
 }
@@ -200,7 +208,8 @@ impl TurnContext {
     /// Everything emitted before is written when this returns.
     ///
     /// What an agent does not fetch is not lost: a message that is still waiting when the agent returns
-    /// becomes the prompt of another call of [`Agent::turn`](crate::Agent::turn).
+    /// becomes the prompt of another call of [`Agent::turn`](crate::Agent::turn). Nor is what a call was
+    /// about to return that was dropped: the next one returns it.
     ///
     /// ```
     /// # use harn_runtime::{AgentError, Seam, TurnContext, model::StopReason};
@@ -249,11 +258,22 @@ impl TurnContext {
             reply,
         };
         self.push(item).await?;
+        let unread = &self.parts().unread;
+        let mut expected = Expected {
+            reply: delivered,
+            unread,
+        };
         // A dropped reply means that the turn was settled without us.
-        let delivered = delivered.await.map_err(|_| AgentError::Cancelled)?;
+        let new = (&mut expected.reply).await;
+        let new = new.map_err(|_| AgentError::Cancelled)?;
         if self.is_cancelled() {
             return Err(AgentError::Cancelled);
         }
+        let mut delivered = Delivered {
+            items: unread.take(),
+            dispatch_skipped: false,
+        };
+        delivered.extend(new);
         Ok(delivered)
     }
 

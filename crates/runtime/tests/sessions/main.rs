@@ -14,9 +14,11 @@
 mod asks;
 mod cancel;
 mod crash;
+mod daemon;
 mod follow;
 mod lifecycle;
 mod permissions;
+mod reminders;
 mod steering;
 mod support;
 mod turns;

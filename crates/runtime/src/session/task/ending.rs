@@ -24,7 +24,7 @@ impl SessionTask {
         let outcome = turn.outcome();
         let (id, prompt, pipe) = (turn.id.clone(), turn.prompt.clone(), turn.pipe.clone());
         let (cancelled, iteration) = (turn.is_cancelled(), turn.iteration.clone());
-        let waits = turn.waits.for_the_next_call();
+        let (carried, unread) = (turn.carried(), turn.unread.clone());
         // What it handed over before it stopped still counts.
         if pipe.try_take(&mut self.items) {
             self.take_items().await?;
@@ -55,19 +55,22 @@ impl SessionTask {
             closing.extend(self.age());
             self.end_turn(&id, closing, outcome).await?;
         } else {
-            let (exit, next) = self.exit(iteration.load(Ordering::Relaxed));
+            let (exit, next) = match unread.take_message() {
+                // Delivered and never read: it is what the agent does next.
+                Some(message) => (self.age(), Some(message)),
+                None => self.exit(iteration.load(Ordering::Relaxed)),
+            };
             closing.extend(exit);
             match next {
-                Some(message) => {
+                Some((message, content)) => {
                     self.write_in(Some(&id), closing).await?;
                     let prompt = QueuedPrompt {
                         turn: id,
-                        message: message.message_id.clone(),
-                        blocks: message.content.clone().into(),
+                        message,
+                        blocks: content.into(),
                         cancelled: false,
                     };
-                    let mut next = RunningTurn::start(&self.shared, prompt, iteration);
-                    next.waits = waits;
+                    let next = RunningTurn::start(&self.shared, prompt, carried);
                     self.turn = Some(next);
                 }
                 None => self.end_turn(&id, closing, outcome).await?,

@@ -1,12 +1,10 @@
 //! What is delivered where: the seams an agent passes, and those the runtime passes on its way out.
 
-use std::sync::Arc;
-
 use harn_journal::JournalError;
 use harn_model::{
-    ActiveReminders, AgentEvent, DeliveryMode, ErrorCategory, LoopCheckpoint, MessageId, Named,
-    Pending, PendingMessage, ReminderChange, ReminderSource, Seam, SessionView, SystemReminder,
-    ToolCallUpdate,
+    ActiveReminders, AgentEvent, ContentBlock, DeliveryMode, ErrorCategory, LoopCheckpoint,
+    MessageId, Named, Pending, PendingMessage, ReminderChange, ReminderSource, Seam, SessionView,
+    SystemReminder, ToolCallUpdate,
 };
 use tokio::sync::oneshot;
 
@@ -144,17 +142,22 @@ impl SessionTask {
             turn.waits.note_activity();
         }
         self.write(events).await?;
-        // The agent may have stopped waiting.
-        let _ = reply.send(Delivered {
+        let delivered = Delivered {
             items: drain.items,
             dispatch_skipped,
-        });
+        };
+        if let (Err(unread), Some(turn)) = (reply.send(delivered), &self.turn) {
+            turn.unread.keep(unread.items);
+        }
         Ok(())
     }
 
     /// What happens on the way out of an agent that returned: its turn has passed, reminders are put in the
     /// transcript, and a message that waits is delivered. It is the next prompt then.
-    pub(super) fn exit(&self, iteration: u64) -> (Vec<AgentEvent>, Option<Arc<PendingMessage>>) {
+    pub(super) fn exit(
+        &self,
+        iteration: u64,
+    ) -> (Vec<AgentEvent>, Option<(MessageId, Vec<ContentBlock>)>) {
         let view = self.shared.view();
         let (aged, mut active) = (view.reminders.age(), view.reminders.clone());
         aged.iter().for_each(|change| active.apply(change));
@@ -168,8 +171,9 @@ impl SessionTask {
                 drain.passed(iteration, seam, false);
             }
             events.append(&mut drain.events);
-            if message.is_some() {
-                return (events, message);
+            if let Some(message) = message {
+                let next = (message.message_id.clone(), message.content.clone());
+                return (events, Some(next));
             }
         }
         (events, None)

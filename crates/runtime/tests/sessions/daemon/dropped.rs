@@ -1,0 +1,94 @@
+//! Looks that an agent drops, as the branches of a `select!` are: what was delivered to them is not lost.
+
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Poll,
+};
+
+use harn_model::{Envelope, Seam, Seq, StopReason};
+
+use super::*;
+
+/// Has a look go on until it waits for something.
+async fn goes_on<F: Future + ?Sized>(mut look: Pin<&mut F>) {
+    poll_fn(|cx| {
+        assert!(look.as_mut().poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// Waits until the session has written this.
+async fn has(stage: &Stage, line: &str) {
+    let wanted = line.to_owned() + "\n";
+    let is_it = |e: &Envelope| story(std::slice::from_ref(e)) == wanted;
+    until(&mut stage.session.subscribe(Seq::ZERO), is_it).await;
+}
+
+#[tokio::test]
+async fn what_a_seam_would_have_returned_is_returned_by_the_next() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.inject(STEER, "one").await;
+    stage.remind(STEER, reminder("two")).await;
+    {
+        let mut look = pin!(leg.cx.seam(Seam::TurnStart));
+        goes_on(look.as_mut()).await;
+        has(&stage, "turn_start 1: 2").await;
+    }
+    stage.inject(STEER, "three").await;
+    assert_eq!(leg.seam(Seam::PreToolDispatch).await, ["one", "two"]);
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["three"]);
+    assert_eq!(leg.seam(Seam::TurnStart).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_wait_that_was_given_something_on_its_way_leaves_it_to_the_next() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.inject(INTERRUPT, "one").await;
+    {
+        let mut wait = leg.cx.idle().into_future();
+        goes_on(wait.as_mut()).await;
+        has(&stage, "daemon_idle_pre 0: 1").await;
+        goes_on(wait.as_mut()).await;
+        has(&stage, "woke message").await;
+    }
+    let wake = leg.cx.idle().await.unwrap();
+    assert_eq!(wake.reason, WakeReason::Message);
+    assert_eq!(texts(&wake.delivered), ["one"]);
+    let told = stage.story(Seq::ZERO).await;
+    assert_eq!(told.matches("user: one\n").count(), 1, "{told}");
+    // Nor was the agent told to be waiting in between.
+    assert!(!told.contains("\nidle "), "{told}");
+}
+
+#[tokio::test]
+async fn an_agent_that_returns_without_it_is_called_again_with_it() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    for text in ["one", "two"] {
+        stage.inject(STEER, text).await;
+    }
+    stage.inject(QUEUE, "three").await;
+    {
+        let mut look = pin!(leg.cx.seam(Seam::TurnEnd));
+        goes_on(look.as_mut()).await;
+        has(&stage, "turn_end 0: 2").await;
+    }
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "one");
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["two"]);
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "three");
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    let told = stage.story(Seq::ZERO).await;
+    for text in ["one", "two", "three"] {
+        let line = format!("user: {text}\n");
+        assert_eq!(told.matches(&line).count(), 1, "{told}");
+    }
+}

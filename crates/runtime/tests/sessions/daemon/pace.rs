@@ -1,0 +1,132 @@
+//! The pace of signs of life as waits tell it, and what waiting costs.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_model::{AgentEvent, DaemonChange, Seq};
+
+use super::*;
+
+/// The paces of the waits so far.
+async fn paces(stage: &Stage) -> Vec<u64> {
+    let events = written(&stage.session, Seq::ZERO).await;
+    let paces = events.iter().filter_map(|e| match e.event {
+        AgentEvent::Daemon(DaemonChange::Idle { backoff_ms, .. }) => Some(backoff_ms),
+        _ => None,
+    });
+    paces.collect()
+}
+
+fn every(ms: u64) -> impl for<'a> FnOnce(Idle<'a>) -> Idle<'a> + Send + 'static {
+    move |idle| idle.every(Duration::from_millis(ms))
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_without_activity_go_on_where_the_last_left_off() {
+    let mut stage = timed().await;
+    let (_, leg) = stage.go().await;
+    // 100, 500, 1000, 2000, …: each wait takes up the pause in which the last one ended.
+    for (ms, pace) in [
+        (99, 100),
+        (50, 100),
+        (100, 100),
+        (499, 500),
+        (500, 500),
+        (1000, 1000),
+        (10_000, 2000),
+        (1, 2000),
+    ] {
+        woke(leg.waits(every(ms))).await;
+        assert_eq!(paces(&stage).await.last(), Some(&pace), "after {ms}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_wait_counts_not_what_the_agent_does_after_it() {
+    let mut stage = timed().await;
+    let (_, leg) = stage.go().await;
+    woke(leg.waits(every(10))).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    woke(leg.waits(every(10))).await;
+    assert_eq!(paces(&stage).await, [100, 100]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_activity_brings_the_first_pace_back() {
+    let mut stage = timed().await;
+    let (_, leg) = stage.go().await;
+    let slow = async || {
+        woke(leg.waits(every(60_000))).await;
+        let before = paces(&stage).await.len();
+        woke(leg.waits(every(1))).await;
+        assert_eq!(paces(&stage).await[before..], [2000]);
+    };
+    let expect_first = async |what: &str| {
+        woke(leg.waits(every(1))).await;
+        assert_eq!(paces(&stage).await.last(), Some(&100), "{what}");
+    };
+    slow().await;
+    leg.cx.say("something").await.unwrap();
+    expect_first("what it said").await;
+    slow().await;
+    leg.cx.remind(reminder("own")).await.unwrap();
+    expect_first("what it reminded itself of").await;
+    slow().await;
+    stage.session.resume().await;
+    woke(leg.waits(every(60_000))).await;
+    expect_first("a resume").await;
+    slow().await;
+    stage.inject(STEER, "hello").await;
+    woke(leg.waits(every(60_000))).await;
+    expect_first("a message").await;
+    slow().await;
+    // Delivered at a seam in between, not by the wake.
+    stage.inject(STEER, "hello").await;
+    assert_eq!(leg.seam(harn_model::Seam::TurnStart).await, ["hello"]);
+    expect_first("a message at a seam").await;
+    slow().await;
+    woke(leg.waits(|idle| idle.until(async {}))).await;
+    expect_first("what it watches").await;
+}
+
+/// With nothing scheduled, the clock that moves by itself goes from the beginning of the test's own hour to
+/// its end in one step: the thread goes to sleep as often as it does while nobody waits.
+#[test]
+fn an_agent_that_waits_costs_nothing() {
+    let nobody = sleeps_in_an_hour(|_| None);
+    let waiting = sleeps_in_an_hour(|leg| Some(leg.waits(|idle| idle)));
+    let ticking = sleeps_in_an_hour(|leg| Some(leg.waits(every(1_000_000))));
+    assert_eq!(waiting, nobody);
+    // One that has a clock of its own is seen.
+    assert!(ticking > nobody, "{ticking} {nobody}");
+}
+
+/// How often the thread goes to sleep in an hour in which this is all that happens.
+fn sleeps_in_an_hour(wait: impl FnOnce(&Leg) -> Option<Waiting>) -> usize {
+    let parked = Arc::new(AtomicUsize::new(0));
+    let counted = parked.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .on_thread_park(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+        })
+        .build()
+        .unwrap();
+    runtime.block_on(async move {
+        let mut stage = timed().await;
+        let (_, leg) = stage.go().await;
+        let waiting = wait(&leg);
+        // What led to the wait is done with.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(stage.session.view().idle.is_some(), waiting.is_some());
+        let before = parked.load(Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        parked.load(Ordering::SeqCst) - before
+    })
+}

@@ -1,0 +1,198 @@
+//! What interrupts: open questions about calls are taken back, and calls that have not begun do not run.
+
+use expect_test::expect;
+use harn_model::{AgentEvent, Decision, Envelope, Propagate, Seam, StopReason, ToolKind};
+use harn_runtime::{AgentError, TurnContext};
+
+use super::*;
+
+fn is_ask(e: &Envelope) -> bool {
+    matches!(e.event, AgentEvent::PermissionAsked(_))
+}
+
+/// Writes a file, if it may; what came of it.
+async fn write(cx: TurnContext) -> Result<(), AgentError> {
+    let tool = cx.tool("write_file").kind(ToolKind::Edit).path("a.txt");
+    tool.ask().await?.complete(()).await
+}
+
+#[tokio::test]
+async fn open_questions_are_taken_back_and_the_turn_goes_on() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let asking = tokio::spawn(write(leg.cx.clone()));
+    let mut from = stage.session.subscribe(Seq::ZERO);
+    let asked = until(&mut from, is_ask).await;
+    let ask = asked.iter().find_map(|e| match &e.event {
+        AgentEvent::PermissionAsked(ask) => Some(ask.ask_id.clone()),
+        _ => None,
+    });
+    // What does not interrupt leaves the question alone.
+    stage.remind(STEER, reminder("patient")).await;
+    stage.remind(QUEUE, reminder("note")).await;
+    stage.inject(STEER, "hello").await;
+    assert_eq!(stage.session.view().open_turn.unwrap().asks.len(), 1);
+    stage.remind(INTERRUPT, reminder("stop")).await;
+    let reason = "a reminder interrupted before anybody answered".to_owned();
+    assert_eq!(asking.await.unwrap(), Err(AgentError::Denied { reason }));
+    // Too late.
+    let option_id = "allow_once".to_owned();
+    let allowed = Decision::Allowed {
+        option_id,
+        args: None,
+    };
+    stage.session.answer(ask.unwrap(), allowed).await;
+    assert_eq!(
+        leg.seam(Seam::PostToolDispatch).await,
+        ["patient", "hello", "stop"]
+    );
+    leg.cx.say("gone on").await.unwrap();
+    leg.ends();
+    let events = whole_turn(&stage.session, &turn).await;
+    expect![[r#"
+        turn: go
+        call call-1
+        asked call-1
+        queued patient
+        queued note
+        queued "hello"
+        queued stop
+        resolved cancelled
+        call-1 failed a reminder interrupted before anybody answered
+        injected patient finish_step
+        user: hello
+        injected stop interrupt_immediate
+        emitted patient
+        emitted stop
+        post_tool_dispatch 0: 3
+        said: gone on
+        injected note audit_only
+        loop_exit 0: 1
+        ended stopped end_turn
+    "#]]
+    .assert_eq(&story(&events));
+    stage.stopped(&turn, StopReason::EndTurn).await;
+}
+
+#[tokio::test]
+async fn calls_that_were_announced_are_skipped_and_none_that_began() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let cx = &leg.cx;
+    let running = cx
+        .tool("grep")
+        .kind(ToolKind::Search)
+        .start()
+        .await
+        .unwrap();
+    for id in ["a", "b"] {
+        let call = harn_model::ToolCall::new(id, "later");
+        cx.emit(AgentEvent::ToolCall(Box::new(call))).await.unwrap();
+    }
+    // What does not interrupt skips nothing.
+    stage.remind(STEER, reminder("patient")).await;
+    let passed = cx.seam(Seam::PreToolDispatch).await.unwrap();
+    assert!(passed.is_empty() && !passed.dispatch_skipped());
+    stage.remind(INTERRUPT, reminder("stop")).await;
+    let before = stage.session.last_seq();
+    let passed = cx.seam(Seam::PreToolDispatch).await.unwrap();
+    assert_eq!(texts(&passed), ["stop"]);
+    assert!(passed.dispatch_skipped());
+    // Once: the next batch runs.
+    let passed = cx.seam(Seam::PreToolDispatch).await.unwrap();
+    assert!(passed.is_empty() && !passed.dispatch_skipped());
+    running.complete(()).await.unwrap();
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    expect![[r#"
+        a failed skipped: a reminder interrupted before this tool ran
+        b failed skipped: a reminder interrupted before this tool ran
+        injected stop interrupt_immediate
+        emitted stop
+        pre_tool_dispatch 0: 1, skipped
+        pre_tool_dispatch 0: 0
+        call-1 completed
+        injected patient finish_step
+        turn_end 0: 1
+        ended stopped end_turn
+    "#]]
+    .assert_eq(&stage.story(before).await);
+}
+
+#[tokio::test]
+async fn only_where_tools_are_about_to_run() {
+    for seam in [Seam::TurnStart, Seam::PostToolDispatch, Seam::TurnEnd] {
+        let mut stage = Stage::new().await;
+        let (_, leg) = stage.go().await;
+        let call = AgentEvent::ToolCall(Box::new(harn_model::ToolCall::new("a", "later")));
+        leg.cx.emit(call).await.unwrap();
+        stage.remind(INTERRUPT, reminder("stop")).await;
+        let passed = leg.cx.seam(seam).await.unwrap();
+        assert_eq!(texts(&passed), ["stop"]);
+        assert!(!passed.dispatch_skipped());
+        assert_eq!(stage.session.view().open_turn.unwrap().calls.len(), 1);
+    }
+}
+
+/// A question that was put after the reminder was accepted, of a call that is now skipped, must not be
+/// answered with leave to run it.
+#[tokio::test]
+async fn a_skipped_call_is_not_asked_about_any_more() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.remind(INTERRUPT, reminder("stop")).await;
+    let asking = tokio::spawn(write(leg.cx.clone()));
+    let mut from = stage.session.subscribe(Seq::ZERO);
+    until(&mut from, is_ask).await;
+    let passed = leg.cx.seam(Seam::PreToolDispatch).await.unwrap();
+    assert!(passed.dispatch_skipped());
+    let open = stage.session.view().open_turn.unwrap();
+    assert!(open.calls.is_empty() && open.asks.is_empty(), "{open:?}");
+    let denied = asking.await.unwrap();
+    assert!(
+        matches!(denied, Err(AgentError::Denied { .. })),
+        "{denied:?}"
+    );
+}
+
+/// A session whose workers, this deep, want to write a file; what became of it is what they say.
+fn nested(depth: usize) -> std::sync::Arc<dyn harn_runtime::Agent> {
+    agent(move |cx: TurnContext| async move {
+        let text = match depth {
+            0 => format!("{:?}", write(cx.clone()).await),
+            _ => {
+                let worker = cx.worker("w").task("write").agent(nested(depth - 1));
+                worker.start().await?.finished().await.text
+            }
+        };
+        cx.say(text).await?;
+        Ok(StopReason::EndTurn)
+    })
+}
+
+#[tokio::test]
+async fn questions_of_workers_are_taken_back_at_every_depth() {
+    for depth in [1, 2] {
+        for propagate in [Propagate::None, Propagate::Session, Propagate::All] {
+            let world = World::new();
+            let hub = world.hub(nested(depth));
+            let session = world.session(&hub).await;
+            let turn = prompt(&session, "go").await;
+            until(&mut session.subscribe(Seq::ZERO), is_ask).await;
+            let stop = SystemReminder {
+                propagate,
+                ..reminder("stop")
+            };
+            remind(&session, INTERRUPT, stop).await;
+            let told = story(&whole_turn(&session, &turn).await);
+            let what = format!("{depth} deep, {propagate:?}: {told}");
+            assert_eq!(told.matches("asked ").count(), 1, "{what}");
+            assert_eq!(told.matches("resolved cancelled\n").count(), 1, "{what}");
+            assert!(
+                told.contains("said: Err(Denied { reason: \"a reminder interrupted"),
+                "{what}"
+            );
+            assert!(told.ends_with("ended stopped end_turn\n"), "{what}");
+        }
+    }
+}

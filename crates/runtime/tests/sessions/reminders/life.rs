@@ -1,0 +1,365 @@
+//! How long a reminder lasts: keys, turns, compactions, restarts; and whose id is whose.
+
+use expect_test::expect;
+use harn_model::{
+    AgentEvent, ControlResult, ReminderSource, Seam, StopReason, TranscriptCompacted,
+};
+use harn_runtime::AgentError;
+
+use super::*;
+
+fn kept(id: &str) -> SystemReminder {
+    SystemReminder {
+        preserve_on_compact: true,
+        ..reminder(id)
+    }
+}
+
+fn compaction() -> AgentEvent {
+    AgentEvent::TranscriptCompacted(Box::new(TranscriptCompacted {
+        mode: "auto".to_owned(),
+        reason: "full".to_owned(),
+        strategy: "fold".to_owned(),
+        archived_messages: 3,
+        estimated_tokens_before: 9,
+        estimated_tokens_after: 2,
+        snapshot_asset_id: None,
+        instruction_mode: None,
+        instruction_source: None,
+        compaction_policy: None,
+    }))
+}
+
+#[tokio::test]
+async fn of_those_with_one_key_the_last_is_in_force_and_rendered() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    // Among those that wait, whatever their mode; what is recorded only takes nobody's place.
+    stage.remind(STEER, keyed("one", "k")).await;
+    stage.remind(STEER, keyed("other", "other")).await;
+    stage.remind(INTERRUPT, keyed("two", "k")).await;
+    stage.remind(QUEUE, keyed("note", "k")).await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["other", "two"]);
+    // Of one that was rendered.
+    stage.remind(STEER, keyed("three", "k")).await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["three"]);
+    assert_eq!(leg.in_force().await, ["other", "three"]);
+    // Of one that the agent missed.
+    stage.remind(STEER, keyed("four", "k")).await;
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    assert_eq!(stage.in_force(), ["other", "four"]);
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, keyed("five", "k")).await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["five"]);
+    // Of a host's by the agent's own.
+    leg.cx.remind(keyed("six", "k")).await.unwrap();
+    assert_eq!(leg.in_force().await, ["other", "six"]);
+    let events = written(&stage.session, Seq::ZERO).await;
+    assert_eq!(emitted(&events), ["other", "two", "three", "five", "six"]);
+    let told = story(&events);
+    for step in [
+        "deduped one by two\n",
+        "deduped two by three\n",
+        "deduped three by four\n",
+        "deduped four by five\n",
+        "deduped five by six\n",
+    ] {
+        assert_eq!(told.matches(step).count(), 1, "{step}{told}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_was_taken_back_before_it_was_delivered_is_never_rendered() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, reminder("one")).await;
+    stage.remind(STEER, reminder("two")).await;
+    let revoke = stage.session.revoke_reminder("one", host());
+    assert_eq!(revoke.await.unwrap().result, ControlResult::Revoked);
+    let again = stage.session.revoke_reminder("one", host());
+    assert_eq!(again.await.unwrap().result, ControlResult::AlreadyRevoked);
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["two"]);
+    let late = stage.session.revoke_reminder("two", host()).await;
+    assert_eq!(refused(late), ControlResult::AlreadyDelivered);
+    let unknown = stage.session.revoke_reminder("three", host()).await;
+    assert_eq!(refused(unknown), ControlResult::UnknownReminderId);
+    assert_eq!(stage.in_force(), ["two"]);
+    assert_eq!(emitted(&written(&stage.session, Seq::ZERO).await), ["two"]);
+}
+
+#[tokio::test]
+async fn a_name_is_taken_while_its_reminder_waits_or_is_in_force() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.remind(STEER, lasting("one", 1)).await;
+    let same = || stage.session.remind(STEER, lasting("one", 1), host());
+    assert_eq!(refused(same().await), ControlResult::IdInUse);
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
+    assert_eq!(refused(same().await), ControlResult::IdInUse);
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    // It has had its time; another may have its name, be delivered, and be taken back.
+    assert_eq!(same().await.unwrap().0, "one");
+    let revoke = || stage.session.revoke_reminder("one", host());
+    assert_eq!(revoke().await.unwrap().result, ControlResult::Revoked);
+    assert_eq!(same().await.unwrap().0, "one");
+    assert_eq!(revoke().await.unwrap().result, ControlResult::Revoked);
+    assert_eq!(same().await.unwrap().0, "one");
+    let (_, leg) = stage.go().await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
+    let events = written(&stage.session, Seq::ZERO).await;
+    assert_eq!(emitted(&events), ["one", "one"]);
+}
+
+#[tokio::test]
+async fn one_that_is_delivered_after_another_of_its_name_was_taken_back_cannot_be_taken_back() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, reminder("one")).await;
+    let revoke = || stage.session.revoke_reminder("one", host());
+    assert_eq!(revoke().await.unwrap().result, ControlResult::Revoked);
+    stage.remind(STEER, reminder("one")).await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
+    assert_eq!(refused(revoke().await), ControlResult::AlreadyDelivered);
+}
+
+#[tokio::test]
+async fn names_are_minted_where_none_is_given() {
+    let stage = Stage::new().await;
+    let nameless = || SystemReminder::new("", "a body");
+    let one = stage.remind(STEER, nameless()).await;
+    let two = stage.remind(STEER, nameless()).await;
+    assert_eq!((&*one, &*two), ("reminder-1", "reminder-2"));
+}
+
+#[tokio::test]
+async fn an_agents_own_is_in_force_at_once_under_a_name_of_its_own() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, reminder("waiting")).await;
+    leg.cx.remind(reminder("mine")).await.unwrap();
+    leg.cx
+        .remind(SystemReminder::new("", "nameless"))
+        .await
+        .unwrap();
+    // One of this name is in force, one of that waits: both stay what they are.
+    leg.cx
+        .remind(SystemReminder::new("mine", "more"))
+        .await
+        .unwrap();
+    leg.cx
+        .remind(SystemReminder::new("waiting", "yet more"))
+        .await
+        .unwrap();
+    let mine = leg.cx.reminders().await.unwrap();
+    let bodies: Vec<_> = mine.iter().map(|it| it.body.as_str()).collect();
+    assert_eq!(bodies, ["mine", "nameless", "more", "yet more"]);
+    let ids: Vec<_> = mine.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["mine", "reminder-1", "reminder-2", "reminder-3"]);
+    assert!(
+        mine.iter()
+            .all(|it| it.source == ReminderSource::InPipeline)
+    );
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["waiting"]);
+    let events = written(&stage.session, Seq::ZERO).await;
+    let all = [ids, vec!["waiting"]].concat();
+    assert_eq!(emitted(&events), all);
+}
+
+#[tokio::test]
+async fn it_lasts_as_many_turns_as_it_says() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    for (id, turns) in [("one", Some(1)), ("two", Some(2)), ("ever", None)] {
+        let reminder = SystemReminder {
+            ttl_turns: turns,
+            ..reminder(id)
+        };
+        stage.remind(STEER, reminder).await;
+    }
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["one", "two", "ever"]);
+    let before = stage.session.last_seq();
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    assert_eq!(stage.in_force(), ["two", "ever"]);
+    let (turn, leg) = stage.go().await;
+    let left = leg.cx.reminders().await.unwrap();
+    let left: Vec<_> = left.into_iter().map(|it| (it.id, it.ttl_turns)).collect();
+    assert_eq!(
+        left,
+        [("two".to_owned(), Some(1)), ("ever".to_owned(), None)]
+    );
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    assert_eq!(stage.in_force(), ["ever"]);
+    let (turn, leg) = stage.go().await;
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    expect![[r#"
+        aged
+        expired one ttl
+        ended stopped end_turn
+        turn: go
+        aged
+        expired two ttl
+        ended stopped end_turn
+        turn: go
+        ended stopped end_turn
+    "#]]
+    .assert_eq(&stage.story(before).await);
+}
+
+#[tokio::test]
+async fn one_that_the_agent_missed_has_not_begun_to_pass() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.remind(STEER, lasting("one", 1)).await;
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    assert_eq!(stage.in_force(), ["one"]);
+    let (turn, leg) = stage.go().await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    assert_eq!(stage.in_force(), [""; 0]);
+}
+
+#[tokio::test]
+async fn each_call_of_the_agent_is_a_turn_to_it() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.remind(STEER, lasting("two", 2)).await;
+    leg.seam(Seam::TurnStart).await;
+    stage.inject(QUEUE, "more").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "more");
+    assert_eq!(leg.in_force().await, ["two"]);
+    stage.inject(QUEUE, "yet more").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.in_force().await, [""; 0]);
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+}
+
+#[tokio::test]
+async fn a_turn_that_was_cancelled_or_failed_is_one_too() {
+    for cancelled in [true, false] {
+        let mut stage = Stage::new().await;
+        let (turn, leg) = stage.go().await;
+        stage.remind(STEER, lasting("one", 1)).await;
+        stage.remind(STEER, lasting("two", 2)).await;
+        leg.seam(Seam::TurnStart).await;
+        stage.remind(STEER, lasting("waits", 1)).await;
+        stage.remind(QUEUE, reminder("note")).await;
+        if cancelled {
+            stage.session.cancel(turn.clone()).await;
+        } else {
+            leg.returns(Err(AgentError::Failed("no".to_owned())));
+        }
+        whole_turn(&stage.session, &turn).await;
+        assert_eq!(stage.in_force(), ["two"]);
+        // What waits belongs to the session, and goes on waiting.
+        assert_eq!(stage.waiting(), ["waits", "note"]);
+        let (turn, leg) = stage.go().await;
+        assert_eq!(leg.seam(Seam::TurnStart).await, ["waits"]);
+        leg.ends();
+        whole_turn(&stage.session, &turn).await;
+        assert!(stage.session.view().reminders.is_empty());
+        assert!(stage.session.view().pending.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn one_that_ended_with_the_process_is_one_too_and_everything_else_stays() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, lasting("one", 1)).await;
+    stage.remind(STEER, lasting("two", 2)).await;
+    stage.remind(STEER, keyed("ever", "k")).await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["one", "two", "ever"]);
+    stage.remind(STEER, keyed("waits", "k")).await;
+    stage.remind(QUEUE, reminder("note")).await;
+    stage.remind(STEER, reminder("gone")).await;
+    let revoke = stage.session.revoke_reminder("gone", host());
+    revoke.await.unwrap();
+
+    let mut revived = Revived::of(&stage).await;
+    let session = revived.session.clone();
+    assert_eq!(in_force(&session), ["two", "ever"]);
+    assert_eq!(session.view().pending.len(), 2);
+    // Nothing that was said before is forgotten.
+    let again = session.revoke_reminder("gone", host()).await;
+    assert_eq!(again.unwrap().result, ControlResult::AlreadyRevoked);
+    let late = session.revoke_reminder("one", host()).await;
+    assert_eq!(refused(late), ControlResult::AlreadyDelivered);
+    let taken = session.remind(STEER, reminder("ever"), host()).await;
+    assert_eq!(refused(taken), ControlResult::IdInUse);
+    let (turn, leg) = revived.go().await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["waits"]);
+    assert_eq!(leg.in_force().await, ["two", "waits"]);
+    leg.ends();
+    let events = whole_turn(&session, &turn).await;
+    let told = story(&events);
+    assert!(told.contains("injected note audit_only\n"), "{told}");
+    assert_eq!(emitted(&events), ["one", "two", "ever", "waits"]);
+    // Opened again it is the same.
+    let view = session.view();
+    assert_eq!(revived.again().await.session.view(), view);
+}
+
+#[tokio::test]
+async fn a_compaction_ages_what_is_kept_and_ends_the_rest() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, reminder("gone")).await;
+    stage.remind(STEER, kept("kept")).await;
+    for (id, turns) in [("one", 1), ("two", 2)] {
+        let reminder = SystemReminder {
+            ttl_turns: Some(turns),
+            ..kept(id)
+        };
+        stage.remind(STEER, reminder).await;
+    }
+    leg.seam(Seam::TurnStart).await;
+    stage.remind(STEER, reminder("waits")).await;
+    let before = stage.session.last_seq();
+    leg.cx.emit(compaction()).await.unwrap();
+    assert_eq!(leg.in_force().await, ["kept", "two"]);
+    expect![[r#"
+        aged
+        expired one ttl
+        expired gone compaction
+        compacted
+    "#]]
+    .assert_eq(&stage.story(before).await);
+    // What waits was in no transcript.
+    assert_eq!(leg.seam(Seam::PostToolDispatch).await, ["waits"]);
+}
+
+#[tokio::test]
+async fn what_an_agent_does_at_once_is_folded_in_its_order() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    // Handed over in one go: the session sees all of it together.
+    let before = stage.session.last_seq();
+    leg.cx.remind(reminder("before")).await.unwrap();
+    leg.cx.emit(compaction()).await.unwrap();
+    leg.cx.remind(kept("between")).await.unwrap();
+    leg.cx.emit(compaction()).await.unwrap();
+    leg.cx.remind(reminder("after")).await.unwrap();
+    assert_eq!(leg.in_force().await, ["between", "after"]);
+    expect![[r#"
+        injected before finish_step
+        expired before compaction
+        compacted
+        injected between finish_step
+        compacted
+        injected after finish_step
+        emitted between
+        emitted after
+    "#]]
+    .assert_eq(&stage.story(before).await);
+}

@@ -1,0 +1,226 @@
+//! Where a reminder reaches an agent: every seam with every mode, what was missed, and what is recorded only.
+
+use expect_test::expect;
+use harn_model::{Seam, StopReason};
+use harn_runtime::AgentError;
+
+use super::*;
+
+/// What the contract has drained at each seam.
+const TABLE: [(Seam, &[DeliveryMode]); 9] = [
+    (Seam::TurnStart, &[INTERRUPT, STEER]),
+    (Seam::PreCompact, &[]),
+    (Seam::PostCompact, &[]),
+    (Seam::PreToolDispatch, &[INTERRUPT]),
+    (Seam::PostToolDispatch, &[INTERRUPT, STEER]),
+    (Seam::TurnEnd, &[INTERRUPT, STEER]),
+    (Seam::DaemonIdlePre, &[INTERRUPT]),
+    (Seam::DaemonIdlePost, &[INTERRUPT]),
+    (Seam::LoopExit, &[QUEUE]),
+];
+
+#[tokio::test]
+async fn each_seam_drains_its_modes_and_renders_all_but_what_is_recorded_only() {
+    for (seam, drained) in TABLE {
+        let mut stage = Stage::new().await;
+        let (_, leg) = stage.go().await;
+        let names = [
+            (INTERRUPT, "interrupt"),
+            (STEER, "finish"),
+            (QUEUE, "audit"),
+        ];
+        for (mode, id) in names {
+            stage.remind(mode, reminder(id)).await;
+        }
+        let before = stage.session.last_seq();
+        let given = leg.seam(seam).await;
+        let is_drained = |mode: &DeliveryMode| drained.contains(mode);
+        let of = |wanted: &dyn Fn(DeliveryMode) -> bool| {
+            let wanted = names.into_iter().filter(|(mode, _)| wanted(*mode));
+            wanted.map(|(_, id)| id.to_owned()).collect::<Vec<_>>()
+        };
+        let rendered = of(&|mode| is_drained(&mode) && mode != QUEUE);
+        assert_eq!(given, rendered, "{seam:?}");
+        assert_eq!(
+            emitted(&written(&stage.session, before).await),
+            rendered,
+            "{seam:?}"
+        );
+        assert_eq!(stage.in_force(), rendered, "{seam:?}");
+        assert_eq!(stage.waiting(), of(&|mode| !is_drained(&mode)), "{seam:?}");
+        // Given once.
+        assert_eq!(leg.seam(seam).await, [""; 0], "{seam:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_steps_of_a_reminder_are_written_in_order() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let before = stage.session.last_seq();
+    stage.remind(STEER, keyed("one", "k")).await;
+    stage.remind(STEER, reminder("two")).await;
+    inject(&stage.session, STEER, "hello").await.unwrap();
+    stage.remind(INTERRUPT, keyed("three", "k")).await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["two", "hello", "three"]);
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    expect![[r#"
+        queued one
+        queued two
+        queued "hello"
+        queued three
+        injected one finish_step
+        injected two finish_step
+        user: hello
+        deduped one by three
+        injected three interrupt_immediate
+        emitted two
+        emitted three
+        turn_start 1: 4
+        ended stopped end_turn
+    "#]]
+    .assert_eq(&stage.story(before).await);
+}
+
+#[tokio::test]
+async fn what_is_recorded_only_is_in_the_transcript_at_the_end_and_never_in_a_prompt() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.remind(QUEUE, reminder("note")).await;
+    for (seam, _) in TABLE {
+        assert_eq!(leg.seam(seam).await, [""; 0], "{seam:?}");
+        assert_eq!(leg.in_force().await, [""; 0], "{seam:?}");
+    }
+    // The agent passed the last seam; another comes when it did.
+    stage.remind(QUEUE, reminder("later")).await;
+    leg.ends();
+    let events = whole_turn(&stage.session, &turn).await;
+    assert_eq!(emitted(&events), [""; 0]);
+    let told = story(&events);
+    assert_eq!(
+        told.matches("injected note audit_only\n").count(),
+        1,
+        "{told}"
+    );
+    assert_eq!(
+        told.matches("injected later audit_only\n").count(),
+        1,
+        "{told}"
+    );
+    assert!(stage.session.view().pending.is_empty());
+    assert!(stage.session.view().reminders.is_empty());
+    let (_, leg) = stage.go().await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, [""; 0]);
+    assert_eq!(leg.in_force().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_an_agent_missed_is_in_force_and_handed_out_at_the_next_seam_for_it() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    for mode in [INTERRUPT, STEER] {
+        stage.remind(mode, reminder(mode.as_str())).await;
+    }
+    leg.ends();
+    let events = whole_turn(&stage.session, &turn).await;
+    let missed = ["interrupt_immediate", "finish_step"];
+    assert_eq!(emitted(&events), [""; 0]);
+    assert_eq!(stage.in_force(), missed);
+    let before = stage.session.last_seq();
+    let (_, leg) = stage.go().await;
+    // Nothing is drained here, and something recorded only is no reason to hand out the rest.
+    stage.remind(QUEUE, reminder("note")).await;
+    for seam in [Seam::PreToolDispatch, Seam::PreCompact, Seam::LoopExit] {
+        assert_eq!(leg.seam(seam).await, [""; 0], "{seam:?}");
+    }
+    assert_eq!(leg.seam(Seam::TurnStart).await, missed);
+    assert_eq!(leg.seam(Seam::TurnEnd).await, [""; 0]);
+    assert_eq!(leg.in_force().await, missed);
+    let events = written(&stage.session, before).await;
+    assert_eq!(emitted(&events), missed);
+}
+
+#[tokio::test]
+async fn asking_what_is_in_force_renders_it_once_and_takes_nothing_that_waits() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.remind(STEER, reminder("one")).await;
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, reminder("two")).await;
+    assert_eq!(leg.in_force().await, ["one"]);
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["two"]);
+    assert_eq!(leg.in_force().await, ["one", "two"]);
+    let events = written(&stage.session, Seq::ZERO).await;
+    assert_eq!(emitted(&events), ["one", "two"]);
+}
+
+#[tokio::test]
+async fn nothing_is_rendered_to_an_agent_that_was_told_to_stop() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.remind(STEER, reminder("one")).await;
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    let (turn, leg) = stage.go().await;
+    stage.remind(STEER, reminder("two")).await;
+    // The played agent returns at once; its context is still here.
+    stage.session.cancel(turn.clone()).await;
+    let cancelled = Err(AgentError::Cancelled);
+    assert_eq!(leg.cx.seam(Seam::TurnStart).await.map(|_| ()), cancelled);
+    assert_eq!(leg.cx.reminders().await.map(|_| ()), cancelled);
+    stage.stopped(&turn, StopReason::Cancelled).await;
+    let events = written(&stage.session, Seq::ZERO).await;
+    assert_eq!(emitted(&events), [""; 0]);
+    let (_, leg) = stage.go().await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["one", "two"]);
+}
+
+#[tokio::test]
+async fn what_comes_while_nothing_runs_waits_for_the_next_turn() {
+    let mut stage = Stage::new().await;
+    for mode in [QUEUE, STEER, INTERRUPT] {
+        stage.remind(mode, reminder(mode.as_str())).await;
+    }
+    assert_eq!(stage.session.view().pending.len(), 3);
+    assert!(!stage.is_called());
+    let (turn, leg) = stage.go().await;
+    let given = leg.seam(Seam::TurnStart).await;
+    assert_eq!(given, ["finish_step", "interrupt_immediate"]);
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    assert!(stage.session.view().pending.is_empty());
+}
+
+#[tokio::test]
+async fn a_reminder_is_no_reason_to_call_an_agent_again() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.remind(INTERRUPT, reminder("one")).await;
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    assert!(!stage.is_called());
+}
+
+#[tokio::test]
+async fn a_call_that_was_dropped_took_nothing() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, reminder("one")).await;
+    {
+        // Handed over and dropped before the session could look.
+        let mut passing = std::pin::pin!(leg.cx.seam(Seam::TurnStart));
+        let mut asking = std::pin::pin!(leg.cx.reminders());
+        std::future::poll_fn(|cx| {
+            assert!(passing.as_mut().poll(cx).is_pending());
+            assert!(asking.as_mut().poll(cx).is_pending());
+            std::task::Poll::Ready(())
+        })
+        .await;
+    }
+    leg.cx.flush().await.unwrap();
+    assert_eq!(stage.waiting(), ["one"]);
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
+}

@@ -1,0 +1,242 @@
+//! Which workers hear of a reminder: those that begin while it is in force or waits, and those at work.
+
+use harn_model::{Propagate, ReminderSource, Seam, StopReason};
+use harn_runtime::{Agent, TurnContext, Worker};
+use tokio::sync::mpsc;
+
+use super::*;
+
+fn spread(id: &str, propagate: Propagate) -> SystemReminder {
+    SystemReminder {
+        propagate,
+        ..reminder(id)
+    }
+}
+
+const EVERY: [(&str, Propagate); 3] = [
+    ("none", Propagate::None),
+    ("session", Propagate::Session),
+    ("all", Propagate::All),
+];
+
+/// A worker of a call that the test plays, and the calls of its own agent.
+struct Crew {
+    worker: Worker,
+    legs: mpsc::Receiver<Leg>,
+    session: Controller,
+}
+
+impl Crew {
+    /// Starts a worker, whose agent the test plays too.
+    async fn of(hub: &Hub, leg: &Leg) -> (Self, Leg) {
+        let (agent, mut legs) = played();
+        let worker = start(&leg.cx, agent).await;
+        let first = legs.recv().await.unwrap();
+        let session = hub.live(worker.session_id()).unwrap();
+        let crew = Self {
+            worker,
+            legs,
+            session,
+        };
+        (crew, first)
+    }
+}
+
+async fn start(cx: &TurnContext, agent: std::sync::Arc<dyn Agent>) -> Worker {
+    let worker = cx.worker("w").task("t").agent(agent).retriggerable();
+    worker.start().await.unwrap()
+}
+
+/// Waits until the session has written this.
+async fn has(session: &Controller, line: &str) {
+    let wanted = line.to_owned() + "\n";
+    let is_it = |e: &Envelope| story(std::slice::from_ref(e)) == wanted;
+    until(&mut session.subscribe(Seq::ZERO), is_it).await;
+}
+
+#[tokio::test]
+async fn a_worker_begins_with_what_is_in_force_and_what_waits() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    for (id, propagate) in EVERY {
+        stage.remind(STEER, spread(id, propagate)).await;
+    }
+    leg.seam(Seam::TurnStart).await;
+    stage.remind(STEER, reminder("waits")).await;
+    stage.remind(INTERRUPT, reminder("interrupts")).await;
+    stage.remind(QUEUE, reminder("note")).await;
+    leg.cx.remind(reminder("own")).await.unwrap();
+    leg.cx.flush().await.unwrap();
+    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    let mine = ["session", "all", "own", "waits", "interrupts"];
+    assert_eq!(below.seam(Seam::TurnStart).await, mine);
+    let inherited = below.cx.reminders().await.unwrap();
+    for it in &inherited {
+        assert_eq!(it.source, ReminderSource::Inherited);
+        let origin = it.originating_agent_id.as_deref();
+        assert_eq!(origin, Some(stage.session.id().as_str()));
+    }
+    // One deeper only what is for everyone, with the name of the session it comes from.
+    let (grandchild, deepest) = Crew::of(&stage.hub, &below).await;
+    assert_eq!(deepest.seam(Seam::TurnStart).await, ["all"]);
+    let inherited = deepest.cx.reminders().await.unwrap();
+    let origin = inherited[0].originating_agent_id.as_deref();
+    assert_eq!(origin, Some(stage.session.id().as_str()));
+    // Told once in each, and no control was needed for it.
+    let events = written(&child.session, Seq::ZERO).await;
+    assert_eq!(emitted(&events), mine);
+    assert!(!story(&events).contains("queued"));
+    assert_eq!(
+        emitted(&written(&grandchild.session, Seq::ZERO).await),
+        ["all"]
+    );
+}
+
+#[tokio::test]
+async fn a_worker_at_work_hears_of_it_with_its_mode() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    let (grandchild, deepest) = Crew::of(&stage.hub, &below).await;
+    for (id, propagate) in EVERY {
+        stage.remind(INTERRUPT, spread(id, propagate)).await;
+    }
+    stage.remind(QUEUE, spread("note", Propagate::All)).await;
+    stage.remind(STEER, spread("later", Propagate::All)).await;
+    has(&child.session, "queued later").await;
+    has(&grandchild.session, "queued later").await;
+    assert_eq!(below.seam(Seam::PreToolDispatch).await, ["session", "all"]);
+    assert_eq!(below.seam(Seam::TurnStart).await, ["later"]);
+    assert_eq!(deepest.seam(Seam::TurnStart).await, ["all", "later"]);
+    for leg in [&below, &deepest] {
+        for it in leg.cx.reminders().await.unwrap() {
+            assert_eq!(it.source, ReminderSource::Inherited);
+            let origin = it.originating_agent_id.as_deref();
+            assert_eq!(origin, Some(stage.session.id().as_str()));
+        }
+    }
+    // Those above had it all the while.
+    assert_eq!(
+        leg.seam(Seam::TurnStart).await,
+        ["none", "session", "all", "later"]
+    );
+}
+
+#[tokio::test]
+async fn an_agents_own_reaches_those_who_work_for_it() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    for (id, propagate) in EVERY {
+        leg.cx.remind(spread(id, propagate)).await.unwrap();
+    }
+    has(&child.session, "queued all").await;
+    assert_eq!(below.seam(Seam::TurnStart).await, ["session", "all"]);
+}
+
+#[tokio::test]
+async fn taken_back_it_is_taken_back_below() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    let (grandchild, deepest) = Crew::of(&stage.hub, &below).await;
+    // One of the same name that does not come from above is nobody else's business.
+    remind(&grandchild.session, STEER, reminder("none")).await;
+    for (id, propagate) in EVERY {
+        stage.remind(STEER, spread(id, propagate)).await;
+    }
+    has(&child.session, "queued all").await;
+    has(&grandchild.session, "queued all").await;
+    // Where it was delivered in between, it still is below.
+    assert_eq!(below.seam(Seam::TurnStart).await, ["session", "all"]);
+    for (id, _) in EVERY {
+        stage.session.revoke_reminder(id, host()).await.unwrap();
+    }
+    has(&grandchild.session, "revoked all").await;
+    assert_eq!(deepest.seam(Seam::TurnStart).await, ["none"]);
+    assert_eq!(below.in_force().await, ["session", "all"]);
+    // Nobody was asked in vain.
+    let events = written(&child.session, Seq::ZERO).await;
+    let outcomes = events.iter().filter_map(|e| match &e.event {
+        AgentEvent::ControlOutcome(outcome) => Some(outcome.result),
+        _ => None,
+    });
+    assert!(outcomes.into_iter().all(|it| it.as_str() == "accepted"));
+}
+
+/// Many threads, many reminders, each taken back at once: none is left behind below.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_for_a_worker_stays_in_order() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    for i in 0..100 {
+        stage.remind(STEER, reminder(&format!("gone-{i}"))).await;
+        let id = format!("gone-{i}");
+        stage.session.revoke_reminder(&id, host()).await.unwrap();
+        stage.remind(STEER, keyed(&format!("kept-{i}"), "k")).await;
+    }
+    has(&child.session, "queued kept-99").await;
+    assert_eq!(below.seam(Seam::TurnStart).await, ["kept-99"]);
+}
+
+#[tokio::test]
+async fn a_second_cycle_hears_of_what_is_new_and_of_nothing_twice() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, keyed("one", "k")).await;
+    stage.remind(STEER, reminder("stays")).await;
+    leg.seam(Seam::TurnStart).await;
+    let (mut child, below) = Crew::of(&stage.hub, &leg).await;
+    assert_eq!(below.seam(Seam::TurnStart).await, ["one", "stays"]);
+    stage.remind(STEER, reminder("live")).await;
+    has(&child.session, "queued live").await;
+    below.ends();
+    child.worker.finished().await;
+    // Takes the place of one the worker has had.
+    stage.remind(STEER, keyed("two", "k")).await;
+    stage.remind(QUEUE, reminder("note")).await;
+    leg.seam(Seam::TurnStart).await;
+    child.worker.trigger("again").await.unwrap();
+    let below = child.legs.recv().await.unwrap();
+    let session = stage.hub.live(child.worker.session_id()).unwrap();
+    assert_eq!(below.seam(Seam::TurnStart).await, ["live", "two"]);
+    assert_eq!(below.in_force().await, ["stays", "live", "two"]);
+    let events = written(&session, Seq::ZERO).await;
+    assert_eq!(emitted(&events), ["one", "stays", "live", "two"]);
+    let told = story(&events);
+    assert!(
+        told.contains("deduped one by two\ninherited two\n"),
+        "{told}"
+    );
+}
+
+/// Opened by somebody who looks at it, a worker's session is not at work.
+#[tokio::test]
+async fn a_worker_that_waits_is_told_when_it_works_again() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let (mut child, below) = Crew::of(&stage.hub, &leg).await;
+    below.ends();
+    child.worker.finished().await;
+    let looked_at = stage
+        .hub
+        .open(child.worker.session_id(), None)
+        .await
+        .unwrap();
+    stage.remind(STEER, reminder("one")).await;
+    // Anything that had been sent there would be there after this.
+    looked_at
+        .set_mode(harn_runtime::READ_ONLY_MODE)
+        .await
+        .unwrap();
+    assert!(looked_at.view().pending.is_empty());
+    child.worker.trigger("again").await.unwrap();
+    let below = child.legs.recv().await.unwrap();
+    assert_eq!(below.seam(Seam::TurnStart).await, ["one"]);
+    below.ends();
+    assert_eq!(
+        child.worker.finished().await.stop_reason,
+        Some(StopReason::EndTurn)
+    );
+}
