@@ -1,17 +1,21 @@
 //! Accepting a message without a wire: what the session's task needs to judge it, write it and say so, while
 //! its agent streams and somebody reads it, and while its agent does nothing.
+//!
+//! A message is sent when its sender has just heard of a batch, which is when the task has begun the next: the
+//! worst moment, not a middling one.
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use harn_journal::JsonlStore;
 use harn_model::DeliveryMode;
+use harn_runtime::Subscription;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::{
     stage::{Stage, Turn},
-    wire::{MEDIAN, SLOWEST, TURNS},
+    wire::{MEDIAN, SLOWEST, TURNS, between},
 };
 use crate::{
     median, percentile,
@@ -50,14 +54,29 @@ fn run(setup: &Setup, runtime: &Runtime, turn: Turn) -> Result<Vec<f64>> {
     // On the workers, where the binary's connection is too.
     let driven = runtime.spawn(async move {
         let stage = Stage::begin(store, &cwd, turn).await?;
-        let reading = tokio::spawn(stage.reader());
-        let (_, seconds) = stage.fill(DeliveryMode::FinishStep, count).await?;
+        let mut updates = stage.session.subscribe_from_now();
+        let mut seconds = Vec::with_capacity(count);
+        for place in 0..count {
+            if matches!(turn, Turn::Flood) {
+                pass(&mut updates, between(place)).await?;
+            }
+            seconds.push(stage.inject(DeliveryMode::FinishStep).await?.1);
+        }
         let running = stage.session.cancel_target();
-        let running = running.context("the turn ended before the messages did")?;
-        stage.session.cancel(running).await;
-        reading.await??;
+        running.context("the turn ended before the messages did")?;
         stage.hub.shutdown().await;
         anyhow::Ok(seconds)
     });
     runtime.block_on(driven)?
+}
+
+/// Reads so many events, or some more.
+async fn pass(updates: &mut Subscription, events: u64) -> Result<()> {
+    let mut seen = 0;
+    while seen < events {
+        let delivery = updates.next().await;
+        let delivery = delivery.map_err(|end| anyhow!("the session ended: {end:?}"))?;
+        seen += delivery.events().len() as u64;
+    }
+    Ok(())
 }

@@ -44,12 +44,20 @@ pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<(
         waiting.look()?;
         floor.look()?;
     }
-    table.add(&Figure {
-        name: format!("processor time of {} s of waiting", setup.idle.as_secs()),
-        unit: Unit::Micros,
-        value: waiting.used().as_secs_f64(),
-        against: Some(("no turn", floor.used().as_secs_f64())),
-        bar: Bar::AtMost(MOST),
-    });
+    let seconds = setup.idle.as_secs();
+    let rows = [
+        ("waiting", waiting, Bar::AtMost(MOST)),
+        ("no turn", floor, Bar::Told),
+    ];
+    for (what, processor, bar) in rows {
+        table.add(&Figure {
+            name: format!("processor time of {seconds} s of {what}"),
+            unit: Unit::Micros,
+            value: processor.used().as_secs_f64(),
+            // A process at rest may use none at all, which is nothing to divide by.
+            against: None,
+            bar,
+        });
+    }
     Ok(())
 }

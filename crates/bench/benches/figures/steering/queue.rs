@@ -84,7 +84,7 @@ impl Costs {
         seams(&stage, &mut self.empty_seam).await?;
 
         let begun = Instant::now();
-        let (ids, _) = stage.fill(DeliveryMode::AuditOnly, count).await?;
+        let ids = stage.fill(DeliveryMode::AuditOnly, count).await?;
         self.accept.push(each(begun, count));
         seams(&stage, &mut self.full_seam).await?;
 

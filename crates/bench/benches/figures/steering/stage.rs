@@ -64,21 +64,21 @@ impl Stage {
         })
     }
 
-    /// Has so many messages wait; their ids, and the seconds each took to be accepted.
-    pub(super) async fn fill(
-        &self,
-        mode: DeliveryMode,
-        count: usize,
-    ) -> Result<(Vec<MessageId>, Vec<f64>)> {
-        let (mut ids, mut seconds) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    /// Says something; its id, and the seconds it took to be accepted.
+    pub(super) async fn inject(&self, mode: DeliveryMode) -> Result<(MessageId, f64)> {
+        let content = said();
+        let begun = Instant::now();
+        let (id, _) = self.session.inject(mode, content, us(), |_| ()).await?;
+        Ok((id, begun.elapsed().as_secs_f64()))
+    }
+
+    /// Has so many messages wait.
+    pub(super) async fn fill(&self, mode: DeliveryMode, count: usize) -> Result<Vec<MessageId>> {
+        let mut ids = Vec::with_capacity(count);
         for _ in 0..count {
-            let content = said();
-            let begun = Instant::now();
-            let (id, _) = self.session.inject(mode, content, us(), |_| ()).await?;
-            seconds.push(begun.elapsed().as_secs_f64());
-            ids.push(id);
+            ids.push(self.inject(mode).await?.0);
         }
-        Ok((ids, seconds))
+        Ok(ids)
     }
 
     /// Has the agent pass a seam.
@@ -90,17 +90,11 @@ impl Stage {
 
     /// Has the agent return; what still waits is given to it as prompts. Returns when the turn has ended.
     pub(super) async fn leave(self) -> Result<()> {
-        let reader = self.reader();
+        let mut events = self.session.subscribe_from_now();
         self.order(Order::Leave).await?;
-        reader.await?;
+        read_to_the_end(&mut events).await?;
         self.hub.shutdown().await;
         Ok(())
-    }
-
-    /// Somebody who reads everything there is, to the turn's end.
-    pub(super) fn reader(&self) -> impl Future<Output = Result<()>> + Send + 'static {
-        let mut events = self.session.subscribe_from_now();
-        async move { read_to_the_end(&mut events).await }
     }
 
     async fn order(&self, order: Order) -> Result<()> {
