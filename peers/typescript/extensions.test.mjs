@@ -13,6 +13,8 @@ async function everything(host, cwd) {
   const { agentCapabilities } = await host.initialize();
   const session = await host.newSession(cwd);
   assert.equal((await host.prompt(session, "/everything")).stopReason, "end_turn");
+  // What becomes of a control is told by the runtime alone, so no scenario has it.
+  await host.cancel(session);
   await host.close(session);
   const harn = agentCapabilities._meta.harn;
   return { harn, names: harn.sessionUpdateExtensions ?? [] };

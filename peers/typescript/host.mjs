@@ -14,8 +14,10 @@ const SCENARIOS = {
   peer: "../../fixtures/scenarios/peer.yaml",
   tour: "../../fixtures/scenarios/tour.yaml",
   person: "../person.yaml",
+  steer: "../steer.yaml",
 };
-const scenario = (name) => fileURLToPath(new URL(SCENARIOS[name], import.meta.url));
+const engine = (play) =>
+  play === "explore" ? play : `script:${fileURLToPath(new URL(SCENARIOS[play], import.meta.url))}`;
 // Only so that a hang fails instead of hanging: nothing here measures time.
 const PATIENCE_MS = 60_000;
 
@@ -35,12 +37,12 @@ export function patiently(what, promise) {
 
 /**
  * Runs `use(host)` against a fresh agent process, then closes it and checks both error logs.
- * `profile` is the command line's, `wish` the one the client itself asks for, `play` the scenario;
- * `form` and `bridge` are the two ways in which a host can offer to put a question to a person.
+ * `profile` is the command line's, `wish` the one the client itself asks for, `play` the scenario, or
+ * the agent `explore`; `form` and `bridge` are the two ways in which a host can offer to put a question to a person.
  */
 export async function withHost({ state, profile, play = "peer", ...offer }, use) {
   assert.ok(BINARY, "HARN_SERVE must name the binary; peers/run sets it");
-  const args = ["acp", "--engine", `script:${scenario(play)}`, "--state-dir", state];
+  const args = ["acp", "--engine", engine(play), "--state-dir", state];
   if (profile) args.push("--profile", profile);
   const child = spawn(BINARY, args, { stdio: ["pipe", "pipe", "pipe"] });
   const exited = once(child, "close");
@@ -70,9 +72,12 @@ class Host {
   events = [];
   /** The params of every `harn.hitl.requested` so far, as the SDK delivered them. */
   requested = [];
-  /** Every permission request so far. */
+  /** The params of every `agent/idle` so far, as the SDK delivered them. */
+  idles = [];
+  /** Every permission request so far, and the calls of those that were withdrawn. */
   asked = [];
-  /** The option chosen for the next permission requests; `undefined` cancels. */
+  withdrawn = [];
+  /** The option chosen for the next permission requests, or a promise of it; `undefined` cancels. */
   choice = "allow_once";
   /** Every form so far, and the answers to the next ones. */
   forms = [];
@@ -90,15 +95,21 @@ class Host {
       .client({ name: "harn-peer" })
       .onNotification(acp.methods.client.session.update, ({ params }) => {
         this.updates.push(params.update);
-        this.#waiting = this.#waiting.filter(({ seen, done }) => !(seen(params.update) && (done(), true)));
+        this.#heard("session/update", params.update);
       })
       // A method ACP does not know comes with a parser of the host's own; ours takes what there is.
       .onNotification("_harn/agentEvent", (params) => params, ({ params }) => {
         this.events.push(params);
       })
-      .onRequest(acp.methods.client.session.requestPermission, ({ params }) => {
+      .onNotification("agent/idle", (params) => params, ({ params }) => {
+        this.idles.push(params);
+        this.#heard("agent/idle", params);
+      })
+      .onRequest(acp.methods.client.session.requestPermission, async ({ params, signal }) => {
         this.asked.push(params);
-        const optionId = this.choice;
+        signal.addEventListener("abort", () => this.withdrawn.push(params.toolCall.toolCallId));
+        this.#heard("session/request_permission", params);
+        const optionId = await this.choice;
         return { outcome: optionId ? { outcome: "selected", optionId } : { outcome: "cancelled" } };
       })
       .onRequest(acp.methods.client.elicitation.create, ({ params }) => {
@@ -138,13 +149,15 @@ class Host {
     return (await this.#call(acp.methods.agent.session.new, { cwd, mcpServers: [] })).sessionId;
   }
 
-  prompt(sessionId, text) {
-    return this.#call(acp.methods.agent.session.prompt, { sessionId, prompt: [{ type: "text", text }] });
+  /** Aborting `signal` cancels the request. */
+  prompt(sessionId, text, signal) {
+    const params = { sessionId, prompt: [{ type: "text", text }] };
+    return this.#call(acp.methods.agent.session.prompt, params, signal && { cancellationSignal: signal });
   }
 
-  /** Answers a `harn.hitl.requested`: a method of ours, which the SDK sends like any other. */
-  hitlRespond(params) {
-    return this.#call("harn.hitl.respond", params);
+  /** Sends a request of ours, which the SDK sends like any other. */
+  extension(method, params) {
+    return this.#call(method, params);
   }
 
   cancel(sessionId) {
@@ -161,11 +174,20 @@ class Host {
 
   /** Resolves at the first update from now on that `seen` accepts. */
   next(what, seen) {
-    return patiently(what, new Promise((done) => this.#waiting.push({ seen, done })));
+    return this.nextOf("session/update", what, seen);
   }
 
-  async #call(method, params) {
-    const answer = await patiently(`the answer to ${method}`, this.agent.request(method, params));
+  /** The same for an `agent/idle` or a `session/request_permission`. */
+  nextOf(method, what, seen = () => true) {
+    return patiently(what, new Promise((done) => this.#waiting.push({ method, seen, done })));
+  }
+
+  #heard(method, params) {
+    this.#waiting = this.#waiting.filter((it) => !(it.method === method && it.seen(params) && (it.done(), true)));
+  }
+
+  async #call(method, params, options) {
+    const answer = await patiently(`the answer to ${method}`, this.agent.request(method, params, options));
     // The SDK runs handlers of updates that came before the answer as microtasks: let them finish.
     await new Promise(setImmediate);
     return answer;

@@ -70,7 +70,7 @@ describe("TypeScript SDK, questions", () => {
         (host) => {
           host.respond = async ({ request_id, kind }) => {
             const answer = kind === "question" ? { answer: "9090" } : { approved: true, reviewer: "ada" };
-            assert.deepEqual(await host.hitlRespond({ request_id, ...answer }), { ok: true });
+            assert.deepEqual(await host.extension("harn.hitl.respond", { request_id, ...answer }), { ok: true });
           };
         },
         wish === "meta" ? answered : [],
