@@ -46,7 +46,7 @@ struct PendingPrompt {
 enum Waits {
     /// The request that is answered when it ends.
     Request {
-        responder: Responder,
+        responder: Box<Responder>,
         /// Ends the watch for `$/cancel_request`.
         _watch: DropGuard,
     },
@@ -95,7 +95,7 @@ impl Attached {
         self.expect(
             turn,
             Waits::Request {
-                responder,
+                responder: Box::new(responder),
                 _watch: watch,
             },
         );
@@ -227,7 +227,7 @@ impl Attached {
         let prompts = &mut self.lock().prompts;
         let at = prompts.iter().position(|prompt| prompt.turn == *turn)?;
         match prompts.remove(at).waits {
-            Waits::Request { responder, .. } => Some(responder),
+            Waits::Request { responder, .. } => Some(*responder),
             Waits::Nobody(_) => None,
         }
     }
@@ -291,7 +291,7 @@ impl Waits {
     fn end(self, end: &SessionEnd) {
         match self {
             Self::Request { responder, .. } => {
-                answer::<()>(responder, Err(error::session_ended(end)));
+                answer::<()>(*responder, Err(error::session_ended(end)));
             }
             Self::Nobody(_) => {}
         }

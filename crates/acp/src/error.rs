@@ -135,6 +135,8 @@ pub(crate) fn which_session() -> Error {
 pub(crate) enum About<'a> {
     /// A session.
     Session(&'a str),
+    /// The turn that runs in a session.
+    Turn(&'a str),
     /// A message.
     Message(&'a str),
     /// A reminder.
@@ -145,7 +147,7 @@ pub(crate) enum About<'a> {
 pub(crate) fn control(e: &ControlError, about: About<'_>) -> Error {
     let mut data = Data::default();
     match about {
-        About::Session(id) => data.session_id = Some(id),
+        About::Session(id) | About::Turn(id) => data.session_id = Some(id),
         About::Message(id) => data.message_id = Some(id),
         About::Reminder(id) => data.reminder_id = Some(id),
     }
@@ -170,7 +172,16 @@ pub(crate) fn control(e: &ControlError, about: About<'_>) -> Error {
             EXECUTION_FAILED
         }
     };
-    error(code, e, &data)
+    match (about, e) {
+        (
+            About::Turn(_),
+            ControlError::Refused {
+                result: ControlResult::NoActivePrompt,
+                ..
+            },
+        ) => error(code, "nothing is running that could be cancelled", &data),
+        _ => error(code, e, &data),
+    }
 }
 
 fn refusal_code(result: ControlResult) -> i32 {

@@ -177,6 +177,7 @@ async fn a_terminal_ends_with_its_turn_even_if_it_comes_late() {
     client.respond(&ask, json!({"terminalId": "term-1"})).await;
     let (wait, _) = client.expect_request("terminal/wait_for_exit").await;
     client.notify("session/cancel", cancel.clone()).await;
+    client.expect_event_of("control_outcome").await;
     client.expect_notification("$/cancel_request").await;
     client.respond_error(&wait, -32800, "cancelled").await;
     end_terminal(&mut client, "term-1").await;

@@ -14,6 +14,7 @@ mod refusals;
 mod restart;
 mod sessions;
 mod settings;
+mod steering;
 mod tour;
 mod turn;
 
@@ -26,6 +27,8 @@ use serde_json::{Map, Value, json};
 /// Every transcript, so that a file whose test is gone is noticed.
 const TRANSCRIPTS: &[&str] = &[
     "cancel",
+    "cancel-queued",
+    "cancel-request",
     "close-and-delete",
     "commands",
     "envelope",
@@ -68,6 +71,17 @@ const TRANSCRIPTS: &[&str] = &[
     "refusals",
     "resume",
     "settings",
+    "steering-changed",
+    "steering-delivered",
+    "steering-idle",
+    "steering-interrupt",
+    "steering-interrupt-question",
+    "steering-invalid-reminders",
+    "steering-owners",
+    "steering-permission",
+    "steering-plain",
+    "steering-refusals",
+    "steering-reminders",
     "tour",
     "tour-meta",
     "tour-plain",

@@ -355,6 +355,7 @@ async fn cancelled_while_the_question_is_open() {
     let (id, ask, params) = until_asked(&mut client, &session).await;
     let cancel = json!({"sessionId": params["sessionId"]});
     client.notify("session/cancel", cancel).await;
+    client.expect_event_of("control_outcome").await;
     let request = client.expect_notification("$/cancel_request").await;
     assert_eq!(request["requestId"], ask);
     let outcome = json!({"outcome": {"outcome": "cancelled"}});

@@ -17,14 +17,17 @@ pub(crate) struct Edition {
 pub(crate) const PINNED: Edition = Edition {
     name: "schema 0.12.2",
     read: pinned::reader,
-    unknown: &["/agentCapabilities/sessionCapabilities/delete"],
+    unknown: &[
+        "/agentCapabilities/session",
+        "/agentCapabilities/sessionCapabilities/delete",
+    ],
 };
 
 /// The one editors run today.
 pub(crate) const NEWEST: Edition = Edition {
     name: "schema 1",
     read: newest::reader,
-    unknown: &[],
+    unknown: &["/agentCapabilities/session"],
 };
 
 impl Edition {
@@ -56,6 +59,8 @@ macro_rules! edition {
                         "$/cancel_request" => through::<s::CancelRequestNotification>,
                         // The host bridge's own; only hosts that asked for it are sent it.
                         "harn.hitl.requested" => return None,
+                        // Sent to hosts that take the extensions.
+                        "agent/idle" => return None,
                         other => panic!("{other} is no notification of ours"),
                     },
                     What::Request(method) => match method.as_str() {
@@ -83,6 +88,16 @@ macro_rules! edition {
                         "session/close" => through::<s::CloseSessionResponse>,
                         "session/prompt" => through::<s::PromptResponse>,
                         "harn.hitl.respond" => return None,
+                        // The contract's own; `session/cancel` is no request in ACP.
+                        "agent/resume"
+                        | "session/cancel"
+                        | "session/inject"
+                        | "session/pending_injections"
+                        | "session/remind"
+                        | "session/replace_inject"
+                        | "session/revoke_inject"
+                        | "session/revoke_reminder"
+                        | "_session/steering" => return None,
                         "session/set_mode" => through::<s::SetSessionModeResponse>,
                         "session/set_config_option" => through::<s::SetSessionConfigOptionResponse>,
                         $($arm)*

@@ -17,8 +17,11 @@ pub(crate) struct Extensions {
     plan_meta: Schema,
     events: Schema,
     initialize: Schema,
+    session: Schema,
     permission: Schema,
     hitl: Schema,
+    idle: Schema,
+    steering: Schema,
 }
 
 struct Schema {
@@ -34,15 +37,28 @@ static LOADED: LazyLock<Extensions> = LazyLock::new(|| Extensions {
     plan_meta: Schema::load("plan-meta"),
     events: Schema::load("agent-event"),
     initialize: Schema::load("initialize-meta"),
+    session: Schema::load("session-capabilities"),
     permission: Schema::load("permission-request"),
     hitl: Schema::load("hitl-requested"),
+    idle: Schema::load("agent-idle"),
+    steering: Schema::load_any_of("steering-results"),
 });
 
 impl Schema {
     fn load(name: &str) -> Self {
         let path = repository("spec/schemas").join(format!("{name}.schema.json"));
         let text = fs::read_to_string(path).unwrap();
-        let document = serde_json::from_str(&text).unwrap();
+        Self::of(serde_json::from_str(&text).unwrap())
+    }
+
+    /// One whose members describe things that do not come together.
+    fn load_any_of(name: &str) -> Self {
+        let mut document = Self::load(name).document;
+        document.as_object_mut().unwrap().remove("required");
+        Self::of(document)
+    }
+
+    fn of(document: Value) -> Self {
         let validator = jsonschema::validator_for(&document).unwrap();
         Self {
             document,
@@ -83,6 +99,10 @@ impl Extensions {
         self.events.variants("kind")
     }
 
+    fn steers(&self, method: &str) -> bool {
+        self.steering.document["properties"].get(method).is_some()
+    }
+
     /// An extension's line fits its schema, and all it says is in the vendor's corner.
     pub(crate) fn check(&self, line: &Line) -> Result<(), String> {
         match line.what {
@@ -114,8 +134,16 @@ impl Extensions {
             What::Request(method) if method == "session/request_permission" => {
                 self.permission.check(&line.value)
             }
+            What::Notification(method) if method == "agent/idle" => self.idle.check(&line.value),
             What::Response(method) if method == "initialize" => {
-                fits(&line.value["agentCapabilities"], Some(&self.initialize))
+                let capabilities = &line.value["agentCapabilities"];
+                self.session.check(&capabilities["session"])?;
+                fits(capabilities, Some(&self.initialize))
+            }
+            What::Response(method) if self.steers(method) => {
+                let result = line.value.clone();
+                let by_method = serde_json::Map::from_iter([(method.clone(), result)]);
+                self.steering.check(&by_method.into())
             }
             What::Update => {
                 let schema = match update["sessionUpdate"].as_str() {

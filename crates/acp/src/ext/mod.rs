@@ -33,6 +33,7 @@ pub(crate) mod plan;
 pub mod published;
 pub(crate) mod reminder;
 pub mod schema;
+pub(crate) mod sender;
 pub(crate) mod steering;
 pub(crate) mod tool;
 pub mod update;

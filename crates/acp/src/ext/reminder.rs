@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     VENDOR,
-    steering::{Name, Sender},
+    sender::{Name, Sender},
 };
 
 /// Members that are about the request and not part of the reminder.

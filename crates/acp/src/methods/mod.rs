@@ -17,7 +17,7 @@ use std::sync::Arc;
 use agent_client_protocol::{Error, v1::schema};
 use harn_model::{SessionId, StopReason};
 
-use crate::{attached::Attached, connection::Peer, error, ext::steering::Name};
+use crate::{attached::Attached, connection::Peer, error, ext::sender::Name};
 
 /// The session, if this client has it open.
 pub(crate) fn attached(peer: &Peer, id: &schema::SessionId) -> Result<Arc<Attached>, Error> {

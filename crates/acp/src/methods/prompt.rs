@@ -14,7 +14,8 @@ use crate::{
     error::{self, About},
     ext::{
         HarnMeta,
-        steering::{CancelParams, Cancelled, CancelledMeta, Sender},
+        sender::Sender,
+        steering::{CancelParams, Cancelled, CancelledMeta},
     },
     from_wire,
     gate::{Asked, Gate},
@@ -90,7 +91,7 @@ pub(crate) async fn cancel_request(
     let asked = Asked::new(Control::Cancel, target.as_ref().map(TurnId::as_str));
     let cancelled = attached.session.cancel_for(target, actor.clone());
     let cancelled = attached.held(asked, gate, cancelled).await;
-    let done = cancelled.map_err(|e| error::control(&e, About::Session(id)))?;
+    let done = cancelled.map_err(|e| error::control(&e, About::Turn(id)))?;
     let cancelled = Cancelled {
         session_id: id,
         status: done.result.as_str(),

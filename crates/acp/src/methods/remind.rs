@@ -15,9 +15,8 @@ use crate::{
     error::{self, About},
     ext::{
         reminder,
-        steering::{
-            Reminded, ReminderRevoked, ResumeParams, Resumed, RevokeReminderParams, Sender,
-        },
+        sender::Sender,
+        steering::{Reminded, ReminderRevoked, ResumeParams, Resumed, RevokeReminderParams},
     },
     gate::{Asked, Gate},
 };

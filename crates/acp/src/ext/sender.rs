@@ -1,0 +1,172 @@
+//! Who sends a request: what is said about it, and who it is where nothing is said.
+
+use std::borrow::Cow;
+
+use harn_model::Actor;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A word that says something.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Name(String);
+
+impl JsonSchema for Name {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Name".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "\\S" })
+    }
+}
+
+impl Name {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = &'static str;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        if word.trim().is_empty() {
+            return Err("an id or a name must not be blank");
+        }
+        Ok(Self(word))
+    }
+}
+
+/// Who sends a request. `_harn` counts before `_meta.harn`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct Sender {
+    #[serde(rename = "_harn", default)]
+    harn: Option<Said>,
+    #[serde(rename = "_meta", default)]
+    meta: Option<RequestMeta>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct RequestMeta {
+    #[serde(default)]
+    harn: Option<Said>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestSender")]
+pub(super) struct Said {
+    /// Who sends it; a host owner where nothing is said.
+    #[serde(default)]
+    actor: Option<ActorSaid>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Actor")]
+struct ActorSaid {
+    /// Which client it is; `legacy-acp-client` where nothing is said.
+    #[serde(default, alias = "client_id")]
+    client_id: Option<Name>,
+    /// What it is to the session; `host_owner` where nothing is said.
+    #[serde(default)]
+    role: Option<Name>,
+    /// Which way it came; `acp` where nothing is said.
+    #[serde(default)]
+    source: Option<Name>,
+}
+
+impl Sender {
+    /// Whoever it is.
+    pub(crate) fn actor(self) -> Actor {
+        let said = self.harn.or(self.meta.and_then(|meta| meta.harn));
+        actor(said)
+    }
+
+    /// The same from params of any shape: what cannot be read counts as unsaid. For what has to be done in
+    /// any case.
+    pub(crate) fn lenient(params: &Value) -> Actor {
+        let sender = Self::deserialize(params).unwrap_or_default();
+        sender.actor()
+    }
+}
+
+/// Whoever was named.
+pub(super) fn actor(said: Option<Said>) -> Actor {
+    let said = said.and_then(|said| said.actor);
+    let (client_id, role, source) = match said {
+        Some(it) => (it.client_id, it.role, it.source),
+        None => (None, None, None),
+    };
+    let or = |word: Option<Name>, default: &str| word.map_or(default.to_owned(), |word| word.0);
+    Actor {
+        client_id: or(client_id, "legacy-acp-client"),
+        role: or(role, "host_owner"),
+        source: or(source, "acp"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn actor(client_id: &str, role: &str, source: &str) -> Actor {
+        Actor {
+            client_id: client_id.to_owned(),
+            role: role.to_owned(),
+            source: source.to_owned(),
+        }
+    }
+
+    #[test]
+    fn whoever_says_nothing_is_a_host_owner() {
+        let owner = actor("legacy-acp-client", "host_owner", "acp");
+        let cases = [
+            (json!({}), owner.clone()),
+            (json!({"_meta": null, "_harn": null}), owner.clone()),
+            (json!({"_meta": {"harn": {}}}), owner.clone()),
+            (json!({"_meta": {"harn": {"actor": null}}}), owner.clone()),
+            (json!({"_meta": {"harn": {"actor": {}}}}), owner.clone()),
+            (
+                json!({"_meta": {"harn": {"actor": {"clientId": "desk", "role": "observer"}}}}),
+                actor("desk", "observer", "acp"),
+            ),
+            (
+                json!({"_harn": {"actor": {"client_id": "pad", "source": "web"}}}),
+                actor("pad", "host_owner", "web"),
+            ),
+            (
+                json!({
+                    "_harn": {"actor": {"clientId": "one"}},
+                    "_meta": {"harn": {"actor": {"clientId": "two"}}},
+                }),
+                actor("one", "host_owner", "acp"),
+            ),
+        ];
+        for (params, expected) in cases {
+            assert_eq!(
+                Sender::deserialize(&params).unwrap().actor(),
+                expected,
+                "{params}"
+            );
+            assert_eq!(Sender::lenient(&params), expected, "{params}");
+        }
+        // To stop must work for anybody; for the rest, whoever it is must be clear.
+        for odd in [
+            json!({"_meta": {"harn": {"actor": "desk"}}}),
+            json!({"_meta": {"harn": {"actor": {"role": " "}}}}),
+            json!({"_meta": {"harn": 1}}),
+            json!({"_meta": 1}),
+        ] {
+            assert!(Sender::deserialize(&odd).is_err(), "{odd}");
+            assert_eq!(Sender::lenient(&odd), owner, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Whose a message is, and who may send one.
+
+use std::sync::Arc;
+
+use harn_model::{
+    AgentEvent, LiveClient, LiveClientAction, LiveClientChange, LiveClientMode, StopReason,
+};
+use harn_runtime::{AgentError, TurnContext};
+use harn_tests::check_transcript;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::{Stage, reason};
+
+/// Tells that a client came that drives the session, when it is told to.
+async fn welcome(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentError> {
+    cx.say("Waiting.").await?;
+    go.notified().await;
+    let desk = LiveClient {
+        client_id: "desk".to_owned(),
+        mode: LiveClientMode::Controller,
+        attached_at: "1764576000".to_owned(),
+        last_seen_at: "1764576000".to_owned(),
+        prompt_injection: true,
+        permission_routing: true,
+        metadata: json!({}),
+    };
+    let state = LiveClientChange {
+        client: Some(desk.clone()),
+        previous_controller_id: None,
+        active_controller_id: Some("desk".to_owned()),
+        clients: vec![desk],
+    };
+    cx.emit(AgentEvent::LiveSessionClient {
+        action: LiveClientAction::Attached,
+        state: Box::new(state),
+    })
+    .await?;
+    cx.cancelled().await;
+    Ok(StopReason::Cancelled)
+}
+
+fn by(client: &str, role: &str) -> Value {
+    json!({"harn": {"actor": {"clientId": client, "role": role}}})
+}
+
+#[tokio::test]
+async fn of_others_and_while_somebody_is_in_control() {
+    let mut stage = Stage::with(welcome).await;
+    let turn = stage.begin().await;
+    let mine = json!({"mode": "queue", "content": "Mine", "_meta": by("ann", "reviewer")});
+    let mine = stage.control("session/inject", mine).await;
+    let actor = json!({"clientId": "ann", "role": "reviewer", "source": "acp"});
+    assert_eq!(mine["_meta"]["harn"]["actor"], actor);
+    let id = &mine["messageId"];
+
+    // That it is somebody else's comes before anything else that is wrong.
+    let other = json!({"messageId": id, "content": [], "_meta": by("bob", "reviewer")});
+    for method in ["session/revoke_inject", "session/replace_inject"] {
+        let error = stage.refused(method, other.clone()).await;
+        assert_eq!(
+            reason(&error),
+            (&json!(-32602), &json!("not_owner_or_not_authorized"))
+        );
+        assert_eq!(error["data"]["owner"], actor);
+        assert_eq!(error["data"]["actor"]["clientId"], "bob");
+    }
+    let own = json!({"messageId": id, "content": "Mine, again", "_meta": by("ann", "reviewer")});
+    stage.control("session/replace_inject", own).await;
+    // A host owner may change what is anybody's.
+    stage
+        .control("session/revoke_inject", json!({"messageId": id}))
+        .await;
+
+    stage.go.notify_one();
+    stage.client.expect_update_of("live_session_client").await;
+    let refused = json!({"mode": "steer", "content": "Me too"});
+    let error = stage.refused("session/inject", refused).await;
+    assert_eq!(
+        reason(&error),
+        (&json!(-32602), &json!("not_owner_or_not_authorized"))
+    );
+    assert_eq!(error["data"]["owner"]["clientId"], "desk");
+    let desk = json!({"mode": "queue", "content": "From the desk", "_harn": {"actor": {"clientId": "desk"}}});
+    stage.control("session/inject", desk).await;
+
+    // What nobody has read stays, also when the turn is stopped.
+    let cancel = stage.params(json!({}));
+    stage.client.notify("session/cancel", cancel).await;
+    let (_, result) = stage.client.updates_until(&turn).await;
+    assert_eq!(result["stopReason"], "cancelled");
+    assert_eq!(
+        stage.pending().await[0]["content"][0]["text"],
+        "From the desk"
+    );
+    stage.client.close().await;
+    check_transcript("steering-owners", stage.test.recorder());
+}
