@@ -1,7 +1,8 @@
 //! `/write`: shown, asked, and done only when allowed.
 
 use harn_model::{
-    ContentBlock, Decision, ErrorCategory, StopReason, ToolCallStatus, ToolContent, ToolKind,
+    Actor, AgentEvent, ContentBlock, Decision, DeliveryMode, ErrorCategory, StopReason,
+    ToolCallStatus, ToolContent, ToolKind,
 };
 
 use serde_json::json;
@@ -235,4 +236,33 @@ async fn edits_run_unasked_where_the_mode_says_so() {
     let turn = rig.play("/run cat notes.md").await;
     assert!(turn.asked().is_none());
     assert_eq!(turn.answer(), "`cat notes.md` ended well (exit code 0).");
+}
+
+/// The commands that do not stay pass no seam; what is said meanwhile is the next prompt of the same turn.
+#[tokio::test]
+async fn what_is_said_while_it_works_is_answered_next() {
+    let mut rig = Rig::new(&[("a.txt", "apple\n")]).await;
+    rig.begin(vec![ContentBlock::text("/write b.txt pear")])
+        .await;
+    let asked = rig
+        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .await;
+    let actor = Actor {
+        client_id: "test".to_owned(),
+        role: "controller".to_owned(),
+        source: "test".to_owned(),
+    };
+    let said = vec![ContentBlock::text("/read a.txt")];
+    let said = rig
+        .session
+        .inject(DeliveryMode::FinishStep, said, actor, |_| ());
+    said.await.unwrap();
+    let ask = asked.asked().unwrap().ask_id.clone();
+    rig.session.answer(ask, refused()).await;
+    let turn = rig.finish().await;
+    assert_eq!(
+        turn.answer(),
+        "Not written: permission was not granted.`a.txt` has 1 line:\n\n```\napple\n```\n"
+    );
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn);
 }

@@ -217,6 +217,39 @@ async fn a_reminder_of_its_own_is_delivered_at_its_next_seam() {
     assert_eq!(injected, [&brief, &kind]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_scenario_to_steer_plays() {
+    const FILE: &str = include_str!("../../../../fixtures/scenarios/steered.yaml");
+    let mut rig = Rig::new(FILE).await;
+    rig.prompt("/remind").await;
+    let played = rig.until(is_end).await;
+    assert_eq!(said(&played), "reminder: Be brief\n\n");
+    rig.prompt("/tools").await;
+    assert_eq!(said(&rig.until(is_end).await), "Done.");
+    rig.prompt("/tools").await;
+    rig.until(|event| matches!(event, AgentEvent::ToolCall(_)))
+        .await;
+    interrupt(&rig, "wait").await;
+    inject(&rig, DeliveryMode::FinishStep, "and look left").await;
+    let played = rig.until(is_end).await;
+    let told = "reminder: wait\n\nmessage: and look left\n\nDone.";
+    assert_eq!(said(&played), told);
+    rig.prompt("/doze").await;
+    let played = rig.until(is_end).await;
+    assert_eq!(woken(&played), [WakeReason::Timer; 5]);
+    let turn = rig.prompt("/stay").await;
+    rig.until(is_idle).await;
+    inject(&rig, DeliveryMode::FinishStep, "hello").await;
+    assert_eq!(said(&rig.until(is_idle).await), "message: hello\n\n");
+    rig.session.cancel(turn).await;
+    assert_eq!(
+        stop_reason(&rig.until(is_end).await),
+        Some(StopReason::Cancelled)
+    );
+    rig.prompt("count").await;
+    assert_eq!(said(&rig.until(is_end).await), "step ".repeat(10));
+}
+
 #[test]
 fn what_cannot_be_is_refused_at_its_place() {
     let table = [
