@@ -245,6 +245,19 @@ pub struct ActiveReminder {
     pub rendered: bool,
 }
 
+impl ActiveReminder {
+    fn is_in_its_last_turn(&self) -> bool {
+        self.reminder.ttl_turns.is_some_and(|left| left <= 1)
+    }
+
+    fn expired(&self, reason: ExpiryReason) -> ReminderChange {
+        ReminderChange::Expired {
+            reminder_id: self.reminder.id.clone(),
+            reason,
+        }
+    }
+}
+
 /// The reminders that are in force, the oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ActiveReminders(Vec<ActiveReminder>);
@@ -303,43 +316,24 @@ impl ActiveReminders {
     /// The steps of all that are in force when a turn has passed.
     #[must_use]
     pub fn age(&self) -> Vec<ReminderChange> {
-        let mortal = self.0.iter().filter_map(|active| {
-            let left = active.reminder.ttl_turns?;
-            Some((&active.reminder.id, left))
-        });
+        let mortal = |active: &ActiveReminder| active.reminder.ttl_turns.is_some();
         let mut changes = Vec::new();
-        for (id, left) in mortal {
-            if changes.is_empty() {
-                changes.push(ReminderChange::Aged);
-            }
-            if left <= 1 {
-                changes.push(ReminderChange::Expired {
-                    reminder_id: id.clone(),
-                    reason: ExpiryReason::Ttl,
-                });
-            }
+        if self.0.iter().any(mortal) {
+            changes.push(ReminderChange::Aged);
         }
+        let over = self.0.iter().filter(|it| it.is_in_its_last_turn());
+        changes.extend(over.map(|it| it.expired(ExpiryReason::Ttl)));
         changes
     }
 
-    /// The steps when the transcript is compacted: what is left of them grows older, and only what was to
+    /// The steps when the transcript is compacted: all that are in force grow older, and only what was to
     /// be kept stays.
     #[must_use]
     pub fn compact(&self) -> Vec<ReminderChange> {
         let mut changes = self.age();
-        let gone = |id: &str, changes: &[ReminderChange]| {
-            let expired = |it: &ReminderChange| matches!(it, ReminderChange::Expired { reminder_id, .. } if reminder_id == id);
-            changes.iter().any(expired)
-        };
-        for active in &self.0 {
-            let id = &active.reminder.id;
-            if !active.reminder.preserve_on_compact && !gone(id, &changes) {
-                changes.push(ReminderChange::Expired {
-                    reminder_id: id.clone(),
-                    reason: ExpiryReason::Compaction,
-                });
-            }
-        }
+        let left = self.0.iter().filter(|it| !it.is_in_its_last_turn());
+        let lost = left.filter(|it| !it.reminder.preserve_on_compact);
+        changes.extend(lost.map(|it| it.expired(ExpiryReason::Compaction)));
         changes
     }
 
@@ -358,5 +352,70 @@ impl ActiveReminders {
             by: by.id.clone(),
         });
         deduped.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session's own, its worker's copy, and that one's worker's copy.
+    fn generations(propagate: Propagate) -> [Option<SystemReminder>; 3] {
+        let own = SystemReminder {
+            propagate,
+            ..SystemReminder::new("r", "body")
+        };
+        let copy = own.inherited("top");
+        let deeper = copy.as_ref().and_then(|copy| copy.inherited("middle"));
+        [Some(own), copy, deeper]
+    }
+
+    #[test]
+    fn each_reaches_as_deep_as_it_says_and_tells_where_it_comes_from() {
+        for (propagate, depth) in [
+            (Propagate::None, 1),
+            (Propagate::Session, 2),
+            (Propagate::All, 3),
+        ] {
+            let generations = generations(propagate);
+            let reached = generations.iter().flatten().count();
+            assert_eq!(reached, depth, "{propagate:?}");
+            for copy in generations.iter().flatten().skip(1) {
+                assert_eq!(copy.source, ReminderSource::Inherited);
+                assert_eq!(copy.originating_agent_id.as_deref(), Some("top"));
+                assert_eq!((&*copy.id, &*copy.body), ("r", "body"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_role_it_comes_to_is_one_that_models_know() {
+        let roles = [
+            (RoleHint::System, "system"),
+            (RoleHint::Developer, "developer"),
+            (RoleHint::UserBlock, "user"),
+            (RoleHint::EphemeralCache, "system"),
+        ];
+        for (hint, role) in roles {
+            assert_eq!(hint.rendered(), role);
+        }
+    }
+
+    #[test]
+    fn nothing_grows_older_where_nothing_can() {
+        let mut active = ActiveReminders::default();
+        let reminder = SystemReminder::new("r", "body");
+        active.apply(&ReminderChange::Inherited { reminder });
+        assert_eq!(active.age(), []);
+        let lost = active.compact();
+        assert_eq!(
+            lost,
+            [ReminderChange::Expired {
+                reminder_id: "r".to_owned(),
+                reason: ExpiryReason::Compaction,
+            }]
+        );
+        lost.iter().for_each(|change| active.apply(change));
+        assert!(active.is_empty());
     }
 }

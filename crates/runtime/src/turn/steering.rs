@@ -281,6 +281,9 @@ impl TurnContext {
     /// resumes the agent, or what [`Idle::until`] and [`Idle::every`] name. Waiting costs nothing; hosts are
     /// told that the agent is there, at a pace that slows down.
     ///
+    /// An agent that waits in several places at once waits once: what ends one of them ends all, and what
+    /// came is given to one. A wait that is dropped is over, and loses nothing.
+    ///
     /// ```
     /// # use harn_runtime::{AgentError, TurnContext, model::StopReason};
     /// async fn turn(cx: &mut TurnContext) -> Result<StopReason, AgentError> {

@@ -171,7 +171,7 @@ fn line(event: &AgentEvent) -> Option<String> {
         AgentEvent::ReminderEmitted(it) => format!("emitted {}", it.reminder_id),
         AgentEvent::LoopCheckpoint(it) => {
             let skipped = if it.dispatch_skipped { ", skipped" } else { "" };
-            let seam = word(to_value(&it.seam));
+            let seam = word(to_value(it.seam));
             format!("{seam} {}: {}{skipped}", it.iteration, it.delivered)
         }
         AgentEvent::Pending(change) => match &**change {
@@ -211,7 +211,7 @@ fn line(event: &AgentEvent) -> Option<String> {
         AgentEvent::ToolCall(call) => format!("call {}", call.tool_call_id),
         AgentEvent::ToolCallUpdate(it) => {
             let error = it.error.as_deref().unwrap_or_default();
-            let line = format!("{} {} {error}", it.tool_call_id, word(to_value(&it.status)));
+            let line = format!("{} {} {error}", it.tool_call_id, word(to_value(it.status)));
             line.trim_end().to_owned()
         }
         _ => return None,
