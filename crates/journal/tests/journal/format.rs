@@ -63,6 +63,23 @@ fn the_fixture_has_every_event_under_its_name() {
     );
 }
 
+/// Forms that the story has none of, as it is no worker that it tells of, and nothing clears a reminder yet.
+#[test]
+fn what_a_worker_keeps_in_mind_is_written_like_this() {
+    let lines = [
+        r#"{"v":1,"seq":1,"at":0,"turn":"t1","event":{"type":"reminder_lifecycle","change":"inherited","reminder":{"id":"r1","body":"Be brief.","propagate":"all","role_hint":"system","source":"inherited","fired_at_turn":0,"originating_agent_id":"s0"}}}"#,
+        r#"{"v":1,"seq":2,"at":0,"turn":"t1","event":{"type":"reminder_lifecycle","change":"expired","reminder_id":"r1","reason":"cleared"}}"#,
+    ];
+    let text = lines.map(|line| format!("{line}\n")).concat();
+    let read = Workspace::with_text(text.as_bytes());
+    let (_, events) = read.store.read(&ID.into()).unwrap();
+    let kept = fold(&events[..1]).reminders;
+    assert!(kept.contains("r1"));
+    assert!(fold(&events).reminders.is_empty());
+    let written = Workspace::with(&events).text();
+    assert_eq!(String::from_utf8_lossy(&written), text);
+}
+
 /// What the test of the bytes pins, or is about to.
 fn pinned() -> Vec<u8> {
     if updating() {
