@@ -1,41 +1,17 @@
 """The Python SDK as a client of harn-serve."""
 
-import asyncio
 import contextlib
 import json
 import os
-import re
 import tempfile
 import unittest
 from pathlib import Path
 
-from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
-from acp.connection import StreamDirection
-from acp.schema import (
-    AcceptElicitationResponse,
-    AllowedOutcome,
-    CancelElicitationResponse,
-    ClientCapabilities,
-    DeclineElicitationResponse,
-    DeniedOutcome,
-    ElicitationCapabilities,
-    ElicitationFormCapabilities,
-    Implementation,
-    RequestPermissionResponse,
-)
+from acp import text_block
+from acp.schema import AcceptElicitationResponse, CancelElicitationResponse, DeclineElicitationResponse
 
-PEERS = Path(__file__).resolve().parents[1]
-FIXTURES = PEERS.parent / "fixtures"
-SCENARIOS = {
-    "peer": FIXTURES / "scenarios" / "peer.yaml",
-    "tour": FIXTURES / "scenarios" / "tour.yaml",
-    "person": PEERS / "person.yaml",
-}
-# Only so that a hang fails instead of hanging: nothing here measures time.
-PATIENCE_S = 60
-# The updates that tell the conversation; the others describe the session.
-STORY = {"agent_message_chunk", "agent_thought_chunk", "plan", "tool_call", "tool_call_update"}
-COMPLAINT = re.compile(r"\b(warn|error)\b|panicked", re.IGNORECASE)
+from host import FIXTURES, Peer
+
 # The options of a permission request: their ids, ACP's kinds and how long they hold.
 OPTIONS = [
     ("allow_once", "allow_once", "once"),
@@ -48,131 +24,7 @@ OPTIONS = [
 EXTRA = {"approvalRequest", "declaredPaths", "mutation", "policyDecision"}
 
 
-class Host:
-    """Keeps every update; answers permissions with `choice`, or cancels, and forms with `answers`."""
-
-    def __init__(self):
-        self.wire = []
-        self.updates = []
-        self.events = []
-        self.asked = []
-        self.choice = "allow_once"
-        self.forms = []
-        self.answers = []
-        self.working = asyncio.Event()
-
-    async def session_update(self, session_id, update, **_):
-        seen = update.model_dump(mode="json", by_alias=True, exclude_none=True)
-        self.updates.append(seen)
-        if seen["sessionUpdate"] == "agent_message_chunk" and seen["content"]["text"] == "working":
-            self.working.set()
-
-    async def ext_notification(self, method, params):
-        # The SDK takes the underscore off.
-        self.events.append((f"_{method}", params))
-
-    def observe(self, event):
-        """What was on the wire, before the SDK made anything of it."""
-        if event.direction is StreamDirection.INCOMING:
-            self.wire.append(event.message)
-
-    async def request_permission(self, session_id, tool_call, options, **meta):
-        self.asked.append((session_id, tool_call, options, meta))
-        outcome = DeniedOutcome(outcome="cancelled")
-        if self.choice:
-            outcome = AllowedOutcome(outcome="selected", option_id=self.choice)
-        return RequestPermissionResponse(outcome=outcome)
-
-    async def create_elicitation(self, message, mode, **_):
-        self.forms.append((message, mode))
-        return self.answers.pop(0)
-
-    def of(self, kind):
-        return [u for u in self.updates if u["sessionUpdate"] == kind]
-
-    def text(self, kind):
-        return "".join(u["content"]["text"] for u in self.of(kind))
-
-    def sent(self, method):
-        return [m["params"] for m in self.wire if m.get("method") == method]
-
-    def story(self):
-        """The conversation: chunks of one message joined, `_meta` left out."""
-        told = []
-        for update in self.updates:
-            kind = update["sessionUpdate"]
-            if kind not in STORY:
-                continue
-            update = {k: v for k, v in update.items() if k != "_meta"}
-            if not kind.endswith("_chunk"):
-                told.append(update)
-                continue
-            key = (kind, update.get("messageId"))
-            if told and (told[-1]["sessionUpdate"], told[-1].get("messageId")) == key:
-                text = told[-1]["content"]["text"] + update["content"]["text"]
-                told[-1]["content"] = {"type": "text", "text": text}
-            else:
-                told.append(update)
-        return told
-
-
-class PythonSdk(unittest.IsolatedAsyncioTestCase):
-    def setUp(self):
-        root = tempfile.TemporaryDirectory(prefix="harn-peer-py-")
-        self.addCleanup(root.cleanup)
-        self.cwd = os.path.realpath(root.name)
-        self.state = os.path.join(self.cwd, "state")
-
-    async def asyncSetUp(self):
-        # unittest runs the loop in debug mode, which warns of slow steps: a loaded machine is no fault.
-        asyncio.get_running_loop().slow_callback_duration = float("inf")
-
-    @contextlib.asynccontextmanager
-    async def agent(self, wish=None, play="peer", form=False):
-        """A fresh, initialized agent process; on the way out nobody may have complained.
-
-        `wish` is the profile the client asks for; without it the command line decides on plain ACP.
-        """
-        host = Host()
-        command = [os.environ["HARN_SERVE"], "acp", "--engine", f"script:{SCENARIOS[play]}"]
-        command += ["--state-dir", self.state, "--profile", "acp"]
-        capabilities = ClientCapabilities(
-            field_meta={"harn": {"profile": wish}} if wish else None,
-            elicitation=ElicitationCapabilities(form=ElicitationFormCapabilities()) if form else None,
-        )
-        # In the profile harn the SDK reports each update it does not know, as the tour has; that is its right.
-        loud = (wish, play) == ("harn", "tour")
-        quiet = self.assertLogs(level="WARNING") if loud else self.assertNoLogs(level="WARNING")
-        with tempfile.TemporaryFile("w+") as stderr, quiet as self.complaints:
-            async with (
-                asyncio.timeout(PATIENCE_S),
-                spawn_agent_process(
-                    host,
-                    *command,
-                    # The SDK hands on little of the environment; rules of one's own are not wanted here.
-                    env={"XDG_CONFIG_HOME": os.environ.get("XDG_CONFIG_HOME", self.cwd)},
-                    transport_kwargs={"stderr": stderr, "shutdown_timeout": PATIENCE_S},
-                    observers=[host.observe],
-                    # Without it the SDK refuses forms.
-                    use_unstable_protocol=form,
-                ) as (connection, process),
-            ):
-                self.hello = await connection.initialize(
-                    protocol_version=PROTOCOL_VERSION,
-                    client_capabilities=capabilities,
-                    client_info=Implementation(name="harn-peer", version="1.0.0"),
-                )
-                yield host, connection
-            stderr.seek(0)
-            self.assertNotRegex(stderr.read(), COMPLAINT)
-            self.assertEqual(process.returncode, 0)
-
-    async def cancelled(self, host, connection, session):
-        slow = asyncio.create_task(connection.prompt(session_id=session, prompt=[text_block("slow")]))
-        await host.working.wait()
-        await connection.cancel(session_id=session)
-        return (await slow).stop_reason
-
+class PythonSdk(Peer):
     async def test_initialize(self):
         async with self.agent():
             self.assertEqual(self.hello.protocol_version, 1)
@@ -357,10 +209,13 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
     @contextlib.asynccontextmanager
     async def everything(self, wish):
         """The turn of the tour that has everything, in a session that is closed after it."""
-        async with self.agent(wish, play="tour") as (host, connection):
+        # Outside of plain ACP the SDK reports what it has no place for.
+        async with self.agent(wish, play="tour", loud=wish != "acp") as (host, connection):
             session = (await connection.new_session(cwd=self.cwd)).session_id
             answer = await connection.prompt(session_id=session, prompt=[text_block("/everything")])
             self.assertEqual(answer.stop_reason, "end_turn")
+            # What becomes of a control is told by the runtime alone, so no scenario has it.
+            await connection.cancel(session_id=session)
             await connection.close_session(session_id=session)
             harn = self.hello.agent_capabilities.field_meta["harn"]
             sent = [params["update"] for params in host.sent("session/update")]
@@ -386,6 +241,8 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(host.events, [(method, params) for params in host.sent(method)])
             kinds = sorted({params["kind"] for _, params in host.events})
             self.assertEqual(kinds, harn["extensionMethods"][method]["kinds"])
+        # The SDK hands on no notification without an underscore.
+        self.assertEqual(len(self.complaints.records), len(host.sent("agent/idle")))
 
     async def test_harn_the_sdk_keeps_the_extensions_from_its_host(self):
         async with self.everything("harn") as (host, harn, sent):
@@ -396,7 +253,7 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(carried(host.updates), [])
             # Notifications of our own are no trouble.
             self.assertEqual([params for _, params in host.events], host.sent("_harn/agentEvent"))
-        dropped = [u for u in sent if u["sessionUpdate"] in unknown]
+        dropped = [u for u in sent if u["sessionUpdate"] in unknown] + host.sent("agent/idle")
         self.assertEqual(len(self.complaints.records), len(dropped), "one complaint for each it dropped")
 
     async def test_acp_nothing_unknown_is_sent_and_something_is_seen_to_happen(self):
