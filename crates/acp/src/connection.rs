@@ -192,7 +192,8 @@ impl Unsolicited {
     }
 }
 
-/// Everything the SDK says, in the one queue, in order; then the gates behind it open.
+/// Everything the SDK says, in the one queue, in order but for what may go ahead; then the gates behind it
+/// open.
 async fn write(
     peer: &Peer,
     backlog: &Backlog,
@@ -202,10 +203,15 @@ async fn write(
         let TransportFrame::Single(message) = frame else {
             continue;
         };
-        backlog
-            .answer(peer.outgoing.send(line_of(&message)))
-            .await?;
-        if let Some(id) = message.response_id() {
+        let (line, answers) = (line_of(&message), message.response_id());
+        let queued = async {
+            match answers.is_some_and(|id| peer.gates.is_ahead(id)) {
+                true => peer.outgoing.send_ahead(line).await,
+                false => peer.outgoing.send(line).await,
+            }
+        };
+        backlog.answer(queued).await?;
+        if let Some(id) = answers {
             peer.gates.open(id);
         }
     }

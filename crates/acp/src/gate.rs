@@ -12,7 +12,13 @@ use tokio::sync::oneshot;
 /// Answers somebody waits behind, by request id.
 #[derive(Default)]
 pub(crate) struct Gates {
-    waiting: Mutex<HashMap<RawJsonRpcId, oneshot::Sender<()>>>,
+    waiting: Mutex<HashMap<RawJsonRpcId, Closed>>,
+}
+
+struct Closed {
+    open: oneshot::Sender<()>,
+    /// Whether the answer may overtake what waits to be written.
+    ahead: bool,
 }
 
 /// Opens when its answer is queued.
@@ -21,20 +27,35 @@ pub(crate) struct Gate(oneshot::Receiver<()>);
 impl Gates {
     /// A gate behind the answer to this request. Made before the answer is given.
     pub(crate) fn behind(&self, id: &RawJsonRpcId) -> Gate {
+        self.close(id, false)
+    }
+
+    /// The same, behind an answer that overtakes the updates which wait to be written: what comes of the
+    /// request comes behind the gate, and who steers a turn need not wait for what it said before.
+    pub(crate) fn behind_at_once(&self, id: &RawJsonRpcId) -> Gate {
+        self.close(id, true)
+    }
+
+    fn close(&self, id: &RawJsonRpcId, ahead: bool) -> Gate {
         let (open, gate) = oneshot::channel();
-        self.lock().insert(id.clone(), open);
+        self.lock().insert(id.clone(), Closed { open, ahead });
         Gate(gate)
+    }
+
+    /// Whether the answer to this request overtakes updates.
+    pub(crate) fn is_ahead(&self, id: &RawJsonRpcId) -> bool {
+        self.lock().get(id).is_some_and(|closed| closed.ahead)
     }
 
     /// The answer to this request is queued.
     pub(crate) fn open(&self, id: &RawJsonRpcId) {
-        if let Some(open) = self.lock().remove(id) {
+        if let Some(closed) = self.lock().remove(id) {
             // Nobody may be waiting any more.
-            let _ = open.send(());
+            let _ = closed.open.send(());
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RawJsonRpcId, oneshot::Sender<()>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RawJsonRpcId, Closed>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -127,7 +127,7 @@ async fn first<T: Serialize, F: Future<Output = Result<T, Error>>>(
     to: Responder,
     work: impl FnOnce(Gate) -> F,
 ) {
-    let done = work(peer.gates.behind(to.raw_id())).await;
+    let done = work(peer.gates.behind_at_once(to.raw_id())).await;
     answer(to, done);
 }
 

@@ -4,8 +4,9 @@
 //! runtime would wait for it at exit.
 
 use std::{
+    collections::VecDeque,
     io::{self, BufRead, BufReader, Read, Write},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::Bytes;
@@ -98,23 +99,44 @@ fn decode(line: &mut Vec<u8>) -> Option<Incoming> {
 /// How many bytes may wait to be written. A client that stops reading costs this much and a cursor.
 const QUEUE_BYTES: usize = 1024 * 1024;
 const QUEUE_CHUNKS: usize = 256;
+/// How many bytes may wait to overtake those.
+const AHEAD_BYTES: usize = 64 * 1024;
+/// How much is written at a time, as far as lines allow: what overtakes waits this long.
+const PIECE_BYTES: usize = 32 * 1024;
 
 /// The way to a client: whole lines, in the order they are sent. Cheap to clone.
 #[derive(Clone)]
 pub struct Outgoing {
     chunks: mpsc::Sender<Chunk>,
     room: Arc<Semaphore>,
+    ahead: Arc<Ahead>,
 }
 
 struct Chunk {
     bytes: Bytes,
-    room: OwnedSemaphorePermit,
+    /// None only makes the writer look for what goes ahead.
+    room: Option<OwnedSemaphorePermit>,
+}
+
+/// What goes ahead of everything that waits.
+struct Ahead {
+    lines: Mutex<VecDeque<Chunk>>,
+    room: Arc<Semaphore>,
+}
+
+impl Ahead {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Chunk>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The writing end of [`Outgoing`].
 pub struct OutgoingReceiver {
     chunks: mpsc::Receiver<Chunk>,
-    /// Held until the next chunk is asked for, that is, until this one is written.
+    ahead: Arc<Ahead>,
+    /// What is left of a long chunk.
+    rest: Option<Chunk>,
+    /// Held until more is asked for, that is, until this is written.
     writing: Option<OwnedSemaphorePermit>,
 }
 
@@ -127,12 +149,19 @@ pub struct Disconnected;
 #[must_use]
 pub fn outgoing() -> (Outgoing, OutgoingReceiver) {
     let (sender, receiver) = mpsc::channel(QUEUE_CHUNKS);
+    let ahead = Arc::new(Ahead {
+        lines: Mutex::default(),
+        room: Arc::new(Semaphore::new(AHEAD_BYTES)),
+    });
     let outgoing = Outgoing {
         chunks: sender,
         room: Arc::new(Semaphore::new(QUEUE_BYTES)),
+        ahead: ahead.clone(),
     };
     let receiver = OutgoingReceiver {
         chunks: receiver,
+        ahead,
+        rest: None,
         writing: None,
     };
     (outgoing, receiver)
@@ -141,12 +170,26 @@ pub fn outgoing() -> (Outgoing, OutgoingReceiver) {
 impl Outgoing {
     /// Queues one or more whole lines, waiting while the client is behind.
     pub async fn send(&self, bytes: Bytes) -> Result<(), Disconnected> {
-        // A chunk larger than the queue takes all of it.
-        let weight = u32::try_from(bytes.len().clamp(1, QUEUE_BYTES)).unwrap_or(u32::MAX);
-        let room = self.room.clone().acquire_many_owned(weight).await;
-        let room = room.map_err(|_| Disconnected)?;
+        let room = room(&self.room, bytes.len(), QUEUE_BYTES).await?;
+        let room = Some(room);
         let sent = self.chunks.send(Chunk { bytes, room }).await;
         sent.map_err(|_| Disconnected)
+    }
+
+    /// Queues whole lines before everything that waits; among each other they keep their order.
+    pub async fn send_ahead(&self, bytes: Bytes) -> Result<(), Disconnected> {
+        let room = room(&self.ahead.room, bytes.len(), AHEAD_BYTES).await?;
+        let room = Some(room);
+        self.ahead.lock().push_back(Chunk { bytes, room });
+        let look = Chunk {
+            bytes: Bytes::new(),
+            room: None,
+        };
+        match self.chunks.try_send(look) {
+            // A full queue keeps the writer looking.
+            Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(Disconnected),
+        }
     }
 
     /// Resolves when nobody writes any more.
@@ -155,22 +198,63 @@ impl Outgoing {
     }
 }
 
+async fn room(
+    of: &Arc<Semaphore>,
+    bytes: usize,
+    most: usize,
+) -> Result<OwnedSemaphorePermit, Disconnected> {
+    // What is larger than the queue takes all of it.
+    let weight = u32::try_from(bytes.clamp(1, most)).unwrap_or(u32::MAX);
+    let room = of.clone().acquire_many_owned(weight).await;
+    room.map_err(|_| Disconnected)
+}
+
 impl OutgoingReceiver {
     /// The next bytes to write; none when every sender is gone.
     pub async fn recv(&mut self) -> Option<Bytes> {
         self.writing = None;
-        let chunk = self.chunks.recv().await?;
-        self.writing = Some(chunk.room);
-        Some(chunk.bytes)
+        loop {
+            if let Some(bytes) = self.at_hand() {
+                return Some(bytes);
+            }
+            self.rest = Some(self.chunks.recv().await?);
+        }
     }
 
     /// The same, for a thread.
     pub fn blocking_recv(&mut self) -> Option<Bytes> {
         self.writing = None;
-        let chunk = self.chunks.blocking_recv()?;
-        self.writing = Some(chunk.room);
-        Some(chunk.bytes)
+        loop {
+            if let Some(bytes) = self.at_hand() {
+                return Some(bytes);
+            }
+            self.rest = Some(self.chunks.blocking_recv()?);
+        }
     }
+
+    /// What goes ahead, else a piece of the chunk that is being written.
+    fn at_hand(&mut self) -> Option<Bytes> {
+        if let Some(chunk) = self.ahead.lock().pop_front() {
+            self.writing = chunk.room;
+            return Some(chunk.bytes);
+        }
+        let rest = self.rest.as_mut()?;
+        let piece = match piece(&rest.bytes) {
+            Some(end) => rest.bytes.split_to(end),
+            None => std::mem::take(&mut rest.bytes),
+        };
+        if rest.bytes.is_empty() {
+            self.writing = self.rest.take().and_then(|chunk| chunk.room);
+        }
+        (!piece.is_empty()).then_some(piece)
+    }
+}
+
+/// Where to cut a long chunk: behind a line.
+fn piece(bytes: &[u8]) -> Option<usize> {
+    let beyond = bytes.get(PIECE_BYTES..)?;
+    let newline = beyond.iter().position(|&byte| byte == b'\n')?;
+    Some(PIECE_BYTES + newline + 1)
 }
 
 impl Drop for OutgoingReceiver {
@@ -178,6 +262,8 @@ impl Drop for OutgoingReceiver {
     fn drop(&mut self) {
         self.chunks.close();
         while self.chunks.try_recv().is_ok() {}
+        self.ahead.room.close();
+        self.ahead.lock().clear();
     }
 }
 

@@ -197,6 +197,52 @@ async fn what_is_sent_comes_out_in_order() {
 }
 
 #[tokio::test]
+async fn what_goes_ahead_overtakes_whole_lines_that_wait() {
+    let (to, mut from) = outgoing();
+    let line = [vec![b'x'; 999], vec![b'\n']].concat();
+    let lines = line.repeat(100);
+    to.send(lines.clone().into()).await.unwrap();
+    to.send("last\n".into()).await.unwrap();
+    let first = from.recv().await.unwrap();
+    // A long chunk is written in pieces, each of whole lines.
+    assert!(first.len() < 40_000, "{}", first.len());
+    assert_eq!(first.len() % 1000, 0);
+    to.send_ahead("one\n".into()).await.unwrap();
+    to.send_ahead("two\n".into()).await.unwrap();
+    assert_eq!(from.recv().await.unwrap(), "one\n");
+    assert_eq!(from.recv().await.unwrap(), "two\n");
+    drop(to);
+    let mut rest = Vec::from(first);
+    while let Some(piece) = from.recv().await {
+        rest.extend_from_slice(&piece);
+    }
+    assert_eq!(rest, [&lines[..], b"last\n"].concat());
+}
+
+#[tokio::test]
+async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
+    let (to, mut from) = outgoing();
+    {
+        let mut next = pin!(from.recv());
+        assert!(poll!(&mut next).is_pending());
+        to.send_ahead("one\n".into()).await.unwrap();
+        assert_eq!(next.await.unwrap(), "one\n");
+    }
+    let mut taken = 0;
+    while let Some(sent) = unconstrained(to.send_ahead(chunk(1024))).now_or_never() {
+        sent.unwrap();
+        taken += 1;
+    }
+    // The one that is being written counts too.
+    assert_eq!(taken, 63);
+    let mut waiting = pin!(to.send_ahead(chunk(1024)));
+    assert!(poll!(&mut waiting).is_pending());
+    drop(from);
+    assert_eq!(within_reach(waiting).await, Err(Disconnected));
+    assert_eq!(to.send_ahead(chunk(1)).await, Err(Disconnected));
+}
+
+#[tokio::test]
 async fn a_client_that_does_not_read_costs_a_mebibyte() {
     let (to, mut from) = outgoing();
     assert_eq!(fill(&to, CHUNK) * CHUNK, 1024 * 1024);

@@ -27,7 +27,7 @@ pub(crate) async fn steer(
     let when_idle = params.when_idle();
     // Asked first: what is known to be idle has nothing refused in its journal.
     if attached.session.cancel_target().is_some() {
-        let gate = peer.gates.behind(&request);
+        let gate = peer.gates.behind_at_once(&request);
         let (mode, actor) = (DeliveryMode::FinishStep, params.actor());
         let injected = inject::held(&attached, mode, content.clone(), &actor, gate).await;
         match injected {
