@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use agent_client_protocol::v1::schema::{CloseSessionRequest, StopReason};
+use agent_client_protocol::v1::schema::{CancelNotification, CloseSessionRequest, StopReason};
 use anyhow::{Context, Result, ensure};
 use harn_tests::repository;
 use serde_json::{Value, json};
@@ -132,6 +132,8 @@ async fn everything(host: &Host) -> Result<Value> {
         .visit(&place, async |agent, hello| {
             let session = open(&agent, &place).await?;
             let stop = prompt(&agent, &session, "/everything").await?;
+            // What becomes of a control is told by the runtime alone, so no scenario has it.
+            agent.send_notification(CancelNotification::new(session.clone()))?;
             let close = CloseSessionRequest::new(session);
             agent.send_request(close).block_task().await?;
             Ok((hello, stop))

@@ -3,24 +3,29 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use agent_client_protocol::{
-    AcpAgent, AcpAgentConfig, Agent, Client, Error, LineDirection,
+    AcpAgent, AcpAgentConfig, Agent, Client, Error, JsonRpcNotification, LineDirection,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo,
         schema::{
-            AgentNotification, ClientCapabilities, Implementation, InitializeRequest,
-            InitializeResponse, Meta, RequestPermissionOutcome, RequestPermissionRequest,
-            RequestPermissionResponse, SelectedPermissionOutcome, SessionNotification,
+            AgentNotification, CancelRequestNotification, ClientCapabilities, Implementation,
+            InitializeRequest, InitializeResponse, Meta, RequestPermissionOutcome,
+            RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
+            SessionNotification,
         },
     },
 };
 use anyhow::{Context, Result, ensure};
 use harn_tests::{binary, repository};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -43,7 +48,7 @@ impl Place {
     }
 
     fn agent(&self, scenario: &str) -> Result<AcpAgentConfig> {
-        let scenario = repository(&format!("fixtures/scenarios/{scenario}.yaml")).canonicalize()?;
+        let scenario = repository(scenario).canonicalize()?;
         let state = self.0.path().join("state");
         Ok(AcpAgentConfig::new(binary()?)
             .args(["acp", "--profile", "acp", "--engine"])
@@ -53,11 +58,21 @@ impl Place {
     }
 }
 
+/// A sign of life of an agent that stays: a notification of ours, with a type of the host's own.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonRpcNotification)]
+#[notification(method = "agent/idle")]
+pub(crate) struct Idle {
+    #[serde(rename = "sessionId")]
+    session_id: String,
+    pub(crate) iteration: u64,
+    pub(crate) backoff_ms: u64,
+}
+
 /// What a host keeps of a connection, and how it answers.
 pub(crate) struct Host {
     /// The profile it asks for; without it the command line decides on plain ACP.
     wish: Option<&'static str>,
-    /// The scenario the agent plays.
+    /// The scenario the agent plays, as a file of the repository.
     scenario: &'static str,
     wire: Arc<Mutex<Vec<Value>>>,
     updates: Arc<Mutex<Vec<Value>>>,
@@ -65,6 +80,12 @@ pub(crate) struct Host {
     complaints: Complaints,
     asked: Arc<Mutex<Vec<Value>>>,
     choice: Arc<Mutex<&'static str>>,
+    idles: Arc<Mutex<Vec<Idle>>>,
+    /// Whether an answer waits for [`Host::release`].
+    holds: Arc<AtomicBool>,
+    go_on: Arc<Notify>,
+    /// Signalled whenever something was handed over.
+    came: Arc<Notify>,
     /// Signalled when the turn that waits for a cancel has begun.
     pub(crate) working: Arc<Notify>,
 }
@@ -73,13 +94,17 @@ impl Default for Host {
     fn default() -> Self {
         Self {
             wish: None,
-            scenario: "peer",
+            scenario: "fixtures/scenarios/peer.yaml",
             wire: Arc::default(),
             updates: Arc::default(),
             events: Arc::default(),
             complaints: Complaints::default(),
             asked: Arc::default(),
             choice: Arc::new(Mutex::new("allow_once")),
+            idles: Arc::default(),
+            holds: Arc::default(),
+            go_on: Arc::default(),
+            came: Arc::default(),
             working: Arc::default(),
         }
     }
@@ -90,7 +115,17 @@ impl Host {
     pub(crate) fn on_tour(profile: &'static str) -> Self {
         Self {
             wish: Some(profile),
-            scenario: "tour",
+            scenario: "fixtures/scenarios/tour.yaml",
+            ..Self::default()
+        }
+    }
+
+    /// One that asks for a profile, steers, and takes its time to answer.
+    pub(crate) fn steering(profile: &'static str) -> Self {
+        Self {
+            wish: Some(profile),
+            scenario: "peers/steer.yaml",
+            holds: Arc::new(AtomicBool::new(true)),
             ..Self::default()
         }
     }
@@ -119,6 +154,10 @@ impl Host {
         let (updates, working) = (self.updates.clone(), self.working.clone());
         let events = self.events.clone();
         let (asked, choice) = (self.asked.clone(), self.choice.clone());
+        let (holds, go_on) = (self.holds.clone(), self.go_on.clone());
+        let idles = self.idles.clone();
+        let came = || self.came.clone();
+        let (came_update, came_event, came_idle, came_ask) = (came(), came(), came(), came());
 
         let met = Client
             .v1()
@@ -130,8 +169,22 @@ impl Host {
                         working.notify_one();
                     }
                     lock(&updates).push(update);
+                    came_update.notify_waiters();
                     Ok(())
                 },
+                agent_client_protocol::on_receive_notification!(),
+            )
+            .on_receive_notification(
+                async move |idle: Idle, _: Connection| {
+                    lock(&idles).push(idle);
+                    came_idle.notify_waiters();
+                    Ok(())
+                },
+                agent_client_protocol::on_receive_notification!(),
+            )
+            // The next handler takes every notification, and knows those of ACP's own alone.
+            .on_receive_notification(
+                async move |_: CancelRequestNotification, _: Connection| Ok(()),
                 agent_client_protocol::on_receive_notification!(),
             )
             .on_receive_notification(
@@ -140,18 +193,28 @@ impl Host {
                         let params: Value = serde_json::from_str(event.params.get())
                             .map_err(Error::into_internal_error)?;
                         lock(&events).push(json!([&*event.method, params]));
+                        came_event.notify_waiters();
                     }
                     Ok(())
                 },
                 agent_client_protocol::on_receive_notification!(),
             )
             .on_receive_request(
-                async move |request: RequestPermissionRequest, responder, _: Connection| {
+                async move |request: RequestPermissionRequest, responder, agent: Connection| {
                     lock(&asked).push(to_value(&request)?);
+                    came_ask.notify_waiters();
                     let outcome = SelectedPermissionOutcome::new(*lock(&choice));
-                    responder.respond(RequestPermissionResponse::new(
-                        RequestPermissionOutcome::Selected(outcome),
-                    ))
+                    let answer =
+                        RequestPermissionResponse::new(RequestPermissionOutcome::Selected(outcome));
+                    if !holds.load(Ordering::Relaxed) {
+                        return responder.respond(answer);
+                    }
+                    // A handler that waits would hold up everything behind it.
+                    let go_on = go_on.clone();
+                    agent.spawn(async move {
+                        go_on.notified().await;
+                        responder.respond(answer)
+                    })
                 },
                 agent_client_protocol::on_receive_request!(),
             )
@@ -197,6 +260,27 @@ impl Host {
         let wire = lock(&self.wire);
         let of_method = wire.iter().filter(|m| m["method"] == method);
         of_method.map(|m| m["params"].clone()).collect()
+    }
+
+    /// Waits until what was handed over makes `ready` true.
+    pub(crate) async fn until(&self, ready: impl Fn(&Self) -> bool) {
+        loop {
+            let came = self.came.notified();
+            if ready(self) {
+                return;
+            }
+            came.await;
+        }
+    }
+
+    /// Lets the answer go that waits.
+    pub(crate) fn release(&self) {
+        self.go_on.notify_one();
+    }
+
+    /// Every `agent/idle` the SDK delivered.
+    pub(crate) fn idles(&self) -> Vec<Idle> {
+        lock(&self.idles).clone()
     }
 
     /// Every update the SDK delivered.

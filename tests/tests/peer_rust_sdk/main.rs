@@ -5,6 +5,7 @@
 
 mod extensions;
 mod host;
+mod steering;
 
 use std::path::PathBuf;
 

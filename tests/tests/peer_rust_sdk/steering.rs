@@ -1,0 +1,362 @@
+//! Steering through the Rust SDK: what a host can say to a turn that runs, and what it hears of it. The turns
+//! of `peers/steer.yaml` stand still until the host answers, so nothing here depends on who is faster.
+
+use agent_client_protocol::{
+    Error, UntypedMessage,
+    v1::schema::{
+        CancelNotification, ContentBlock, PromptRequest, SessionId, StopReason, TextContent,
+    },
+};
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use crate::{
+    host::{Connection, Host, Place},
+    open, prompt,
+};
+
+#[tokio::test]
+async fn initialize_says_so() -> Result<()> {
+    let host = Host::steering("acp");
+    let hello = host
+        .meet(&Place::new()?, async |_, hello| Ok(hello))
+        .await?;
+    let meta = hello.meta.context("no _meta")?;
+    assert_eq!(meta["steering"], json!({"supported": true}));
+    // ACP has no such capability, and the SDK's types leave it out.
+    let known = serde_json::to_value(hello.agent_capabilities)?;
+    assert_eq!(known.get("session"), None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn acp_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Result<()> {
+    let host = Host::steering("acp");
+    let sent = steer_and_queue(&host).await?;
+    assert_eq!(host.take_complaints(), [""; 0]);
+    assert_eq!(delivered(&host), sent);
+    Ok(())
+}
+
+#[tokio::test]
+async fn meta_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Result<()> {
+    let host = Host::steering("meta");
+    let sent = steer_and_queue(&host).await?;
+    assert_eq!(host.take_complaints(), [""; 0]);
+    assert_eq!(delivered(&host), sent);
+    Ok(())
+}
+
+/// The contract's own update is on the wire; the SDK has no word for it.
+#[tokio::test]
+async fn harn_delivers_both_and_the_sdk_keeps_it_from_the_host() -> Result<()> {
+    let host = Host::steering("harn");
+    let sent = steer_and_queue(&host).await?;
+    let updates = host.sent("session/update").into_iter();
+    let updates = updates.map(|params| params["update"].clone());
+    let told: Vec<_> = updates
+        .filter(|it| it["sessionUpdate"] == "user_message")
+        .map(|it| json!([it["messageId"], it["content"][0]["text"]]))
+        .collect();
+    assert_eq!(told, sent);
+    assert_eq!(delivered(&host), [Value::Null; 0]);
+    let complaints = host.take_complaints();
+    let dropped = complaints
+        .iter()
+        .filter(|it| it.contains("Handler errored"));
+    assert_eq!(dropped.count(), 2, "{complaints:#?}");
+    Ok(())
+}
+
+/// Injects both into a turn; returns their ids and words in the order they should be delivered in.
+async fn steer_and_queue(host: &Host) -> Result<Vec<Value>> {
+    let place = Place::new()?;
+    let (stop, sent) = host
+        .visit(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            let steer = async {
+                asked(host, 1).await;
+                let last = inject(&agent, &session, "queue", "Then c.txt.").await?;
+                let first = inject(&agent, &session, "steer", "Mind b.txt.").await?;
+                host.release();
+                Ok::<_, Error>([first, last])
+            };
+            let (stop, sent) = tokio::join!(prompt(&agent, &session, "work"), steer);
+            Ok((stop?, sent?))
+        })
+        .await?;
+    assert_eq!(stop, StopReason::EndTurn);
+    for answer in &sent {
+        assert_eq!(answer["status"], "accepted");
+    }
+    let said = host.text("agent_message_chunk");
+    assert!(said.contains("message: Mind b.txt."), "{said}");
+    assert!(said.ends_with("End of the work.Answered."), "{said}");
+    let [first, last] = sent;
+    Ok(vec![
+        json!([first["messageId"], "Mind b.txt."]),
+        json!([last["messageId"], "Then c.txt."]),
+    ])
+}
+
+#[tokio::test]
+async fn what_waits_is_listed_changed_and_taken_back() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::steering("meta");
+    let (kept, refusals) = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            let message = |answer: &Value| json!({"messageId": answer["messageId"]});
+            let mut refusals = vec![refused(inject(&agent, &session, "steer", "early").await)];
+            let change = async {
+                asked(&host, 1).await;
+                let kept = inject(&agent, &session, "steer", "a").await?;
+                let gone = inject(&agent, &session, "queue", "b").await?;
+                let mut other = message(&kept);
+                other["content"] = json!("A");
+                let replaced = call(&agent, &session, "session/replace_inject", other).await?;
+                assert_eq!(replaced["status"], "replaced");
+                for status in ["revoked", "already_revoked"] {
+                    let answer =
+                        call(&agent, &session, "session/revoke_inject", message(&gone)).await?;
+                    assert_eq!(answer["status"], status);
+                }
+                let list = "session/pending_injections";
+                let waiting = call(&agent, &session, list, json!({})).await?;
+                assert_eq!(waiting["pendingCount"], 1);
+                assert_eq!(waiting["injections"][0]["content"][0]["text"], "A");
+                host.release();
+                Ok::<_, Error>(kept)
+            };
+            let (stop, kept) = tokio::join!(prompt(&agent, &session, "work"), change);
+            let (_, kept) = (stop?, kept?);
+            let revoke = "session/revoke_inject";
+            let late = call(&agent, &session, revoke, message(&kept)).await;
+            refusals.push(refused(late));
+            let unknown = json!({"messageId": "msg_never"});
+            refusals.push(refused(call(&agent, &session, revoke, unknown).await));
+            Ok((kept, refusals))
+        })
+        .await?;
+    assert_eq!(delivered(&host), [json!([kept["messageId"], "A"])]);
+    assert_eq!(
+        refusals,
+        [
+            json!([-32004, "no_active_prompt"]),
+            json!([-32602, "already_delivered"]),
+            json!([-32602, "unknown_message_id"]),
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn session_steering_has_each_of_its_outcomes() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::steering("acp");
+    let outcomes = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            let steer = async |text: &str, meta: Value| {
+                let blocks = json!([{"type": "text", "text": text}]);
+                let params = json!({"prompt": blocks, "_meta": meta});
+                call(&agent, &session, "_session/steering", params).await
+            };
+            let required = json!({"steering": {"idleBehavior": "promptRequired"}});
+            let injects = async {
+                asked(&host, 1).await;
+                let outcome = steer("Mind b.txt.", required.clone()).await?;
+                host.release();
+                Ok::<_, Error>(outcome)
+            };
+            let (stop, injected) = tokio::join!(prompt(&agent, &session, "work"), injects);
+            stop?;
+            let late = steer("Too late.", required).await?;
+            let detached = steer("Now.", json!({})).await?;
+            let said = |host: &Host| host.text("agent_message_chunk").ends_with("Answered.");
+            host.until(said).await;
+            Ok([injected?, late, detached])
+        })
+        .await?;
+    assert_eq!(
+        outcomes,
+        [
+            json!({"outcome": "injected"}),
+            json!({"outcome": "promptRequired", "reason": "noRunningTurn"}),
+            json!({"outcome": "startedNewTurn"}),
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn reminders_reach_the_agent_and_the_host_is_told() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::steering("meta");
+    let refusal = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            let reminds = async {
+                asked(&host, 1).await;
+                let tests = json!({"mode": "finish_step", "id": "tests", "body": "Run the tests."});
+                let answer = call(&agent, &session, "session/remind", tests).await?;
+                assert_eq!(answer, json!({"reminderId": "tests"}));
+                let brief =
+                    json!({"sessionId": session, "mode": "finish_step", "body": "Be brief."});
+                agent.send_notification(UntypedMessage::new("session/remind", brief)?)?;
+                let odd = json!({"body": "x", "urgency": 3});
+                let refusal = refused(call(&agent, &session, "session/remind", odd).await);
+                host.release();
+                Ok::<_, Error>(refusal)
+            };
+            let (stop, refusal) = tokio::join!(prompt(&agent, &session, "work"), reminds);
+            stop?;
+            refusal
+        })
+        .await?;
+    assert_eq!(refusal, json!([-32602, "invalid_reminder"]));
+    let carried = host.of("session_info_update").into_iter();
+    let carried = carried.map(|update| update["_meta"]["harn"].clone());
+    let told: Vec<_> = carried
+        .filter(|fields| fields["sessionUpdate"] == "reminder_emitted")
+        .map(|fields| fields["reminder"]["body"].clone())
+        .collect();
+    assert_eq!(told, ["Run the tests.", "Be brief."]);
+    Ok(())
+}
+
+/// `agent/idle` has no type in the SDK; a host that brings its own is handed it.
+#[tokio::test]
+async fn an_agent_that_stays_gives_signs_of_life_is_woken_and_cancelled() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::steering("meta");
+    let waits = async |iteration| {
+        let seen = |host: &Host| host.idles().iter().any(|it| it.iteration == iteration);
+        host.until(seen).await;
+    };
+    let stop = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            let wakes = async {
+                waits(0).await;
+                inject(&agent, &session, "queue", "Look.").await?;
+                waits(1).await;
+                let params = json!({"sessionId": session});
+                agent.send_notification(UntypedMessage::new("agent/resume", params)?)?;
+                waits(2).await;
+                let cancel = call(&agent, &session, "session/cancel", json!({})).await?;
+                assert_eq!(cancel["status"], "cancelled");
+                Ok::<_, Error>(())
+            };
+            let (stop, woken) = tokio::join!(prompt(&agent, &session, "stay"), wakes);
+            woken?;
+            stop
+        })
+        .await?;
+    assert_eq!(stop, StopReason::Cancelled);
+    assert_eq!(host.idles()[0].backoff_ms, 100);
+    assert_eq!(delivered(&host)[0][1], "Look.");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_waits_when_a_turn_is_cancelled_comes_with_the_next_prompt() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::steering("acp");
+    let (stops, message) = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            let cancel = async {
+                asked(&host, 1).await;
+                let message = inject(&agent, &session, "steer", "Mind b.txt.").await?;
+                agent.send_notification(CancelNotification::new(session.clone()))?;
+                Ok::<_, Error>(message)
+            };
+            let (first, message) = tokio::join!(prompt(&agent, &session, "work"), cancel);
+            assert_eq!(delivered(&host), [Value::Null; 0]);
+            let second = prompt(&agent, &session, "hello").await?;
+            Ok(([first?, second], message?))
+        })
+        .await?;
+    assert_eq!(stops, [StopReason::Cancelled, StopReason::EndTurn]);
+    assert_eq!(
+        delivered(&host),
+        [json!([message["messageId"], "Mind b.txt."])]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn cancelling_a_prompt_that_waits_for_its_turn_cancels_no_other() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::steering("acp");
+    let stops = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            let send = |text: &str| {
+                let blocks = vec![ContentBlock::Text(TextContent::new(text))];
+                agent.send_request(PromptRequest::new(session.clone(), blocks))
+            };
+            let running = send("slow");
+            host.working.notified().await;
+            let (queued, last) = (send("never"), send("hello"));
+            queued.cancel()?;
+            agent.send_notification(CancelNotification::new(session.clone()))?;
+            Ok([
+                running.block_task().await?.stop_reason,
+                queued.block_task().await?.stop_reason,
+                last.block_task().await?.stop_reason,
+            ])
+        })
+        .await?;
+    use StopReason::{Cancelled, EndTurn};
+    assert_eq!(stops, [Cancelled, Cancelled, EndTurn]);
+    assert_eq!(host.text("agent_message_chunk"), "workingAnswered.");
+    Ok(())
+}
+
+/// Waits until a person has been asked this often.
+async fn asked(host: &Host, times: usize) {
+    host.until(|host| host.asked().len() == times).await;
+}
+
+/// The messages the SDK told of as delivered: id and words.
+fn delivered(host: &Host) -> Vec<Value> {
+    let chunks = host.of("user_message_chunk").into_iter();
+    chunks
+        .map(|update| json!([update["messageId"], update["content"]["text"]]))
+        .collect()
+}
+
+/// Sends a request for which the SDK has no type.
+async fn call(
+    agent: &Connection,
+    session: &SessionId,
+    method: &str,
+    mut params: Value,
+) -> Result<Value, Error> {
+    params["sessionId"] = json!(session);
+    let request = UntypedMessage::new(method, params)?;
+    agent.send_request(request).block_task().await
+}
+
+async fn inject(
+    agent: &Connection,
+    session: &SessionId,
+    mode: &str,
+    text: &str,
+) -> Result<Value, Error> {
+    let params = json!({"mode": mode, "content": text});
+    call(agent, session, "session/inject", params).await
+}
+
+/// Code and reason of a refusal, as the SDK hands them over.
+fn refused(answer: Result<Value, Error>) -> Value {
+    match answer {
+        Ok(answer) => json!({"notRefused": answer}),
+        Err(error) => {
+            let reason = error.data.map(|mut data| data["reason"].take());
+            json!([i32::from(error.code), reason])
+        }
+    }
+}
