@@ -17,7 +17,8 @@ fn main() -> Result<ExitCode> {
         ["tidy"] => run_tidy(),
         ["startup", profile] => {
             let profile = std::fs::read_to_string(profile).context("reading the profile")?;
-            print!("{}", startup::script(&profile, "harn-serve"));
+            let script = startup::script(&profile, "harn-serve");
+            std::fs::write(startup::PATH, script).context("writing the linker script")?;
             Ok(ExitCode::SUCCESS)
         }
         _ => {

@@ -6,6 +6,9 @@ use std::{
     fmt::Write as _,
 };
 
+/// Where the script lies.
+pub(crate) const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/serve/startup.ld");
+
 /// The linker script for a profile of callgrind with `--demangle=no`; `program` is part of the name of the
 /// file that was profiled.
 pub(crate) fn script(profile: &str, program: &str) -> String {
