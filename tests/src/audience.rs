@@ -58,6 +58,12 @@ impl Audience {
         audience
     }
 
+    /// The hub and the session, for who steers it beside its clients.
+    #[must_use]
+    pub fn session(&self) -> (&TestHub, &str) {
+        (&self.test, self.session.as_str().unwrap_or_default())
+    }
+
     /// Prompts, answers what is asked, and cancels once nothing comes any more; or at once, if told so.
     /// Returns the answer.
     pub async fn play(&mut self, text: &str, cancel_at_once: bool) -> Result<Value, Value> {

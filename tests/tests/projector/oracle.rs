@@ -19,6 +19,10 @@ pub(crate) struct Oracle {
     /// Questions that are open, with their kind.
     questions: BTreeMap<String, Value>,
     skills: BTreeSet<String>,
+    /// Messages of the user that were accepted, reached the agent in the middle of a turn, and were taken back.
+    accepted: BTreeSet<String>,
+    delivered: BTreeSet<String>,
+    revoked: BTreeSet<String>,
 }
 
 #[derive(Default)]
@@ -109,6 +113,17 @@ impl Oracle {
                     "a question was settled as one of another kind",
                 )
             }
+            Some(name @ ("user_message" | "user_message_chunk")) => {
+                let id = text(&update["messageId"]);
+                must(
+                    !self.revoked.contains(&id),
+                    "a message was delivered that was taken back",
+                )?;
+                // An agent may tell of messages that nobody handed over, as often as it likes.
+                let expected = name == "user_message" && self.accepted.contains(&id);
+                let fresh = self.delivered.insert(id);
+                must(fresh || !expected, "a message was delivered twice")
+            }
             Some("skill_activated") => {
                 self.skills.insert(text(&harn["skillName"]));
                 Ok(())
@@ -117,6 +132,27 @@ impl Oracle {
                 let active = self.skills.remove(&text(&harn["skillName"]));
                 must(active, "a skill ended that was not active")
             }
+            _ => Ok(()),
+        }
+    }
+
+    fn outcome(&mut self, params: &Value) -> Verdict {
+        let id = text(&params["target"]["messageId"]);
+        match (text(&params["method"]).as_str(), params["outcome"].as_str()) {
+            ("session/inject", Some("accepted")) => {
+                let early = self.delivered.contains(&id);
+                self.accepted.insert(id);
+                must(!early, "a message was delivered before it was accepted")
+            }
+            ("session/revoke_inject", Some("revoked")) => {
+                let late = self.delivered.contains(&id);
+                self.revoked.insert(id);
+                must(!late, "a message was taken back that had been delivered")
+            }
+            ("session/revoke_inject", Some("already_delivered")) => must(
+                self.delivered.contains(&id),
+                "a message was said to be delivered that was not",
+            ),
             _ => Ok(()),
         }
     }
@@ -197,6 +233,9 @@ impl Oracle {
     }
 
     fn event(&mut self, params: &Value) -> Verdict {
+        if params["kind"] == "control_outcome" {
+            return self.outcome(params);
+        }
         let id = text(&params["runId"]);
         let hashes = ["snippetHash", "bindingManifestHash"].map(|key| params[key].clone());
         let child = text(&params["toolCallId"]);

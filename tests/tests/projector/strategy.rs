@@ -1,11 +1,11 @@
 //! Random turns. Ids are few, fields stand where they do not belong, and nothing is in order.
 
 use harn_model::{
-    AgentEvent, Artifact, ChildCall, ChildResult, CompositionRun, ContentBlock, ErrorCategory,
-    FailureCategory, HandoffArtifact, HitlOutcome, LogRecord, PermissionOption,
-    PermissionOptionKind, Plan, PlanEntry, Progress, ProgressReport, SessionInfo, SideEffectLevel,
-    ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor, ToolKind, Usage,
-    WorkerEvent, WorkerMetadata, WorkerUpdate,
+    AgentEvent, Artifact, ChildCall, ChildResult, CompositionRun, ContentBlock, DeliveryMode,
+    ErrorCategory, FailureCategory, HandoffArtifact, HitlOutcome, LogRecord, PermissionOption,
+    PermissionOptionKind, Plan, PlanEntry, Progress, ProgressReport, Seam, SessionInfo,
+    SideEffectLevel, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor, ToolKind,
+    Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
 };
 use harn_runtime::Question;
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -23,6 +23,20 @@ pub(crate) enum Act {
     Report(AgentEvent),
     /// Asks whether a call may run, itself or through a worker, and waits for the answer.
     Ask(Question, bool),
+    /// Somebody wants something meanwhile.
+    Want(Wish),
+    /// It looks for what was delivered.
+    Pass(Seam),
+}
+
+/// What somebody wants; the number names a message that was handed over before, if there is one.
+#[derive(Clone, Debug)]
+pub(crate) enum Wish {
+    Say(DeliveryMode),
+    Unsay(usize),
+    Reword(usize),
+    /// With a key that another may have, and for so many turns.
+    Remind(DeliveryMode, bool, u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +59,12 @@ pub(crate) fn turns() -> impl Strategy<Value = Vec<Turn>> {
         2 => Just(Ending::Hang),
         1 => Just(Ending::HangForever),
     ];
-    let act = prop_oneof![30 => event().prop_map(Act::Report), 1 => ask()];
+    let act = prop_oneof![
+        30 => event().prop_map(Act::Report),
+        1 => ask(),
+        4 => wish().prop_map(Act::Want),
+        2 => seam().prop_map(Act::Pass),
+    ];
     let turn = (vec(act, 0..40), ending).prop_map(|(acts, ending)| Turn { acts, ending });
     vec(turn, 1..4)
 }
@@ -60,6 +79,33 @@ fn event() -> impl Strategy<Value = AgentEvent> {
         3 => skill(),
         6 => said(),
     ]
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    let mode = || {
+        select(vec![
+            DeliveryMode::InterruptImmediate,
+            DeliveryMode::FinishStep,
+            DeliveryMode::AuditOnly,
+        ])
+    };
+    let said = select(vec![DeliveryMode::FinishStep, DeliveryMode::AuditOnly]);
+    prop_oneof![
+        4 => said.prop_map(Wish::Say),
+        2 => (0..4usize).prop_map(Wish::Unsay),
+        1 => (0..4usize).prop_map(Wish::Reword),
+        3 => (mode(), any::<bool>(), 1..3u64)
+            .prop_map(|(mode, keyed, turns)| Wish::Remind(mode, keyed, turns)),
+    ]
+}
+
+fn seam() -> impl Strategy<Value = Seam> {
+    select(vec![
+        Seam::TurnStart,
+        Seam::PreToolDispatch,
+        Seam::PostToolDispatch,
+        Seam::TurnEnd,
+    ])
 }
 
 /// About a call that was announced, was not, or is a worker's.

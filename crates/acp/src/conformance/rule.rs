@@ -72,7 +72,7 @@ rules! {
     HitlNotAsked "hitl-not-asked" "A `hitl_resolved` comes once, after its `hitl_request`."
     SkillNotActive "skill-not-active" "A skill is deactivated after it was activated."
     DeliveredEarly "delivered-early" "A message that is injected is delivered after the answer that accepts it."
-    DeliveredTwice "delivered-twice" "A message of the user is delivered once."
+    DeliveredTwice "delivered-twice" "A message that is injected is delivered once."
     DeliveredRevoked "delivered-revoked" "A message that was taken back is not delivered."
     OutcomeWrong "outcome-wrong" "A `control_outcome` is about its own session, and has its outcome as `reason` where it is `rejected`, and there alone."
     SkipWrong "skip-wrong" "A `loop_checkpoint` says at `pre_tool_dispatch` alone that tools were skipped, and then why."

@@ -116,6 +116,8 @@ fn outcome(params: &Value) -> Found {
 /// The messages of a session that were handed over while a turn ran.
 #[derive(Default)]
 pub(super) struct Messages {
+    /// Those that an answer or an outcome spoke of; an agent may tell of others, of its own accord.
+    accepted: HashSet<String>,
     delivered: HashSet<String>,
     revoked: HashSet<String>,
     /// The one whose pieces are coming, to a client that gets it in pieces.
@@ -137,7 +139,7 @@ impl Messages {
         };
         let again = !self.delivered.insert(id.to_owned());
         let mut found = Found::new();
-        if again && !replay {
+        if again && !replay && self.accepted.contains(id) {
             let what = format!("the message {} was delivered before", shown(id));
             found.push((Rule::DeliveredTwice, what));
         }
@@ -177,14 +179,17 @@ impl Messages {
         }
     }
 
-    fn accepted(&self, id: &Value) -> Found {
-        match id.as_str() {
-            Some(id) if self.delivered.contains(id) => {
-                let what = format!("the message {} has been delivered already", shown(id));
-                vec![(Rule::DeliveredEarly, what)]
-            }
-            _ => Found::new(),
+    fn accepted(&mut self, id: &Value) -> Found {
+        let Some(id) = id.as_str() else {
+            return Found::new();
+        };
+        // The answer and the outcome both say so, in either order.
+        let news = self.accepted.insert(id.to_owned());
+        if news && self.delivered.contains(id) {
+            let what = format!("the message {} has been delivered already", shown(id));
+            return vec![(Rule::DeliveredEarly, what)];
         }
+        Found::new()
     }
 
     fn taken_back(&mut self, id: &Value) {

@@ -176,8 +176,8 @@ fn deliveries() -> Vec<Case> {
         ),
         (
             Rule::DeliveredTwice,
-            6,
-            prompted([piece("Look"), said, piece(" up.")]),
+            8,
+            prompted([inject(3), accepted(3), piece("Look"), said, piece(" up.")]),
         ),
         (
             Rule::DeliveredRevoked,
