@@ -116,6 +116,13 @@ impl Process {
         Ok(id)
     }
 
+    /// Answers a request of the agent.
+    pub(crate) async fn answer(&mut self, id: &Value, result: Value) -> Result<()> {
+        let line = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        let line = format!("{line}\n");
+        Ok(in_time("the agent to read", self.to.write_all(line.as_bytes())).await??)
+    }
+
     /// Sends a request; returns its result, and what came before it.
     pub(crate) async fn request(
         &mut self,

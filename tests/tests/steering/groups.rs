@@ -1,0 +1,104 @@
+//! A stop ends every process of a command that runs, not the shell alone.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::{Place, prompt, says, until};
+use crate::support_stress::in_time;
+
+/// Three processes that hold the fifo open: the shell, and two that would sleep for long. One of them does
+/// not stop when it is asked to.
+const COMMAND: &str = "exec 9>fifo; sh -c 'trap \"\" TERM; echo $$ >&9; while :; do sleep 1000; done' & \
+     sleep 1000 & echo $$ $! >&9; sleep 1000";
+
+#[tokio::test]
+async fn no_process_of_a_command_outlives_the_stop_of_its_turn() -> Result<()> {
+    let place = Place::new(&json!([
+        {"match": "^run", "steps": [{"run": {"command": COMMAND}}, {"say": "went on"}]},
+        {"steps": [{"say": "done"}]},
+    ]))?;
+    let fifo = place.folder.path().join("fifo");
+    let made = Command::new("mkfifo").arg(&fifo).status()?;
+    ensure!(made.success(), "mkfifo: {made}");
+    let mut agent = place.start().await?;
+    let session = place.create(&mut agent).await?;
+    let sent = agent
+        .send("session/prompt", prompt(&session, "run"))
+        .await?;
+    let asks = |m: &Value| m["method"] == "session/request_permission";
+    let ask = until(&mut agent, asks).await?;
+    let options = ask["params"]["options"].as_array().context("no options")?;
+    let once = options.iter().find(|option| option["kind"] == "allow_once");
+    let once = &once.context("cannot be allowed")?["optionId"];
+    let allowed = json!({"outcome": {"outcome": "selected", "optionId": once}});
+    agent.answer(&ask["id"], allowed).await?;
+
+    // Opens when the shell does, and ends when the last that holds it is gone.
+    let (running, gone) = tokio::sync::oneshot::channel();
+    let listener = tokio::task::spawn_blocking(move || listen(&fifo, running));
+    let pids = in_time("the command to run", gone).await??;
+    for pid in &pids {
+        ensure!(is_running(*pid), "{pid} of {pids:?} does not run");
+    }
+
+    let about = json!({"sessionId": session});
+    let (seen, cancelled) = agent.request("session/cancel", about).await?;
+    ensure!(cancelled["status"] == "cancelled", "{cancelled}");
+    let answers = |m: &Value| m.get("method").is_none() && m["id"] == sent;
+    let stopped = match seen.iter().find(|message| answers(message)) {
+        Some(stopped) => stopped.clone(),
+        None => until(&mut agent, answers).await?,
+    };
+    ensure!(stopped["result"]["stopReason"] == "cancelled", "{stopped}");
+    in_time("every process to be gone", listener).await???;
+    // One that dies lets go of its files first; its end follows without anybody's doing.
+    for pid in &pids {
+        let end = async {
+            while is_running(*pid) {
+                tokio::task::yield_now().await;
+            }
+        };
+        in_time("a process to be gone", end).await?;
+    }
+    // And what is sent later runs.
+    let (seen, stopped) = agent
+        .request("session/prompt", prompt(&session, "next"))
+        .await?;
+    ensure!(stopped["stopReason"] == "end_turn", "{stopped}");
+    ensure!(seen.iter().any(says("done")) && !seen.iter().any(says("went on")));
+    agent.end().await
+}
+
+/// Tells who holds the fifo, and returns when nobody does any more.
+fn listen(fifo: &Path, running: tokio::sync::oneshot::Sender<Vec<u32>>) -> Result<()> {
+    let mut lines = BufReader::new(File::open(fifo)?);
+    let mut pids = Vec::new();
+    while pids.len() < 3 {
+        let mut line = String::new();
+        ensure!(lines.read_line(&mut line)? > 0, "gone after {pids:?}");
+        for word in line.split_whitespace() {
+            pids.push(word.parse()?);
+        }
+    }
+    // Whoever waits may have given up.
+    let _ = running.send(pids);
+    lines.read_to_end(&mut Vec::new())?;
+    Ok(())
+}
+
+/// Whether there is such a process that is more than a note of its end.
+fn is_running(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return false;
+    };
+    // The state comes after the name, which is in brackets and may hold anything.
+    let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+    !state.starts_with('Z')
+}

@@ -1,0 +1,180 @@
+//! Killed between the acceptance of a message and its delivery, right after its delivery, and anywhere.
+
+use anyhow::{Context, Result, ensure};
+use harn_journal::{JsonlStore, Store};
+use harn_model::{AgentEvent, SessionId};
+use serde_json::{Value, json};
+
+use super::{Place, delivers, inject, prompt, says, until};
+use crate::support_stress::Dice;
+
+fn turns() -> Value {
+    json!([
+        {"match": "^hold", "steps": [{"say": "holding"}, {"await_cancel": {}}]},
+        // Waits, is given what comes, and never ends by itself.
+        {"match": "^wait", "steps": [
+            {"say": "waiting"},
+            {"repeat": {"times": 100, "steps": [{"idle": {}}]}},
+        ]},
+        // Looks again and again, and never ends by itself.
+        {"match": "^look", "steps": [
+            {"say": "looking"},
+            {"repeat": {"times": 400, "steps": [
+                {"say": "word "},
+                {"seam": "post_tool_dispatch"},
+            ]}},
+            {"await_cancel": {}},
+        ]},
+        {"match": "^injected", "steps": [{"say": "as a prompt"}]},
+        {"steps": [{"seam": "turn_start"}, {"tell_delivered": {}}, {"say": "done"}]},
+    ])
+}
+
+impl Place {
+    /// How often the journal says that a message was delivered.
+    fn delivered(&self, session: &str, id: &str) -> Result<usize> {
+        let store = JsonlStore::new(self.state_dir());
+        let (_, events) = store.read(&SessionId::new(session.to_owned()))?;
+        let of_it = events.iter().filter(|e| {
+            matches!(&e.event, AgentEvent::UserMessage { message_id, .. } if message_id.as_str() == id)
+        });
+        Ok(of_it.count())
+    }
+}
+
+#[tokio::test]
+async fn accepted_and_then_killed_it_is_delivered_once_with_the_next_prompt() -> Result<()> {
+    for mode in ["steer", "queue"] {
+        let place = Place::new(&turns())?;
+        let mut agent = place.start().await?;
+        let session = place.create(&mut agent).await?;
+        agent
+            .send("session/prompt", prompt(&session, "hold"))
+            .await?;
+        until(&mut agent, says("holding")).await?;
+        let (_, id) = inject(&mut agent, &session, mode, "injected").await?;
+        agent.kill().await?;
+        ensure!(place.delivered(&session, &id)? == 0, "{mode}: too early");
+
+        let mut agent = place.start().await?;
+        place.load(&mut agent, &session).await?;
+        let about = json!({"sessionId": session});
+        let (_, waiting) = agent
+            .request("session/pending_injections", about.clone())
+            .await?;
+        ensure!(waiting["pendingCount"] == 1, "{mode}: {waiting}");
+        ensure!(waiting["injections"][0]["messageId"] == *id, "{waiting}");
+        let (seen, stopped) = agent
+            .request("session/prompt", prompt(&session, "next"))
+            .await?;
+        ensure!(stopped["stopReason"] == "end_turn", "{mode}: {stopped}");
+        let told = seen.iter().filter(|message| delivers(&id)(message)).count();
+        ensure!(told == 1, "{mode}: told {told} times");
+        let as_prompt = seen.iter().any(says("as a prompt"));
+        ensure!(as_prompt == (mode == "queue"), "{mode}: {seen:?}");
+        let (seen, _) = agent
+            .request("session/prompt", prompt(&session, "once more"))
+            .await?;
+        ensure!(!seen.iter().any(delivers(&id)), "{mode}: again");
+        let (_, waiting) = agent.request("session/pending_injections", about).await?;
+        ensure!(waiting["pendingCount"] == 0, "{mode}: {waiting}");
+        agent.end().await?;
+        ensure!(place.delivered(&session, &id)? == 1, "{mode}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn delivered_and_then_killed_it_is_not_delivered_again() -> Result<()> {
+    for mode in ["steer", "queue"] {
+        let place = Place::new(&turns())?;
+        let mut agent = place.start().await?;
+        let session = place.create(&mut agent).await?;
+        agent
+            .send("session/prompt", prompt(&session, "wait"))
+            .await?;
+        until(&mut agent, says("waiting")).await?;
+        let (before, id) = inject(&mut agent, &session, mode, "injected").await?;
+        ensure!(!before.iter().any(delivers(&id)), "delivered unanswered");
+        until(&mut agent, delivers(&id)).await?;
+        agent.kill().await?;
+        ensure!(place.delivered(&session, &id)? == 1, "{mode}: not written");
+
+        let mut agent = place.start().await?;
+        place.load(&mut agent, &session).await?;
+        let about = json!({"sessionId": session});
+        let (_, waiting) = agent.request("session/pending_injections", about).await?;
+        ensure!(waiting["pendingCount"] == 0, "{mode}: {waiting}");
+        let (seen, _) = agent
+            .request("session/prompt", prompt(&session, "next"))
+            .await?;
+        ensure!(!seen.iter().any(delivers(&id)), "{mode}: again");
+        let revoke = json!({"sessionId": session, "messageId": id});
+        let refused = agent.request("session/revoke_inject", revoke).await;
+        let refused = format!("{:#}", refused.err().context("revoked")?);
+        ensure!(refused.contains("already_delivered"), "{mode}: {refused}");
+        agent.end().await?;
+        ensure!(place.delivered(&session, &id)? == 1, "{mode}");
+    }
+    Ok(())
+}
+
+/// Whatever was answered is delivered exactly once in the end, wherever the process was cut.
+#[tokio::test]
+async fn killed_anywhere_what_was_accepted_is_delivered_once() -> Result<()> {
+    const ROUNDS: usize = 12;
+    let mut dice = Dice::new();
+    let place = Place::new(&turns())?;
+    let (mut before, mut after) = (0, 0);
+    for round in 0..ROUNDS {
+        let mut agent = place.start().await?;
+        let session = place.create(&mut agent).await?;
+        let (word, said) = [
+            ("hold", "holding"),
+            ("wait", "waiting"),
+            ("look", "looking"),
+        ][round % 3];
+        agent.send("session/prompt", prompt(&session, word)).await?;
+        until(&mut agent, says(said)).await?;
+        let mut accepted = Vec::new();
+        for n in 0..1 + dice.below(4) {
+            let mode = ["steer", "queue"][dice.below(2)];
+            let text = format!("injected {n}");
+            let (_, id) = inject(&mut agent, &session, mode, &text).await?;
+            if word == "wait" && n == 0 {
+                until(&mut agent, delivers(&id)).await?;
+            }
+            accepted.push(id);
+        }
+        // One more whose answer nobody waits for.
+        let params = json!({"sessionId": session, "mode": "steer", "content": "injected last"});
+        agent.send("session/inject", params).await?;
+        agent.read_lines(dice.below(2)).await?;
+        agent.kill().await?;
+        for id in &accepted {
+            match place.delivered(&session, id)? {
+                0 => before += 1,
+                1 => after += 1,
+                more => anyhow::bail!("round {round}: delivered {more} times"),
+            }
+        }
+
+        let mut agent = place.start().await?;
+        place.load(&mut agent, &session).await?;
+        let (_, stopped) = agent
+            .request("session/prompt", prompt(&session, "next"))
+            .await?;
+        ensure!(stopped["stopReason"] == "end_turn", "round {round}");
+        agent.end().await?;
+        for id in &accepted {
+            let times = place.delivered(&session, id)?;
+            ensure!(
+                times == 1,
+                "round {round}: {id} was delivered {times} times"
+            );
+        }
+    }
+    // Else nothing was proven: some were cut before and some after.
+    ensure!(before > 0 && after > 0, "{before} before, {after} after");
+    Ok(())
+}
