@@ -245,15 +245,13 @@ impl PendingQueue {
 
     pub(crate) fn push(&mut self, seq: Seq, row: Pending) {
         let key = (row.mode(), row.kind(), seq);
+        let namesake = match &row {
+            Pending::Message(message) => self.messages.insert(message.message_id.clone(), key),
+            Pending::Reminder(pending) => self.reminders.insert(pending.reminder.id.clone(), key),
+        };
+        // One that nobody could name any more would wait for ever.
+        self.take(namesake);
         self.bytes += row.weight();
-        match &row {
-            Pending::Message(message) => {
-                self.messages.insert(message.message_id.clone(), key);
-            }
-            Pending::Reminder(pending) => {
-                self.reminders.insert(pending.reminder.id.clone(), key);
-            }
-        }
         self.rows.insert(key, row);
     }
 
@@ -289,4 +287,119 @@ impl PendingQueue {
 fn in_order(mut rows: Vec<(&Key, &Pending)>) -> Vec<Pending> {
     rows.sort_unstable_by_key(|((.., seq), _)| *seq);
     rows.into_iter().map(|(_, row)| row.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
+
+    fn message(id: &str, mode: DeliveryMode) -> Pending {
+        Pending::Message(Arc::new(PendingMessage {
+            message_id: id.into(),
+            mode,
+            content: vec![ContentBlock::text(id)],
+            owner: Actor {
+                client_id: "ann".to_owned(),
+                role: "member".to_owned(),
+                source: "acp".to_owned(),
+            },
+        }))
+    }
+
+    fn reminder(id: &str, mode: DeliveryMode) -> Pending {
+        let reminder = SystemReminder::new(id, id);
+        Pending::Reminder(Arc::new(PendingReminder { mode, reminder }))
+    }
+
+    fn queue(rows: Vec<Pending>) -> PendingQueue {
+        let mut queue = PendingQueue::default();
+        for (seq, row) in (1..).zip(rows) {
+            queue.push(Seq(seq), row);
+        }
+        queue
+    }
+
+    fn ids(rows: &[Pending]) -> Vec<&str> {
+        let id = |row| match row {
+            &Pending::Message(ref message) => message.message_id.as_str(),
+            Pending::Reminder(pending) => pending.reminder.id.as_str(),
+        };
+        rows.iter().map(id).collect()
+    }
+
+    fn mixed() -> PendingQueue {
+        queue(vec![
+            reminder("r1", AuditOnly),
+            message("m1", AuditOnly),
+            message("m2", FinishStep),
+            reminder("r2", InterruptImmediate),
+            message("m3", InterruptImmediate),
+            reminder("r3", FinishStep),
+            message("m4", AuditOnly),
+        ])
+    }
+
+    #[test]
+    fn all_kinds_and_modes_keep_the_order_they_came_in() {
+        let queue = mixed();
+        let all = ["r1", "m1", "m2", "r2", "m3", "r3", "m4"];
+        assert_eq!(ids(&queue.in_order()), all);
+        let soon = [FinishStep, InterruptImmediate];
+        assert_eq!(ids(&queue.of(&soon)), ["m2", "r2", "m3", "r3"]);
+        assert_eq!(ids(&queue.of(&[AuditOnly])), ["r1", "m1", "m4"]);
+        assert!(queue.of(&[]).is_empty());
+        assert_eq!(ids(&queue.reminders_of(&soon)), ["r2", "r3"]);
+        assert_eq!(ids(&queue.reminders_of(&[AuditOnly])), ["r1"]);
+    }
+
+    #[test]
+    fn the_oldest_message_is_found_among_several_modes() {
+        let mut queue = mixed();
+        let mut oldest = |modes: &[DeliveryMode]| {
+            let id = queue.first_message_of(modes)?.message_id.clone();
+            assert!(queue.take_message(&id));
+            Some(id.to_string())
+        };
+        let soon = [InterruptImmediate, FinishStep];
+        assert_eq!(oldest(&soon).as_deref(), Some("m2"));
+        assert_eq!(oldest(&soon).as_deref(), Some("m3"));
+        assert_eq!(oldest(&soon), None);
+        assert_eq!(oldest(&[AuditOnly]).as_deref(), Some("m1"));
+        assert_eq!(oldest(&[AuditOnly]).as_deref(), Some("m4"));
+        assert_eq!(oldest(&[AuditOnly]), None);
+        assert_eq!(ids(&queue.in_order()), ["r1", "r2", "r3"]);
+    }
+
+    #[test]
+    fn bytes_are_those_of_what_waits() {
+        let mut queue = queue(vec![message("m1", FinishStep), message("m2", AuditOnly)]);
+        assert_eq!(queue.bytes(), 4);
+        queue.replace(&"m1".into(), &[ContentBlock::text("longer")]);
+        assert_eq!(queue.bytes(), 8);
+        assert_eq!(ids(&queue.in_order()), ["m1", "m2"]);
+        queue.replace(&"nothing".into(), &[ContentBlock::text("longer")]);
+        assert!(!queue.take_message(&"nothing".into()));
+        assert!(queue.take_message(&"m1".into()));
+        assert!(!queue.take_message(&"m1".into()));
+        assert_eq!((queue.len(), queue.bytes()), (1, 2));
+        assert!(queue.take_message(&"m2".into()));
+        assert_eq!(queue, PendingQueue::default());
+    }
+
+    #[test]
+    fn a_name_is_of_one_that_waits_and_no_kind_takes_it_from_the_other() {
+        let mut queue = queue(vec![
+            message("x", FinishStep),
+            reminder("x", FinishStep),
+            message("x", AuditOnly),
+        ]);
+        assert_eq!(queue.len(), 2);
+        assert_eq!(queue.message(&"x".into()).unwrap().mode, AuditOnly);
+        assert!(queue.take_message(&"x".into()));
+        assert!(queue.reminder("x").is_some());
+        assert!(queue.take_reminder("x"));
+        assert_eq!(queue, PendingQueue::default());
+    }
 }
