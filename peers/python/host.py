@@ -40,6 +40,7 @@ class Host:
 
     def __init__(self):
         self.wire = []
+        self.outgoing = []
         self.came = asyncio.Event()
         self.updates = []
         self.events = []
@@ -69,6 +70,8 @@ class Host:
         if event.direction is StreamDirection.INCOMING:
             self.wire.append(event.message)
             self.came.set()
+        else:
+            self.outgoing.append(event.message)
 
     async def until(self, ready):
         """Waits until what was on the wire, or handed over, makes `ready()` true."""

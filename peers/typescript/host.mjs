@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { Readable, Writable } from "node:stream";
+import { PassThrough, Readable, Writable } from "node:stream";
 import * as acp from "@agentclientprotocol/sdk";
 
 const BINARY = process.env.HARN_SERVE;
@@ -64,8 +64,9 @@ export async function withHost({ state, profile, play = "peer", ...offer }, use)
 }
 
 class Host {
-  /** Every message of the agent so far, as it was on the wire. */
+  /** Every message of the agent so far, as it was on the wire, and every line to it. */
   wire = [];
+  sent = [];
   /** Every `session/update` so far, as the SDK delivered it. */
   updates = [];
   /** The params of every `_harn/agentEvent` so far, as the SDK delivered them. */
@@ -90,7 +91,10 @@ class Host {
   constructor(child, offer) {
     this.#offer = offer;
     createInterface({ input: child.stdout }).on("line", (line) => this.wire.push(JSON.parse(line)));
-    const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
+    const lines = new PassThrough();
+    createInterface({ input: lines }).on("line", (line) => this.sent.push(line));
+    lines.pipe(child.stdin);
+    const stream = acp.ndJsonStream(Writable.toWeb(lines), Readable.toWeb(child.stdout));
     this.agent = acp
       .client({ name: "harn-peer" })
       .onNotification(acp.methods.client.session.update, ({ params }) => {

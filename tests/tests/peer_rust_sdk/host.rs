@@ -75,6 +75,7 @@ pub(crate) struct Host {
     /// The scenario the agent plays, as a file of the repository.
     scenario: &'static str,
     wire: Arc<Mutex<Vec<Value>>>,
+    outgoing: Arc<Mutex<Vec<String>>>,
     updates: Arc<Mutex<Vec<Value>>>,
     events: Arc<Mutex<Vec<Value>>>,
     complaints: Complaints,
@@ -96,6 +97,7 @@ impl Default for Host {
             wish: None,
             scenario: "fixtures/scenarios/peer.yaml",
             wire: Arc::default(),
+            outgoing: Arc::default(),
             updates: Arc::default(),
             events: Arc::default(),
             complaints: Complaints::default(),
@@ -239,10 +241,11 @@ impl Host {
     /// that looks like a complaint.
     fn overhear(&self) -> impl Fn(&str, LineDirection) + Send + Sync + 'static {
         let (wire, complaints) = (self.wire.clone(), self.complaints.clone());
+        let outgoing = self.outgoing.clone();
         move |line, direction| match direction {
             LineDirection::Stdout => lock(&wire).extend(serde_json::from_str::<Value>(line)),
             LineDirection::Stderr => complaints.stderr(line),
-            LineDirection::Stdin => {}
+            LineDirection::Stdin => lock(&outgoing).push(line.trim_end().to_owned()),
         }
     }
 
@@ -260,6 +263,18 @@ impl Host {
         let wire = lock(&self.wire);
         let of_method = wire.iter().filter(|m| m["method"] == method);
         of_method.map(|m| m["params"].clone()).collect()
+    }
+
+    /// Every line to the agent.
+    pub(crate) fn outgoing(&self) -> Vec<String> {
+        lock(&self.outgoing).clone()
+    }
+
+    /// The ids of all requests of this method that were on the wire.
+    pub(crate) fn ids(&self, method: &str) -> Vec<Value> {
+        let wire = lock(&self.wire);
+        let of_method = wire.iter().filter(|m| m["method"] == method);
+        of_method.map(|m| m["id"].clone()).collect()
     }
 
     /// Waits until what was handed over makes `ready` true.

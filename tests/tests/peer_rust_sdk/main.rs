@@ -5,6 +5,7 @@
 
 mod extensions;
 mod host;
+mod shapes;
 mod steering;
 
 use std::path::PathBuf;

@@ -316,7 +316,7 @@ async fn cancelling_a_prompt_that_waits_for_its_turn_cancels_no_other() -> Resul
 }
 
 /// Waits until a person has been asked this often.
-async fn asked(host: &Host, times: usize) {
+pub(crate) async fn asked(host: &Host, times: usize) {
     host.until(|host| host.asked().len() == times).await;
 }
 
@@ -329,7 +329,7 @@ fn delivered(host: &Host) -> Vec<Value> {
 }
 
 /// Sends a request for which the SDK has no type.
-async fn call(
+pub(crate) async fn call(
     agent: &Connection,
     session: &SessionId,
     method: &str,
@@ -340,7 +340,7 @@ async fn call(
     agent.send_request(request).block_task().await
 }
 
-async fn inject(
+pub(crate) async fn inject(
     agent: &Connection,
     session: &SessionId,
     mode: &str,

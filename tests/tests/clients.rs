@@ -1,0 +1,212 @@
+//! `fixtures/clients`: what clients send to steer a turn, line by line, replayed against the real binary. The
+//! lines to the agent are theirs and are read; the answers are ours and pinned.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+use harn_testkit::golden;
+use harn_tests::{REPAIR, binary, repository};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const TO_AGENT: &str = "{\"to\":\"agent\",\"message\":";
+
+#[test]
+fn agent_shell() -> Result<()> {
+    replay("agent-shell")
+}
+
+#[test]
+fn odd_envelopes() -> Result<()> {
+    replay("odd-envelopes")
+}
+
+#[test]
+fn python_sdk() -> Result<()> {
+    replay("python-sdk")
+}
+
+#[test]
+fn rust_sdk() -> Result<()> {
+    replay("rust-sdk")
+}
+
+#[test]
+fn typescript_sdk() -> Result<()> {
+    replay("typescript-sdk")
+}
+
+/// Sends the lines of a file one by one, each when the one before it has had its effect.
+fn replay(name: &str) -> Result<()> {
+    let path = repository("fixtures/clients").join(format!("{name}.jsonl"));
+    let file = std::fs::read_to_string(&path)?;
+    let mut agent = Agent::start()?;
+    for line in file.lines().filter(|line| line.starts_with(TO_AGENT)) {
+        agent.told.push_str(line);
+        agent.told.push('\n');
+        let line = line.strip_prefix(TO_AGENT).unwrap_or_default();
+        agent.send(line.strip_suffix('}').context("a line is cut short")?)?;
+    }
+    golden::check(&path, &agent.end()?, REPAIR);
+    Ok(())
+}
+
+/// The running program, and what is to be pinned of the conversation with it.
+struct Agent {
+    process: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    /// What stands in the files for what is another each time: real ids and folders, and their names.
+    names: Vec<(String, String)>,
+    /// The ids of prompts without an answer.
+    prompts: Vec<Value>,
+    told: String,
+    _folders: [TempDir; 2],
+}
+
+impl Agent {
+    fn start() -> Result<Self> {
+        let folders = [TempDir::new()?, TempDir::new()?];
+        let [workspace, state] = &folders;
+        let scenario = repository("peers/steer.yaml").canonicalize()?;
+        let mut process = Command::new(binary()?)
+            .args(["acp", "--engine"])
+            .arg(format!("script:{}", scenario.display()))
+            .arg("--state-dir")
+            .arg(state.path())
+            // Rules of the person who runs this would decide in the place of the lines.
+            .env("XDG_CONFIG_HOME", state.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdin = process.stdin.take().context("no stdin")?;
+        let stdout = BufReader::new(process.stdout.take().context("no stdout")?);
+        let workspace = workspace.path().canonicalize()?.display().to_string();
+        Ok(Self {
+            process,
+            stdin,
+            stdout,
+            names: vec![(workspace, "/workspace".to_owned())],
+            prompts: Vec::new(),
+            told: String::new(),
+            _folders: folders,
+        })
+    }
+
+    /// Sends a line, and reads as far as the next one has to wait for.
+    fn send(&mut self, line: &str) -> Result<()> {
+        let real = |line: String, (real, name): &(String, String)| line.replace(name, real);
+        let line = self.names.iter().fold(line.to_owned(), real);
+        writeln!(self.stdin, "{line}")?;
+        self.stdin.flush()?;
+        let message: Value = serde_json::from_str(&line)?;
+        match (message["method"].as_str(), message.get("id")) {
+            // The turns of the scenario stand still: at a question, or to wait.
+            (Some("session/prompt"), Some(id)) => {
+                self.prompts.push(id.clone());
+                self.read_until(|it| {
+                    it["method"] == "session/request_permission"
+                        || it["params"]["update"]["content"]["text"] == "Ready."
+                })
+            }
+            (Some(_), Some(id)) => {
+                let id = id.clone();
+                self.read_until(|it| it.get("method").is_none() && it["id"] == id)
+            }
+            (Some("agent/resume"), None) => {
+                self.read_until(|it| it["params"]["update"]["content"]["text"] == "\nAwake.")
+            }
+            (Some("session/cancel"), None) | (None, Some(_)) => self.finish(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads until no prompt is open.
+    fn finish(&mut self) -> Result<()> {
+        while let Some(id) = self.prompts.last().cloned() {
+            self.read_until(|it| it.get("method").is_none() && it["id"] == id)?;
+        }
+        Ok(())
+    }
+
+    fn read_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Result<()> {
+        loop {
+            let mut line = String::new();
+            ensure!(self.stdout.read_line(&mut line)? > 0, "the agent is gone");
+            let message = serde_json::from_str(&line)?;
+            self.hear(&message)?;
+            if wanted(&message) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Names what a message brings, and keeps it if it is an answer, or tells of a delivery.
+    fn hear(&mut self, message: &Value) -> Result<()> {
+        let (result, update) = (&message["result"], &message["params"]["update"]);
+        self.name("session", &result["sessionId"]);
+        self.name("message", &result["messageId"]);
+        self.name("reminder", &result["reminderId"]);
+        for row in result["injections"].as_array().into_iter().flatten() {
+            let kind = if row["kind"] == "user" {
+                "message"
+            } else {
+                "reminder"
+            };
+            self.name(kind, &row["id"]);
+        }
+        if message["method"] == "session/request_permission" {
+            self.name("agent", &message["id"]);
+        }
+        let kind = update["sessionUpdate"].as_str().unwrap_or_default();
+        let delivery = kind.starts_with("user_message");
+        if delivery {
+            self.name("message", &update["messageId"]);
+        }
+        if message.get("method").is_some() && !delivery {
+            return Ok(());
+        }
+        self.prompts.retain(|id| *id != message["id"]);
+        let entry = json!({"to": "client", "message": shortened(message.clone())});
+        let line = serde_json::to_string(&entry)?;
+        let named = |line: String, (real, name): &(String, String)| line.replace(real, name);
+        self.told += &self.names.iter().fold(line, named);
+        self.told.push('\n');
+        Ok(())
+    }
+
+    /// Gives an id that is new a name that counts.
+    fn name(&mut self, kind: &str, id: &Value) {
+        let Some(id) = id.as_str() else { return };
+        if self.names.iter().all(|(real, _)| real != id) {
+            let of_kind = self.names.iter().filter(|(_, name)| name.starts_with(kind));
+            let name = format!("{kind}-{}", of_kind.count() + 1);
+            self.names.push((id.to_owned(), name));
+        }
+    }
+
+    /// Ends the program well; returns the conversation.
+    fn end(mut self) -> Result<String> {
+        self.finish()?;
+        drop(self.stdin);
+        let status = self.process.wait()?;
+        ensure!(status.success(), "the agent ended with {status}");
+        Ok(self.told)
+    }
+}
+
+/// Keeps of the answers to `initialize` and `session/new` what matters here; `fixtures/acp` has them whole.
+fn shortened(mut message: Value) -> Value {
+    let result = message.get_mut("result").and_then(Value::as_object_mut);
+    if let Some(result) = result
+        && ["agentCapabilities", "modes"]
+            .iter()
+            .any(|long| result.contains_key(*long))
+    {
+        result.retain(|key, _| ["protocolVersion", "sessionId", "_meta"].contains(&key.as_str()));
+    }
+    message
+}
