@@ -20,6 +20,14 @@ struct Stage {
     last: Instant,
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the clock of the runtime stands still and is what is asked about"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// A client with a prompt whose turn waits.
 async fn stage(profile: &str, agent: ScriptedAgent, clock: FakeClock) -> Stage {
     let test = TestHub::builder(agent).clock(clock).build();
@@ -34,7 +42,7 @@ async fn stage(profile: &str, agent: ScriptedAgent, clock: FakeClock) -> Stage {
         test,
         client,
         session: session.into(),
-        last: Instant::now(),
+        last: now(),
     }
 }
 
@@ -56,9 +64,9 @@ impl Stage {
     async fn sign(&mut self) -> Sign {
         let params = sign_of(&mut self.client).await;
         assert_eq!(params["sessionId"], self.session.as_str());
-        let now = Instant::now();
-        let pause = now.duration_since(self.last).as_millis();
-        self.last = now;
+        let at = now();
+        let pause = at.duration_since(self.last).as_millis();
+        self.last = at;
         (
             u64::try_from(pause).unwrap(),
             params["backoff_ms"].as_u64().unwrap(),
@@ -216,7 +224,7 @@ async fn who_comes_to_an_agent_that_waits_is_told() {
         late.send_request(method, params).await;
         let replayed = until_answered(&mut late).await;
         assert!(!replayed.contains(&"agent/idle".to_owned()), "{replayed:?}");
-        let came = Instant::now();
+        let came = now();
         let sign = sign_of(&mut late).await;
         let asked = [&sign["iteration"], &sign["backoff_ms"]];
         assert_eq!(asked, [&json!(1), &json!(1000)], "{method}");
