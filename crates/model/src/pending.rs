@@ -322,11 +322,11 @@ mod tests {
     }
 
     fn ids(rows: &[Pending]) -> Vec<&str> {
-        let id = |row| match row {
-            &Pending::Message(ref message) => message.message_id.as_str(),
+        let ids = rows.iter().map(|row| match row {
+            Pending::Message(message) => message.message_id.as_str(),
             Pending::Reminder(pending) => pending.reminder.id.as_str(),
-        };
-        rows.iter().map(id).collect()
+        });
+        ids.collect()
     }
 
     fn mixed() -> PendingQueue {

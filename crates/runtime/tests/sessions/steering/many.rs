@@ -25,14 +25,15 @@ async fn ten_thousand_are_listed_changed_taken_back_and_delivered_in_order() {
     // From the back and from the front: each is found wherever it stands.
     for (n, id) in ids.iter().enumerate().rev() {
         let session = &stage.session;
-        match n % 2 {
-            0 => drop(session.revoke_inject(id.clone(), host()).await.unwrap()),
+        let done = match n % 2 {
+            0 => session.revoke_inject(id.clone(), host()).await,
             _ => {
                 let said = vec![ContentBlock::text(format!("{n}, rather"))];
-                let replaced = session.replace_inject(id.clone(), Ok(said), host());
-                drop(replaced.await.unwrap());
+                session.replace_inject(id.clone(), Ok(said), host()).await
             }
-        }
+        };
+        let result = [ControlResult::Revoked, ControlResult::Replaced][n % 2];
+        assert_eq!(done.unwrap().result, result);
     }
     let left: Vec<_> = (0..MANY).filter(|n| n % 2 == 1).collect();
     let expected: Vec<_> = left.iter().map(|n| format!("{n}, rather")).collect();

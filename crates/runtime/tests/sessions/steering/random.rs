@@ -145,8 +145,8 @@ impl Play<'_> {
             }
             Op::Cancel => self.cancel().await,
             Op::CancelWaiting(at) => {
-                let waiting = self.model.sent.iter_mut().skip(1);
-                let Some(sent) = waiting.skip(*at).next() else {
+                let mut waiting = self.model.sent.iter_mut().skip(1);
+                let Some(sent) = waiting.nth(*at) else {
                     return;
                 };
                 let expected = match sent.cancelled {
