@@ -6,7 +6,7 @@ use std::{
     task::Poll,
 };
 
-use harn_model::{Envelope, Seam, Seq, StopReason};
+use harn_model::{AgentEvent, Envelope, Seam, Seq, StopReason, ToolKind};
 
 use super::*;
 
@@ -41,6 +41,47 @@ async fn what_a_seam_would_have_returned_is_returned_by_the_next() {
     assert_eq!(leg.seam(Seam::PreToolDispatch).await, ["one", "two"]);
     assert_eq!(leg.seam(Seam::TurnStart).await, ["three"]);
     assert_eq!(leg.seam(Seam::TurnStart).await, [""; 0]);
+}
+
+/// Dropped while the session is busy with what has to be on the disk before the delivery.
+#[tokio::test]
+async fn what_is_on_its_way_to_a_seam_is_returned_by_the_next() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.inject(INTERRUPT, "one").await;
+    let tool = leg.cx.tool("write_file").kind(ToolKind::Edit);
+    let asking = tokio::spawn(tool.path("a.txt").ask());
+    let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
+    until(&mut stage.session.subscribe(Seq::ZERO), is_ask).await;
+    let mut look = Box::pin(leg.cx.seam(Seam::PreToolDispatch));
+    goes_on(look.as_mut()).await;
+    let asks = || stage.session.view().open_turn.unwrap().asks;
+    while !asks().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    drop(look);
+    has(&stage, "pre_tool_dispatch 0: 1, skipped").await;
+    assert!(asking.await.unwrap().is_err());
+    assert_eq!(leg.seam(Seam::TurnEnd).await, ["one"]);
+}
+
+#[tokio::test]
+async fn a_wait_that_the_session_never_saw_is_not_told() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    {
+        let mut wait = leg.cx.idle().into_future();
+        goes_on(wait.as_mut()).await;
+        has(&stage, "daemon_idle_pre 0: 0").await;
+        goes_on(wait.as_mut()).await;
+    }
+    leg.cx.say("gone on").await.unwrap();
+    has(&stage, "said: gone on").await;
+    let told = stage.story(Seq::ZERO).await;
+    assert!(
+        !told.contains("\nidle ") && !told.contains("woke"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

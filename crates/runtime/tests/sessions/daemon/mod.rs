@@ -67,8 +67,10 @@ impl Stage {
     }
 }
 
-/// Why it woke, and with what.
+/// Why it woke, and with what. Every wait is bounded: by days, since some tests have hours pass.
 pub async fn woke(waiting: Waiting) -> (WakeReason, Vec<String>) {
-    let wake = waiting.await.unwrap().unwrap();
+    let bound = Duration::from_secs(7 * 24 * 3600);
+    let wake = tokio::time::timeout(bound, waiting).await;
+    let wake = wake.expect("waited in vain").unwrap().unwrap();
     (wake.reason, texts(&wake.delivered))
 }
