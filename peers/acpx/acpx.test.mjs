@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const ACPX = here("node_modules/acpx/dist/cli.js");
 const TAP = here("tap.mjs");
-const scenario = (name) => here(`../../fixtures/scenarios/${name}.yaml`);
+const scenario = (name) => here(name === "steer" ? "../steer.yaml" : `../../fixtures/scenarios/${name}.yaml`);
 const BINARY = process.env.HARN_SERVE;
 // Only so that a hang fails instead of hanging: nothing here measures time.
 const PATIENCE_S = "60";
@@ -143,6 +143,27 @@ describe("acpx", () => {
     await acpx(...agent(), "cancel");
     assert.equal(stopIn(await slow.done), "cancelled");
     await acpx(...agent(), "sessions", "close");
+    await assertQuiet();
+  });
+
+  // acpx has no way to steer; a prompt that is sent meanwhile waits in acpx itself.
+  it("stays calm at an agent that stays, and runs the prompt that waited once it is cancelled", async () => {
+    const play = agent({ profile: undefined, play: "steer" });
+    await acpx(...play, "sessions", "new");
+    const stays = start(["--ttl", "1", ...play, "prompt", "stay"]);
+    const ready = new Promise((seen) => {
+      stays.child.stdout.on("data", () => stays.printed.out.includes('"Ready."') && seen());
+    });
+    await Promise.race([ready, stays.done]);
+    const next = acpx("--ttl", "1", ...play, "prompt", "hello");
+    await acpx(...play, "cancel");
+    assert.equal(stopIn(await stays.done), "cancelled");
+    assert.equal(stopIn(await next), "end_turn");
+    await acpx(...play, "sessions", "close");
+    const { received } = await wire();
+    const methods = new Set(received.flatMap((m) => m.method ?? []));
+    assert.deepEqual([...methods], ["session/update"], "nothing that plain ACP has no word for");
+    assert.deepEqual(received.flatMap((m) => m.result?.stopReason ?? []), ["cancelled", "end_turn"]);
     await assertQuiet();
   });
 
