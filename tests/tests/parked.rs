@@ -161,6 +161,9 @@ async fn a_question_that_is_cancelled_is_withdrawn_before_the_turn_ends() {
                     assert_eq!(params["requestId"], parked.ask, "round {round}");
                     withdrawn = true;
                 }
+                Message::Notification { method, params } if method == "_harn/agentEvent" => {
+                    assert_eq!(params["kind"], "control_outcome", "round {round}");
+                }
                 Message::Notification { params, .. } => {
                     let update = &params["update"];
                     match kind(update) {

@@ -19,7 +19,10 @@ const AGENT_EVENT: &str = "_harn/agentEvent";
 async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result<()> {
     let host = Host::on_tour("meta");
     let harn = everything(&host).await?;
-    assert_eq!(host.take_complaints(), [""; 0]);
+    // The contract's name for it is not one that ACP leaves to extensions, so the SDK keeps it for itself.
+    let mut complaints = host.take_complaints();
+    complaints.retain(|it| !it.contains("agent/idle"));
+    assert_eq!(complaints, [""; 0]);
     let received = carried(&host.updates());
     assert_eq!(received, carried(&sent(&host)));
 
@@ -79,7 +82,7 @@ async fn harn_is_kept_from_the_host_by_the_sdk() -> Result<()> {
     let complaints = host.take_complaints();
     let complaints = complaints
         .iter()
-        .filter(|it| it.contains("Handler errored"));
+        .filter(|it| it.contains("Handler errored") && !it.contains("agent/idle"));
     assert_eq!(complaints.count(), dropped, "one for each it dropped");
     // Notifications of our own are no trouble.
     assert_eq!(host.events(), events_sent(&host));
