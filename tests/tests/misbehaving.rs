@@ -219,7 +219,7 @@ fn shapes(session: &str) -> Vec<(String, Outcome)> {
         (notification("session/cancel", json!([])), Ignored),
         (
             request("session/cancel", json!({"sessionId": "nowhere"})),
-            Served,
+            Refused(-32004, "unknown_session"),
         ),
         (
             notification("$/cancel_request", json!({"requestId": "never-asked"})),
