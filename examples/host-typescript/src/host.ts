@@ -76,6 +76,11 @@ export class Host {
     return (await this.#agent.request(acp.methods.agent.session.prompt, params)).stopReason;
   }
 
+  /** Stops the turn that runs. That there was none is told too, as `control_outcome`. */
+  cancel(sessionId: string): Promise<void> {
+    return this.#agent.notify(acp.methods.agent.session.cancel, { sessionId });
+  }
+
   async close(sessionId: string): Promise<void> {
     await this.#agent.request(acp.methods.agent.session.close, { sessionId });
   }

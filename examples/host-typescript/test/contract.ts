@@ -29,6 +29,8 @@ function extensionsOf({ method, params, result }: any): Record<string, unknown> 
   switch (method) {
     case "_harn/agentEvent":
       return { "agent-event": params };
+    case "agent/idle":
+      return { "agent-idle": params };
     case "session/request_permission":
       return { "permission-request": params };
     case "session/update":
@@ -45,7 +47,10 @@ function extensionsOf({ method, params, result }: any): Record<string, unknown> 
       }
       return {};
     default:
-      return { "initialize-meta": result?.agentCapabilities?._meta?.harn };
+      return {
+        "initialize-meta": result?.agentCapabilities?._meta?.harn,
+        "session-capabilities": result?.agentCapabilities?.session,
+      };
   }
 }
 
