@@ -2,7 +2,7 @@
 // update, and at the end insists that nobody complained.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -58,15 +58,29 @@ export async function withHost({ state, profile, play = "peer", ...offer }, use)
     assert.deepEqual({ code, signal }, { code: 0, signal: null }, stderr);
     assert.doesNotMatch(stderr, /\b(warn|error)\b|panicked/i, "the agent complained on stderr");
     assert.deepEqual(complaints, [], "the SDK complained");
+    assert.deepEqual(verify(host.recording), host.faults, "what was said breaks the rules of the wire");
   } finally {
     child.kill("SIGKILL");
   }
+}
+
+/** The rules of the wire that a recording breaks. */
+function verify(recording) {
+  const input = `${recording.join("\n")}\n`;
+  const options = { input, encoding: "utf8" };
+  const { status, stdout, stderr } = spawnSync(BINARY, ["fixtures", "verify", "--json", "-"], options);
+  assert.ok(status === 0 || status === 1, stderr);
+  return stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line).rule);
 }
 
 class Host {
   /** Every message of the agent so far, as it was on the wire, and every line to it. */
   wire = [];
   sent = [];
+  /** Both, in the form that `harn-serve fixtures verify` reads. */
+  recording = [];
+  /** The rules that the test itself breaks. */
+  faults = [];
   /** Every `session/update` so far, as the SDK delivered it. */
   updates = [];
   /** The params of every `_harn/agentEvent` so far, as the SDK delivered them. */
@@ -90,9 +104,15 @@ class Host {
 
   constructor(child, offer) {
     this.#offer = offer;
-    createInterface({ input: child.stdout }).on("line", (line) => this.wire.push(JSON.parse(line)));
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      this.wire.push(JSON.parse(line));
+      this.recording.push(`{"to":"client","message":${line}}`);
+    });
     const lines = new PassThrough();
-    createInterface({ input: lines }).on("line", (line) => this.sent.push(line));
+    createInterface({ input: lines }).on("line", (line) => {
+      this.sent.push(line);
+      this.recording.push(`{"to":"agent","message":${line}}`);
+    });
     lines.pipe(child.stdin);
     const stream = acp.ndJsonStream(Writable.toWeb(lines), Readable.toWeb(child.stdout));
     this.agent = acp

@@ -171,6 +171,7 @@ describe("TypeScript SDK, steering", () => {
       const seen = host.updates.length;
       assert.deepEqual(await steer("Too late.", "promptRequired"), { outcome: "promptRequired", reason: "noRunningTurn" });
       await assert.rejects(steer("Hm.", "wait"), ({ code }) => code === -32602);
+      host.faults = ["wrong-extension"];
       assert.equal(host.updates.length, seen, "nothing was done");
 
       const said = host.next("the turn of its own", (u) => u.content?.text === "Answered.");
@@ -189,6 +190,7 @@ describe("TypeScript SDK, steering", () => {
         assert.deepEqual([code, data.reason, data.code], [-32602, "invalid_reminder", "HARN-RMD-001"]);
         return true;
       });
+      host.faults = ["unknown-member"];
       const { injections } = await call("session/pending_injections");
       assert.deepEqual(injections.map(({ kind, body }) => [kind, body]), [
         ["reminder", "Run the tests."],
