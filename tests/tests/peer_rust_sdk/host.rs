@@ -19,7 +19,7 @@ use agent_client_protocol::{
             AgentNotification, CancelRequestNotification, ClientCapabilities, Implementation,
             InitializeRequest, InitializeResponse, Meta, RequestPermissionOutcome,
             RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
-            SessionNotification,
+            SessionNotification, ToolCallId,
         },
     },
 };
@@ -80,6 +80,8 @@ pub(crate) struct Host {
     events: Arc<Mutex<Vec<Value>>>,
     complaints: Complaints,
     asked: Arc<Mutex<Vec<Value>>>,
+    /// The calls of questions that were taken back.
+    withdrawn: Arc<Mutex<Vec<ToolCallId>>>,
     choice: Arc<Mutex<&'static str>>,
     idles: Arc<Mutex<Vec<Idle>>>,
     /// Whether an answer waits for [`Host::release`].
@@ -102,6 +104,7 @@ impl Default for Host {
             events: Arc::default(),
             complaints: Complaints::default(),
             asked: Arc::default(),
+            withdrawn: Arc::default(),
             choice: Arc::new(Mutex::new("allow_once")),
             idles: Arc::default(),
             holds: Arc::default(),
@@ -157,7 +160,7 @@ impl Host {
         let events = self.events.clone();
         let (asked, choice) = (self.asked.clone(), self.choice.clone());
         let (holds, go_on) = (self.holds.clone(), self.go_on.clone());
-        let idles = self.idles.clone();
+        let (idles, withdrawn) = (self.idles.clone(), self.withdrawn.clone());
         let came = || self.came.clone();
         let (came_update, came_event, came_idle, came_ask) = (came(), came(), came(), came());
 
@@ -212,9 +215,13 @@ impl Host {
                         return responder.respond(answer);
                     }
                     // A handler that waits would hold up everything behind it.
-                    let go_on = go_on.clone();
+                    let (go_on, withdrawn) = (go_on.clone(), withdrawn.clone());
                     agent.spawn(async move {
-                        go_on.notified().await;
+                        let cancelled = responder.cancellation();
+                        tokio::select! {
+                            () = go_on.notified() => {}
+                            () = cancelled.cancelled() => lock(&withdrawn).push(request.tool_call.tool_call_id),
+                        }
                         responder.respond(answer)
                     })
                 },
@@ -314,6 +321,11 @@ impl Host {
 
     pub(crate) fn asked(&self) -> Vec<Value> {
         lock(&self.asked).clone()
+    }
+
+    pub(crate) fn withdrawn(&self) -> Vec<String> {
+        let calls = lock(&self.withdrawn);
+        calls.iter().map(ToString::to_string).collect()
     }
 
     pub(crate) fn of(&self, kind: &str) -> Vec<Value> {

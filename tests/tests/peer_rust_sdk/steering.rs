@@ -287,6 +287,32 @@ async fn what_waits_when_a_turn_is_cancelled_comes_with_the_next_prompt() -> Res
 }
 
 #[tokio::test]
+async fn a_reminder_that_interrupts_takes_the_question_back() -> Result<()> {
+    let place = Place::new()?;
+    let host = Host::steering("acp");
+    let stop = host
+        .meet(&place, async |agent, _| {
+            let session = open(&agent, &place).await?;
+            let interrupts = async {
+                asked(&host, 1).await;
+                let remind = json!({"mode": "interrupt_immediate", "body": "Stop writing."});
+                call(&agent, &session, "session/remind", remind).await
+            };
+            let (stop, reminded) = tokio::join!(prompt(&agent, &session, "work"), interrupts);
+            reminded?;
+            stop
+        })
+        .await?;
+    assert_eq!(stop, StopReason::EndTurn);
+    let call = host.asked()[0]["toolCall"]["toolCallId"].clone();
+    assert_eq!(json!(host.withdrawn()), json!([call]));
+    assert_eq!(host.last_call(), json!([call, "failed"]));
+    let said = host.text("agent_message_chunk");
+    assert!(said.contains("reminder: Stop writing."), "{said}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn cancelling_a_prompt_that_waits_for_its_turn_cancels_no_other() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
