@@ -248,6 +248,40 @@ describe("TypeScript SDK, steering", () => {
       assert.deepEqual(delivered(host), [[messageId, "Mind b.txt."]]);
     }, { wish: "acp" }));
 
+  it("a new process replays what was delivered where it was, and delivers what still waits", async () => {
+    let session, live, waits;
+    await inSession(async (host, sessionId, { inject }) => {
+      session = sessionId;
+      const first = await begin(host, session);
+      await inject("steer", "Mind b.txt.");
+      await inject("queue", "Then c.txt.");
+      first.release();
+      await first.ended;
+      const second = await begin(host, session);
+      waits = (await inject("queue", "And d.txt.")).messageId;
+      await host.cancel(session);
+      await second.ended;
+      second.release();
+      await host.list(cwd);
+      live = host.updates;
+    }, { wish: "acp" });
+    await withHost({ state: path.join(root, `t${number}`, "state"), wish: "acp", play: "steer" }, async (host) => {
+      await host.initialize();
+      await host.load(session, cwd);
+      const words = (updates) =>
+        updates
+          .filter((u) => /^(agent|user)_message_chunk$/.test(u.sessionUpdate))
+          .map((u) => [u.messageId, u.content.text]);
+      // What a person sent as a prompt is in a replay only.
+      const replayed = words(host.updates).filter(([, text]) => text !== "work");
+      assert.deepEqual(replayed, words(live));
+      const { injections } = await host.extension("session/pending_injections", { sessionId: session });
+      assert.deepEqual(injections.map(({ messageId }) => messageId), [waits]);
+      await host.prompt(session, "hello");
+      assert.deepEqual(delivered(host).at(-1), [waits, "And d.txt."]);
+    });
+  });
+
   it("a reminder that interrupts takes the question back, and the turn goes on", () =>
     inSession(async (host, session, { call }) => {
       const { release, ended } = await begin(host, session);

@@ -3,7 +3,9 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, sync_channel},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -11,6 +13,9 @@ use harn_testkit::golden;
 use harn_tests::{REPAIR, binary, repository};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// Only so that a hang fails instead of hanging: nothing here measures time.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const TO_AGENT: &str = "{\"to\":\"agent\",\"message\":";
 
@@ -58,7 +63,7 @@ fn replay(name: &str) -> Result<()> {
 struct Agent {
     process: Child,
     stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
+    lines: Receiver<String>,
     /// What stands in the files for what is another each time: real ids and folders, and their names.
     names: Vec<(String, String)>,
     /// The ids of prompts without an answer.
@@ -83,12 +88,17 @@ impl Agent {
             .stdout(Stdio::piped())
             .spawn()?;
         let stdin = process.stdin.take().context("no stdin")?;
-        let stdout = BufReader::new(process.stdout.take().context("no stdout")?);
+        let stdout = process.stdout.take().context("no stdout")?;
+        let (line, lines) = sync_channel(64);
+        std::thread::spawn(move || {
+            let mut came = BufReader::new(stdout).lines().map_while(Result::ok);
+            came.try_for_each(|it| line.send(it))
+        });
         let workspace = workspace.path().canonicalize()?.display().to_string();
         Ok(Self {
             process,
             stdin,
-            stdout,
+            lines,
             names: vec![(workspace, "/workspace".to_owned())],
             prompts: Vec::new(),
             told: String::new(),
@@ -134,8 +144,8 @@ impl Agent {
 
     fn read_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Result<()> {
         loop {
-            let mut line = String::new();
-            ensure!(self.stdout.read_line(&mut line)? > 0, "the agent is gone");
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.context("gave up waiting for the agent")?;
             let message = serde_json::from_str(&line)?;
             self.hear(&message)?;
             if wanted(&message) {
