@@ -124,6 +124,10 @@ fn decisions(event: &AgentEvent) -> Decisions {
             Written,
             Nothing("the contract keeps the ranking in the transcript"),
         ),
+        E::PromptWithdrawn(_) => nowhere(
+            Synced,
+            Elsewhere("the answer to the prompt says so", "session_prompt-result"),
+        ),
         E::TurnEnded(_) => nowhere(
             Synced,
             Elsewhere("the answer to the prompt says so", "session_prompt-result"),

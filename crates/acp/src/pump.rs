@@ -13,8 +13,8 @@ use agent_client_protocol::{
 };
 use bytes::Bytes;
 use harn_model::{
-    AgentEvent, AskId, Command, ControlOutcome, Decision, Envelope, PermissionAsked, TurnId,
-    TurnOutcome,
+    AgentEvent, AskId, Command, ControlOutcome, Decision, Envelope, PermissionAsked, StopReason,
+    TurnId, TurnOutcome,
 };
 use harn_runtime::{Delivery, SessionEnd, Subscription};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -165,6 +165,10 @@ impl Pump {
                             ended.push((turn.clone(), end.outcome.clone()));
                         }
                     }
+                    AgentEvent::PromptWithdrawn(_) => {
+                        let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
+                        ended.extend(envelope.turn.clone().map(|turn| (turn, cancelled)));
+                    }
                     AgentEvent::ControlOutcome(outcome) => {
                         self.answered(outcome).await;
                         lines.write(envelope, &mut out);
@@ -258,6 +262,13 @@ impl Pump {
                 if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
                     self.end_prompt(turn, &ended.outcome).await;
+                }
+            }
+            AgentEvent::PromptWithdrawn(_) => {
+                if let Some(turn) = &envelope.turn {
+                    self.send(std::mem::take(out)).await?;
+                    let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
+                    self.end_prompt(turn, &cancelled).await;
                 }
             }
             AgentEvent::PermissionAsked(ask) => {
@@ -415,6 +426,7 @@ fn is_personal(event: &AgentEvent) -> bool {
         event,
         AgentEvent::TurnStarted(_)
             | AgentEvent::TurnEnded(_)
+            | AgentEvent::PromptWithdrawn(_)
             | AgentEvent::PermissionAsked(_)
             | AgentEvent::PermissionResolved(_)
             | AgentEvent::HitlRequested { .. }

@@ -18,6 +18,7 @@ impl AgentEvent {
     pub fn author(&self) -> Author {
         match self {
             Self::TurnStarted(_) => Author::Runtime("a prompt starts the turn"),
+            Self::PromptWithdrawn(_) => Author::Runtime("whoever sent a prompt cancels it"),
             Self::TurnEnded(_) => Author::Runtime("the turn ends when the agent returns"),
             Self::PermissionAsked(_)
             | Self::PermissionResolved(_)

@@ -19,6 +19,7 @@ impl AgentEvent {
     pub fn durability(&self) -> Durability {
         match self {
             Self::TurnEnded(_)
+            | Self::PromptWithdrawn(_)
             | Self::PermissionResolved(_)
             | Self::GrantRevoked { .. }
             | Self::HitlResponded(_)

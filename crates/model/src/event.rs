@@ -209,6 +209,8 @@ pub enum AgentEvent {
     Daemon(DaemonChange),
     /// A prompt was accepted and its turn began.
     TurnStarted(Box<TurnStarted>),
+    /// A prompt was cancelled before its turn began; the turn it would have been is the envelope's.
+    PromptWithdrawn(Box<TurnStarted>),
     /// The turn ended.
     TurnEnded(Box<TurnEnded>),
     /// A tool call waits for a decision.
@@ -297,7 +299,9 @@ impl AgentEvent {
                         .sum::<usize>()
                     + FACTS
             }
-            Self::TurnStarted(turn) => turn.prompt.iter().map(ContentBlock::weight).sum(),
+            Self::TurnStarted(turn) | Self::PromptWithdrawn(turn) => {
+                turn.prompt.iter().map(ContentBlock::weight).sum()
+            }
             Self::PermissionAsked(ask) => ask.weight(),
             Self::Pending(change) => change.weight(),
             Self::PermissionGrant(record)

@@ -325,6 +325,7 @@ impl SessionView {
             | AgentEvent::PermissionEscalation(_)
             | AgentEvent::LiveSessionPermissionRoute(_)
             | AgentEvent::ControlOutcome(_)
+            | AgentEvent::PromptWithdrawn(_)
             | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::SessionClosed { .. } => {}
         }

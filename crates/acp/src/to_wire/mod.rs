@@ -323,6 +323,8 @@ impl Projector {
             | AgentEvent::Daemon(DaemonChange::Idle { .. } | DaemonChange::Woke { .. })
             // The end of a turn is the answer to its prompt.
             | AgentEvent::TurnEnded(_)
+            // So is that it never began.
+            | AgentEvent::PromptWithdrawn(_)
             // A question is a request to its controller; a replay shows what came of it on the call.
             | AgentEvent::PermissionAsked(_)
             | AgentEvent::PermissionResolved(_)

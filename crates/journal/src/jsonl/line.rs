@@ -200,6 +200,7 @@ fn is_finite(event: &AgentEvent) -> bool {
         | AgentEvent::Pending(_)
         | AgentEvent::ReminderLifecycle(_)
         | AgentEvent::ControlOutcome(_)
+        | AgentEvent::PromptWithdrawn(_)
         | AgentEvent::Daemon(_)
         | AgentEvent::TurnStarted(_)
         | AgentEvent::TurnEnded(_)

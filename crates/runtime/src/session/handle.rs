@@ -56,7 +56,6 @@ pub(crate) struct QueuedPrompt {
     pub(crate) turn: TurnId,
     pub(crate) message: MessageId,
     pub(crate) blocks: Arc<[ContentBlock]>,
-    pub(crate) cancelled: bool,
 }
 
 /// What the task and its handles share.
@@ -365,7 +364,6 @@ impl Controller {
             turn: turn.clone(),
             message: MessageId::new(self.shared.config.ids.mint(IdKind::Message)),
             blocks: blocks.into(),
-            cancelled: false,
         }));
         Ok(turn)
     }

@@ -163,6 +163,7 @@ impl Order {
             | AgentEvent::Pending(_)
             | AgentEvent::ReminderLifecycle(_)
             | AgentEvent::ControlOutcome(_)
+            | AgentEvent::PromptWithdrawn(_)
             | AgentEvent::Daemon(_)
             | AgentEvent::TurnEnded(_)
             | AgentEvent::PermissionResolved(_)

@@ -130,6 +130,7 @@ impl Stamper {
             | AgentEvent::Pending(_)
             | AgentEvent::ReminderLifecycle(_)
             | AgentEvent::ControlOutcome(_)
+            | AgentEvent::PromptWithdrawn(_)
             | AgentEvent::Daemon(_)
             | AgentEvent::PermissionResolved(_)
             | AgentEvent::PermissionGrant(_)

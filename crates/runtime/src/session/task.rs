@@ -14,9 +14,7 @@ mod workers;
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
 use harn_journal::{JournalError, Log};
-use harn_model::{
-    AgentEvent, Decision, Durability, Envelope, Seq, StopReason, TurnId, TurnOutcome, TurnStarted,
-};
+use harn_model::{AgentEvent, Decision, Durability, Envelope, Seq, TurnId, TurnStarted};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
@@ -167,12 +165,6 @@ impl SessionTask {
             prompt: prompt.blocks.to_vec(),
         }));
         self.write_in(Some(&prompt.turn), vec![started]).await?;
-        if prompt.cancelled {
-            let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
-            return self
-                .end_turn(&prompt.turn.clone(), Vec::new(), cancelled)
-                .await;
-        }
         self.note_rules().await;
         self.turn = Some(RunningTurn::start(&self.shared, prompt, Carried::default()));
         self.act_under_mode();
@@ -324,8 +316,10 @@ impl SessionTask {
                 // The agent may have stopped waiting.
                 let _ = reply.send(HitlEnd::Cancelled);
             }
-        } else if let Some(prompt) = self.waiting.iter_mut().find(|prompt| prompt.turn == *id) {
-            prompt.cancelled = true;
+        } else if let Some(at) = self.waiting.iter().position(|prompt| prompt.turn == *id)
+            && let Some(prompt) = self.waiting.remove(at)
+        {
+            self.withdraw(prompt).await?;
         }
         Ok(())
     }

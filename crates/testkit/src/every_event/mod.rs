@@ -95,6 +95,7 @@ names! {
     AgentEvent::ControlOutcome(_) => "control_outcome",
     AgentEvent::Daemon(_) => "daemon",
     AgentEvent::TurnStarted(_) => "turn_started",
+    AgentEvent::PromptWithdrawn(_) => "prompt_withdrawn",
     AgentEvent::TurnEnded(_) => "turn_ended",
     AgentEvent::PermissionAsked(_) => "permission_asked",
     AgentEvent::PermissionResolved(_) => "permission_resolved",

@@ -181,10 +181,10 @@ impl SessionTask {
             return Ok(Verdict::Refused(ControlResult::NoActivePrompt));
         };
         let running = self.turn.as_ref().filter(|running| running.id == *turn);
-        let mut waiting = self.waiting.iter();
+        let waits = self.waiting.iter().any(|prompt| prompt.turn == *turn);
         let cancelled = match running {
             Some(running) => Some(running.is_cancelled()),
-            None => waiting.find(|it| it.turn == *turn).map(|it| it.cancelled),
+            None => waits.then_some(false),
         };
         Ok(match cancelled {
             None => Verdict::Refused(ControlResult::NoActivePrompt),

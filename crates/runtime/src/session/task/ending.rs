@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use harn_journal::JournalError;
-use harn_model::{AgentEvent, PendingChange, StopReason, TurnEnded, TurnId, TurnOutcome};
+use harn_model::{
+    AgentEvent, PendingChange, StopReason, TurnEnded, TurnId, TurnOutcome, TurnStarted,
+};
 use tokio::sync::oneshot;
 
 use super::{Next, SessionTask, lock};
@@ -68,7 +70,6 @@ impl SessionTask {
                         turn: id,
                         message,
                         blocks: content.into(),
-                        cancelled: false,
                     };
                     let next = RunningTurn::start(&self.shared, prompt, carried);
                     self.turn = Some(next);
@@ -92,6 +93,19 @@ impl SessionTask {
         self.list_title();
         self.secure(&batch).await;
         lock(&self.shared.unfinished).retain(|turn| turn != id);
+        self.shared.feed.publish(batch);
+        Ok(())
+    }
+
+    /// Ends a prompt that waits, without a turn.
+    pub(super) async fn withdraw(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
+        let withdrawn = AgentEvent::PromptWithdrawn(Box::new(TurnStarted {
+            message_id: prompt.message,
+            prompt: prompt.blocks.to_vec(),
+        }));
+        let batch = self.append(Some(&prompt.turn), vec![withdrawn])?;
+        self.secure(&batch).await;
+        lock(&self.shared.unfinished).retain(|turn| *turn != prompt.turn);
         self.shared.feed.publish(batch);
         Ok(())
     }
@@ -136,11 +150,8 @@ impl SessionTask {
                 }
             }
         }
-        for prompt in &mut self.waiting {
-            prompt.cancelled = true;
-        }
         while let Some(prompt) = self.waiting.pop_front() {
-            self.start(prompt).await?;
+            self.withdraw(prompt).await?;
         }
         if told {
             if !self.shared.view().pending.is_empty() {

@@ -130,6 +130,11 @@ impl Page {
                 self.asks.insert(ask.ask_id.clone(), what);
             }
             AgentEvent::PermissionResolved(resolved) => self.resolved(resolved),
+            AgentEvent::PromptWithdrawn(prompt) => {
+                let text = plain_text(&prompt.prompt);
+                let what = one_line(&text).into_owned();
+                self.mark(&format!("* cancelled before it began: {what}"));
+            }
             AgentEvent::TurnEnded(ended) => self.ended(ended),
             AgentEvent::Recovered(_) => {
                 self.running = false;
