@@ -59,7 +59,8 @@ impl Watcher<'_> {
             Ok(files) => {
                 self.begun += 1;
                 let how = "Each change is told here; `/unwatch` or a cancel ends it.";
-                let opening = format!("Watching {}. {how}\n\n", files.sum());
+                let sum = files.sum(files.count(self.cx).await);
+                let opening = format!("Watching {sum}. {how}\n\n");
                 self.files = Some(files);
                 self.cx.say(opening).await
             }
@@ -88,8 +89,8 @@ impl Watcher<'_> {
             if !events.is_empty() {
                 files.tell(cx, events).await?;
             } else if woke.reason == WakeReason::Resume {
-                cx.say(format!("Still watching {}.\n\n", files.sum()))
-                    .await?;
+                let sum = files.sum(files.count(cx).await);
+                cx.say(format!("Still watching {sum}.\n\n")).await?;
             }
             for came in woke.delivered {
                 match came {
@@ -180,11 +181,10 @@ impl Files {
             watch,
             heard: Vec::new(),
         };
+        let count = files.count(cx).await;
         let output = ToolOutput {
-            content: Some(vec![ToolContent::text(files.sum())]),
-            raw: Some(value(WatchOutput {
-                files: files.watch.watched(),
-            })),
+            content: Some(vec![ToolContent::text(files.sum(count))]),
+            raw: Some(value(WatchOutput { files: count })),
             executor: Some(by),
             ..ToolOutput::default()
         };
@@ -192,9 +192,20 @@ impl Files {
         Ok(files)
     }
 
+    /// How many files match that may be read. That there are others is not told either: a glob can name
+    /// a single file.
+    async fn count(&self, cx: &TurnContext) -> usize {
+        let (filter, files) = (cx.host().read_filter().await, self.watch.files());
+        let count = tokio::task::spawn_blocking(move || {
+            files.iter().filter(|path| filter.allows(path)).count()
+        });
+        // What cannot be looked at cannot be told.
+        count.await.unwrap_or_default()
+    }
+
     /// What is watched, and how much that is.
-    fn sum(&self) -> String {
-        let match_now = match self.watch.watched() {
+    fn sum(&self, count: usize) -> String {
+        let match_now = match count {
             0 => "nothing matches yet, files may come".to_owned(),
             1 => "1 file matches".to_owned(),
             n => format!("{n} files match"),

@@ -269,11 +269,46 @@ impl RuleBook for Book {
     }
 }
 
+fn book(rules: &str) -> Arc<Book> {
+    let rules = ToolApprovalPolicy::from_toml("rules", rules).and_then(|rules| rules.compile());
+    Arc::new(Book(Arc::new(rules.unwrap())))
+}
+
+#[tokio::test]
+async fn what_may_not_be_read_is_not_counted() {
+    let rules = "[[rules]]\ndeny = { path = [\".env\", \"secret/*\"] }";
+    let files = [(".env", "one\n"), ("secret/key", "two\n"), ("a", "three\n")];
+    // What is there and what is not look the same.
+    for glob in [".env", ".envy", "secret/k*", "secret/none"] {
+        let mut rig = Rig::with(&files, |config| config.rules = book(rules)).await;
+        let opening = watch(&mut rig, glob).await;
+        let (_, end) = opening.only_call();
+        assert_eq!(end.raw_output.as_ref().unwrap()["files"], 0, "{glob}");
+        let sum = format!("`{glob}`: nothing matches yet, files may come");
+        assert!(format!("{:?}", end.content).contains(&sum), "{end:?}");
+        let answer = opening.answer();
+        assert!(answer.starts_with(&format!("Watching {sum}.")), "{answer}");
+    }
+    let mut rig = Rig::with(&files, |config| config.rules = book(rules)).await;
+    let opening = watch(&mut rig, "**").await;
+    assert!(
+        opening
+            .answer()
+            .starts_with("Watching `**`: 1 file matches."),
+        "{}",
+        opening.answer()
+    );
+    put(&rig, "secret/more", "four\n");
+    put(&rig, "b", "five\n");
+    assert_eq!(changes(&mut rig).await.answer(), "Created `b`.\n\n");
+    rig.session.resume().await;
+    let turn = rig.until(is_idle).await;
+    assert_eq!(turn.answer(), "Still watching `**`: 2 files match.\n\n");
+}
+
 #[tokio::test]
 async fn what_may_not_be_read_is_not_told() {
-    let rules = "[[rules]]\ndeny = { path = \"secret/*\" }";
-    let rules = ToolApprovalPolicy::from_toml("rules", rules).and_then(|rules| rules.compile());
-    let book = Arc::new(Book(Arc::new(rules.unwrap())));
+    let book = book("[[rules]]\ndeny = { path = \"secret/*\" }");
     let files = [
         ("secret/key", "one\n"),
         ("secret/old", "two\n"),
@@ -293,9 +328,7 @@ async fn what_may_not_be_read_is_not_told() {
     assert!(journal.contains("Changed `a`."), "{journal}");
     assert!(!journal.contains("secret"), "{journal}");
 
-    let rules = "[[rules]]\ndeny = { tool = \"watch_files\" }";
-    let rules = ToolApprovalPolicy::from_toml("rules", rules).and_then(|rules| rules.compile());
-    let book = Arc::new(Book(Arc::new(rules.unwrap())));
+    let book = self::book("[[rules]]\ndeny = { tool = \"watch_files\" }");
     let mut rig = Rig::with(&files, |config| config.rules = book).await;
     let turn = rig.play("/watch **").await;
     assert!(

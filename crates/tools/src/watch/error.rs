@@ -1,6 +1,8 @@
 //! Why a watch cannot begin: what was wrong, and what would be right.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
+
+use notify::ErrorKind;
 
 /// A watch that cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,4 +74,19 @@ pub enum WatchError {
          Linux: `sysctl fs.inotify`)"
     )]
     System(String),
+}
+
+/// What went wrong, without the system's own words: they may name files that nobody may be told of.
+pub(super) fn words(error: &notify::Error) -> String {
+    match &error.kind {
+        ErrorKind::Io(error) => match error.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code).to_string(),
+            None => error.kind().to_string(),
+        },
+        ErrorKind::Generic(_) => "it gave no reason that can be told".to_owned(),
+        ErrorKind::PathNotFound => "something is gone".to_owned(),
+        ErrorKind::WatchNotFound => "something is no longer watched".to_owned(),
+        ErrorKind::InvalidConfig(_) => "it cannot be set up like this".to_owned(),
+        ErrorKind::MaxFilesWatch => "it can watch no more folders".to_owned(),
+    }
 }

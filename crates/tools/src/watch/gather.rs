@@ -1,12 +1,10 @@
 //! Between the thread that sees changes and the task that waits for them: a bounded set, and how long a burst lasts.
 
 use std::{
+    collections::BTreeSet,
     path::PathBuf,
     pin::Pin,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -30,7 +28,8 @@ pub(super) struct Shared {
     root: PathBuf,
     pending: Mutex<Pending>,
     came: Notify,
-    watched: AtomicUsize,
+    /// Those that match, by their paths from the root.
+    files: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl Shared {
@@ -39,7 +38,7 @@ impl Shared {
             root,
             pending: Mutex::default(),
             came: Notify::new(),
-            watched: AtomicUsize::new(0),
+            files: Mutex::default(),
         }
     }
 
@@ -54,13 +53,14 @@ impl Shared {
         }
     }
 
-    /// How many files match.
-    pub(super) fn watched(&self) -> usize {
-        self.watched.load(Ordering::Relaxed)
+    /// Looks at the files that match, or changes them.
+    pub(super) fn files<T>(&self, work: impl FnOnce(&mut BTreeSet<PathBuf>) -> T) -> T {
+        work(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn set_watched(&self, files: usize) {
-        self.watched.store(files, Ordering::Relaxed);
+    /// The files that match, as changes of them are told.
+    pub(super) fn named(&self) -> Vec<PathBuf> {
+        self.files(|files| files.iter().map(|path| self.root.join(path)).collect())
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Pending) -> T) -> T {

@@ -11,7 +11,7 @@ mod scout;
 
 use std::{
     fmt, fs,
-    path::{self, Path},
+    path::{self, Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -68,7 +68,8 @@ impl Watch {
         let shared = Arc::new(Shared::new(named));
         let listener = listener(wake.clone(), missed.clone());
         let config = Config::default().with_follow_symlinks(false);
-        let watcher = RecommendedWatcher::new(listener, config).map_err(system)?;
+        let watcher = RecommendedWatcher::new(listener, config)
+            .map_err(|error| WatchError::System(error::words(&error)))?;
         let scout = Scout::start(
             real,
             pattern,
@@ -94,9 +95,9 @@ impl Watch {
         })
     }
 
-    /// How many files match now.
-    pub fn watched(&self) -> usize {
-        self.shared.watched()
+    /// The files that match now, below the root as it was named. Not all of them may be anybody's business.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.shared.named()
     }
 
     /// Waits for the next changes: from the first until it was quiet for 50 ms, or 500 ms have passed.
@@ -121,7 +122,7 @@ impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Watch");
         shown
-            .field("watched", &self.watched())
+            .field("files", &self.shared.files(|files| files.len()))
             .finish_non_exhaustive()
     }
 }
@@ -178,8 +179,4 @@ impl Drop for Work {
                 .add(|pending| pending.trouble(None, "Error", text));
         }
     }
-}
-
-fn system(error: notify::Error) -> WatchError {
-    WatchError::System(error.to_string())
 }

@@ -19,7 +19,7 @@ use notify::{
     event::{ModifyKind, RemoveKind, RenameMode},
 };
 
-use super::{WatchError, gather::Shared, pattern::Pattern};
+use super::{WatchError, error, gather::Shared, pattern::Pattern};
 use crate::Workspace;
 
 /// How many matching files are kept in mind.
@@ -38,9 +38,9 @@ pub(super) struct Scout {
     rules: Option<IncrementalIgnore>,
     watcher: Box<dyn Watcher + Send>,
     folders: BTreeSet<PathBuf>,
-    files: BTreeSet<PathBuf>,
     /// Those that new rules brought with their folder. If it is the folder that is new, that is yet to be heard of.
     unheard: BTreeSet<PathBuf>,
+    /// Has the files that match.
     shared: Arc<Shared>,
     stop: Arc<AtomicBool>,
 }
@@ -77,13 +77,11 @@ impl Scout {
             rules: None,
             watcher,
             folders: BTreeSet::new(),
-            files: BTreeSet::new(),
             unheard: BTreeSet::new(),
             shared,
             stop,
         };
         scout.reconcile(Path::new(""), Difference::Start)?;
-        scout.count();
         Ok(scout)
     }
 
@@ -94,19 +92,18 @@ impl Scout {
             Ok(event) => self.event(&event),
             Err(error) => {
                 let path = error.paths.first().and_then(|path| self.relative(path));
-                let text = format!("the system's file watcher said: {error}");
+                let words = error::words(&error);
+                let text = format!("the system's file watcher had trouble: {words}");
                 self.shared
                     .add(|pending| pending.trouble(path.as_deref(), "Error", text));
             }
         }
-        self.count();
     }
 
     /// Events were lost: finds out what can be found out.
     pub(super) fn look_again(&mut self) {
         self.shared.add(|pending| pending.missed());
         self.adopt(Path::new(""), Difference::Change(EventKind::Other));
-        self.count();
     }
 
     fn event(&mut self, event: &Event) {
@@ -131,7 +128,7 @@ impl Scout {
     fn look(&mut self, path: &Path, kind: EventKind) {
         let inside = is_content(kind);
         let rules = is_rules(path);
-        if inside && !rules && !self.files.contains(path) && !self.pattern.matches(path) {
+        if inside && !rules && !self.knows(path) && !self.pattern.matches(path) {
             return;
         }
         if rules && !matches!(kind, EventKind::Modify(ModifyKind::Metadata(_))) {
@@ -165,16 +162,15 @@ impl Scout {
     fn settle(&mut self, path: &Path, is: bool, kind: EventKind) {
         self.unheard.remove(path);
         let was = if is {
-            if self.files.len() >= MAX_FILES && !self.files.contains(path) {
+            if self.is_full() && !self.knows(path) {
                 return self.shared.add(|pending| pending.missed());
             }
-            !self.files.insert(path.to_owned())
+            !self.shared.files(|files| files.insert(path.to_owned()))
         } else {
-            self.files.remove(path)
+            self.shared.files(|files| files.remove(path))
         };
         if was || is {
             // First, so that who is told of the file finds it counted.
-            self.count();
             self.shared
                 .add(|pending| pending.touch(path, was, is, kind));
         }
@@ -185,7 +181,7 @@ impl Scout {
         for path in below(&self.folders, folder) {
             self.unwatch(&path);
         }
-        for path in below(&self.files, folder) {
+        for path in self.shared.files(|files| below(files, folder)) {
             self.settle(&path, false, kind);
         }
     }
@@ -238,7 +234,7 @@ impl Scout {
             // Now that all are watched, nothing more can appear unheard.
             found = self.walk(folder);
         }
-        for gone in below(&self.files, folder) {
+        for gone in self.shared.files(|files| below(files, folder)) {
             if !found.files.contains(&gone) {
                 self.let_go(&gone, difference);
             }
@@ -255,7 +251,7 @@ impl Scout {
             Difference::Change(kind) => self.settle(file, false, kind),
             // Still there, only no longer meant.
             Difference::Rules if self.full(file).is_file() => {
-                self.files.remove(file);
+                self.shared.files(|files| files.remove(file));
                 self.unheard.remove(file);
             }
             Difference::Start | Difference::Rules => {
@@ -273,18 +269,19 @@ impl Scout {
     ) -> Result<(), WatchError> {
         if let Difference::Change(kind) = difference {
             if self.unheard.remove(&file) {
-                self.files.remove(&file);
+                self.shared.files(|files| files.remove(&file));
             }
-            if !self.files.contains(&file) {
+            if !self.knows(&file) {
                 self.settle(&file, true, kind);
             }
             return Ok(());
         }
-        if self.files.len() >= MAX_FILES && !self.files.contains(&file) {
+        if self.is_full() && !self.knows(&file) {
             return Err(WatchError::TooManyFiles { limit: MAX_FILES });
         }
         let new_folder = file.parent().is_some_and(|folder| !known.contains(folder));
-        if self.files.insert(file.clone()) && new_folder && difference == Difference::Rules {
+        let new = self.shared.files(|files| files.insert(file.clone()));
+        if new && new_folder && difference == Difference::Rules {
             self.unheard.insert(file);
         }
         Ok(())
@@ -307,7 +304,7 @@ impl Scout {
                     // Gone again, or closed to us: a walk passes over such folders too.
                     notify::ErrorKind::PathNotFound => continue,
                     notify::ErrorKind::Io(error) if is_out_of_reach(&error) => continue,
-                    _ => return Err(WatchError::System(error.to_string())),
+                    _ => return Err(WatchError::System(error::words(&error))),
                 }
             }
             self.folders.insert(folder.clone());
@@ -384,8 +381,12 @@ impl Scout {
         path.strip_prefix(&self.root).ok().map(Path::to_owned)
     }
 
-    fn count(&self) {
-        self.shared.set_watched(self.files.len());
+    fn knows(&self, file: &Path) -> bool {
+        self.shared.files(|files| files.contains(file))
+    }
+
+    fn is_full(&self) -> bool {
+        self.shared.files(|files| files.len() >= MAX_FILES)
     }
 }
 

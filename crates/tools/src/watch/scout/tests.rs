@@ -161,7 +161,7 @@ fn ignored_folders_cost_nothing() {
         scene.hear(created(false), "link");
         scene.hear(created(true), ".git");
         assert_eq!(scene.folders(), folders, "{glob}");
-        assert_eq!(scene.shared.watched(), matches, "{glob}");
+        assert_eq!(scene.shared.named().len(), matches, "{glob}");
         assert_eq!(scene.summary(), "", "{glob}");
     }
 }
@@ -212,7 +212,7 @@ fn a_new_folder_is_watched_with_what_is_in_it() {
     // What the watch on `n` says late is known already.
     scene.hear(created(true), "n/m");
     assert_eq!(scene.summary(), "");
-    assert_eq!(scene.shared.watched(), 2);
+    assert_eq!(scene.shared.named().len(), 2);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_folder_that_leaves_takes_its_files_away() {
     scene.hear(renamed(RenameMode::From), "d");
     assert_eq!(scene.folders(), [""]);
     assert_eq!(scene.summary(), "remove d/a; remove d/e/b");
-    assert_eq!(scene.shared.watched(), 1);
+    assert_eq!(scene.shared.named().len(), 1);
 }
 
 /// Another folder took the place before the first was missed: its files are others.
@@ -265,7 +265,7 @@ fn new_rules_mean_other_files_and_tell_of_none() {
     fs::remove_file(scene.root.join("d.rs")).unwrap();
     scene.hear(created(false), ".gitignore");
     assert_eq!(scene.folders(), [""]);
-    assert_eq!(scene.shared.watched(), 1);
+    assert_eq!(scene.shared.named().len(), 1);
     assert_eq!(scene.summary(), "remove d.rs");
     scene.hear(REMOVED, "d.rs");
     assert_eq!(scene.summary(), "");
@@ -382,4 +382,44 @@ async fn what_is_not_meant_wakes_nobody() {
     let hour = std::time::Duration::from_secs(3600);
     let waited = tokio::time::timeout(hour, burst.next(&scene.shared)).await;
     assert!(waited.is_err());
+}
+
+/// Which files there are is for rules to say, and they know nothing of the system's words.
+#[test]
+fn the_systems_own_words_are_not_told() {
+    let mut scene = Scene::new(&["a.rs", "secret/key.rs"], "**/*.rs");
+    let elsewhere = PathBuf::from("/elsewhere/secret/key.rs");
+    let inside = scene.root.join("secret/key.rs");
+    let denied = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    let named = || std::io::Error::other("secret/key.rs: no");
+    for (error, words) in [
+        (notify::Error::io(denied()), "permission denied"),
+        (notify::Error::io(named()), "other error"),
+        (
+            notify::Error::io(std::io::Error::from_raw_os_error(24)),
+            "os error 24",
+        ),
+        (
+            notify::Error::generic("lost secret/key.rs"),
+            "no reason that can be told",
+        ),
+        (notify::Error::path_not_found(), "something is gone"),
+        (notify::Error::watch_not_found(), "no longer watched"),
+    ] {
+        let error = error.add_path(elsewhere.clone()).add_path(inside.clone());
+        scene.scout.hear(Err(error));
+        let told = scene.told();
+        let [event] = &told[..] else {
+            panic!("{told:?}");
+        };
+        assert_eq!((event.kind.as_str(), event.paths.len()), ("other", 0));
+        let text = event.error.as_deref().unwrap();
+        assert!(text.contains(words) && !text.contains("secret"), "{text}");
+        assert!(!event.raw_kind.contains("secret"), "{event:?}");
+    }
+    // Where it is about a known place, that decides whether it is told.
+    scene
+        .scout
+        .hear(Err(notify::Error::path_not_found().add_path(inside)));
+    assert_eq!(scene.summary(), "other secret/key.rs");
 }
