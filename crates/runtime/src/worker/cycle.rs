@@ -220,6 +220,9 @@ async fn listen(
                 hitl.settled(request_id).await;
             } else if let AgentEvent::TurnEnded(ended) = &envelope.event {
                 return Some(outcome(&ended.outcome));
+            } else if let AgentEvent::PromptWithdrawn(_) = &envelope.event {
+                // Somebody else's prompt ran there, and this one was cancelled before it could begin.
+                return Some(End::Cancelled("the worker's turn was cancelled"));
             }
         }
     }

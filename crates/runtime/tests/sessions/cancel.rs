@@ -110,7 +110,8 @@ async fn a_cancel_binds_to_its_turn() {
         .filter(|l| l.contains("turn_ended"))
         .map(|l| l.split(' ').next_back().unwrap().to_owned())
         .collect();
-    assert_eq!(outcomes, ["end_turn", "cancelled", "end_turn"]);
+    assert_eq!(outcomes, ["end_turn", "end_turn"]);
+    assert_eq!(events.iter().filter(|e| withdrawn(&second)(e)).count(), 1);
     let said = short(&events);
     assert!(
         said.contains("chunk first")

@@ -97,13 +97,14 @@ async fn closing_settles_what_runs_and_what_waits() {
     })
     .await;
     hub.close(session.id()).await;
-    let rest = until(&mut from, ends(&waiting)).await;
+    let rest = until(&mut from, withdrawn(&waiting)).await;
     let log = short(&rest);
     assert_eq!(
         log.matches("turn_ended stopped cancelled").count(),
-        2,
+        1,
         "{log}"
     );
+    assert!(!log.contains("turn_started"), "{log}");
     assert!(
         session
             .prompt(vec![harn_model::ContentBlock::text("x")], |_| ())

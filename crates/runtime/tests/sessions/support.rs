@@ -178,6 +178,12 @@ pub fn ends(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
     move |e| matches!(e.event, AgentEvent::TurnEnded(_)) && e.turn.as_ref() == Some(&turn)
 }
 
+/// Whether this is the end of a prompt that was cancelled while it waited.
+pub fn withdrawn(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
+    let turn = turn.clone();
+    move |e| matches!(e.event, AgentEvent::PromptWithdrawn(_)) && e.turn.as_ref() == Some(&turn)
+}
+
 /// Everything from the beginning to the end of this turn.
 pub async fn whole_turn(session: &Controller, turn: &TurnId) -> Vec<Envelope> {
     until(&mut session.subscribe(Seq::ZERO), ends(turn)).await

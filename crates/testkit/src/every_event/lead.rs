@@ -208,6 +208,10 @@ async fn want(stage: &Stage, wish: Wish) {
         Wanted::Remind(mode, reminder) => session.remind(mode, *reminder, by).await.map(drop),
         Wanted::Forget(id) => session.revoke_reminder(id, by).await.map(drop),
         Wanted::StopNothing => session.cancel_for(None, by).await.map(drop),
+        Wanted::ThinkBetterOf(says) => {
+            let turn = settled(session.prompt(text(says), |_| ()).await);
+            session.cancel_for(Some(turn), by).await.map(drop)
+        }
     };
     match answer {
         Ok(()) | Err(ControlError::Refused { .. }) => {}

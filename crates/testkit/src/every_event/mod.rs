@@ -362,9 +362,9 @@ mod tests {
 
     /// An outcome for every wish and for the cancel; the changes of what waits, to messages, to reminders, and when
     /// all is cleared; three messages that are delivered; a reminder's steps: six come into force, one gives way,
-    /// two turns pass, two expire; five are rendered; a call that is skipped; the seams on the way out; and a
-    /// question that is taken back.
-    const STEERED: usize = 25 + (8 + 8 + 1) + 3 + (6 + 1 + 2 + 2) + 5 + 1 + 2 + 1;
+    /// two turns pass, two expire; five are rendered; a call that is skipped; the seams on the way out; a
+    /// question that is taken back; and a prompt that is.
+    const STEERED: usize = 26 + (8 + 8 + 1) + 3 + (6 + 1 + 2 + 2) + 5 + 1 + 2 + 1 + 1;
     /// Six waits, with the seams before them and behind them, and one that is not begun.
     const WAITED: usize = 6 * (3 + 2) + 2;
 

@@ -29,6 +29,8 @@ pub(super) enum Wanted {
     Forget(&'static str),
     /// To stop a turn that there is not.
     StopNothing,
+    /// To have a prompt wait, and then not.
+    ThinkBetterOf(&'static str),
 }
 
 /// What ends a wait.
@@ -76,6 +78,7 @@ pub(super) fn wishes() -> Vec<Step> {
         desk(Wanted::Say("desk", FinishStep, "Stop that.")),
         desk(Wanted::Unsay("notes")),
         wish(Wanted::StopNothing),
+        wish(Wanted::ThinkBetterOf("And tidy up.")),
     ];
     steps.extend(reminders());
     steps.extend(interrupted());

@@ -30,7 +30,6 @@ pub enum State {
 pub struct Sent {
     pub turn: String,
     pub text: String,
-    pub cancelled: bool,
 }
 
 /// See the module.

@@ -145,18 +145,14 @@ impl Play<'_> {
             }
             Op::Cancel => self.cancel().await,
             Op::CancelWaiting(at) => {
-                let mut waiting = self.model.sent.iter_mut().skip(1);
-                let Some(sent) = waiting.nth(*at) else {
+                let Some(sent) = self.model.sent.remove(at + 1) else {
                     return;
                 };
-                let expected = match sent.cancelled {
-                    true => ControlResult::AlreadyCancelled,
-                    false => ControlResult::Cancelled,
-                };
-                sent.cancelled = true;
                 let turn = TurnId::new(&*sent.turn);
-                let cancelled = word(self.session.cancel_for(Some(turn), host()).await);
-                assert_eq!(cancelled, expected);
+                let cancel = async || self.session.cancel_for(Some(turn.clone()), host()).await;
+                assert_eq!(word(cancel().await), ControlResult::Cancelled);
+                until(&mut self.session.subscribe(Seq::ZERO), withdrawn(&turn)).await;
+                assert_eq!(word(cancel().await), ControlResult::NoActivePrompt);
             }
             Op::Seam(seam) => {
                 if let Some(leg) = &self.leg {
@@ -175,7 +171,6 @@ impl Play<'_> {
         self.model.sent.push_back(Sent {
             turn: turn.to_string(),
             text: text.clone(),
-            cancelled: false,
         });
         if self.leg.is_none() {
             self.called(&text).await;
@@ -252,25 +247,21 @@ impl Play<'_> {
         }
     }
 
-    /// The turn that runs ends so, and those after it that were cancelled; then the next begins.
+    /// The turn that runs ends so; then the next begins.
     async fn turn_ends(&mut self, outcome: TurnOutcome) {
-        let mut outcome = Some(outcome);
-        while let Some(sent) = self.model.sent.pop_front() {
-            let turn = TurnId::new(&*sent.turn);
-            let events = whole_turn(&self.session, &turn).await;
-            let ended = events.into_iter().rev().find_map(|e| match e.event {
-                AgentEvent::TurnEnded(it) if e.turn.as_ref() == Some(&turn) => Some(it.outcome),
-                _ => None,
-            });
-            let expected = outcome.take();
-            let expected = expected.unwrap_or(TurnOutcome::stopped(StopReason::Cancelled));
-            assert_eq!(ended, Some(expected));
-            if let Some(next) = self.model.sent.front()
-                && !next.cancelled
-            {
-                let text = next.text.clone();
-                return self.called(&text).await;
-            }
+        let Some(sent) = self.model.sent.pop_front() else {
+            return;
+        };
+        let turn = TurnId::new(&*sent.turn);
+        let events = whole_turn(&self.session, &turn).await;
+        let ended = events.into_iter().rev().find_map(|e| match e.event {
+            AgentEvent::TurnEnded(it) if e.turn.as_ref() == Some(&turn) => Some(it.outcome),
+            _ => None,
+        });
+        assert_eq!(ended, Some(outcome));
+        if let Some(next) = self.model.sent.front() {
+            let text = next.text.clone();
+            self.called(&text).await;
         }
     }
 
