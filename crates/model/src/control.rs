@@ -20,7 +20,7 @@ impl Actor {
     /// Whether everything that is pending is theirs to change.
     #[must_use]
     pub fn is_host_owner(&self) -> bool {
-        matches!(self.role.as_str(), "host_owner" | "hostOwner" | "owner")
+        self.role == "host_owner"
     }
 }
 

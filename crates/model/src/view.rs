@@ -8,9 +8,9 @@ use std::{
 
 use crate::{
     ActiveReminders, AgentEvent, AskId, Command, CompositionRun, DaemonChange, Envelope, Grant,
-    GrantScope, IdleDaemon, LiveClientChange, MutationSession, Pending, PendingChange,
-    PendingQueue, PermissionAsked, Plan, ReminderChange, Seq, SideEffectLevel, Timestamp,
-    ToolCallId, ToolCallStatus, TurnId, TurnOutcome, Usage, WorkerId, WorkerUpdate,
+    GrantScope, IdleDaemon, MutationSession, Pending, PendingChange, PendingQueue, PermissionAsked,
+    Plan, ReminderChange, Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, TurnId,
+    TurnOutcome, Usage, WorkerId, WorkerUpdate,
     used::{Named, UsedIds},
 };
 
@@ -46,8 +46,6 @@ pub struct SessionView {
     pub reminders: ActiveReminders,
     /// The agent, while it waits for more to do.
     pub idle: Option<IdleDaemon>,
-    /// The clients on it, where some ever were.
-    pub live: Option<Box<LiveClientChange>>,
     /// Ids that are taken.
     pub used: UsedIds,
     /// The turn that is running.
@@ -290,7 +288,6 @@ impl SessionView {
                     DaemonChange::Woke { .. } | DaemonChange::WatchdogTripped { .. } => None,
                 };
             }
-            AgentEvent::LiveSessionClient { state, .. } => self.live = Some(state.clone()),
             AgentEvent::Plan { plan } => self.plan = Some(plan.clone()),
             AgentEvent::AvailableCommands { commands } => self.commands = Some(commands.clone()),
             AgentEvent::Usage(usage) => self.usage = Some(usage.clone()),
@@ -323,6 +320,8 @@ impl SessionView {
             | AgentEvent::PermissionGrant(_)
             | AgentEvent::PermissionDeny(_)
             | AgentEvent::PermissionEscalation(_)
+            // Clients are of a process; whoever keeps the list of them knows who is there.
+            | AgentEvent::LiveSessionClient { .. }
             | AgentEvent::LiveSessionPermissionRoute(_)
             | AgentEvent::ControlOutcome(_)
             | AgentEvent::PromptWithdrawn(_)

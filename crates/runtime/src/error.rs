@@ -120,6 +120,22 @@ pub enum ControlError {
     Closed,
 }
 
+/// The client that controls a session, as the owner of what only it may do.
+pub(crate) fn controller(client_id: String) -> Actor {
+    Actor {
+        client_id,
+        role: "controller".to_owned(),
+        source: LIVE_SESSION.to_owned(),
+    }
+}
+
+/// Owners of messages come over some wire, which this is none of.
+const LIVE_SESSION: &str = "live_session";
+
+fn is_controller(owner: &Actor) -> bool {
+    owner.source == LIVE_SESSION
+}
+
 fn refusal(result: ControlResult, owner: Option<&Actor>) -> String {
     let text = match result {
         ControlResult::AlreadyDelivered => "it was delivered already",
@@ -127,8 +143,11 @@ fn refusal(result: ControlResult, owner: Option<&Actor>) -> String {
         ControlResult::UnknownMessageId => "no pending message has this id",
         ControlResult::UnknownReminderId => "no pending reminder has this id",
         ControlResult::NotOwnerOrNotAuthorized => {
-            let owner = owner.map_or("somebody else", |owner| &owner.client_id);
-            return format!("only {owner} or a host owner may do this");
+            let client = owner.map_or("somebody else", |owner| &owner.client_id);
+            return match owner.is_some_and(is_controller) {
+                true => format!("only {client}, which controls the session, may do this"),
+                false => format!("only {client} or a host owner may do this"),
+            };
         }
         ControlResult::NoActivePrompt => "nothing is running; send a prompt instead",
         ControlResult::QueueFull => "too much is waiting already; wait until some is delivered",

@@ -337,6 +337,7 @@ impl Hub {
             feed: Arc::new(Feed::new(last, log.reader(), config.ring_bytes)),
             unfinished: Mutex::new(VecDeque::new()),
             host: Mutex::new(Arc::new(NoHost)),
+            controller: Mutex::default(),
             hitl: Mutex::default(),
             config,
             agent: role.agent,

@@ -6,7 +6,7 @@ use harn_model::{
 };
 use tokio::sync::oneshot;
 
-use super::{Controller, Msg, Observer};
+use super::{Controller, Msg, Observer, handle::lock};
 use crate::{ControlError, IdKind};
 
 /// Something that is wanted of a session's task.
@@ -22,6 +22,8 @@ pub(crate) enum Wanted {
         id: MessageId,
         mode: DeliveryMode,
         content: Vec<ContentBlock>,
+        /// Whether it is for what runs alone, and leaves no trace where nothing does.
+        only_running: bool,
     },
     RevokeInject(MessageId),
     ReplaceInject {
@@ -100,14 +102,47 @@ impl Controller {
         actor: Actor,
         named: impl FnOnce(&MessageId),
     ) -> Result<(MessageId, Controlled), ControlError> {
+        self.put(mode, content, actor, named, false).await
+    }
+
+    /// As [`Controller::inject`] for the next safe place, but only where an agent runs that will read it:
+    /// a turn that was told to stop does not count, unless a prompt waits behind it. Where nothing runs this
+    /// is refused with [`ControlResult::NoActivePrompt`], and nothing is written: whoever sent it goes on to
+    /// do something else with it.
+    pub async fn steer(
+        &self,
+        content: Vec<ContentBlock>,
+        actor: Actor,
+        named: impl FnOnce(&MessageId),
+    ) -> Result<(MessageId, Controlled), ControlError> {
+        let mode = DeliveryMode::FinishStep;
+        self.put(mode, content, actor, named, true).await
+    }
+
+    async fn put(
+        &self,
+        mode: DeliveryMode,
+        content: Vec<ContentBlock>,
+        actor: Actor,
+        named: impl FnOnce(&MessageId),
+        only_running: bool,
+    ) -> Result<(MessageId, Controlled), ControlError> {
         let id = MessageId::new(self.shared.config.ids.mint(IdKind::Message));
         named(&id);
         let wanted = Wanted::Inject {
             id: id.clone(),
             mode,
             content,
+            only_running,
         };
         Ok((id, self.control(wanted, actor).await?))
+    }
+
+    /// Names the client that alone may inject from now on; none, and everybody may. Said by whoever keeps
+    /// the list of the session's clients. It is not kept in the journal, since clients are of a process: a
+    /// session that is opened again is controlled by nobody.
+    pub fn controlled_by(&self, client_id: Option<&str>) {
+        *lock(&self.shared.controller) = client_id.map(str::to_owned);
     }
 
     /// Takes a message back that has not been delivered.

@@ -72,6 +72,8 @@ pub(crate) struct Shared {
     /// moment it is read, so that a late one cannot reach a later turn.
     pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
     pub(crate) host: Mutex<Arc<dyn HostPort>>,
+    /// The client that alone may inject, where one controls the session. Of this process, like its clients.
+    pub(crate) controller: Mutex<Option<String>>,
     /// What people are being asked: what of the open questions of the view can be answered.
     pub(crate) hitl: Mutex<BTreeMap<String, Arc<HitlRequest>>>,
     pub(crate) config: Arc<HubConfig>,

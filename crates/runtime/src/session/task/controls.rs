@@ -7,10 +7,13 @@ use harn_model::{
     TurnId, WakeReason,
 };
 
-use super::{SessionTask, asks::resolved};
+use super::{SessionTask, asks::resolved, lock};
 use crate::{
     ControlError, IdKind, Observer,
-    session::control::{ControlRequest, Controlled, Wanted},
+    session::{
+        control::{ControlRequest, Controlled, Wanted},
+        running::RunningTurn,
+    },
 };
 
 /// What comes of something that is wanted.
@@ -19,6 +22,8 @@ enum Verdict {
     Refused(ControlResult),
     /// It is, or may be done by, somebody else.
     Theirs(Actor),
+    /// Nothing runs that it could be for, and it is to leave no trace.
+    Idle,
     /// What was said cannot be taken.
     Unfit(String),
 }
@@ -39,6 +44,16 @@ impl SessionTask {
             Verdict::Done(result) => (Ok(result), None),
             Verdict::Refused(result) => (Err(result), None),
             Verdict::Theirs(owner) => (Err(ControlResult::NotOwnerOrNotAuthorized), Some(owner)),
+            Verdict::Idle => {
+                let refused = ControlError::Refused {
+                    result: ControlResult::NoActivePrompt,
+                    actor,
+                    owner: None,
+                };
+                // The caller may have gone.
+                let _ = reply.send(Err(refused));
+                return Ok(());
+            }
             Verdict::Unfit(why) => {
                 // The caller may have gone.
                 let _ = reply.send(Err(ControlError::Unfit(why)));
@@ -85,12 +100,22 @@ impl SessionTask {
     fn judge(&self, wanted: &Wanted, actor: &Actor) -> Verdict {
         let view = self.shared.view();
         match wanted {
-            Wanted::Inject { content, .. } => {
-                if let Some(controller) = in_control(&view, actor) {
-                    return Verdict::Theirs(controller);
+            Wanted::Inject {
+                content,
+                only_running,
+                ..
+            } => {
+                let controller = lock(&self.shared.controller).clone();
+                if let Some(other) = controller.filter(|it| *it != actor.client_id) {
+                    return Verdict::Theirs(crate::error::controller(other));
                 }
                 if let Err(unfit) = self.shared.check(content) {
                     return Verdict::Unfit(unfit.to_string());
+                }
+                let stops = |turn: &RunningTurn| turn.is_cancelled();
+                let goes_on = !self.waiting.is_empty() || !self.turn.as_ref().is_none_or(stops);
+                if *only_running && !goes_on {
+                    return Verdict::Idle;
                 }
                 if self.turn.is_none() && self.waiting.is_empty() {
                     return Verdict::Refused(ControlResult::NoActivePrompt);
@@ -274,7 +299,9 @@ impl Effect {
 /// The event that does what was wanted; none where it had been done.
 fn change(wanted: Wanted, result: ControlResult, actor: &Actor) -> Option<AgentEvent> {
     let change = match wanted {
-        Wanted::Inject { id, mode, content } => PendingChange::MessageQueued(PendingMessage {
+        Wanted::Inject {
+            id, mode, content, ..
+        } => PendingChange::MessageQueued(PendingMessage {
             message_id: id,
             mode,
             content,
@@ -333,16 +360,4 @@ fn standing(view: &SessionView, id: &MessageId) -> Standing {
 fn whose(view: &SessionView, id: &MessageId, actor: &Actor) -> Option<Actor> {
     let owner = &view.pending.message(id)?.owner;
     (owner != actor && !actor.is_host_owner()).then(|| owner.clone())
-}
-
-/// Who is in control, where it is somebody else.
-fn in_control(view: &SessionView, actor: &Actor) -> Option<Actor> {
-    let live = view.live.as_ref()?;
-    let controller = live.active_controller_id.as_ref()?;
-    let attached = live.clients.iter().any(|it| it.client_id == *controller);
-    (attached && actor.client_id != *controller).then(|| Actor {
-        client_id: controller.clone(),
-        role: "controller".to_owned(),
-        source: "live_session".to_owned(),
-    })
 }

@@ -118,7 +118,7 @@ async fn a_second_cancel_changes_nothing() {
 }
 
 /// An agent that hands out its contexts and never returns.
-fn stubborn() -> (Arc<dyn Agent>, mpsc::Receiver<TurnContext>) {
+pub fn stubborn() -> (Arc<dyn Agent>, mpsc::Receiver<TurnContext>) {
     let (calls, contexts) = mpsc::channel(4);
     let stubborn = agent(move |cx: TurnContext| {
         let calls = calls.clone();
