@@ -22,6 +22,16 @@ fn stderr(output: &Output) -> String {
 }
 
 #[test]
+fn the_help_of_run_says_when_a_line_reaches_the_agent() {
+    let help = stdout(&harn_serve(&["run", "--help"]));
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        help.contains("Once the agent says that it waits, as it does for /watch, each line you type is sent to it"),
+        "{help}"
+    );
+}
+
+#[test]
 fn help_names_every_command() {
     let help = harn_serve(&["--help"]);
     assert!(help.status.success());

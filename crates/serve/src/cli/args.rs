@@ -76,7 +76,8 @@ pub(super) enum Command {
     /// The answer goes to stdout, everything else (tool calls, diffs, questions) to stderr when stdout
     /// is not a terminal, so that `harn-serve run "..." > answer.md` holds just the answer. Permissions
     /// are asked for on the terminal and refused when there is none, unless --mode or --policy allows
-    /// what is asked. Ctrl-C cancels, twice leaves.
+    /// what is asked. Once the agent says that it waits, as it does for /watch, each line you type is
+    /// sent to it; before that, only answers to questions are read. Ctrl-C cancels, twice leaves.
     Run {
         #[command(flatten)]
         serve: Serve,
