@@ -1,13 +1,15 @@
 //! A turn while its agent works on it, as the session's task holds it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     pin::Pin,
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
 
-use harn_model::{AskId, ContentBlock, Decision, PermissionAsked, StopReason, TurnId, TurnOutcome};
+use harn_model::{
+    AskId, ContentBlock, Decision, PermissionAsked, StopReason, ToolCallId, TurnId, TurnOutcome,
+};
 use tokio::{
     sync::oneshot,
     task::{JoinError, JoinHandle},
@@ -32,6 +34,8 @@ pub(crate) struct RunningTurn {
     pub(crate) prompt: Arc<[ContentBlock]>,
     pub(crate) pipe: Arc<Pipe>,
     pub(crate) asks: HashMap<AskId, PendingAsk>,
+    /// Calls that were asked about and may run: whoever asked begins with them, whatever comes in between.
+    pub(crate) allowed: HashSet<ToolCallId>,
     pub(crate) hitl: OpenHitl,
     pub(crate) waits: Waits,
     /// How often the turn has started an iteration, also under the prompts before this one.
@@ -76,6 +80,13 @@ pub(crate) struct PendingAsk {
     pub(crate) reply: oneshot::Sender<Decision>,
     /// When it is settled without an answer.
     pub(crate) expires: Option<Instant>,
+}
+
+impl PendingAsk {
+    /// Whether the session's own agent asks, and not a worker.
+    pub(crate) fn is_own(&self) -> bool {
+        self.ask.lineage.is_empty()
+    }
 }
 
 /// What woke the session's task while a turn runs.
@@ -149,6 +160,7 @@ impl RunningTurn {
             prompt: prompt.blocks,
             pipe,
             asks: HashMap::new(),
+            allowed: HashSet::new(),
             hitl: OpenHitl::default(),
             waits: carried.waits,
             iteration: carried.iteration,

@@ -34,6 +34,12 @@ impl SessionTask {
             Some(option) => remember(&self.shared.clone(), &pending.ask, option, &decision).await,
             None => None,
         };
+        if let (Decision::Allowed { .. }, Some(turn)) = (&decision, &mut self.turn)
+            && pending.is_own()
+        {
+            turn.allowed
+                .insert(pending.ask.tool_call.tool_call_id.clone());
+        }
         let event = resolved(id.clone(), decision.clone(), remembered);
         self.write(vec![event]).await?;
         // The agent may have stopped waiting.

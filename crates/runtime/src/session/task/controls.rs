@@ -2,7 +2,7 @@
 
 use harn_journal::JournalError;
 use harn_model::{
-    Actor, AgentEvent, ContentBlock, ControlOutcome, ControlResult, Decision, DeliveryMode,
+    Actor, AgentEvent, AskId, ContentBlock, ControlOutcome, ControlResult, Decision, DeliveryMode,
     MessageId, Named, PendingChange, PendingMessage, PendingReminder, SessionView, SystemReminder,
     TurnId, WakeReason,
 };
@@ -12,7 +12,7 @@ use crate::{
     ControlError, IdKind, Observer,
     session::{
         control::{ControlRequest, Controlled, Wanted},
-        running::RunningTurn,
+        running::{PendingAsk, RunningTurn},
     },
 };
 
@@ -222,8 +222,8 @@ impl SessionTask {
     }
 
     async fn take_effect(&mut self, effect: Effect) -> Result<(), JournalError> {
-        if effect.interrupts {
-            self.interrupt_asks().await?;
+        if let Some(by) = effect.interrupts {
+            self.interrupt_asks(by).await?;
         }
         match effect.passed_on {
             Some(PassOn::Reminder(mode, reminder)) => self.pass_on(mode, &reminder),
@@ -237,19 +237,21 @@ impl SessionTask {
     }
 
     /// Takes open questions about tool calls back: something that interrupts has to be read first. The calls
-    /// do not run; the turn goes on.
-    pub(super) async fn interrupt_asks(&mut self) -> Result<(), JournalError> {
+    /// do not run; the turn goes on. Those of workers are not the session's to take back: a worker that hears
+    /// of it too takes its own back, which ends them here.
+    pub(super) async fn interrupt_asks(&mut self, by: &str) -> Result<(), JournalError> {
         let Some(turn) = &mut self.turn else {
             return Ok(());
         };
-        let asks: Vec<_> = turn.asks.drain().collect();
+        let own = |_: &AskId, pending: &mut PendingAsk| pending.is_own();
+        let asks: Vec<_> = turn.asks.extract_if(own).collect();
         let withdrawn = asks
             .iter()
             .map(|(id, _)| resolved(id.clone(), Decision::Cancelled, None));
         let withdrawn = withdrawn.collect();
         self.write(withdrawn).await?;
         for (_, pending) in asks {
-            let reason = "a reminder interrupted before anybody answered".to_owned();
+            let reason = format!("{by} interrupted before anybody answered");
             // The agent may have stopped waiting.
             let _ = pending.reply.send(Decision::Unavailable { reason });
         }
@@ -259,7 +261,8 @@ impl SessionTask {
 
 /// What else happens once something is written.
 struct Effect {
-    interrupts: bool,
+    /// What it is that interrupts.
+    interrupts: Option<&'static str>,
     passed_on: Option<PassOn>,
     wakes: Option<WakeReason>,
 }
@@ -272,22 +275,22 @@ enum PassOn {
 impl Effect {
     fn of(wanted: &Wanted) -> Option<Self> {
         match wanted {
-            Wanted::Inject { .. } => Some(Self {
-                interrupts: false,
+            Wanted::Inject { mode, .. } => Some(Self {
+                interrupts: (*mode == DeliveryMode::InterruptImmediate).then_some("a message"),
                 passed_on: None,
                 wakes: Some(WakeReason::Message),
             }),
             Wanted::Remind { mode, reminder } => {
                 let delivered = *mode != DeliveryMode::AuditOnly;
                 Some(Self {
-                    interrupts: *mode == DeliveryMode::InterruptImmediate,
+                    interrupts: (*mode == DeliveryMode::InterruptImmediate).then_some("a reminder"),
                     passed_on: delivered
                         .then(|| PassOn::Reminder(*mode, Box::new(reminder.clone()))),
                     wakes: delivered.then_some(WakeReason::Reminder),
                 })
             }
             Wanted::RevokeReminder(id) => Some(Self {
-                interrupts: false,
+                interrupts: None,
                 passed_on: Some(PassOn::Revoked(id.clone())),
                 wakes: None,
             }),

@@ -1,10 +1,12 @@
 //! What is delivered where: the seams an agent passes, and those the runtime passes on its way out.
 
+use std::collections::HashSet;
+
 use harn_journal::JournalError;
 use harn_model::{
     ActiveReminders, AgentEvent, ContentBlock, DeliveryMode, ErrorCategory, LoopCheckpoint,
     MessageId, Named, Pending, PendingMessage, ReminderChange, ReminderSource, Seam, SessionView,
-    SystemReminder, ToolCallUpdate,
+    SystemReminder, ToolCallId, ToolCallUpdate,
 };
 use tokio::sync::oneshot;
 
@@ -124,17 +126,24 @@ impl SessionTask {
                 let next = view.pending.first_message(DeliveryMode::AuditOnly);
                 rows.extend(next.map(Pending::Message));
             }
-            let interrupted = seam == Seam::PreToolDispatch && !rows.is_empty();
-            let skipped = if interrupted { skip(&view) } else { Vec::new() };
+            // What is said of it to those who are interrupted.
+            let interrupted = match rows.first() {
+                Some(first) if seam == Seam::PreToolDispatch => Some(interrupter(first)),
+                _ => None,
+            };
+            let skipped = match (interrupted, &self.turn) {
+                (Some(by), Some(turn)) => skip(&view, &turn.allowed, by),
+                _ => Vec::new(),
+            };
             let missed = modes.contains(&DeliveryMode::FinishStep);
             let mut drain = Drain::take(view.reminders.clone(), rows, For::Agent { missed });
-            drain.passed(iteration, seam, interrupted);
+            drain.passed(iteration, seam, interrupted.is_some());
             (drain, (interrupted, skipped))
         };
-        let (dispatch_skipped, mut events) = skipped;
+        let (interrupted, mut events) = skipped;
         events.append(&mut drain.events);
-        if dispatch_skipped {
-            self.interrupt_asks().await?;
+        if let Some(by) = interrupted {
+            self.interrupt_asks(by).await?;
         }
         if let Some(turn) = &mut self.turn
             && !drain.items.is_empty()
@@ -144,7 +153,7 @@ impl SessionTask {
         self.write(events).await?;
         let delivered = Delivered {
             items: drain.items,
-            dispatch_skipped,
+            dispatch_skipped: interrupted.is_some(),
         };
         if let (Err(unread), Some(turn)) = (reply.send(delivered), &self.turn) {
             turn.unread.keep(unread.items);
@@ -269,17 +278,26 @@ impl SessionTask {
     }
 }
 
-/// Calls that were announced and have not begun do not run.
-fn skip(view: &SessionView) -> Vec<AgentEvent> {
+/// Calls that were announced and have not begun do not run; but those that somebody allowed have as good as
+/// begun, wherever their own task is.
+fn skip(view: &SessionView, allowed: &HashSet<ToolCallId>, by: &str) -> Vec<AgentEvent> {
+    let error = format!("skipped: {by} interrupted before this tool ran");
     let calls = view.open_turn.iter().flat_map(|turn| &turn.calls);
-    let waiting = calls.filter(|(_, call)| call.started_at.is_none());
+    let waiting = calls.filter(|(id, call)| call.started_at.is_none() && !allowed.contains(*id));
     let skipped = waiting.map(|(id, call)| {
-        let error = "skipped: a reminder interrupted before this tool ran";
         let tool = call.tool_name.clone();
-        let update = ToolCallUpdate::failed(id.clone(), tool, error, ErrorCategory::Cancelled);
+        let update = ToolCallUpdate::failed(id.clone(), tool, &*error, ErrorCategory::Cancelled);
         AgentEvent::ToolCallUpdate(Box::new(update))
     });
     skipped.collect()
+}
+
+/// What it is that interrupts.
+fn interrupter(row: &Pending) -> &'static str {
+    match row {
+        Pending::Message(_) => "a message",
+        Pending::Reminder(_) => "a reminder",
+    }
 }
 
 fn delivered(message: &PendingMessage) -> AgentEvent {

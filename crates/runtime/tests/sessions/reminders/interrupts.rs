@@ -1,8 +1,11 @@
 //! What interrupts: open questions about calls are taken back, and calls that have not begun do not run.
 
 use expect_test::expect;
-use harn_model::{AgentEvent, Decision, Envelope, Propagate, Seam, StopReason, ToolKind};
-use harn_runtime::{AgentError, TurnContext};
+use harn_model::{
+    AgentEvent, Decision, Envelope, GrantScope, PermissionOption, PermissionOptionKind, Propagate,
+    Seam, StopReason, ToolCallStatus, ToolCallUpdate, ToolKind,
+};
+use harn_runtime::{AgentError, Question, TurnContext};
 
 use super::*;
 
@@ -170,29 +173,130 @@ fn nested(depth: usize) -> std::sync::Arc<dyn harn_runtime::Agent> {
     })
 }
 
+/// How a session whose worker, this deep, asks something hears of the question and of its end.
+async fn interrupted(depth: usize, propagate: Propagate) -> (World, Controller, TurnId) {
+    let world = World::new();
+    let hub = world.hub(nested(depth));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    until(&mut session.subscribe(Seq::ZERO), is_ask).await;
+    let stop = SystemReminder {
+        propagate,
+        ..reminder("stop")
+    };
+    remind(&session, INTERRUPT, stop).await;
+    (world, session, turn)
+}
+
 #[tokio::test]
-async fn questions_of_workers_are_taken_back_at_every_depth() {
-    for depth in [1, 2] {
-        for propagate in [Propagate::None, Propagate::Session, Propagate::All] {
-            let world = World::new();
-            let hub = world.hub(nested(depth));
-            let session = world.session(&hub).await;
-            let turn = prompt(&session, "go").await;
-            until(&mut session.subscribe(Seq::ZERO), is_ask).await;
-            let stop = SystemReminder {
-                propagate,
-                ..reminder("stop")
-            };
-            remind(&session, INTERRUPT, stop).await;
-            let told = story(&whole_turn(&session, &turn).await);
-            let what = format!("{depth} deep, {propagate:?}: {told}");
-            assert_eq!(told.matches("asked ").count(), 1, "{what}");
-            assert_eq!(told.matches("resolved cancelled\n").count(), 1, "{what}");
-            assert!(
-                told.contains("said: Err(Denied { reason: \"a reminder interrupted"),
-                "{what}"
-            );
-            assert!(told.ends_with("ended stopped end_turn\n"), "{what}");
-        }
+async fn workers_that_hear_of_it_take_their_questions_back() {
+    for (depth, propagate) in [
+        (1, Propagate::Session),
+        (1, Propagate::All),
+        (2, Propagate::All),
+    ] {
+        let (_world, session, turn) = interrupted(depth, propagate).await;
+        let told = story(&whole_turn(&session, &turn).await);
+        let what = format!("{depth} deep, {propagate:?}: {told}");
+        assert_eq!(told.matches("asked ").count(), 1, "{what}");
+        assert_eq!(told.matches("resolved cancelled\n").count(), 1, "{what}");
+        assert!(
+            told.contains("said: Err(Denied { reason: \"a reminder interrupted"),
+            "{what}"
+        );
+        assert!(told.ends_with("ended stopped end_turn\n"), "{what}");
     }
+}
+
+#[tokio::test]
+async fn what_workers_ask_stays_open_where_they_are_not_to_hear_of_it() {
+    for (depth, propagate) in [
+        (1, Propagate::None),
+        (2, Propagate::None),
+        (2, Propagate::Session),
+    ] {
+        let (_world, session, turn) = interrupted(depth, propagate).await;
+        let asks = session.view().open_turn.unwrap().asks;
+        assert_eq!(asks.len(), 1, "{depth} deep, {propagate:?}");
+        let option_id = "allow_once".to_owned();
+        let allowed = Decision::Allowed {
+            option_id,
+            args: None,
+        };
+        let ask = asks.into_keys().next().unwrap();
+        session.answer(ask, allowed).await;
+        let told = story(&whole_turn(&session, &turn).await);
+        assert!(told.contains("resolved allowed"), "{told}");
+        assert!(told.contains("said: Ok(())"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_interrupts_takes_questions_back_too() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let asking = tokio::spawn(write(leg.cx.clone()));
+    until(&mut stage.session.subscribe(Seq::ZERO), is_ask).await;
+    stage.inject(INTERRUPT, "stop").await;
+    let reason = "a message interrupted before anybody answered".to_owned();
+    assert_eq!(asking.await.unwrap(), Err(AgentError::Denied { reason }));
+    assert_eq!(leg.seam(Seam::PreToolDispatch).await, ["stop"]);
+    leg.ends();
+    let told = story(&whole_turn(&stage.session, &turn).await);
+    assert_eq!(told.matches("resolved cancelled\n").count(), 1, "{told}");
+}
+
+/// One task of the agent was allowed a call and has not begun; another looks whether something came.
+#[tokio::test]
+async fn a_call_that_was_allowed_is_not_skipped() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let cx = leg.cx.clone();
+    stage.remind(INTERRUPT, reminder("stop")).await;
+    let call = harn_model::ToolCall::new("allowed", "write_file");
+    for id in ["allowed", "later"] {
+        let call = harn_model::ToolCall::new(id, "write_file");
+        cx.emit(AgentEvent::ToolCall(Box::new(call))).await.unwrap();
+    }
+    let asker = cx.clone();
+    let options = vec![PermissionOption {
+        option_id: "allow_once".to_owned(),
+        name: "Allow".to_owned(),
+        kind: PermissionOptionKind::AllowOnce,
+        scope: GrantScope::Once,
+    }];
+    let question = Question {
+        tool_call: call,
+        options,
+    };
+    let asking = tokio::spawn(async move { asker.ask(question).await });
+    let events = until(&mut stage.session.subscribe(Seq::ZERO), is_ask).await;
+    let ask = events.iter().find_map(|e| match &e.event {
+        AgentEvent::PermissionAsked(ask) => Some(ask.ask_id.clone()),
+        _ => None,
+    });
+    let option_id = "allow_once".to_owned();
+    let allowed = Decision::Allowed {
+        option_id,
+        args: None,
+    };
+    stage.session.answer(ask.unwrap(), allowed.clone()).await;
+    assert_eq!(asking.await.unwrap(), Ok(allowed));
+    let looking = cx.clone();
+    let looking = tokio::spawn(async move { looking.seam(Seam::PreToolDispatch).await });
+    let passed = looking.await.unwrap().unwrap();
+    assert!(passed.dispatch_skipped());
+    let open = stage.session.view().open_turn.unwrap();
+    let open: Vec<_> = open.calls.keys().map(ToString::to_string).collect();
+    assert_eq!(open, ["allowed"]);
+    for status in [ToolCallStatus::InProgress, ToolCallStatus::Completed] {
+        let update = ToolCallUpdate::new("allowed", "write_file", status);
+        let update = AgentEvent::ToolCallUpdate(Box::new(update));
+        cx.emit(update).await.unwrap();
+    }
+    leg.ends();
+    let told = story(&whole_turn(&stage.session, &turn).await);
+    assert!(told.contains("allowed completed\n"), "{told}");
+    assert!(told.contains("later failed skipped"), "{told}");
+    assert!(!told.contains("allowed failed"), "{told}");
 }
