@@ -114,14 +114,14 @@ fn listen(typed: impl Iterator<Item = Line> + Send + 'static) -> mpsc::Receiver<
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::sync_channel;
 
     use super::*;
 
     #[tokio::test]
     async fn only_what_is_typed_after_a_question_answers_it() {
-        let (hands, typed) = channel::<&str>();
-        let (read, was_read) = channel();
+        let (hands, typed) = sync_channel::<&str>(8);
+        let (read, was_read) = sync_channel(8);
         let mut keyboard = Keyboard::new(true);
         let typed = typed.into_iter().map(str::to_owned);
         let typed = stamped(typed, keyboard.forgotten.clone());
