@@ -26,7 +26,7 @@ class Shapes(Peer):
             blocks = lambda text: [{"type": "text", "text": text}]
 
             async def call(method, **params):
-                return await connection._conn.send_request(method, {"sessionId": session, **params})
+                return await connection.ext_method(method, {"sessionId": session, **params})
 
             async def steer():
                 meta = {"steering": {"idleBehavior": "promptRequired"}}
@@ -47,7 +47,7 @@ class Shapes(Peer):
             await call("session/revoke_inject", messageId=last)
             await call("session/remind", mode="finish_step", body="Run the tests.", tags=["tests"])
             notice = {"sessionId": session, "mode": "finish_step", "body": "Be brief."}
-            await connection._conn.send_notification("session/remind", notice)
+            await connection.ext_notification("session/remind", notice)
             await steer()
             await call("session/pending_injections")
             host.may_answer.set()
@@ -58,7 +58,7 @@ class Shapes(Peer):
 
             stays = prompt("stay")
             await host.until(lambda: host.text("agent_message_chunk").endswith("Ready."))
-            await connection._conn.send_notification("agent/resume", {"sessionId": session})
+            await connection.ext_notification("agent/resume", {"sessionId": session})
             await connection.cancel(session_id=session)
             await stays
 

@@ -18,6 +18,8 @@ struct Stage {
     client: StrictClient,
     session: SessionId,
     last: Instant,
+    /// Whether they come as a method of their own.
+    by_name: bool,
 }
 
 #[allow(
@@ -43,6 +45,7 @@ async fn stage(profile: &str, agent: ScriptedAgent, clock: FakeClock) -> Stage {
         client,
         session: session.into(),
         last: now(),
+        by_name: true,
     }
 }
 
@@ -64,13 +67,11 @@ impl Stage {
     async fn sign(&mut self) -> Sign {
         let params = sign_of(&mut self.client).await;
         assert_eq!(params["sessionId"], self.session.as_str());
+        assert_eq!(params.get("kind").is_none(), self.by_name, "{params}");
         let at = now();
         let pause = at.duration_since(self.last).as_millis();
         self.last = at;
-        (
-            u64::try_from(pause).unwrap(),
-            params["backoff_ms"].as_u64().unwrap(),
-        )
+        (u64::try_from(pause).unwrap(), pause_of(&params))
     }
 
     async fn signs(&mut self, count: usize) -> Vec<Sign> {
@@ -90,23 +91,38 @@ impl Stage {
     }
 }
 
+/// How long it is until the next one.
+fn pause_of(sign: &Value) -> u64 {
+    let pause = sign.get("backoff_ms").or(sign.get("backoffMs"));
+    pause.unwrap().as_u64().unwrap()
+}
+
 async fn sign_of(client: &mut StrictClient) -> Value {
     loop {
         match client.next().await {
-            Message::Notification { method, params } if method == "agent/idle" => return params,
+            Message::Notification { method, params } if is_sign(&method, &params) => {
+                return params;
+            }
             Message::Notification { .. } => {}
             other => panic!("{other:?}"),
         }
     }
 }
 
-/// The methods that came before the answer.
-async fn until_answered(client: &mut StrictClient) -> Vec<String> {
-    let mut methods = Vec::new();
+/// Whether it is a sign of life: of its own name, or as an event where the client is a typed one.
+fn is_sign(method: &str, params: &Value) -> bool {
+    method == "agent/idle" || params["kind"] == "agent_idle"
+}
+
+/// How many signs of life came before the answer.
+async fn until_answered(client: &mut StrictClient) -> usize {
+    let mut signs = 0;
     loop {
         match client.next().await {
-            Message::Response { .. } => return methods,
-            Message::Notification { method, .. } => methods.push(method),
+            Message::Response { .. } => return signs,
+            Message::Notification { method, params } => {
+                signs += usize::from(is_sign(&method, &params));
+            }
             Message::Request { .. } => panic!("nothing is asked"),
         }
     }
@@ -127,6 +143,7 @@ async fn stay(cx: TurnContext) -> Result<StopReason, AgentError> {
 async fn the_pauses_grow_and_begin_again_after_activity() {
     for profile in ["harn", "meta"] {
         let mut stage = stage(profile, ScriptedAgent::new(stay), FakeClock::new()).await;
+        stage.by_name = profile == "harn";
         // The first comes behind what was said before.
         stage.client.expect_update_of("agent_message_chunk").await;
         let grown = [
@@ -192,6 +209,25 @@ async fn nobody_is_told_once_it_is_over() {
     stage.client.close().await;
 }
 
+/// An agent that was told to stop does not wait any more, however long it takes to leave.
+#[tokio::test(start_paused = true)]
+async fn nobody_is_told_while_it_leaves() {
+    for profile in ["harn", "meta"] {
+        let agent = ScriptedAgent::new(|cx| async move {
+            let left = cx.idle().await;
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            left.map(|_| StopReason::EndTurn)
+        });
+        let mut stage = stage(profile, agent, FakeClock::new()).await;
+        stage.by_name = profile == "harn";
+        assert_eq!(stage.signs(2).await, [(0, 100), (100, 500)]);
+        let params = json!({"sessionId": stage.session.as_str()});
+        stage.client.notify("session/cancel", params).await;
+        assert_eq!(until_answered(&mut stage.client).await, 0, "{profile}");
+        stage.client.close().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_plain_client_is_not_told() {
     let agent = ScriptedAgent::new(|cx| async move {
@@ -199,8 +235,7 @@ async fn a_plain_client_is_not_told() {
         Ok(StopReason::EndTurn)
     });
     let mut stage = stage("acp", agent, FakeClock::new()).await;
-    let methods = until_answered(&mut stage.client).await;
-    assert!(!methods.contains(&"agent/idle".to_owned()), "{methods:?}");
+    assert_eq!(until_answered(&mut stage.client).await, 0);
     stage.client.close().await;
 }
 
@@ -222,8 +257,7 @@ async fn who_comes_to_an_agent_that_waits_is_told() {
         let session = stage.session.as_str();
         let params = json!({"sessionId": session, "cwd": stage.test.workspace(), "mcpServers": []});
         late.send_request(method, params).await;
-        let replayed = until_answered(&mut late).await;
-        assert!(!replayed.contains(&"agent/idle".to_owned()), "{replayed:?}");
+        assert_eq!(until_answered(&mut late).await, 0, "{method}");
         let came = now();
         let sign = sign_of(&mut late).await;
         let asked = [&sign["iteration"], &sign["backoff_ms"]];

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::Responder;
-use harn_model::{ControlOutcome, Seq, TurnId};
+use harn_model::{Control, ControlOutcome, Seq, TurnId};
 use harn_runtime::{ControlError, Controller, SessionEnd};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -102,8 +102,8 @@ impl Attached {
     }
 
     /// Takes a turn of this client that no request waits for; told of from when the gate is open.
-    pub(crate) fn expect_detached(&self, turn: &TurnId, gate: Gate) {
-        self.expect(turn, Waits::Nobody(Some(gate)));
+    pub(crate) fn expect_detached(&self, turn: &TurnId, gate: Option<Gate>) {
+        self.expect(turn, Waits::Nobody(gate));
     }
 
     fn expect(&self, turn: &TurnId, waits: Waits) {
@@ -159,22 +159,31 @@ impl Attached {
     pub(crate) fn settled<T>(&self, asked: &Asked, result: &Result<T, ControlError>) {
         match result {
             Ok(_) | Err(ControlError::Refused { .. }) => {}
-            Err(ControlError::Unfit(_) | ControlError::Closed) => {
-                let mut state = self.lock();
-                match state.successor.clone() {
-                    None => state.unanswered.release(asked),
-                    Some(successor) => {
-                        drop(state);
-                        successor.settled(asked, result);
-                    }
-                }
+            Err(ControlError::Unfit(_) | ControlError::Closed) => drop(self.release(asked)),
+        }
+    }
+
+    /// The gate of an outcome that will not come.
+    pub(crate) fn release(&self, asked: &Asked) -> Option<Gate> {
+        let mut state = self.lock();
+        match state.successor.clone() {
+            None => state.unanswered.release(asked),
+            Some(successor) => {
+                drop(state);
+                successor.release(asked)
             }
         }
     }
 
     /// The gate before this outcome.
     pub(crate) fn answering(&self, outcome: &ControlOutcome) -> Option<Gate> {
-        self.lock().unanswered.take(outcome)
+        self.lock().unanswered.take(&Asked::of(outcome))
+    }
+
+    /// The gate before the end of a prompt that a cancel of this client met while it waited.
+    pub(crate) fn withdrawing(&self, turn: &TurnId) -> Option<Gate> {
+        let asked = Asked::new(Control::Cancel, Some(turn.as_str()));
+        self.lock().unanswered.take(&asked)
     }
 
     /// Calls `reply` once everything up to `seq` has been queued.

@@ -85,7 +85,7 @@ impl Asked {
     }
 
     /// The same from its outcome. The id of a reminder may not have been known when it was asked for.
-    fn of(outcome: &ControlOutcome) -> Self {
+    pub(crate) fn of(outcome: &ControlOutcome) -> Self {
         let target = &outcome.target;
         let target = match outcome.control {
             Control::Inject | Control::RevokeInject | Control::ReplaceInject => {
@@ -110,20 +110,18 @@ impl Unanswered {
     }
 
     /// The one that was held last has no outcome.
-    pub(crate) fn release(&mut self, asked: &Asked) {
-        if let Some(gates) = self.0.get_mut(asked) {
-            gates.pop_back();
-        }
+    pub(crate) fn release(&mut self, asked: &Asked) -> Option<Gate> {
+        let gate = self.0.get_mut(asked).and_then(VecDeque::pop_back);
         self.0.retain(|_, gates| !gates.is_empty());
+        gate
     }
 
-    /// What this outcome waits for.
-    pub(crate) fn take(&mut self, outcome: &ControlOutcome) -> Option<Gate> {
-        let asked = Asked::of(outcome);
-        let gates = self.0.get_mut(&asked)?;
+    /// What the outcome of this waits for.
+    pub(crate) fn take(&mut self, asked: &Asked) -> Option<Gate> {
+        let gates = self.0.get_mut(asked)?;
         let gate = gates.pop_front();
         if gates.is_empty() {
-            self.0.remove(&asked);
+            self.0.remove(asked);
         }
         gate
     }

@@ -255,7 +255,7 @@ impl Pump {
             }
             AgentEvent::Daemon(change) => {
                 self.lines.write(envelope, out);
-                self.waits(*change, out);
+                self.waits(envelope.turn.as_ref(), *change, out);
             }
             AgentEvent::TurnEnded(ended) => {
                 self.signs.stop();
@@ -267,6 +267,10 @@ impl Pump {
             AgentEvent::PromptWithdrawn(_) => {
                 if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
+                    // Written before the outcome of the cancel is, which would wait for the same.
+                    if let Some(gate) = self.attached.withdrawing(turn) {
+                        gate.passed().await;
+                    }
                     let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
                     self.end_prompt(turn, &cancelled).await;
                 }
@@ -298,6 +302,7 @@ impl Pump {
             }
             AgentEvent::ConfigChanged { .. } => self.options(out),
             AgentEvent::ControlOutcome(outcome) => {
+                self.signs.told(outcome);
                 self.answered(outcome).await;
                 self.lines.write(envelope, out);
             }

@@ -15,6 +15,7 @@ use crate::{
     answer::answer,
     connection::Peer,
     error,
+    ext::steering::contract_name,
     gate::Gate,
     methods::{
         auth, close, config, hitl, initialize, inject, list, prompt, remind, setup, steering,
@@ -47,10 +48,7 @@ impl Router {
             "session/remind"            => first(peer, to, |gate| remind::remind(peer, decode(method, params), gate)).await,
             "session/revoke_reminder"   => first(peer, to, |gate| remind::revoke(peer, decode(method, params), gate)).await,
             "agent/resume"              => answer(to, remind::resume(peer, decode(method, params)).await),
-            "_session/steering"         => {
-                let request = to.raw_id().clone();
-                answer(to, steering::steer(peer, decode(method, params), request).await);
-            },
+            "_session/steering"         => first(peer, to, |gate| steering::steer(peer, decode(method, params), gate)).await,
             "session/set_mode"          => config::set_mode(peer, decode(method, params), to).await,
             "session/set_config_option" => config::set_option(peer, decode(method, params), to).await,
             "harn.hitl.respond"         => hitl::respond(peer, decode(method, params), to).await,
@@ -95,14 +93,15 @@ impl HandleDispatchFrom<Client> for Router {
         let declined = match message {
             Dispatch::Request(request, responder) => {
                 let (method, params) = request.into_parts();
-                let unknown = self.request(&method, params, responder).await;
+                let name = contract_name(&method);
+                let unknown = self.request(name, params, responder).await;
                 unknown.map(|(params, responder)| {
                     Dispatch::Request(UntypedMessage { method, params }, responder)
                 })
             }
             Dispatch::Notification(notification) => {
                 let (method, params) = notification.into_parts();
-                self.notification(&method, params).await;
+                self.notification(contract_name(&method), params).await;
                 None
             }
             response @ Dispatch::Response(..) => Some(response),

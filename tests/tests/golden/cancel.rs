@@ -133,12 +133,14 @@ async fn while_it_waits_for_another_turn() {
     let cancel = json!({"sessionId": session});
     let answer = client.request("session/cancel", cancel).await;
     assert_eq!(answer["status"], "cancelled");
+    // At once: the other turn still runs.
+    let result = client.expect_response(&mine).await;
+    assert_eq!(result["stopReason"], "cancelled");
     client.expect_event_of("control_outcome").await;
     go.notify_one();
-    let (_, result) = client.updates_until(&mine).await;
-    assert_eq!(result["stopReason"], "cancelled");
     let (_, result) = other.updates_until(&theirs).await;
     assert_eq!(result["stopReason"], "end_turn");
+    client.expect_update_of("session_info_update").await;
     other.hang_up().await;
     client.close().await;
     check_transcript("cancel-queued", test.recorder());

@@ -11,7 +11,7 @@ use std::{
 };
 
 use agent_client_protocol::{
-    AcpAgent, AcpAgentConfig, Agent, Client, Error, JsonRpcNotification, LineDirection,
+    AcpAgent, AcpAgentConfig, Agent, Client, Error, LineDirection,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo,
@@ -25,7 +25,6 @@ use agent_client_protocol::{
 };
 use anyhow::{Context, Result, ensure};
 use harn_tests::{binary, repository};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -58,16 +57,6 @@ impl Place {
     }
 }
 
-/// A sign of life of an agent that stays: a notification of ours, with a type of the host's own.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonRpcNotification)]
-#[notification(method = "agent/idle")]
-pub(crate) struct Idle {
-    #[serde(rename = "sessionId")]
-    session_id: String,
-    pub(crate) iteration: u64,
-    pub(crate) backoff_ms: u64,
-}
-
 /// What a host keeps of a connection, and how it answers.
 pub(crate) struct Host {
     /// The profile it asks for; without it the command line decides on plain ACP.
@@ -83,7 +72,6 @@ pub(crate) struct Host {
     /// The calls of questions that were taken back.
     withdrawn: Arc<Mutex<Vec<ToolCallId>>>,
     choice: Arc<Mutex<&'static str>>,
-    idles: Arc<Mutex<Vec<Idle>>>,
     /// Whether an answer waits for [`Host::release`].
     holds: Arc<AtomicBool>,
     go_on: Arc<Notify>,
@@ -106,7 +94,6 @@ impl Default for Host {
             asked: Arc::default(),
             withdrawn: Arc::default(),
             choice: Arc::new(Mutex::new("allow_once")),
-            idles: Arc::default(),
             holds: Arc::default(),
             go_on: Arc::default(),
             came: Arc::default(),
@@ -160,9 +147,9 @@ impl Host {
         let events = self.events.clone();
         let (asked, choice) = (self.asked.clone(), self.choice.clone());
         let (holds, go_on) = (self.holds.clone(), self.go_on.clone());
-        let (idles, withdrawn) = (self.idles.clone(), self.withdrawn.clone());
+        let withdrawn = self.withdrawn.clone();
         let came = || self.came.clone();
-        let (came_update, came_event, came_idle, came_ask) = (came(), came(), came(), came());
+        let (came_update, came_event, came_ask) = (came(), came(), came());
 
         let met = Client
             .v1()
@@ -175,14 +162,6 @@ impl Host {
                     }
                     lock(&updates).push(update);
                     came_update.notify_waiters();
-                    Ok(())
-                },
-                agent_client_protocol::on_receive_notification!(),
-            )
-            .on_receive_notification(
-                async move |idle: Idle, _: Connection| {
-                    lock(&idles).push(idle);
-                    came_idle.notify_waiters();
                     Ok(())
                 },
                 agent_client_protocol::on_receive_notification!(),
@@ -300,9 +279,11 @@ impl Host {
         self.go_on.notify_one();
     }
 
-    /// Every `agent/idle` the SDK delivered.
-    pub(crate) fn idles(&self) -> Vec<Idle> {
-        lock(&self.idles).clone()
+    /// Every sign of life of an agent that stays, as the SDK delivered it.
+    pub(crate) fn idles(&self) -> Vec<Value> {
+        let events = lock(&self.events);
+        let params = events.iter().map(|event| event[1].clone());
+        params.filter(|it| it["kind"] == "agent_idle").collect()
     }
 
     /// Every update the SDK delivered.

@@ -260,7 +260,7 @@ impl Sessions {
         if kind.starts_with("composition_") && !session.in_turn() {
             found.push(work_outside_turn("a composition run"));
         }
-        if kind == "daemon_watchdog_tripped" && !session.in_turn() {
+        if matches!(kind, "agent_idle" | "daemon_watchdog_tripped") && !session.in_turn() {
             found.push(work_outside_turn("an agent that waits"));
         }
         let replay = session.loading > 0 || !strict;

@@ -11,6 +11,7 @@ use super::{
     shape::Shape,
     shown,
 };
+use crate::ext::steering::contract_name;
 
 /// A method that reaches a running turn.
 pub(super) struct Method {
@@ -43,6 +44,7 @@ static METHODS: [Method; 9] = methods! {
 
 /// The method of this name; all of them are sent by clients.
 pub(super) fn method(name: &str) -> Option<&'static Method> {
+    let name = contract_name(name);
     METHODS.iter().find(|method| method.name == name)
 }
 
@@ -153,7 +155,7 @@ impl Messages {
     /// Takes the result of a method.
     pub(super) fn answered(&mut self, asked: &Asked, result: &Value) -> Found {
         let status = result["status"].as_str();
-        match (asked.method.as_str(), status) {
+        match (contract_name(&asked.method), status) {
             ("session/inject", Some("accepted")) => self.accepted(&result["messageId"]),
             ("session/revoke_inject", Some("revoked" | "already_revoked")) => {
                 self.taken_back(&result["messageId"]);

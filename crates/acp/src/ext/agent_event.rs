@@ -51,6 +51,8 @@ macro_rules! agent_events {
 }
 
 agent_events! {
+    /// The agent waits for more to do; to clients that are not sent `agent/idle`.
+    AgentIdle = "agent_idle" { IdleFields }
     /// A child of a composition begins.
     CompositionChildCall = "composition_child_call" { ChildCallFields 'a }
     /// A child of a composition ended.
@@ -71,6 +73,16 @@ agent_events! {
     ProgressReported = "progress_reported" { ReportFields 'a }
     /// The session was closed on request.
     SessionClosed = "session_closed" { ClosedFields 'a }
+}
+
+/// How long an agent waits until it is told again.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct IdleFields {
+    /// How often its turn had started an iteration.
+    pub(crate) iteration: u64,
+    /// When the next one comes, in milliseconds, unless the agent wakes.
+    pub(crate) backoff_ms: u64,
 }
 
 /// One envelope for start, finish and error; absent parts are null.

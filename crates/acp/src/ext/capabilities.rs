@@ -51,8 +51,8 @@ struct Methods {
     #[serde(rename = "_harn/agentEvent")]
     agent_event: Method,
     /// Sent while an agent that stays waits for more to do.
-    #[serde(rename = "agent/idle")]
-    agent_idle: SingleMethod,
+    #[serde(rename = "agent/idle", skip_serializing_if = "Option::is_none")]
+    agent_idle: Option<SingleMethod>,
     /// Tells a host with the bridge that a person is asked.
     #[serde(
         rename = "harn.hitl.requested",
@@ -81,7 +81,7 @@ struct Method {
     /// For people.
     description: &'static str,
     /// The kinds there are, sorted.
-    kinds: &'static [Kind],
+    kinds: Vec<Kind>,
     /// The file in `spec/schemas` that describes its params.
     schema: &'static str,
 }
@@ -175,9 +175,14 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
         Profile::Harn | Profile::Meta => {
             advertised.session_update_extensions = dialect.extensions.sorted();
             advertised.content_extension_fields = ContentMeta::FIELDS;
+            // Typed clients are not handed a method without an underscore; they get it as an event.
+            let by_name = dialect.profile == Profile::Harn;
+            let kinds = Kind::ALL.iter().copied();
             let agent_event = Method {
                 description: agent_event::DESCRIPTION,
-                kinds: Kind::ALL,
+                kinds: kinds
+                    .filter(|kind| !by_name || *kind != Kind::AgentIdle)
+                    .collect(),
                 schema: schema::AGENT_EVENT,
             };
             let hitl = |description, schema| {
@@ -188,10 +193,10 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
             };
             advertised.extension_methods = Some(Methods {
                 agent_event,
-                agent_idle: SingleMethod {
+                agent_idle: by_name.then_some(SingleMethod {
                     description: idle::DESCRIPTION,
                     schema: schema::AGENT_IDLE,
-                },
+                }),
                 hitl_requested: hitl("A person is asked something.", schema::HITL_REQUESTED),
                 hitl_respond: hitl("Answers it.", schema::HITL_RESPOND),
             });
@@ -233,6 +238,16 @@ mod tests {
                 .collect();
             assert!(!words.is_empty());
             assert!(words.is_sorted(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_sign_of_life_is_promised_in_one_way() {
+        for (profile, method) in [(Profile::Harn, true), (Profile::Meta, false)] {
+            let methods = &harn(profile, false)["extensionMethods"];
+            assert_eq!(methods.get(idle::METHOD).is_some(), method);
+            let kinds = methods[agent_event::METHOD]["kinds"].as_array().unwrap();
+            assert_eq!(kinds.contains(&json!("agent_idle")), !method);
         }
     }
 

@@ -1,4 +1,5 @@
-//! `agent/idle`: the sign of life of an agent that stays and waits for more to do.
+//! `agent/idle`: the sign of life of an agent that stays and waits for more to do, to hosts that read JSON
+//! themselves. Typed clients get it as an agent event.
 
 use harn_model::SessionId;
 use schemars::JsonSchema;

@@ -43,7 +43,7 @@ impl TryFrom<String> for Name {
     }
 }
 
-/// Who sends a request. `_harn` counts before `_meta.harn`.
+/// Who sends a request. An actor in `_harn` counts before one in `_meta.harn`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct Sender {
     #[serde(rename = "_harn", default)]
@@ -84,8 +84,7 @@ struct ActorSaid {
 impl Sender {
     /// Whoever it is.
     pub(crate) fn actor(self) -> Actor {
-        let said = self.harn.or(self.meta.and_then(|meta| meta.harn));
-        actor(said)
+        actor_of(self.harn, self.meta.and_then(|meta| meta.harn))
     }
 
     /// The same from params of any shape: what cannot be read counts as unsaid. For what has to be done in
@@ -96,9 +95,10 @@ impl Sender {
     }
 }
 
-/// Whoever was named.
-pub(super) fn actor(said: Option<Said>) -> Actor {
-    let said = said.and_then(|said| said.actor);
+/// Whoever was named in one of the two places; the first counts where both name somebody.
+pub(super) fn actor_of(harn: Option<Said>, meta: Option<Said>) -> Actor {
+    let said = harn.and_then(|said| said.actor);
+    let said = said.or_else(|| meta.and_then(|said| said.actor));
     let (client_id, role, source) = match said {
         Some(it) => (it.client_id, it.role, it.source),
         None => (None, None, None),
@@ -106,8 +106,19 @@ pub(super) fn actor(said: Option<Said>) -> Actor {
     let or = |word: Option<Name>, default: &str| word.map_or(default.to_owned(), |word| word.0);
     Actor {
         client_id: or(client_id, "legacy-acp-client"),
-        role: or(role, "host_owner"),
+        role: one_spelling(or(role, OWNER)),
         source: or(source, "acp"),
+    }
+}
+
+/// The role that may change what others sent.
+const OWNER: &str = "host_owner";
+
+/// Hosts spell it in other ways too; inside there is one.
+fn one_spelling(role: String) -> String {
+    match role.as_str() {
+        "hostOwner" | "owner" => OWNER.to_owned(),
+        _ => role,
     }
 }
 
@@ -141,6 +152,25 @@ mod tests {
             (
                 json!({"_harn": {"actor": {"client_id": "pad", "source": "web"}}}),
                 actor("pad", "host_owner", "web"),
+            ),
+            (
+                json!({
+                    "_harn": {},
+                    "_meta": {"harn": {"actor": {"clientId": "two", "role": "observer"}}},
+                }),
+                actor("two", "observer", "acp"),
+            ),
+            (
+                json!({"_harn": {"actor": {"role": "hostOwner"}}}),
+                owner.clone(),
+            ),
+            (
+                json!({"_harn": {"actor": {"role": "owner"}}}),
+                owner.clone(),
+            ),
+            (
+                json!({"_harn": {"actor": {"role": "Owner"}}}),
+                actor("legacy-acp-client", "Owner", "acp"),
             ),
             (
                 json!({

@@ -13,9 +13,26 @@ use super::{
     HarnMeta,
     agent_event::ActorFields,
     reminder::RemindParams,
-    sender::{Name, Said, Sender, actor},
+    sender::{Name, Said, Sender, actor_of},
 };
 use crate::wire::{Blocks, Content};
+
+/// The contract's name of a method that may also be sent with an underscore before it: some SDKs send
+/// nothing of a host's own without one.
+pub(crate) fn contract_name(method: &str) -> &str {
+    match method.strip_prefix('_') {
+        Some(
+            name @ ("agent/resume"
+            | "session/inject"
+            | "session/pending_injections"
+            | "session/remind"
+            | "session/replace_inject"
+            | "session/revoke_inject"
+            | "session/revoke_reminder"),
+        ) => name,
+        _ => method,
+    }
+}
 
 /// When an injected message is delivered.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -122,6 +139,8 @@ pub(crate) struct SteeringParams {
     pub(crate) session_id: Name,
     #[schemars(with = "Vec<Value>", length(min = 1))]
     pub(crate) prompt: Option<Value>,
+    #[serde(rename = "_harn", default)]
+    harn: Option<Said>,
     #[serde(rename = "_meta", default)]
     meta: Option<SteeringMeta>,
 }
@@ -157,7 +176,7 @@ impl SteeringParams {
 
     /// Whoever sends it.
     pub(crate) fn actor(self) -> Actor {
-        actor(self.meta.and_then(|meta| meta.harn))
+        actor_of(self.harn, self.meta.and_then(|meta| meta.harn))
     }
 }
 
@@ -436,6 +455,35 @@ mod tests {
 
     fn fits<T: serde::de::DeserializeOwned>(params: &Value) -> bool {
         serde_json::from_value::<T>(params.clone()).is_ok()
+    }
+
+    #[test]
+    fn only_the_contract_s_methods_may_have_an_underscore() {
+        assert_eq!(contract_name("_session/inject"), "session/inject");
+        assert_eq!(contract_name("_agent/resume"), "agent/resume");
+        for own in [
+            "session/inject",
+            "__session/inject",
+            "_session/steering",
+            "_session/cancel",
+            "_session/prompt",
+        ] {
+            assert_eq!(contract_name(own), own);
+        }
+    }
+
+    #[test]
+    fn steering_says_who_sends_it_as_the_others_do() {
+        let read = |params: Value| serde_json::from_value::<SteeringParams>(params).unwrap();
+        let actor = json!({"actor": {"clientId": "pad", "role": "owner"}});
+        for params in [
+            json!({"sessionId": "s", "_harn": actor}),
+            json!({"sessionId": "s", "_meta": {"harn": actor}}),
+            json!({"sessionId": "s", "_harn": {}, "_meta": {"harn": actor, "steering": {}}}),
+        ] {
+            let actor = read(params).actor();
+            assert_eq!((&*actor.client_id, &*actor.role), ("pad", "host_owner"));
+        }
     }
 
     #[test]

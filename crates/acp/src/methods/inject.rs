@@ -47,7 +47,7 @@ pub(crate) async fn inject(
 }
 
 /// Injects a message, its outcome held back behind the answer.
-pub(super) async fn held(
+async fn held(
     attached: &Attached,
     mode: DeliveryMode,
     content: Vec<ContentBlock>,

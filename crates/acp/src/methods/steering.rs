@@ -1,55 +1,65 @@
 //! `_session/steering`, the method editors have today: a thin face on what `session/inject` does, and on a
 //! prompt where nothing runs.
 
-use agent_client_protocol::{Error, RawJsonRpcId};
-use harn_model::{ContentBlock, ControlResult, DeliveryMode};
+use agent_client_protocol::Error;
+use harn_model::{ContentBlock, Control, ControlResult, MessageId};
 use harn_runtime::{ControlError, PromptError};
 
-use super::{inject, steered};
+use super::steered;
 use crate::{
     attached::Attached,
     connection::Peer,
     error,
     ext::steering::{IdleBehavior, Steered, SteeringParams},
     from_wire,
-    gate::Gate,
+    gate::{Asked, Gate},
 };
 
 pub(crate) async fn steer(
     peer: &Peer,
     params: Result<SteeringParams, Error>,
-    request: RawJsonRpcId,
+    gate: Gate,
 ) -> Result<Steered, Error> {
     let mut params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
     let content = from_wire::blocks("prompt", params.prompt.take().unwrap_or_default());
     let content = content.map_err(|e| error::bad_params(&e))?;
     let when_idle = params.when_idle();
-    // Asked first: what is known to be idle has nothing refused in its journal.
-    if attached.session.cancel_target().is_some() {
-        let gate = peer.gates.behind_at_once(&request);
-        let (mode, actor) = (DeliveryMode::FinishStep, params.actor());
-        let injected = inject::held(&attached, mode, content.clone(), &actor, gate).await;
-        match injected {
-            Ok(_) => return Ok(Steered::Injected),
-            // It ended in between.
-            Err(ControlError::Refused {
-                result: ControlResult::NoActivePrompt,
-                ..
-            }) => {}
-            Err(refused) => return Ok(failed(&refused)),
+    let mut asked = None;
+    let named = |id: &MessageId| {
+        let it = Asked::new(Control::Inject, Some(id.as_str()));
+        attached.hold(it.clone(), gate);
+        asked = Some(it);
+    };
+    let steered = attached
+        .session
+        .steer(content.clone(), params.actor(), named)
+        .await;
+    match &steered {
+        Ok(_) => return Ok(Steered::Injected),
+        Err(ControlError::Refused {
+            result: ControlResult::NoActivePrompt,
+            ..
+        }) => {}
+        Err(refused) => {
+            if let Some(asked) = &asked {
+                attached.settled(asked, &steered);
+            }
+            return Ok(failed(refused));
         }
     }
+    // Nothing was written, so nothing is told of it: the gate is for what is done instead.
+    let gate = asked.and_then(|asked| attached.release(&asked));
     match when_idle {
         Some(IdleBehavior::PromptRequired) => Ok(Steered::PromptRequired {
             reason: "noRunningTurn",
         }),
-        None => Ok(start(&attached, content, peer.gates.behind(&request)).await),
+        None => Ok(start(&attached, content, gate).await),
     }
 }
 
 /// Begins a turn that no request waits for.
-async fn start(attached: &Attached, prompt: Vec<ContentBlock>, gate: Gate) -> Steered {
+async fn start(attached: &Attached, prompt: Vec<ContentBlock>, gate: Option<Gate>) -> Steered {
     let started = attached.session.prompt(prompt, |turn| {
         attached.expect_detached(turn, gate);
     });

@@ -3,17 +3,28 @@
 
 use std::{pin::Pin, time::Duration};
 
-use harn_model::{DaemonChange, Seq, backoff_after, next_backoff};
+use harn_model::{
+    Control, ControlOutcome, ControlResult, DaemonChange, Seq, TurnId, backoff_after, next_backoff,
+};
 use tokio::time::{Sleep, sleep};
 
 use super::Pump;
-use crate::{Profile, ext::idle, transport::Disconnected};
+use crate::{
+    Profile,
+    ext::{
+        agent_event::{HarnEvent, IdleFields},
+        idle,
+    },
+    transport::Disconnected,
+};
 
 /// When the next sign of life is due.
 #[derive(Default)]
 pub(super) struct SignsOfLife(Option<Next>);
 
 struct Next {
+    /// Whose agent waits.
+    turn: Option<TurnId>,
     due: Pin<Box<Sleep>>,
     iteration: u64,
     backoff_ms: u64,
@@ -32,9 +43,20 @@ impl SignsOfLife {
         self.0 = None;
     }
 
+    /// An agent that was told to stop is leaving; it waits no more.
+    pub(super) fn told(&mut self, outcome: &ControlOutcome) {
+        let stops =
+            outcome.control == Control::Cancel && outcome.result == ControlResult::Cancelled;
+        let turn = self.0.as_ref().and_then(|next| next.turn.as_ref());
+        if stops && turn.is_some() && turn == outcome.target.turn_id.as_ref() {
+            self.stop();
+        }
+    }
+
     /// One was given that announces this pause.
-    fn given(&mut self, iteration: u64, backoff_ms: u64) {
+    fn given(&mut self, turn: Option<TurnId>, iteration: u64, backoff_ms: u64) {
         self.0 = Some(Next {
+            turn,
             due: Box::pin(sleep(Duration::from_millis(backoff_ms))),
             iteration,
             backoff_ms: next_backoff(backoff_ms),
@@ -44,12 +66,12 @@ impl SignsOfLife {
 
 impl Pump {
     /// The agent began to wait, or does no more.
-    pub(super) fn waits(&mut self, change: DaemonChange, out: &mut Vec<u8>) {
+    pub(super) fn waits(&mut self, turn: Option<&TurnId>, change: DaemonChange, out: &mut Vec<u8>) {
         match change {
             DaemonChange::Idle {
                 iteration,
                 backoff_ms,
-            } => self.sign(iteration, backoff_ms, out),
+            } => self.sign(turn.cloned(), iteration, backoff_ms, out),
             DaemonChange::Woke { .. } | DaemonChange::WatchdogTripped { .. } => self.signs.stop(),
         }
     }
@@ -65,7 +87,8 @@ impl Pump {
         let waited = session.now().saturating_sub(idle.since);
         let mut out = Vec::new();
         let backoff_ms = backoff_after(idle.backoff_ms, waited);
-        self.sign(idle.iteration, backoff_ms, &mut out);
+        let turn = session.cancel_target();
+        self.sign(turn, idle.iteration, backoff_ms, &mut out);
         self.send(out).await
     }
 
@@ -75,19 +98,23 @@ impl Pump {
             return Ok(());
         };
         let mut out = Vec::new();
-        self.sign(next.iteration, next.backoff_ms, &mut out);
+        self.sign(next.turn, next.iteration, next.backoff_ms, &mut out);
         self.send(out).await
     }
 
-    fn sign(&mut self, iteration: u64, backoff_ms: u64, out: &mut Vec<u8>) {
+    fn sign(&mut self, turn: Option<TurnId>, iteration: u64, backoff_ms: u64, out: &mut Vec<u8>) {
         match self.dialect.profile {
-            Profile::Harn | Profile::Meta => {
-                let session = self.attached.session.id();
-                idle::write(session, iteration, backoff_ms, out);
-                self.signs.given(iteration, backoff_ms);
+            Profile::Harn => idle::write(self.attached.session.id(), iteration, backoff_ms, out),
+            Profile::Meta => {
+                let fields = IdleFields {
+                    iteration,
+                    backoff_ms,
+                };
+                self.lines.event(HarnEvent::AgentIdle(fields), out);
             }
             // ACP has no word for it.
-            Profile::Acp => {}
+            Profile::Acp => return,
         }
+        self.signs.given(turn, iteration, backoff_ms);
     }
 }

@@ -354,7 +354,7 @@ impl Projector {
     }
 
     /// An agent event that a plain client does without.
-    fn event(&self, event: HarnEvent<'_>, out: &mut Vec<u8>) {
+    pub(crate) fn event(&self, event: HarnEvent<'_>, out: &mut Vec<u8>) {
         self.event_or(event, out, |_| {});
     }
 

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use harn_model::{
-    AgentEvent, LiveClient, LiveClientAction, LiveClientChange, LiveClientMode, StopReason,
-};
+use harn_model::StopReason;
 use harn_runtime::{AgentError, TurnContext};
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
@@ -12,30 +10,9 @@ use tokio::sync::Notify;
 
 use super::{Stage, reason};
 
-/// Tells that a client came that drives the session, when it is told to.
-async fn welcome(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentError> {
-    cx.say("Waiting.").await?;
-    go.notified().await;
-    let desk = LiveClient {
-        client_id: "desk".to_owned(),
-        mode: LiveClientMode::Controller,
-        attached_at: "1764576000".to_owned(),
-        last_seen_at: "1764576000".to_owned(),
-        prompt_injection: true,
-        permission_routing: true,
-        metadata: json!({}),
-    };
-    let state = LiveClientChange {
-        client: Some(desk.clone()),
-        previous_controller_id: None,
-        active_controller_id: Some("desk".to_owned()),
-        clients: vec![desk],
-    };
-    cx.emit(AgentEvent::LiveSessionClient {
-        action: LiveClientAction::Attached,
-        state: Box::new(state),
-    })
-    .await?;
+/// Works until it is stopped.
+async fn work(cx: TurnContext, _: Arc<Notify>) -> Result<StopReason, AgentError> {
+    cx.say("Working.").await?;
     cx.cancelled().await;
     Ok(StopReason::Cancelled)
 }
@@ -46,7 +23,7 @@ fn by(client: &str, role: &str) -> Value {
 
 #[tokio::test]
 async fn of_others_and_while_somebody_is_in_control() {
-    let mut stage = Stage::with(welcome).await;
+    let mut stage = Stage::with(work).await;
     let turn = stage.begin().await;
     let mine = json!({"mode": "queue", "content": "Mine", "_meta": by("ann", "reviewer")});
     let mine = stage.control("session/inject", mine).await;
@@ -72,17 +49,18 @@ async fn of_others_and_while_somebody_is_in_control() {
         .control("session/revoke_inject", json!({"messageId": id}))
         .await;
 
-    stage.go.notify_one();
-    stage.client.expect_update_of("live_session_client").await;
+    let session = stage.session.as_str().unwrap().into();
+    let session = stage.test.hub().live(&session).unwrap();
+    session.controlled_by(Some("phone"));
     let refused = json!({"mode": "steer", "content": "Me too"});
     let error = stage.refused("session/inject", refused).await;
     assert_eq!(
         reason(&error),
         (&json!(-32602), &json!("not_owner_or_not_authorized"))
     );
-    assert_eq!(error["data"]["owner"]["clientId"], "desk");
-    let desk = json!({"mode": "queue", "content": "From the desk", "_harn": {"actor": {"clientId": "desk"}}});
-    stage.control("session/inject", desk).await;
+    assert_eq!(error["data"]["owner"]["clientId"], "phone");
+    let phone = json!({"mode": "queue", "content": "From the phone", "_harn": {"actor": {"clientId": "phone"}}});
+    stage.control("session/inject", phone).await;
 
     // What nobody has read stays, also when the turn is stopped.
     let cancel = stage.params(json!({}));
@@ -91,7 +69,7 @@ async fn of_others_and_while_somebody_is_in_control() {
     assert_eq!(result["stopReason"], "cancelled");
     assert_eq!(
         stage.pending().await[0]["content"][0]["text"],
-        "From the desk"
+        "From the phone"
     );
     stage.client.close().await;
     check_transcript("steering-owners", stage.test.recorder());

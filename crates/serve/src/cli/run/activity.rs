@@ -55,7 +55,6 @@ pub(super) enum WorkerState {
 }
 
 const AGENT_EVENT: &str = "_harn/agentEvent";
-const AGENT_IDLE: &str = "agent/idle";
 
 impl Activity {
     /// What an update carries.
@@ -111,12 +110,12 @@ impl Activity {
     pub(super) fn of_notification(notification: &UntypedMessage) -> Option<Self> {
         let event = match notification.method.as_str() {
             AGENT_EVENT => &notification.params,
-            AGENT_IDLE => return Some(Self::Idle),
             _ => return None,
         };
         let id = text(event, "runId").to_owned();
         let title = titled("composition", text(event, "language"));
         match text(event, "kind") {
+            "agent_idle" => Some(Self::Idle),
             "composition_start" => Some(Self::CompositionBegan { id, title }),
             "composition_finish" => Some(Self::CompositionEnded {
                 id,
@@ -387,7 +386,8 @@ mod tests {
         let heard = |method: &str, params: Value| {
             Activity::of_notification(&UntypedMessage::new(method, params).unwrap())
         };
-        assert_eq!(heard("agent/idle", json!({})), Some(Activity::Idle));
+        let idle = json!({"kind": "agent_idle", "iteration": 1, "backoffMs": 100});
+        assert_eq!(heard("_harn/agentEvent", idle), Some(Activity::Idle));
         let seam = |skipped: bool| {
             let event = json!({"kind": "loop_checkpoint", "dispatchSkipped": skipped});
             heard("_harn/agentEvent", event)
