@@ -64,6 +64,7 @@ class Host:
     async def ext_notification(self, method, params):
         # The SDK takes the underscore off.
         self.events.append((f"_{method}", params))
+        self.came.set()
 
     def observe(self, event):
         """What was on the wire, before the SDK made anything of it."""

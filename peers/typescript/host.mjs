@@ -87,8 +87,6 @@ class Host {
   events = [];
   /** The params of every `harn.hitl.requested` so far, as the SDK delivered them. */
   requested = [];
-  /** The params of every `agent/idle` so far, as the SDK delivered them. */
-  idles = [];
   /** Every permission request so far, and the calls of those that were withdrawn. */
   asked = [];
   withdrawn = [];
@@ -124,10 +122,7 @@ class Host {
       // A method ACP does not know comes with a parser of the host's own; ours takes what there is.
       .onNotification("_harn/agentEvent", (params) => params, ({ params }) => {
         this.events.push(params);
-      })
-      .onNotification("agent/idle", (params) => params, ({ params }) => {
-        this.idles.push(params);
-        this.#heard("agent/idle", params);
+        this.#heard("_harn/agentEvent", params);
       })
       .onRequest(acp.methods.client.session.requestPermission, async ({ params, signal }) => {
         this.asked.push(params);
@@ -201,7 +196,7 @@ class Host {
     return this.nextOf("session/update", what, seen);
   }
 
-  /** The same for an `agent/idle` or a `session/request_permission`. */
+  /** The same for a `_harn/agentEvent` or a `session/request_permission`. */
   nextOf(method, what, seen = () => true) {
     return patiently(what, new Promise((done) => this.#waiting.push({ method, seen, done })));
   }

@@ -210,11 +210,14 @@ describe("TypeScript SDK, steering", () => {
 
   it("an agent that stays: signs of life, a message, a resume, and a cancel that is answered", () =>
     inSession(async (host, session, { call, inject }) => {
-      const waits = (iteration) => host.nextOf("agent/idle", `wait ${iteration}`, (it) => it.iteration === iteration);
+      const isSign = (it) => it.kind === "agent_idle";
+      const waits = (iteration) =>
+        host.nextOf("_harn/agentEvent", `wait ${iteration}`, (it) => isSign(it) && it.iteration === iteration);
       let waiting = waits(0);
       const stays = host.prompt(session, "stay");
       await waiting;
-      assert.deepEqual(host.idles[0], { sessionId: session, iteration: 0, backoff_ms: 100 });
+      const sign = { sessionId: session, kind: "agent_idle", iteration: 0, backoffMs: 100 };
+      assert.deepEqual(host.events.find(isSign), sign);
 
       waiting = waits(1);
       const { messageId } = await inject("queue", "Look at c.txt.");
@@ -228,7 +231,8 @@ describe("TypeScript SDK, steering", () => {
 
       assert.equal((await call("session/cancel")).status, "cancelled");
       assert.equal((await stays).stopReason, "cancelled");
-      assert.deepEqual(host.idles, host.wire.filter((m) => m.method === "agent/idle").map((m) => m.params));
+      assert.deepEqual(host.events, host.wire.filter((m) => m.method === "_harn/agentEvent").map((m) => m.params));
+      assert.deepEqual(host.wire.filter((m) => m.method === "agent/idle"), []);
     }));
 
   it("what waits when a turn is cancelled is delivered with the next prompt", () =>

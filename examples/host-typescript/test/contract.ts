@@ -29,8 +29,6 @@ function extensionsOf({ method, params, result }: any): Record<string, unknown> 
   switch (method) {
     case "_harn/agentEvent":
       return { "agent-event": params };
-    case "agent/idle":
-      return { "agent-idle": params };
     case "session/request_permission":
       return { "permission-request": params };
     case "session/update":

@@ -46,8 +46,8 @@ describe("pinned messages", () => {
   it("fall under every schema of what an agent sends", () => {
     const judged = new Set(pinned.flatMap(({ message }) => judge(message).by));
     assert.deepEqual([...judged].sort(), [
-      "agent-event", "agent-idle", "content-meta", "initialize-meta", "permission-request", "plan-meta",
-      "session-capabilities", "session-info-meta", "tool-lifecycle-meta",
+      "agent-event", "content-meta", "initialize-meta", "permission-request", "plan-meta", "session-capabilities",
+      "session-info-meta", "tool-lifecycle-meta",
     ]);
   });
 });
