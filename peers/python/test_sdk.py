@@ -210,7 +210,7 @@ class PythonSdk(Peer):
     async def everything(self, wish):
         """The turn of the tour that has everything, in a session that is closed after it."""
         # Outside of plain ACP the SDK reports what it has no place for.
-        async with self.agent(wish, play="tour", loud=wish != "acp") as (host, connection):
+        async with self.agent(wish, play="tour", loud=wish == "harn") as (host, connection):
             session = (await connection.new_session(cwd=self.cwd)).session_id
             answer = await connection.prompt(session_id=session, prompt=[text_block("/everything")])
             self.assertEqual(answer.stop_reason, "end_turn")

@@ -9,7 +9,7 @@ use harn_tests::{check_transcript, hello};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-use crate::{open, prompt};
+use crate::{meet, open, prompt};
 
 const METHOD: &str = "_session/steering";
 
@@ -95,4 +95,48 @@ async fn every_outcome() {
     assert_eq!(error["code"], -32004);
     client.close().await;
     check_transcript("steering-plain", test.recorder());
+}
+
+/// A turn that was told to stop reads nothing any more. What is steered then is for the next one, and nobody is
+/// told of a refusal: the client fails at what it did not expect.
+#[tokio::test]
+async fn while_a_cancelled_turn_stops() {
+    let go = Arc::new(Notify::new());
+    let told = go.clone();
+    let test = TestHub::new(ScriptedAgent::new(move |cx| {
+        let go = told.clone();
+        async move {
+            cx.say(format!("{}. ", cx.prompt_text())).await?;
+            if cx.prompt_text() == "Go" {
+                cx.cancelled().await;
+                go.notified().await;
+            }
+            Ok(StopReason::EndTurn)
+        }
+    }));
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let turn = prompt(&mut client, &session, "Go").await;
+    client.expect_update_of("agent_message_chunk").await;
+    let params = json!({"sessionId": session});
+    let answer = client.request("session/cancel", params).await;
+    assert_eq!(answer["status"], "cancelled");
+    client.expect_event_of("control_outcome").await;
+
+    let blocks = json!([{"type": "text", "text": "Mind b.txt"}]);
+    let mut params = json!({"sessionId": session, "prompt": blocks});
+    let outcome = client.request(METHOD, params.clone()).await;
+    assert_eq!(outcome, json!({"outcome": "startedNewTurn"}));
+    // Now there is one behind it that will read it.
+    params["_meta"] = json!({"steering": {"idleBehavior": "promptRequired"}});
+    let outcome = client.request(METHOD, params).await;
+    assert_eq!(outcome, json!({"outcome": "injected"}));
+    client.expect_event_of("control_outcome").await;
+    go.notify_one();
+    let (_, result) = client.updates_until(&turn).await;
+    assert_eq!(result["stopReason"], "cancelled");
+    let update = client.expect_update_of("agent_message_chunk").await;
+    assert_eq!(update["content"]["text"], "Mind b.txt. ");
+    client.vanish();
 }

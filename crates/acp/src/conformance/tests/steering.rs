@@ -66,6 +66,12 @@ fn idle(backoff_ms: Value) -> String {
     json!({"jsonrpc": "2.0", "method": "agent/idle", "params": params}).to_string()
 }
 
+fn idle_event(backoff_ms: Value) -> String {
+    event(json!({
+        "sessionId": "s", "kind": "agent_idle", "iteration": 1, "backoffMs": backoff_ms,
+    }))
+}
+
 fn tripped() -> String {
     event(json!({
         "sessionId": "s", "kind": "daemon_watchdog_tripped", "attempts": 3, "elapsedMs": 600,
@@ -107,6 +113,7 @@ fn a_steered_turn_breaks_nothing() {
         delivered(),
         idle(json!(100)),
         idle(json!(500)),
+        idle_event(json!(1000)),
         request(6, "agent/resume", json!({"sessionId": "s"})),
         answer(6, json!({})),
         steer(7, json!({"steering": {"idleBehavior": "promptRequired"}})),
@@ -259,6 +266,13 @@ fn shapes() -> Vec<Case> {
             )],
         ),
         (Rule::WrongExtension, 1, vec![idle(json!("soon"))]),
+        (Rule::WrongExtension, 1, vec![idle_event(json!("soon"))]),
+        // The same method by its other name.
+        (
+            Rule::WrongExtension,
+            1,
+            vec![request(1, "_session/inject", json!({"sessionId": "s"}))],
+        ),
         (
             Rule::WrongExtension,
             1,
@@ -326,6 +340,11 @@ fn waits() -> Vec<Case> {
             Rule::WorkOutsideTurn,
             5,
             prompted([end_turn(2), idle(json!(100))]),
+        ),
+        (
+            Rule::WorkOutsideTurn,
+            5,
+            prompted([end_turn(2), idle_event(json!(100))]),
         ),
         (Rule::WorkOutsideTurn, 5, prompted([end_turn(2), tripped()])),
         (Rule::SessionNotOpen, 2, {
