@@ -71,6 +71,56 @@ async fn commands_an_agent_announces_are_told_once() {
     client.close().await;
 }
 
+/// Whoever steers learns a message's id before anything comes of it, however fast the agent takes it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_comes_of_a_message_comes_after_its_answer() {
+    const MESSAGES: usize = 400;
+    let test = TestHub::new(ScriptedAgent::new(async |cx: TurnContext| {
+        let mut heard = 0;
+        while heard < MESSAGES {
+            heard += cx.idle().await?.delivered.messages().count();
+        }
+        Ok(StopReason::EndTurn)
+    }));
+    let mut client = meet(&test).await;
+    let opened = client.request("session/new", new_session(&test)).await;
+    let session = opened["sessionId"].as_str().unwrap();
+    let prompt = client
+        .send_request("session/prompt", text_prompt(session, "listen"))
+        .await;
+    let waits = |message: &Message| matches!(message, Message::Notification { method, .. } if method == "agent/idle");
+    while !waits(&client.next().await) {}
+    // One after the other without waiting for answers: what the agent takes races with them.
+    for number in 0..MESSAGES {
+        let params = json!({"sessionId": session, "mode": "steer", "content": number.to_string()});
+        client.send_request("session/inject", params).await;
+    }
+    let (mut accepted, mut told, mut delivered) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        match client.next().await {
+            Message::Response { id, .. } if id == prompt => break,
+            Message::Response { result, .. } => accepted.push(result.unwrap()["messageId"].clone()),
+            Message::Notification { params, .. } if params["kind"] == "control_outcome" => {
+                let message = params["target"]["messageId"].clone();
+                assert!(accepted.contains(&message), "told before its answer");
+                told.push(message);
+            }
+            Message::Notification { params, .. } => {
+                let message = params["update"]["messageId"].clone();
+                if kind(&params["update"]) == "user_message" {
+                    assert!(accepted.contains(&message), "delivered before its answer");
+                    delivered.push(message);
+                }
+            }
+            Message::Request { method, .. } => panic!("asked for {method}"),
+        }
+    }
+    assert_eq!(accepted.len(), MESSAGES);
+    assert_eq!(told, accepted);
+    assert_eq!(delivered, accepted);
+    client.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_promise_holds_with_many_sessions_at_once() {
     let test = TestHub::new(with_commands(ScriptedAgent::new(chatter)));
