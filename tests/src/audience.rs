@@ -161,9 +161,21 @@ async fn load(client: &mut StrictClient, test: &TestHub, session: &Value) -> Val
     client.send_request("session/load", params).await
 }
 
-/// None when nothing more comes.
+/// None when nothing more comes. Signs of life of an agent that waits are nothing, and live only.
 async fn next(client: &mut StrictClient) -> Option<Message> {
-    tokio::time::timeout(SILENCE, client.next()).await.ok()
+    let something = async {
+        loop {
+            match client.next().await {
+                Message::Notification { method, params } if is_sign(&method, &params) => {}
+                other => return other,
+            }
+        }
+    };
+    tokio::time::timeout(SILENCE, something).await.ok()
+}
+
+fn is_sign(method: &str, params: &Value) -> bool {
+    method == "agent/idle" || params["kind"] == "agent_idle"
 }
 
 /// The notifications before the answer to this request.
