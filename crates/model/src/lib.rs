@@ -70,8 +70,8 @@ pub use permission::{
 };
 pub use plan::{Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep};
 pub use reminder::{
-    ActiveReminder, ActiveReminders, ExpiryReason, Propagate, ReminderChange, ReminderSource,
-    RoleHint, SystemReminder,
+    ActiveReminder, ActiveReminders, ComingReminders, ExpiryReason, Propagate, ReminderChange,
+    ReminderSource, RoleHint, SystemReminder,
 };
 pub use session::{
     Command, CommandInput, ConfigChoice, ConfigOption, Cost, Mode, PromptSupport, SessionInfo,

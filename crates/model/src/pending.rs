@@ -202,6 +202,14 @@ impl PendingQueue {
         in_order(rows.collect())
     }
 
+    /// The reminders of these modes and the oldest message of them, in the order they came.
+    #[must_use]
+    pub fn up_to_a_message(&self, modes: &[DeliveryMode]) -> Vec<Pending> {
+        let rows = modes.iter();
+        let rows = rows.flat_map(|mode| self.sort(*mode, Kind::Reminder));
+        in_order(rows.chain(self.oldest_message(modes)).collect())
+    }
+
     /// The oldest message of this mode.
     #[must_use]
     pub fn first_message(&self, mode: DeliveryMode) -> Option<Arc<PendingMessage>> {
@@ -211,13 +219,16 @@ impl PendingQueue {
     /// The oldest message of these modes.
     #[must_use]
     pub fn first_message_of(&self, modes: &[DeliveryMode]) -> Option<Arc<PendingMessage>> {
-        let oldest = modes.iter();
-        let oldest = oldest.filter_map(|mode| self.sort(*mode, Kind::Message).next());
-        let (_, row) = oldest.min_by_key(|((.., seq), _)| *seq)?;
-        match row {
+        match self.oldest_message(modes)?.1 {
             Pending::Message(message) => Some(message.clone()),
             Pending::Reminder(_) => None,
         }
+    }
+
+    fn oldest_message(&self, modes: &[DeliveryMode]) -> Option<(&Key, &Pending)> {
+        let oldest = modes.iter();
+        let oldest = oldest.filter_map(|mode| self.sort(*mode, Kind::Message).next());
+        oldest.min_by_key(|((.., seq), _)| *seq)
     }
 
     fn sort(&self, mode: DeliveryMode, kind: Kind) -> impl Iterator<Item = (&Key, &Pending)> {
@@ -352,6 +363,9 @@ mod tests {
         assert!(queue.of(&[]).is_empty());
         assert_eq!(ids(&queue.reminders_of(&soon)), ["r2", "r3"]);
         assert_eq!(ids(&queue.reminders_of(&[AuditOnly])), ["r1"]);
+        // One message, and all reminders, where they came.
+        assert_eq!(ids(&queue.up_to_a_message(&soon)), ["m2", "r2", "r3"]);
+        assert_eq!(ids(&queue.up_to_a_message(&[AuditOnly])), ["r1", "m1"]);
     }
 
     #[test]

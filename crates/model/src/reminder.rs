@@ -1,5 +1,7 @@
 //! Reminders: what an agent should keep in mind without anybody having said it.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -68,10 +70,12 @@ impl SystemReminder {
     #[must_use]
     pub fn weight(&self) -> usize {
         const FACTS: usize = 256;
+        let names = [&self.dedupe_key, &self.originating_agent_id];
+        let names = names.into_iter().flatten().map(String::len).sum::<usize>();
         let tags = self.tags.iter().map(String::len).sum::<usize>();
         let meta = self.meta.iter().flatten();
         let meta = meta.map(|(key, value)| key.len() + crate::event::value_weight(value));
-        self.id.len() + self.body.len() + tags + meta.sum::<usize>() + FACTS
+        self.id.len() + self.body.len() + names + tags + meta.sum::<usize>() + FACTS
     }
 
     /// The copy that a worker gets, or none: a session's own reach its workers, those for everyone reach
@@ -258,26 +262,56 @@ impl ActiveReminder {
     }
 }
 
-/// The reminders that are in force, the oldest first.
+/// The reminders that are in force, the oldest first. Finding one by its id or its key, and those that no
+/// agent has been given, costs the same however many are in force.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ActiveReminders(Vec<ActiveReminder>);
+pub struct ActiveReminders {
+    rows: BTreeMap<u64, ActiveReminder>,
+    ids: HashMap<String, u64>,
+    keys: BTreeSet<(String, u64)>,
+    fresh: BTreeSet<u64>,
+    bytes: usize,
+}
 
 impl ActiveReminders {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &ActiveReminder> {
-        self.0.iter()
+        self.rows.values()
+    }
+
+    /// Those that no agent has been given.
+    pub fn fresh(&self) -> impl Iterator<Item = &ActiveReminder> {
+        self.fresh.iter().filter_map(|at| self.rows.get(at))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.rows.is_empty()
+    }
+
+    /// About how many bytes they keep alive.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&ActiveReminder> {
+        self.rows.get(self.ids.get(id)?)
     }
 
     /// Whether one of this name is in force.
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
-        self.0.iter().any(|active| active.reminder.id == id)
+        self.ids.contains_key(id)
     }
 
     /// Folds a step in.
@@ -288,17 +322,12 @@ impl ActiveReminders {
                 ..
             } => {}
             ReminderChange::Injected { reminder, .. } | ReminderChange::Inherited { reminder } => {
-                self.0.push(ActiveReminder {
-                    reminder: reminder.clone(),
-                    rendered: false,
-                });
+                self.push(reminder.clone());
             }
             ReminderChange::Deduped { reminder_id, .. }
-            | ReminderChange::Expired { reminder_id, .. } => {
-                self.0.retain(|active| active.reminder.id != *reminder_id);
-            }
+            | ReminderChange::Expired { reminder_id, .. } => self.remove(reminder_id),
             ReminderChange::Aged => {
-                for active in &mut self.0 {
+                for active in self.rows.values_mut() {
                     if let Some(left) = &mut active.reminder.ttl_turns {
                         *left = left.saturating_sub(1);
                     }
@@ -307,9 +336,36 @@ impl ActiveReminders {
         }
     }
 
+    fn push(&mut self, reminder: SystemReminder) {
+        // One that nobody could name any more would last for ever.
+        self.remove(&reminder.id);
+        let at = self.rows.last_key_value().map_or(0, |(last, _)| last + 1);
+        self.ids.insert(reminder.id.clone(), at);
+        self.keys
+            .extend(reminder.dedupe_key.clone().map(|key| (key, at)));
+        self.fresh.insert(at);
+        self.bytes += reminder.weight();
+        let rendered = false;
+        self.rows.insert(at, ActiveReminder { reminder, rendered });
+    }
+
+    fn remove(&mut self, id: &str) {
+        let at = self.ids.remove(id);
+        let Some((at, active)) = at.and_then(|at| self.rows.remove_entry(&at)) else {
+            return;
+        };
+        self.bytes -= active.reminder.weight();
+        self.fresh.remove(&at);
+        if let Some(key) = active.reminder.dedupe_key {
+            self.keys.remove(&(key, at));
+        }
+    }
+
     pub(crate) fn rendered(&mut self, id: &str) {
-        for active in &mut self.0 {
-            active.rendered |= active.reminder.id == id;
+        let at = self.ids.get(id);
+        if let Some((at, active)) = at.and_then(|at| Some((at, self.rows.get_mut(at)?))) {
+            active.rendered = true;
+            self.fresh.remove(at);
         }
     }
 
@@ -318,10 +374,10 @@ impl ActiveReminders {
     pub fn age(&self) -> Vec<ReminderChange> {
         let mortal = |active: &ActiveReminder| active.reminder.ttl_turns.is_some();
         let mut changes = Vec::new();
-        if self.0.iter().any(mortal) {
+        if self.iter().any(mortal) {
             changes.push(ReminderChange::Aged);
         }
-        let over = self.0.iter().filter(|it| it.is_in_its_last_turn());
+        let over = self.iter().filter(|it| it.is_in_its_last_turn());
         changes.extend(over.map(|it| it.expired(ExpiryReason::Ttl)));
         changes
     }
@@ -331,27 +387,83 @@ impl ActiveReminders {
     #[must_use]
     pub fn compact(&self) -> Vec<ReminderChange> {
         let mut changes = self.age();
-        let left = self.0.iter().filter(|it| !it.is_in_its_last_turn());
+        let left = self.iter().filter(|it| !it.is_in_its_last_turn());
         let lost = left.filter(|it| !it.reminder.preserve_on_compact);
         changes.extend(lost.map(|it| it.expired(ExpiryReason::Compaction)));
         changes
     }
 
-    /// The steps before one with this key comes into force.
+    /// Those with this key.
+    pub fn with_key(&self, key: &str) -> impl Iterator<Item = &ActiveReminder> {
+        let all = (key.to_owned(), 0)..=(key.to_owned(), u64::MAX);
+        let places = self.keys.range(all).map(|(_, at)| at);
+        places.filter_map(|at| self.rows.get(at))
+    }
+}
+
+/// Reminders that are about to come into force, one after the other, and what that does to those that are
+/// and to each other.
+pub struct ComingReminders<'a> {
+    active: &'a ActiveReminders,
+    gone: HashSet<String>,
+    came: HashSet<String>,
+    /// The last that came with a key.
+    keyed: HashMap<String, String>,
+}
+
+impl<'a> ComingReminders<'a> {
+    /// None yet.
     #[must_use]
-    pub fn dedupe(&self, by: &SystemReminder) -> Vec<ReminderChange> {
-        let Some(key) = &by.dedupe_key else {
-            return Vec::new();
-        };
-        let older = self
-            .0
-            .iter()
-            .filter(|active| active.reminder.dedupe_key.as_ref() == Some(key));
-        let deduped = older.map(|active| ReminderChange::Deduped {
-            reminder_id: active.reminder.id.clone(),
-            by: by.id.clone(),
-        });
-        deduped.collect()
+    pub fn new(active: &'a ActiveReminders) -> Self {
+        Self {
+            active,
+            gone: HashSet::new(),
+            came: HashSet::new(),
+            keyed: HashMap::new(),
+        }
+    }
+
+    /// Notes steps that come first.
+    pub fn after(&mut self, changes: &[ReminderChange]) {
+        self.gone.extend(changes.iter().filter_map(gone));
+    }
+
+    /// The steps before this one comes into force; it is from here on.
+    #[must_use]
+    pub fn comes(&mut self, reminder: &SystemReminder) -> Vec<ReminderChange> {
+        let mut changes = Vec::new();
+        if let Some(key) = &reminder.dedupe_key {
+            let id = &reminder.id;
+            let active = self.active.with_key(key).map(|it| &it.reminder.id);
+            let before = self.keyed.insert(key.clone(), id.clone());
+            let older = active.filter(|it| !self.gone.contains(*it)).cloned();
+            let deduped = older.chain(before).map(|reminder_id| {
+                let by = id.clone();
+                ReminderChange::Deduped { reminder_id, by }
+            });
+            changes.extend(deduped);
+            self.gone.extend(changes.iter().filter_map(gone));
+        }
+        self.gone.remove(&reminder.id);
+        self.came.insert(reminder.id.clone());
+        changes
+    }
+
+    /// Whether one of this name is in force now.
+    #[must_use]
+    pub fn contains(&self, id: &str) -> bool {
+        !self.gone.contains(id) && (self.came.contains(id) || self.active.contains(id))
+    }
+}
+
+/// Which one a step ends.
+fn gone(change: &ReminderChange) -> Option<String> {
+    match change {
+        ReminderChange::Deduped { reminder_id, .. }
+        | ReminderChange::Expired { reminder_id, .. } => Some(reminder_id.clone()),
+        ReminderChange::Injected { .. }
+        | ReminderChange::Inherited { .. }
+        | ReminderChange::Aged => None,
     }
 }
 
@@ -417,5 +529,83 @@ mod tests {
         );
         lost.iter().for_each(|change| active.apply(change));
         assert!(active.is_empty());
+    }
+
+    fn keyed(id: &str, key: Option<&str>) -> SystemReminder {
+        SystemReminder {
+            dedupe_key: key.map(str::to_owned),
+            ..SystemReminder::new(id, "body")
+        }
+    }
+
+    fn ids<'a>(rows: impl Iterator<Item = &'a ActiveReminder>) -> Vec<&'a str> {
+        rows.map(|it| it.reminder.id.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_found_by_id_key_and_freshness_is_what_is_in_force() {
+        let mut active = ActiveReminders::default();
+        for (id, key) in [("a", Some("k")), ("b", None), ("c", Some("l")), ("d", None)] {
+            let reminder = keyed(id, key);
+            active.apply(&ReminderChange::Inherited { reminder });
+        }
+        active.rendered("b");
+        active.rendered("nothing");
+        assert_eq!(ids(active.fresh()), ["a", "c", "d"]);
+        assert_eq!(ids(active.with_key("k")), ["a"]);
+        assert!(active.get("b").unwrap().rendered && !active.get("a").unwrap().rendered);
+        let cleared = |id: &str| ReminderChange::Expired {
+            reminder_id: id.to_owned(),
+            reason: ExpiryReason::Cleared,
+        };
+        for id in ["a", "d", "nothing"] {
+            active.apply(&cleared(id));
+        }
+        assert_eq!(ids(active.iter()), ["b", "c"]);
+        assert_eq!(ids(active.with_key("k")), [""; 0]);
+        assert!(!active.contains("a") && active.contains("c"));
+        // One of the same name takes its place, at the end.
+        let reminder = keyed("b", Some("l"));
+        active.apply(&ReminderChange::Inherited { reminder });
+        assert_eq!(ids(active.iter()), ["c", "b"]);
+        assert_eq!(ids(active.with_key("l")), ["c", "b"]);
+        assert_eq!(ids(active.fresh()), ["c", "b"]);
+        let weight = active.iter().map(|it| it.reminder.weight()).sum::<usize>();
+        assert_eq!((active.len(), active.bytes()), (2, weight));
+        for id in ["b", "c"] {
+            active.apply(&cleared(id));
+        }
+        assert_eq!(active, ActiveReminders::default());
+    }
+
+    #[test]
+    fn of_those_that_come_the_last_with_a_key_stays() {
+        let mut active = ActiveReminders::default();
+        for id in ["old", "gone"] {
+            let reminder = keyed(id, Some("k"));
+            active.apply(&ReminderChange::Inherited { reminder });
+        }
+        let mut coming = ComingReminders::new(&active);
+        coming.after(&[ReminderChange::Expired {
+            reminder_id: "gone".to_owned(),
+            reason: ExpiryReason::Ttl,
+        }]);
+        let mut deduped = |id| {
+            let changes = coming.comes(&keyed(id, Some("k")));
+            let ids = changes.iter().filter_map(gone);
+            ids.collect::<Vec<_>>()
+        };
+        assert_eq!(deduped("one"), ["old"]);
+        assert_eq!(deduped("two"), ["one"]);
+        assert_eq!(coming.comes(&keyed("free", None)), []);
+        for (id, stays) in [
+            ("old", false),
+            ("gone", false),
+            ("one", false),
+            ("two", true),
+            ("free", true),
+        ] {
+            assert_eq!(coming.contains(id), stays, "{id}");
+        }
     }
 }

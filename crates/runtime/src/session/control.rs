@@ -71,6 +71,13 @@ impl Wanted {
     }
 }
 
+/// A reminder that was taken back above.
+pub(crate) struct Forgotten {
+    pub(crate) id: String,
+    /// Where it says that it comes from; another of its name is another's.
+    pub(crate) origin: String,
+}
+
 /// What was wanted is done, or had been done before; it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Controlled {
@@ -212,6 +219,12 @@ impl Controller {
     pub(crate) async fn inherit(&self, reminders: Vec<SystemReminder>) {
         // A closed session has nobody to remind.
         let _ = self.inbox.send(Msg::Inherit(reminders)).await;
+    }
+
+    /// What the session above took back.
+    pub(crate) async fn forget(&self, forgotten: Forgotten) {
+        // A closed session keeps nothing in mind.
+        let _ = self.inbox.send(Msg::Forget(forgotten)).await;
     }
 
     async fn control(&self, wanted: Wanted, actor: Actor) -> Result<Controlled, ControlError> {

@@ -17,7 +17,7 @@ use harn_policy::{Policy, Roots, SessionMode};
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::control::ControlRequest;
+use super::control::{ControlRequest, Forgotten};
 use crate::{
     Agent, AgentProfile, HitlError, HostPort, HubConfig, IdKind, PromptError, SettingError,
     Subscription, hitl::HitlEnd, hub::WeakHub, mode, permission::with_command, publish::Feed,
@@ -40,6 +40,8 @@ pub(crate) enum Msg {
     Control(Box<ControlRequest>),
     /// What the session above has its workers keep in mind.
     Inherit(Vec<SystemReminder>),
+    /// The session above took a reminder back that came from there.
+    Forget(Forgotten),
     /// An agent that waits is to go on.
     Resume,
     SetMode(String, oneshot::Sender<Seq>),
@@ -56,6 +58,8 @@ pub(crate) struct QueuedPrompt {
     pub(crate) turn: TurnId,
     pub(crate) message: MessageId,
     pub(crate) blocks: Arc<[ContentBlock]>,
+    /// Whether who sent it may give the session commands, and not only its agent.
+    pub(crate) commands: bool,
 }
 
 /// What the task and its handles share.
@@ -366,6 +370,7 @@ impl Controller {
             turn: turn.clone(),
             message: MessageId::new(self.shared.config.ids.mint(IdKind::Message)),
             blocks: blocks.into(),
+            commands: true,
         }));
         Ok(turn)
     }

@@ -144,7 +144,7 @@ impl RunningTurn {
             unread: carried.unread.clone(),
         });
         // What a worker is told comes from an agent, which may not forget what a person wanted remembered.
-        let of_a_person = shared.lineage.is_none();
+        let of_a_person = shared.lineage.is_none() && prompt.commands;
         let agent = if of_a_person && permission::is_meant(&prompt.blocks) {
             Arc::new(PermissionsCommand)
         } else {

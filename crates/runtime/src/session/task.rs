@@ -137,6 +137,7 @@ impl SessionTask {
             }
             Some(Msg::Control(request)) => self.control(*request).await?,
             Some(Msg::Inherit(reminders)) => self.inherit(reminders).await?,
+            Some(Msg::Forget(forgotten)) => self.forget(forgotten).await?,
             Some(Msg::Resume) => self.resume().await?,
             Some(Msg::SetMode(mode_id, reply)) => {
                 let seq = self
@@ -250,9 +251,9 @@ impl SessionTask {
                     self.write(std::mem::take(&mut events)).await?;
                     self.wake_daemon(reason).await?;
                 }
-                TurnItem::Remind(reminder) => {
+                TurnItem::Remind(reminder, reply) => {
                     self.write(std::mem::take(&mut events)).await?;
-                    self.remind_itself(*reminder).await?;
+                    self.remind_itself(*reminder, reply).await?;
                 }
                 TurnItem::Reminders(reply) => {
                     self.write(std::mem::take(&mut events)).await?;

@@ -41,14 +41,14 @@ pub(crate) enum TurnItem {
     /// It wants to know what is in force.
     Reminders(oneshot::Sender<Vec<SystemReminder>>),
     /// It reminds itself.
-    Remind(Box<SystemReminder>),
+    Remind(Box<SystemReminder>, oneshot::Sender<Result<(), AgentError>>),
 }
 
 impl TurnItem {
     /// Whether the agent does something with it, other than looking whether there is something to do.
     pub(crate) fn is_activity(&self) -> bool {
         match self {
-            Self::Event(_) | Self::Ask(..) | Self::Hitl(..) | Self::Remind(_) => true,
+            Self::Event(_) | Self::Ask(..) | Self::Hitl(..) | Self::Remind(..) => true,
             Self::Withdraw(_)
             | Self::WithdrawHitl(_)
             | Self::Flush(_)
@@ -190,7 +190,7 @@ fn weight(item: &TurnItem) -> usize {
         TurnItem::Event(event) => event.weight(),
         TurnItem::Ask(ask, _) => ask.weight(),
         TurnItem::Hitl(request, _) => HITL + request.subject.len(),
-        TurnItem::Remind(reminder) => reminder.weight(),
+        TurnItem::Remind(reminder, _) => reminder.weight(),
         TurnItem::Withdraw(_)
         | TurnItem::WithdrawHitl(_)
         | TurnItem::Flush(_)

@@ -309,9 +309,14 @@ impl TurnContext {
         in_force.await.map_err(|_| AgentError::Cancelled)
     }
 
-    /// Reminds the agent itself: in force from now on. Without an id it gets one.
+    /// Reminds the agent itself: in force from now on. Without an id it gets one. Fails where too many are in
+    /// force already.
     pub async fn remind(&self, reminder: SystemReminder) -> Result<(), AgentError> {
-        self.push(TurnItem::Remind(Box::new(reminder))).await
+        let (reply, reminded) = oneshot::channel();
+        let item = TurnItem::Remind(Box::new(reminder), reply);
+        self.push(item).await?;
+        // A dropped reply means that the turn was settled without us.
+        reminded.await.map_err(|_| AgentError::Cancelled)?
     }
 
     fn iteration(&self) -> u64 {

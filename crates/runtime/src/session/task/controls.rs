@@ -30,6 +30,17 @@ enum Verdict {
 
 impl SessionTask {
     pub(super) async fn control(&mut self, request: ControlRequest) -> Result<(), JournalError> {
+        match self.settle_control(request).await? {
+            Some(effect) => self.take_effect(effect).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Does what is wanted, writes it and answers; what else is to happen then.
+    pub(super) async fn settle_control(
+        &mut self,
+        request: ControlRequest,
+    ) -> Result<Option<Effect>, JournalError> {
         let ControlRequest {
             actor,
             wanted,
@@ -52,12 +63,12 @@ impl SessionTask {
                 };
                 // The caller may have gone.
                 let _ = reply.send(Err(refused));
-                return Ok(());
+                return Ok(None);
             }
             Verdict::Unfit(why) => {
                 // The caller may have gone.
                 let _ = reply.send(Err(ControlError::Unfit(why)));
-                return Ok(());
+                return Ok(None);
             }
         };
         let outcome = ControlOutcome {
@@ -69,7 +80,7 @@ impl SessionTask {
                 shared: self.shared.clone(),
             }),
         };
-        let effect = result.is_ok().then(|| Effect::of(&wanted)).flatten();
+        let effect = result.is_ok().then(|| self.effect_of(&wanted)).flatten();
         let change = match result {
             Ok(result) => change(wanted, result, &actor),
             Err(_) => None,
@@ -91,10 +102,7 @@ impl SessionTask {
         };
         // The caller may have gone; what is written stands.
         let _ = reply.send(answer);
-        match effect {
-            Some(effect) => self.take_effect(effect).await,
-            None => Ok(()),
-        }
+        Ok(effect)
     }
 
     fn judge(&self, wanted: &Wanted, actor: &Actor) -> Verdict {
@@ -154,7 +162,10 @@ impl SessionTask {
                 if view.knows_reminder(id) {
                     return Verdict::Refused(ControlResult::IdInUse);
                 }
-                self.room(&view, 1, reminder.weight())
+                match self.has_room_for(&view, 1, reminder.weight()) {
+                    true => Verdict::Done(ControlResult::Accepted),
+                    false => Verdict::Refused(ControlResult::QueueFull),
+                }
             }
             Wanted::RevokeReminder(id) => {
                 if view.pending.reminder(id).is_some() {
@@ -184,6 +195,13 @@ impl SessionTask {
             true => Verdict::Refused(ControlResult::QueueFull),
             false => Verdict::Done(ControlResult::Accepted),
         }
+    }
+
+    /// Whether so many more reminders may come: those that are in force count like those that wait.
+    pub(super) fn has_room_for(&self, view: &SessionView, rows: usize, bytes: usize) -> bool {
+        let rows = view.reminders.len().saturating_add(rows);
+        let bytes = view.reminders.bytes().saturating_add(bytes);
+        matches!(self.room(view, rows, bytes), Verdict::Done(_))
     }
 
     /// Whether a message that waits may say this instead. What does not grow has its room.
@@ -227,7 +245,7 @@ impl SessionTask {
         }
         match effect.passed_on {
             Some(PassOn::Reminder(mode, reminder)) => self.pass_on(mode, &reminder),
-            Some(PassOn::Revoked(id)) => self.pass_on_revoked(&id),
+            Some(PassOn::Revoked { id, origin }) => self.pass_on_revoked(&id, origin),
             None => {}
         }
         match effect.wakes {
@@ -260,7 +278,7 @@ impl SessionTask {
 }
 
 /// What else happens once something is written.
-struct Effect {
+pub(super) struct Effect {
     /// What it is that interrupts.
     interrupts: Option<&'static str>,
     passed_on: Option<PassOn>,
@@ -269,29 +287,41 @@ struct Effect {
 
 enum PassOn {
     Reminder(DeliveryMode, Box<SystemReminder>),
-    Revoked(String),
+    Revoked {
+        id: String,
+        /// Where it says that it comes from.
+        origin: Option<String>,
+    },
 }
 
-impl Effect {
-    fn of(wanted: &Wanted) -> Option<Self> {
+impl SessionTask {
+    fn effect_of(&self, wanted: &Wanted) -> Option<Effect> {
         match wanted {
-            Wanted::Inject { mode, .. } => Some(Self {
+            Wanted::Inject { mode, .. } => Some(Effect {
                 interrupts: (*mode == DeliveryMode::InterruptImmediate).then_some("a message"),
                 passed_on: None,
                 wakes: Some(WakeReason::Message),
             }),
             Wanted::Remind { mode, reminder } => {
                 let delivered = *mode != DeliveryMode::AuditOnly;
-                Some(Self {
+                Some(Effect {
                     interrupts: (*mode == DeliveryMode::InterruptImmediate).then_some("a reminder"),
                     passed_on: delivered
                         .then(|| PassOn::Reminder(*mode, Box::new(reminder.clone()))),
                     wakes: delivered.then_some(WakeReason::Reminder),
                 })
             }
-            Wanted::RevokeReminder(id) => Some(Self {
+            Wanted::RevokeReminder(id) => Some(Effect {
                 interrupts: None,
-                passed_on: Some(PassOn::Revoked(id.clone())),
+                passed_on: Some(PassOn::Revoked {
+                    id: id.clone(),
+                    origin: self
+                        .shared
+                        .view()
+                        .pending
+                        .reminder(id)
+                        .and_then(|it| it.reminder.originating_agent_id.clone()),
+                }),
                 wakes: None,
             }),
             Wanted::RevokeInject(_) | Wanted::ReplaceInject { .. } | Wanted::Cancel(_) => None,

@@ -91,7 +91,9 @@ impl SessionTask {
     pub(super) async fn begin_wait(&mut self, wait: Wait) -> Result<(), JournalError> {
         self.stopped_waiting().await?;
         let now = self.shared.config.clock.now();
+        // Nothing has come of a wait that has not begun.
         let limit = wait.watchdog.unwrap_or(self.shared.config.daemon_watchdog);
+        let limit = limit.max(1);
         let something = wait.given.or_else(|| self.something_waits());
         // An agent that is to stop learns so by losing its reply, and one that waits no more needs none.
         let may_wait = !wait.reply.is_closed();

@@ -58,18 +58,27 @@ impl SessionTask {
             self.end_turn(&id, closing, outcome).await?;
         } else {
             let (exit, next) = match unread.take_message() {
-                // Delivered and never read: it is what the agent does next.
-                Some(message) => (self.age(), Some(message)),
-                None => self.exit(iteration.load(Ordering::Relaxed)),
+                // Delivered and never read: it is what the agent does next. The agent has had it, so it is
+                // no command.
+                Some((message, content)) => (self.age(), Some((message, content, false))),
+                None => {
+                    let (events, next) = self.exit(iteration.load(Ordering::Relaxed));
+                    let next = next.map(|it| {
+                        let commands = it.owner.is_host_owner();
+                        (it.message_id.clone(), it.content.clone(), commands)
+                    });
+                    (events, next)
+                }
             };
             closing.extend(exit);
             match next {
-                Some((message, content)) => {
+                Some((message, content, commands)) => {
                     self.write_in(Some(&id), closing).await?;
                     let prompt = QueuedPrompt {
                         turn: id,
                         message,
                         blocks: content.into(),
+                        commands,
                     };
                     let next = RunningTurn::start(&self.shared, prompt, carried);
                     self.turn = Some(next);

@@ -1,17 +1,17 @@
 //! What is delivered where: the seams an agent passes, and those the runtime passes on its way out.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use harn_journal::JournalError;
 use harn_model::{
-    ActiveReminders, AgentEvent, ContentBlock, DeliveryMode, ErrorCategory, LoopCheckpoint,
+    ActiveReminders, AgentEvent, ComingReminders, DeliveryMode, ErrorCategory, LoopCheckpoint,
     MessageId, Named, Pending, PendingMessage, ReminderChange, ReminderSource, Seam, SessionView,
     SystemReminder, ToolCallId, ToolCallUpdate,
 };
 use tokio::sync::oneshot;
 
 use super::SessionTask;
-use crate::{Delivered, IdKind, Steering};
+use crate::{AgentError, Delivered, IdKind, Steering};
 
 /// What an agent, or the runtime in its place, gets where it stops, and the events that say so.
 #[derive(Default)]
@@ -33,13 +33,23 @@ enum For {
 
 impl Drain {
     /// Takes these. Reminders that are only recorded are given to nobody.
-    fn take(mut active: ActiveReminders, rows: Vec<Pending>, to: For) -> Self {
-        let mut drain = Self::default();
+    fn take(active: &ActiveReminders, rows: Vec<Pending>, to: For) -> Self {
         let mut items = Vec::new();
         if let For::Agent { missed: true } = to {
-            let missed = active.iter().filter(|it| !it.rendered);
+            let missed = active.fresh();
             items.extend(missed.map(|it| Steering::Reminder(it.reminder.clone())));
         }
+        Self::add(ComingReminders::new(active), items, rows, to)
+    }
+
+    /// Takes these, after items that were there before.
+    fn add(
+        mut coming: ComingReminders<'_>,
+        mut items: Vec<Steering>,
+        rows: Vec<Pending>,
+        to: For,
+    ) -> Self {
+        let mut drain = Self::default();
         let render = matches!(to, For::Agent { .. });
         for row in rows {
             drain.count += 1;
@@ -53,7 +63,7 @@ impl Drain {
                 }
                 Pending::Reminder(pending) => {
                     let (mode, reminder) = (pending.mode, &pending.reminder);
-                    drain.inject(mode, reminder.clone(), &mut active);
+                    drain.inject(mode, reminder.clone(), &mut coming);
                     if mode != DeliveryMode::AuditOnly && render {
                         items.push(Steering::Reminder(reminder.clone()));
                     }
@@ -63,7 +73,7 @@ impl Drain {
         // One whose place was taken meanwhile is not rendered any more.
         items.retain(|item| match item {
             Steering::Message { .. } => true,
-            Steering::Reminder(reminder) => active.contains(&reminder.id),
+            Steering::Reminder(reminder) => coming.contains(&reminder.id),
         });
         drain
             .events
@@ -79,17 +89,14 @@ impl Drain {
         &mut self,
         mode: DeliveryMode,
         reminder: SystemReminder,
-        active: &mut ActiveReminders,
+        coming: &mut ComingReminders<'_>,
     ) {
         let mut changes = match mode {
             DeliveryMode::AuditOnly => Vec::new(),
-            DeliveryMode::InterruptImmediate | DeliveryMode::FinishStep => active.dedupe(&reminder),
+            DeliveryMode::InterruptImmediate | DeliveryMode::FinishStep => coming.comes(&reminder),
         };
         changes.push(ReminderChange::Injected { mode, reminder });
-        for change in changes {
-            active.apply(&change);
-            self.events.push(lifecycle(change));
-        }
+        self.events.extend(changes.into_iter().map(lifecycle));
     }
 
     /// That the seam was passed.
@@ -136,7 +143,7 @@ impl SessionTask {
                 _ => Vec::new(),
             };
             let missed = modes.contains(&DeliveryMode::FinishStep);
-            let mut drain = Drain::take(view.reminders.clone(), rows, For::Agent { missed });
+            let mut drain = Drain::take(&view.reminders, rows, For::Agent { missed });
             drain.passed(iteration, seam, interrupted.is_some());
             (drain, (interrupted, skipped))
         };
@@ -163,29 +170,29 @@ impl SessionTask {
 
     /// What happens on the way out of an agent that returned: its turn has passed, reminders are put in the
     /// transcript, and a message that waits is delivered. It is the next prompt then.
-    pub(super) fn exit(
-        &self,
-        iteration: u64,
-    ) -> (Vec<AgentEvent>, Option<(MessageId, Vec<ContentBlock>)>) {
+    pub(super) fn exit(&self, iteration: u64) -> (Vec<AgentEvent>, Option<Arc<PendingMessage>>) {
         let view = self.shared.view();
-        let (aged, mut active) = (view.reminders.age(), view.reminders.clone());
-        aged.iter().for_each(|change| active.apply(change));
-        let mut events: Vec<_> = aged.into_iter().map(lifecycle).collect();
+        let aged = view.reminders.age();
+        let mut events = Vec::new();
         for seam in [Seam::TurnEnd, Seam::LoopExit] {
-            let mut rows = view.pending.reminders_of(seam.delivers());
-            let message = view.pending.first_message_of(seam.delivers());
-            rows.extend(message.clone().map(Pending::Message));
-            let mut drain = Drain::take(active.clone(), rows, For::Transcript);
+            let rows = view.pending.up_to_a_message(seam.delivers());
+            let message = rows.iter().find_map(|row| match row {
+                Pending::Message(message) => Some(message.clone()),
+                Pending::Reminder(_) => None,
+            });
+            // What comes into force at the one takes nobody's place at the other: there it is only recorded.
+            let mut coming = ComingReminders::new(&view.reminders);
+            coming.after(&aged);
+            let mut drain = Drain::add(coming, Vec::new(), rows, For::Transcript);
             if drain.count > 0 {
                 drain.passed(iteration, seam, false);
             }
             events.append(&mut drain.events);
-            if let Some(message) = message {
-                let next = (message.message_id.clone(), message.content.clone());
-                return (events, Some(next));
+            if message.is_some() {
+                return (aged_first(aged, events), message);
             }
         }
-        (events, None)
+        (aged_first(aged, events), None)
     }
 
     /// A turn has passed for the reminders that are in force.
@@ -198,7 +205,7 @@ impl SessionTask {
     pub(super) fn recorded(&self) -> Vec<AgentEvent> {
         let view = self.shared.view();
         let rows = view.pending.reminders_of(&[DeliveryMode::AuditOnly]);
-        Drain::take(view.reminders.clone(), rows, For::Transcript).events
+        Drain::take(&view.reminders, rows, For::Transcript).events
     }
 
     /// What a compaction does to the reminders that are in force.
@@ -219,7 +226,7 @@ impl SessionTask {
         }
         let (events, in_force) = {
             let view = self.shared.view();
-            let fresh = view.reminders.iter().filter(|it| !it.rendered);
+            let fresh = view.reminders.fresh();
             let events = fresh.map(|it| emitted(&it.reminder)).collect();
             let in_force = view.reminders.iter().map(|it| it.reminder.clone());
             (events, in_force.collect())
@@ -230,22 +237,31 @@ impl SessionTask {
         Ok(())
     }
 
-    /// An agent's own reminder comes into force.
+    /// An agent's own reminder comes into force, unless too many are.
     pub(super) async fn remind_itself(
         &mut self,
         mut reminder: SystemReminder,
+        reply: oneshot::Sender<Result<(), AgentError>>,
     ) -> Result<(), JournalError> {
         reminder.source = ReminderSource::InPipeline;
+        if !self.has_room_for(&self.shared.view(), 1, reminder.weight()) {
+            let full = "too many reminders are in force or wait already; let some expire";
+            // The agent may have stopped waiting.
+            let _ = reply.send(Err(AgentError::Failed(full.to_owned())));
+            return Ok(());
+        }
         let events = {
             let view = self.shared.view();
             if reminder.id.is_empty() || view.knows_reminder(&reminder.id) {
                 reminder.id = self.shared.config.ids.mint(IdKind::Reminder);
             }
-            let (mut drain, mut active) = (Drain::default(), view.reminders.clone());
-            drain.inject(DeliveryMode::FinishStep, reminder.clone(), &mut active);
+            let (mut drain, mut coming) = (Drain::default(), ComingReminders::new(&view.reminders));
+            drain.inject(DeliveryMode::FinishStep, reminder.clone(), &mut coming);
             drain.events
         };
         self.write(events).await?;
+        // The agent may have stopped waiting.
+        let _ = reply.send(Ok(()));
         self.pass_on(DeliveryMode::FinishStep, &reminder);
         Ok(())
     }
@@ -263,12 +279,18 @@ impl SessionTask {
                     || view.used.contains(Named::DeliveredReminder, id)
                     || view.used.contains(Named::RevokedReminder, id)
             };
-            let (mut active, mut all) = (view.reminders.clone(), Vec::new());
+            let (mut coming, mut all) = (ComingReminders::new(&view.reminders), Vec::new());
+            let (mut rows, mut bytes) = (0, 0);
             for reminder in reminders.into_iter().filter(|it| !known(&it.id)) {
-                let mut changes = active.dedupe(&reminder);
-                changes.push(ReminderChange::Inherited { reminder });
-                changes.iter().for_each(|change| active.apply(change));
-                all.append(&mut changes);
+                rows += 1;
+                bytes += reminder.weight();
+                if !self.has_room_for(&view, rows, bytes) {
+                    let session = &self.shared.meta.thread_id;
+                    tracing::warn!(%session, "too many reminders; the worker does not hear of all");
+                    break;
+                }
+                all.append(&mut coming.comes(&reminder));
+                all.push(ReminderChange::Inherited { reminder });
             }
             all
         };
@@ -311,6 +333,10 @@ fn delivered(message: &PendingMessage) -> AgentEvent {
 
 fn emitted(reminder: &SystemReminder) -> AgentEvent {
     AgentEvent::ReminderEmitted(Box::new(reminder.rendered()))
+}
+
+fn aged_first(aged: Vec<ReminderChange>, then: Vec<AgentEvent>) -> Vec<AgentEvent> {
+    aged.into_iter().map(lifecycle).chain(then).collect()
 }
 
 fn lifecycle(change: ReminderChange) -> AgentEvent {

@@ -2,11 +2,18 @@
 
 use std::collections::HashMap;
 
-use harn_model::{Actor, DeliveryMode, ReminderSource, SessionId, SystemReminder};
-use tokio::task::JoinHandle;
+use harn_journal::JournalError;
+use harn_model::{
+    Actor, AgentEvent, DeliveryMode, ExpiryReason, ReminderChange, ReminderSource, SessionId,
+    SystemReminder,
+};
+use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::SessionTask;
-use crate::Controller;
+use crate::{
+    Controller,
+    session::control::{ControlRequest, Forgotten, Wanted},
+};
 
 /// What is on its way to workers, by their sessions. A worker that is behind holds up nobody else, and what
 /// is for one worker stays in order: taking a reminder back must not come before the reminder.
@@ -51,26 +58,59 @@ impl SessionTask {
 
     /// Has them hear that one was taken back, and those below them: it may wait there still when it does
     /// not in between.
-    pub(super) fn pass_on_revoked(&mut self, id: &str) {
+    pub(super) fn pass_on_revoked(&mut self, id: &str, origin: Option<String>) {
         let session = &self.shared.meta.thread_id;
         let hub = self.shared.hub.upgrade();
         for worker in hub.map_or_else(Vec::new, |hub| hub.workers_below(session)) {
-            let id = id.to_owned();
+            let origin = origin.clone();
+            let forgotten = Forgotten {
+                id: id.to_owned(),
+                origin: origin.unwrap_or_else(|| session.to_string()),
+            };
             self.on_the_way.send(worker, |worker| async move {
-                // It may have ended.
-                if inherited(&worker, &id) {
-                    let _ = worker.revoke_reminder(&id, above()).await;
-                }
+                worker.forget(forgotten).await;
             });
         }
     }
-}
 
-/// Whether a reminder of this name waits there that comes from above, and is not another's.
-fn inherited(worker: &Controller, id: &str) -> bool {
-    let view = worker.shared.view();
-    let waiting = view.pending.reminder(id);
-    waiting.is_some_and(|it| it.reminder.source == ReminderSource::Inherited)
+    /// Takes a reminder back that came from above: one that waits is not delivered, and one that is in force
+    /// is no more.
+    pub(super) async fn forget(&mut self, forgotten: Forgotten) -> Result<(), JournalError> {
+        let Forgotten { id, origin } = forgotten;
+        let is_it = |it: &SystemReminder| {
+            it.source == ReminderSource::Inherited
+                && it.originating_agent_id.as_ref() == Some(&origin)
+        };
+        let (waits, in_force) = {
+            let view = self.shared.view();
+            let (waits, in_force) = (view.pending.reminder(&id), view.reminders.get(&id));
+            (
+                waits.is_some_and(|it| is_it(&it.reminder)),
+                in_force.is_some_and(|it| is_it(&it.reminder)),
+            )
+        };
+        if waits {
+            // Nobody waits for the answer.
+            let (reply, _) = oneshot::channel();
+            let (actor, wanted) = (above(), Wanted::RevokeReminder(id));
+            let request = ControlRequest {
+                actor,
+                wanted,
+                reply,
+            };
+            // Those further below hear of it from where it was taken back.
+            return self.settle_control(request).await.map(drop);
+        }
+        if in_force {
+            let cleared = ReminderChange::Expired {
+                reminder_id: id,
+                reason: ExpiryReason::Cleared,
+            };
+            let cleared = AgentEvent::ReminderLifecycle(Box::new(cleared));
+            self.write(vec![cleared]).await?;
+        }
+        Ok(())
+    }
 }
 
 /// Who speaks for the session above.

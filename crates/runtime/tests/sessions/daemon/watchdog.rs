@@ -211,3 +211,16 @@ async fn a_message_that_comes_too_late_to_save_it_is_delivered_all_the_same() {
         "{told}"
     );
 }
+
+/// An agent that has not waited yet has not waited in vain.
+#[tokio::test(start_paused = true)]
+async fn none_at_all_is_one() {
+    let mut stage = limited(0).await;
+    let (turn, leg) = stage.go().await;
+    let tick = async || leg.cx.idle().every(SECOND).watchdog(0).await;
+    assert_eq!(tick().await.unwrap().reason, WakeReason::Timer);
+    assert_eq!(tick().await, Err(AgentError::Cancelled));
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    let events = whole_turn(&stage.session, &turn).await;
+    assert_eq!(tripped(&events), Some((1, 1000)));
+}

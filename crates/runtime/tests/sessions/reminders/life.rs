@@ -363,3 +363,97 @@ async fn what_an_agent_does_at_once_is_folded_in_its_order() {
     "#]]
     .assert_eq(&stage.story(before).await);
 }
+
+#[tokio::test]
+async fn those_in_force_count_with_those_that_wait() {
+    let mut stage = Stage::with(|config| config.max_pending = 3).await;
+    let (_, leg) = stage.go().await;
+    for id in ["a", "b"] {
+        stage.remind(STEER, reminder(id)).await;
+    }
+    leg.seam(Seam::TurnStart).await;
+    leg.cx.remind(reminder("own")).await.unwrap();
+    let too_many = stage.session.remind(STEER, reminder("c"), host()).await;
+    assert_eq!(refused(too_many), ControlResult::QueueFull);
+    let full = leg.cx.remind(reminder("c")).await;
+    let why = "too many reminders are in force or wait already; let some expire";
+    assert_eq!(full, Err(AgentError::Failed(why.to_owned())));
+    // Messages have their room; the agent goes on.
+    stage.inject(STEER, "hello").await;
+    assert_eq!(leg.in_force().await, ["a", "b", "own"]);
+    leg.cx.emit(compaction()).await.unwrap();
+    leg.cx.remind(reminder("c")).await.unwrap();
+    assert_eq!(leg.in_force().await, ["c"]);
+}
+
+#[tokio::test]
+async fn the_bytes_of_those_in_force_count_too() {
+    let mut stage = Stage::with(|config| config.max_pending_bytes = 10_000).await;
+    let (_, leg) = stage.go().await;
+    let long = |id: &str| SystemReminder::new(id, "x".repeat(6_000));
+    stage.remind(STEER, long("a")).await;
+    leg.seam(Seam::TurnStart).await;
+    let too_much = stage.session.remind(STEER, long("b"), host()).await;
+    assert_eq!(refused(too_much), ControlResult::QueueFull);
+    assert!(leg.cx.remind(long("b")).await.is_err());
+    leg.cx.remind(reminder("short")).await.unwrap();
+    assert_eq!(leg.in_force().await, ["a", "short"]);
+}
+
+#[tokio::test]
+async fn ten_thousand_at_one_seam() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let ids: Vec<_> = (0..10_000).map(|i| format!("r-{i}")).collect();
+    for (i, id) in ids.iter().enumerate() {
+        // Each tenth takes the place of the tenth before it.
+        let key = (i % 10 == 0).then(|| "k".to_owned());
+        let reminder = SystemReminder {
+            dedupe_key: key,
+            ..reminder(id)
+        };
+        stage.remind(STEER, reminder).await;
+    }
+    let mut expected = ids.iter().enumerate();
+    let expected = expected
+        .by_ref()
+        .filter(|(i, _)| i % 10 != 0 || *i == 9_990);
+    let expected: Vec<_> = expected.map(|(_, id)| id.clone()).collect();
+    let given = leg.cx.seam(Seam::TurnStart).await.unwrap();
+    let given: Vec<_> = given.reminders().map(|it| it.id.clone()).collect();
+    assert_eq!(given, expected);
+    assert_eq!(stage.in_force(), expected);
+    // Once.
+    for _ in 0..100 {
+        assert!(leg.cx.seam(Seam::TurnStart).await.unwrap().is_empty());
+    }
+    leg.ends();
+    let events = whole_turn(&stage.session, &turn).await;
+    assert_eq!(emitted(&events), expected);
+}
+
+#[tokio::test]
+async fn on_the_way_out_messages_and_reminders_keep_their_order() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let before = stage.session.last_seq();
+    stage.remind(STEER, reminder("first")).await;
+    stage.inject(STEER, "hello").await;
+    stage.remind(STEER, reminder("second")).await;
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "hello");
+    leg.ends();
+    whole_turn(&stage.session, &turn).await;
+    expect![[r#"
+        queued first
+        queued "hello"
+        queued second
+        injected first finish_step
+        user: hello
+        injected second finish_step
+        turn_end 0: 3
+        ended stopped end_turn
+    "#]]
+    .assert_eq(&stage.story(before).await);
+}

@@ -147,14 +147,15 @@ async fn taken_back_it_is_taken_back_below() {
     }
     has(&child.session, "queued all").await;
     has(&grandchild.session, "queued all").await;
-    // Where it was delivered in between, it still is below.
+    // Wherever it is: in force in between, and waiting below.
     assert_eq!(below.seam(Seam::TurnStart).await, ["session", "all"]);
     for (id, _) in EVERY {
         stage.session.revoke_reminder(id, host()).await.unwrap();
     }
     has(&grandchild.session, "revoked all").await;
     assert_eq!(deepest.seam(Seam::TurnStart).await, ["none"]);
-    assert_eq!(below.in_force().await, ["session", "all"]);
+    has(&child.session, "expired all cleared").await;
+    assert_eq!(below.in_force().await, [""; 0]);
     // Nobody was asked in vain.
     let events = written(&child.session, Seq::ZERO).await;
     let outcomes = events.iter().filter_map(|e| match &e.event {
@@ -239,4 +240,31 @@ async fn a_worker_that_waits_is_told_when_it_works_again() {
         child.worker.finished().await.stop_reason,
         Some(StopReason::EndTurn)
     );
+}
+
+#[tokio::test]
+async fn only_what_came_from_there_is_taken_back_below() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    // The worker's own, and one that came from elsewhere, of the same names.
+    below.cx.remind(reminder("own")).await.unwrap();
+    let elsewhere = SystemReminder {
+        source: ReminderSource::Inherited,
+        originating_agent_id: Some("elsewhere".to_owned()),
+        ..reminder("elsewhere")
+    };
+    remind(&child.session, STEER, elsewhere).await;
+    assert_eq!(below.seam(Seam::TurnStart).await, ["own", "elsewhere"]);
+    for id in ["own", "elsewhere", "mine"] {
+        stage.remind(STEER, reminder(id)).await;
+    }
+    has(&child.session, "queued mine").await;
+    assert_eq!(below.seam(Seam::TurnStart).await, ["mine"]);
+    for id in ["own", "elsewhere", "mine"] {
+        stage.session.revoke_reminder(id, host()).await.unwrap();
+    }
+    has(&child.session, "expired mine cleared").await;
+    assert_eq!(below.in_force().await, ["own", "elsewhere"]);
+    assert_eq!(child.worker.session_id(), child.session.id());
 }

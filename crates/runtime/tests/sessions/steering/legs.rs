@@ -289,3 +289,27 @@ async fn a_prompt_that_was_sent_waits_for_the_whole_turn_before_it() {
     leg.ends();
     stage.stopped(&second, StopReason::EndTurn).await;
 }
+
+/// A command of the session is not for everybody to give: from others the agent gets it as text.
+#[tokio::test]
+async fn a_message_is_a_command_only_from_a_host_owner() {
+    for mode in [STEER, QUEUE] {
+        let mut stage = Stage::new().await;
+        let (turn, leg) = stage.go().await;
+        let content = || vec![ContentBlock::text("/permissions")];
+        let (session, anybody) = (&stage.session, person("ann"));
+        let injected = session.inject(mode, content(), anybody, |_| ());
+        injected.await.unwrap();
+        let injected = session.inject(mode, content(), host(), |_| ());
+        injected.await.unwrap();
+        leg.ends();
+        let leg = stage.leg().await;
+        assert_eq!(leg.prompt(), "/permissions");
+        leg.cx.say("not mine").await.unwrap();
+        leg.ends();
+        let told = stage.told(&turn).await;
+        assert!(!stage.is_called(), "{told}");
+        assert_eq!(told.matches("said: ").count(), 2, "{told}");
+        assert_eq!(told.matches("delivered ").count(), 2, "{told}");
+    }
+}
