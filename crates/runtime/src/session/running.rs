@@ -38,6 +38,8 @@ pub(crate) struct RunningTurn {
     pub(crate) allowed: HashSet<ToolCallId>,
     pub(crate) hitl: OpenHitl,
     pub(crate) waits: Waits,
+    /// What interrupted the agent since it last looked.
+    pub(crate) interrupted: Option<&'static str>,
     /// How often the turn has started an iteration, also under the prompts before this one.
     pub(crate) iteration: Arc<AtomicU64>,
     /// What was delivered to the agent and it has not read.
@@ -162,6 +164,7 @@ impl RunningTurn {
             asks: HashMap::new(),
             allowed: HashSet::new(),
             hitl: OpenHitl::default(),
+            interrupted: None,
             waits: carried.waits,
             iteration: carried.iteration,
             unread: carried.unread,

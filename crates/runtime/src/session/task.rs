@@ -21,6 +21,7 @@ use tokio::{
 };
 
 use asks::resolved;
+use controls::withdrawn_by;
 use workers::OnTheWay;
 
 pub(crate) use daemon::Waits;
@@ -217,7 +218,7 @@ impl SessionTask {
     async fn take_items(&mut self) -> Result<(), JournalError> {
         let mut items = std::mem::take(&mut self.items);
         let mut events = Vec::with_capacity(items.len());
-        let mut flushes = Vec::new();
+        let (mut flushes, mut withdrawn) = (Vec::new(), Vec::new());
         for item in items.drain(..) {
             if let Some(turn) = &mut self.turn
                 && item.is_activity()
@@ -270,6 +271,11 @@ impl SessionTask {
                 }
                 TurnItem::Ask(ask, reply) => {
                     events.push(AgentEvent::PermissionAsked(ask.clone()));
+                    if let Some(by) = self.interrupter_of(&ask) {
+                        events.push(resolved(ask.ask_id, Decision::Cancelled, None));
+                        withdrawn.push((reply, by));
+                        continue;
+                    }
                     match &mut self.turn {
                         Some(turn) if turn.may_ask() => {
                             let left = ask.deadline.map(|at| at.saturating_sub(ask.requested_at));
@@ -293,6 +299,10 @@ impl SessionTask {
         for reply in flushes {
             // The agent may have stopped waiting.
             let _ = reply.send(());
+        }
+        for (reply, by) in withdrawn {
+            // The agent may have stopped waiting.
+            let _ = reply.send(withdrawn_by(by));
         }
         Ok(())
     }

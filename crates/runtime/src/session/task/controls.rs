@@ -3,8 +3,8 @@
 use harn_journal::JournalError;
 use harn_model::{
     Actor, AgentEvent, AskId, ContentBlock, ControlOutcome, ControlResult, Decision, DeliveryMode,
-    MessageId, Named, PendingChange, PendingMessage, PendingReminder, SessionView, SystemReminder,
-    TurnId, WakeReason,
+    MessageId, Named, PendingChange, PendingMessage, PendingReminder, PermissionAsked, SessionView,
+    SystemReminder, TurnId, WakeReason,
 };
 
 use super::{SessionTask, asks::resolved, lock};
@@ -242,6 +242,9 @@ impl SessionTask {
     async fn take_effect(&mut self, effect: Effect) -> Result<(), JournalError> {
         if let Some(by) = effect.interrupts {
             self.interrupt_asks(by).await?;
+            if let Some(turn) = &mut self.turn {
+                turn.interrupted = Some(by);
+            }
         }
         match effect.passed_on {
             Some(PassOn::Reminder(mode, reminder)) => self.pass_on(mode, &reminder),
@@ -269,12 +272,30 @@ impl SessionTask {
         let withdrawn = withdrawn.collect();
         self.write(withdrawn).await?;
         for (_, pending) in asks {
-            let reason = format!("{by} interrupted before anybody answered");
             // The agent may have stopped waiting.
-            let _ = pending.reply.send(Decision::Unavailable { reason });
+            let _ = pending.reply.send(withdrawn_by(by));
         }
         Ok(())
     }
+
+    /// What interrupted the agent and has not been delivered to it: until it is, the session's own questions
+    /// are put to nobody.
+    pub(super) fn interrupter_of(&self, ask: &PermissionAsked) -> Option<&'static str> {
+        let by = self.turn.as_ref()?.interrupted?;
+        let waits = !self
+            .shared
+            .view()
+            .pending
+            .of(&[DeliveryMode::InterruptImmediate])
+            .is_empty();
+        (waits && ask.lineage.is_empty()).then_some(by)
+    }
+}
+
+/// The answer of somebody who was asked and then need not be.
+pub(super) fn withdrawn_by(interrupter: &str) -> Decision {
+    let reason = format!("{interrupter} interrupted before anybody answered");
+    Decision::Unavailable { reason }
 }
 
 /// What else happens once something is written.

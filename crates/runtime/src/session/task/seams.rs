@@ -152,10 +152,13 @@ impl SessionTask {
         if let Some(by) = interrupted {
             self.interrupt_asks(by).await?;
         }
-        if let Some(turn) = &mut self.turn
-            && !drain.items.is_empty()
-        {
-            turn.waits.note_activity();
+        if let Some(turn) = &mut self.turn {
+            if !drain.items.is_empty() {
+                turn.waits.note_activity();
+            }
+            if seam.delivers().contains(&DeliveryMode::InterruptImmediate) {
+                turn.interrupted = None;
+            }
         }
         self.write(events).await?;
         let delivered = Delivered {

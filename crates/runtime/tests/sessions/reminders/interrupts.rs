@@ -77,6 +77,42 @@ async fn open_questions_are_taken_back_and_the_turn_goes_on() {
     stage.stopped(&turn, StopReason::EndTurn).await;
 }
 
+/// A question that comes a moment later is no different: nobody is asked until the agent has looked.
+#[tokio::test]
+async fn questions_that_come_before_the_agent_looks_are_put_to_nobody() {
+    let mut stage = Stage::new().await;
+    // One from before is no interruption of this turn.
+    stage.remind(INTERRUPT, reminder("before")).await;
+    let (_turn, leg) = stage.go().await;
+    let asking = tokio::spawn(write(leg.cx.clone()));
+    let mut from = stage.session.subscribe(Seq::ZERO);
+    until(&mut from, is_ask).await;
+    stage.remind(INTERRUPT, reminder("stop")).await;
+    let denied = || {
+        let reason = "a reminder interrupted before anybody answered".to_owned();
+        Err(AgentError::Denied { reason })
+    };
+    assert_eq!(asking.await.unwrap(), denied());
+    for _ in 0..2 {
+        assert_eq!(write(leg.cx.clone()).await, denied());
+    }
+    assert!(stage.session.view().open_turn.unwrap().asks.is_empty());
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["before", "stop"]);
+    let mut from = stage.session.subscribe_from_now();
+    let asking = tokio::spawn(write(leg.cx.clone()));
+    until(&mut from, is_ask).await;
+    assert_eq!(stage.session.view().open_turn.unwrap().asks.len(), 1);
+    // What is taken back interrupts no more.
+    let id = stage.remind(INTERRUPT, reminder("again")).await;
+    assert_eq!(asking.await.unwrap(), denied());
+    let revoked = stage.session.revoke_reminder(&id, host()).await;
+    revoked.unwrap();
+    let mut from = stage.session.subscribe_from_now();
+    let _asking = tokio::spawn(write(leg.cx.clone()));
+    until(&mut from, is_ask).await;
+    assert_eq!(stage.session.view().open_turn.unwrap().asks.len(), 1);
+}
+
 #[tokio::test]
 async fn calls_that_were_announced_are_skipped_and_none_that_began() {
     let mut stage = Stage::new().await;
@@ -252,7 +288,6 @@ async fn a_call_that_was_allowed_is_not_skipped() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let cx = leg.cx.clone();
-    stage.remind(INTERRUPT, reminder("stop")).await;
     let call = harn_model::ToolCall::new("allowed", "write_file");
     for id in ["allowed", "later"] {
         let call = harn_model::ToolCall::new(id, "write_file");
@@ -282,6 +317,7 @@ async fn a_call_that_was_allowed_is_not_skipped() {
     };
     stage.session.answer(ask.unwrap(), allowed.clone()).await;
     assert_eq!(asking.await.unwrap(), Ok(allowed));
+    stage.remind(INTERRUPT, reminder("stop")).await;
     let looking = cx.clone();
     let looking = tokio::spawn(async move { looking.seam(Seam::PreToolDispatch).await });
     let passed = looking.await.unwrap().unwrap();
