@@ -47,8 +47,8 @@ async fn what_a_seam_would_have_returned_is_returned_by_the_next() {
 #[tokio::test]
 async fn what_is_on_its_way_to_a_seam_is_returned_by_the_next() {
     let mut stage = Stage::new().await;
+    stage.remind(INTERRUPT, reminder("one")).await;
     let (_, leg) = stage.go().await;
-    stage.inject(INTERRUPT, "one").await;
     let tool = leg.cx.tool("write_file").kind(ToolKind::Edit);
     let asking = tokio::spawn(tool.path("a.txt").ask());
     let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
