@@ -53,6 +53,7 @@ pub(crate) struct Sender {
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(expecting = "an object")]
 struct RequestMeta {
     #[serde(default)]
     harn: Option<Said>,
@@ -60,6 +61,7 @@ struct RequestMeta {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "RequestSender")]
+#[serde(expecting = "an object")]
 pub(super) struct Said {
     /// Who sends it; a host owner where nothing is said.
     #[serde(default)]
@@ -67,7 +69,7 @@ pub(super) struct Said {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 #[schemars(rename = "Actor")]
 struct ActorSaid {
     /// Which client it is; `legacy-acp-client` where nothing is said.

@@ -146,6 +146,7 @@ pub(crate) struct SteeringParams {
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(expecting = "an object")]
 struct SteeringMeta {
     #[serde(default)]
     harn: Option<Said>,
@@ -154,7 +155,7 @@ struct SteeringMeta {
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 struct SteeringWish {
     #[serde(default)]
     idle_behavior: Option<IdleBehavior>,
