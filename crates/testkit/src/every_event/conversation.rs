@@ -1,9 +1,10 @@
 //! What is said, the plan, the clients, and facts about the session.
 
 use harn_model::{
-    AgentEvent, Command, CommandInput, ContentBlock, Cost, LiveClient, LiveClientAction,
-    LiveClientChange, LiveClientLeft, LiveClientMode, Plan, PlanDocument, PlanEntry,
-    PlanEntryStatus, PlanPriority, PlanStep, Resource, ResourceLink, Seam, SessionInfo, Usage,
+    AgentEvent, Command, CommandInput, ContentBlock, Cost, LiveAuthor, LiveClient,
+    LiveClientAction, LiveClientChange, LiveClientLeft, LiveClientMode, Plan, PlanDocument,
+    PlanEntry, PlanEntryStatus, PlanPriority, PlanStep, Resource, ResourceLink, Seam, SessionInfo,
+    Usage,
 };
 use serde_json::json;
 
@@ -98,7 +99,10 @@ pub(super) fn words() -> Vec<Step> {
                 ContentBlock::text("Look at the tests as well."),
                 ContentBlock::text("And at the benchmark."),
             ],
-            live_session: None,
+            live_session: Some(Box::new(LiveAuthor::controller(
+                "desk",
+                json!({"surface": "editor"}),
+            ))),
         }),
         emit(AgentEvent::message("It is in `src/limit.rs` — ")),
         emit(AgentEvent::message("line 12. \u{1FAA3}")),
