@@ -29,7 +29,6 @@ use crate::{
     attached::Attached,
     connection::Peer,
     error,
-    ext::event_id,
     gate::Gate,
     methods::stop_reason,
     permission, settings,
@@ -348,12 +347,11 @@ impl Pump {
         };
         // Sent here and not in the task, so that it comes before the end of its turn.
         let profile = self.dialect.profile;
-        let message = permission::message(session.id(), &ask, profile);
+        let message = permission::message(session.id(), &ask, profile, place);
         let gates = &self.peer.gates;
         let mut gate = None;
-        let sent = message.map(|mut message| {
+        let sent = message.map(|message| {
             if let Some(place) = place {
-                event_id::mark(&mut message.params, place);
                 gate = Some(gates.behind_question(session.id(), place, self.stream));
             }
             wire.send_request(message)

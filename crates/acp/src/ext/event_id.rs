@@ -7,6 +7,7 @@
 use std::{fmt, io::Write as _, str::FromStr};
 
 use harn_model::Seq;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -126,6 +127,16 @@ impl Serialize for EventId {
     }
 }
 
+/// `_meta.harn` of the params of a line that has an id.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct StreamMeta {
+    /// The place of the line in its session's stream: what to send as `lastEventId` to go on after it.
+    #[schemars(with = "String")]
+    event_id: EventId,
+}
+
 /// What comes before and behind the id in a line that is written here, where `}}` closed it.
 const BEFORE: &[u8] = br#","_meta":{"harn":{"eventId":""#;
 const BEHIND: &[u8] = br#""}}}}"#;
@@ -204,20 +215,6 @@ pub(crate) fn of_params(params: &Map<String, Value>) -> Option<EventId> {
 
 fn of_meta(meta: &Map<String, Value>) -> Option<EventId> {
     meta.get(VENDOR)?.get("eventId")?.as_str()?.parse().ok()
-}
-
-/// Gives the params of a request its id.
-pub(crate) fn mark(params: &mut Value, id: EventId) {
-    let Some(params) = params.as_object_mut() else {
-        return;
-    };
-    let empty = || Value::Object(Map::new());
-    let meta = params.entry("_meta").or_insert_with(empty);
-    if let Some(meta) = meta.as_object_mut()
-        && let Some(harn) = meta.entry(VENDOR).or_insert_with(empty).as_object_mut()
-    {
-        harn.insert("eventId".to_owned(), Value::String(id.to_string()));
-    }
 }
 
 /// The id that a request wants to go on after: `lastEventId` at its root, else under `_meta.harn`.
@@ -326,18 +323,11 @@ mod tests {
     }
 
     #[test]
-    fn a_request_keeps_what_else_it_says() {
-        let mut params = json!({"sessionId": "s", "_meta": {"harn": {"options": []}}});
-        mark(&mut params, id("20"));
-        assert_eq!(
-            params["_meta"]["harn"],
-            json!({"options": [], "eventId": "20"})
-        );
+    fn a_request_has_its_id_among_what_else_it_says() {
+        let params = json!({"_meta": {"harn": {"eventId": "20", "options": []}}, "sessionId": "s"});
         let line = json!({"jsonrpc": "2.0", "id": 3, "method": "session/x", "params": params});
         assert_eq!(of(line.to_string().as_bytes()), Some(id("20")));
-        let mut bare = json!({"sessionId": "s"});
-        mark(&mut bare, id("20"));
-        assert_eq!(of_params(bare.as_object().unwrap()), Some(id("20")));
+        assert_eq!(of_params(params.as_object().unwrap()), Some(id("20")));
     }
 
     #[test]

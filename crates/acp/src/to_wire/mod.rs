@@ -7,11 +7,12 @@ mod plain;
 mod standard;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::fmt;
 
 use harn_model::{
-    AgentEvent, DaemonChange, Envelope, MessageId, Plan, Seq, SessionId, TurnId, TurnOutcome,
+    AgentEvent, DaemonChange, Envelope, MessageId, Plan, Seq, SessionId, TurnOutcome,
 };
 use serde::Serialize;
 
@@ -21,9 +22,7 @@ use crate::{
     Dialect, Profile,
     ext::{
         HarnMeta,
-        agent_event::{
-            self, ClosedFields, HarnEvent, TurnEndedFields, TurnStartedFields, WatchdogFields,
-        },
+        agent_event::{self, ClosedFields, HarnEvent, WatchdogFields},
         event_id,
         update::{
             ArtifactFields, CompactedFields, ExtensionFields, FsWatchFields, HandoffFields,
@@ -115,16 +114,6 @@ impl Projector {
         if self.dialect.event_ids && out.len() > start {
             event_id::stamp(out, start, seq);
         }
-    }
-
-    /// Takes the prompt away from the lines of a turn that begins, which were written from `start` on, for
-    /// whoever sent it; what is left keeps its place.
-    pub(crate) fn without_prompt(&self, start: usize, out: &mut Vec<u8>) {
-        let marker = self.dialect.event_ids && self.dialect.profile != Profile::Acp;
-        let written = &out[start..];
-        let lines = written.split_inclusive(|&byte| byte == b'\n');
-        let kept = lines.last().filter(|_| marker).map_or(0, <[u8]>::len);
-        out.drain(start..out.len() - kept);
     }
 
     fn lines(&self, envelope: &Envelope, out: &mut Vec<u8>) {
@@ -389,25 +378,6 @@ impl Projector {
             // Settings need the whole list beside the change; a replay has them in its answer.
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. } => {}
-        }
-    }
-
-    /// Who has event ids hears of every turn where it begins and ends: the answer to a prompt reaches only
-    /// who sent it, and not even them if they come back over another connection.
-    fn turn_started(&self, turn: Option<&TurnId>, message: &MessageId, out: &mut Vec<u8>) {
-        if let Some(turn_id) = turn.filter(|_| self.dialect.event_ids) {
-            let fields = TurnStartedFields {
-                turn_id: turn_id.as_str(),
-                message_id: message.as_str(),
-            };
-            self.event(HarnEvent::TurnStarted(fields), out);
-        }
-    }
-
-    fn turn_ended(&self, turn: Option<&TurnId>, outcome: &TurnOutcome, out: &mut Vec<u8>) {
-        if let Some(turn) = turn.filter(|_| self.dialect.event_ids) {
-            let fields = TurnEndedFields::new(turn, outcome);
-            self.event(HarnEvent::TurnEnded(fields), out);
         }
     }
 
