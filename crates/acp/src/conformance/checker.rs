@@ -346,6 +346,7 @@ impl Checker {
         let mut found = fits(method, result);
         if method == "initialize" {
             self.advertised = Some(Advertised::read(result, None));
+            self.sessions.come_back_to();
         } else {
             found.extend(self.sessions.some_turn_ended());
         }

@@ -90,6 +90,13 @@ impl Sessions {
         self.earlier.extend(self.open.drain());
     }
 
+    /// Another connection of which only the agent's side is recorded: it may go on with any session, after
+    /// any line.
+    pub(super) fn come_back_to(&mut self) {
+        let sessions = self.open.values_mut();
+        sessions.for_each(|session| *session = Session::with_past());
+    }
+
     /// Takes a request of the client.
     pub(super) fn requested(&mut self, id: &str, asked: &Asked) {
         let Some(name) = &asked.session else { return };
