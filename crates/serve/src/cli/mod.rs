@@ -10,6 +10,7 @@ mod fixtures;
 mod grants;
 mod logging;
 mod paint;
+mod reading;
 mod run;
 mod schema;
 mod sessions;
