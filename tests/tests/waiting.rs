@@ -17,6 +17,8 @@ struct Stage {
     test: TestHub,
     client: StrictClient,
     session: SessionId,
+    /// The request that waits for its turn.
+    prompt: Value,
     last: Instant,
     /// Whether they come as a method of their own.
     by_name: bool,
@@ -39,11 +41,12 @@ async fn stage(profile: &str, agent: ScriptedAgent, clock: FakeClock) -> Stage {
     let session = client.request("session/new", params).await["sessionId"].take();
     let session = session.as_str().unwrap();
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "Stay."}]});
-    client.send_request("session/prompt", prompt).await;
+    let prompt = client.send_request("session/prompt", prompt).await;
     Stage {
         test,
         client,
         session: session.into(),
+        prompt: json!(prompt),
         last: now(),
         by_name: true,
     }
@@ -212,7 +215,8 @@ async fn nobody_is_told_once_it_is_over() {
 /// An agent that was told to stop does not wait any more, however long it takes to leave.
 #[tokio::test(start_paused = true)]
 async fn nobody_is_told_while_it_leaves() {
-    for profile in ["harn", "meta"] {
+    let ways = ["session/cancel", "$/cancel_request"];
+    for (profile, way) in [("harn", ways[0]), ("harn", ways[1]), ("meta", ways[0])] {
         let agent = ScriptedAgent::new(|cx| async move {
             let left = cx.idle().await;
             tokio::time::sleep(Duration::from_secs(3)).await;
@@ -221,9 +225,13 @@ async fn nobody_is_told_while_it_leaves() {
         let mut stage = stage(profile, agent, FakeClock::new()).await;
         stage.by_name = profile == "harn";
         assert_eq!(stage.signs(2).await, [(0, 100), (100, 500)]);
-        let params = json!({"sessionId": stage.session.as_str()});
-        stage.client.notify("session/cancel", params).await;
-        assert_eq!(until_answered(&mut stage.client).await, 0, "{profile}");
+        let params = json!({"sessionId": stage.session.as_str(), "requestId": stage.prompt});
+        stage.client.notify(way, params).await;
+        assert_eq!(
+            until_answered(&mut stage.client).await,
+            0,
+            "{profile}, {way}"
+        );
         stage.client.close().await;
     }
 }

@@ -58,10 +58,7 @@ pub(crate) fn read(
     let mut mode = params.remove("mode");
     let fields = match params.remove(NESTED) {
         None => {
-            // At the root the vendor's part of `_meta` is about the request.
-            if let Some(Value::Object(meta)) = params.get_mut("_meta") {
-                meta.remove(VENDOR);
-            }
+            forget_sender(&mut params);
             params
         }
         Some(Value::Object(mut nested)) => {
@@ -78,6 +75,19 @@ pub(crate) fn read(
         Some(_) => return Err(malformed("`reminder` must be an object")),
     };
     Ok((delivery(mode)?, reminder(fields)?))
+}
+
+/// At the root, who sends it is said in `_meta` too. That is about the request; the rest is the reminder's.
+fn forget_sender(params: &mut Map<String, Value>) {
+    let Some(Value::Object(meta)) = params.get_mut("_meta") else {
+        return;
+    };
+    if let Some(Value::Object(said)) = meta.get_mut(VENDOR) {
+        said.remove("actor");
+        if said.is_empty() {
+            meta.remove(VENDOR);
+        }
+    }
 }
 
 /// Anything unknown is only recorded, as in the program this comes from.
@@ -334,6 +344,10 @@ mod tests {
             reminder.meta,
             Some(Map::from_iter([("ours".to_owned(), 1.into())]))
         );
+        let kept = json!({"harn": {"actor": {"clientId": "desk"}, "origin": "file-watcher"}});
+        let (_, reminder) = of(json!({"body": "b", "_meta": kept})).unwrap();
+        let meta = reminder.meta.map(Value::Object);
+        assert_eq!(meta, Some(json!({"harn": {"origin": "file-watcher"}})));
     }
 
     #[test]

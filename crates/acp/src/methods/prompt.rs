@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{attached, steered};
 use crate::{
     answer::answer,
+    attached::Attached,
     connection::Peer,
     error::{self, About},
     ext::{
@@ -57,11 +58,19 @@ async fn submit(
         peer.spawn(async move {
             tokio::select! {
                 () = watch.cancelled() => {}
-                () = cancelled.cancelled() => attached.session.cancel(turn).await,
+                () = cancelled.cancelled() => called_off(&attached, turn).await,
             }
         });
     }
     Ok(())
+}
+
+/// A prompt that is taken back as a request is cancelled like any other.
+async fn called_off(attached: &Attached, turn: TurnId) {
+    let actor = Sender::default().actor();
+    if let Err(refused) = attached.session.cancel_for(Some(turn), actor).await {
+        tracing::debug!(%refused, "the prompt that was taken back had ended");
+    }
 }
 
 /// Binds to one turn as it is read; a late cancel must not reach the next one.

@@ -12,6 +12,7 @@
 mod ending;
 mod flood;
 mod lines;
+mod live;
 mod machine;
 mod observers;
 mod permission;
@@ -32,12 +33,13 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 9] = [
+const MEASURES: [(&str, Measure); 10] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
     ("sessions", sessions::measure),
     ("observers", observers::measure),
+    ("live", live::measure),
     ("ending", ending::measure),
     ("permission", permission::measure),
     ("steering", steering::measure),

@@ -62,7 +62,13 @@ impl Waits {
     /// wakes before.
     fn begin(&mut self, now: Timestamp) -> (u64, u64) {
         let last = self.last.take();
-        let barren = matches!(last, Some(WakeReason::Timer | WakeReason::Resume)) && !self.busy;
+        let nothing_came = match last {
+            Some(WakeReason::Timer | WakeReason::Resume) => true,
+            // What it watches may change and not matter; what never makes it wait is a loop.
+            Some(WakeReason::Watch) => self.waited_ms == 0,
+            Some(WakeReason::Message | WakeReason::Reminder) | None => false,
+        };
+        let barren = nothing_came && !self.busy;
         if !barren {
             self.barren = 0;
         } else if self.barren == 0 {

@@ -135,9 +135,25 @@ async fn what_it_watches_is_not_nothing() {
     let mut stage = limited(2).await;
     let (_, leg) = stage.go().await;
     for _ in 0..9 {
+        let changed = tokio::time::sleep(SECOND);
+        let wake = leg.cx.idle().until(changed).await.unwrap();
+        assert_eq!(wake.reason, WakeReason::Watch);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_never_makes_it_wait_is_nothing() {
+    let mut stage = limited(2).await;
+    let (turn, leg) = stage.go().await;
+    for _ in 0..2 {
         let wake = leg.cx.idle().until(async {}).await.unwrap();
         assert_eq!(wake.reason, WakeReason::Watch);
     }
+    let ended = leg.cx.idle().until(async {}).await;
+    assert_eq!(ended, Err(AgentError::Cancelled));
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    let story = written(&stage.session, Seq::ZERO).await;
+    assert_eq!(tripped(&story), Some((2, 0)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -189,7 +189,10 @@ impl Conversation {
     ) -> Result<ExitCode> {
         let (lines, incoming) = mpsc::channel(WAITING);
         let (outgoing, queue) = transport::outgoing();
-        let config = AcpConfig { profile };
+        let config = AcpConfig {
+            profile,
+            ..AcpConfig::default()
+        };
         let agent = serve_connection(workshop.hub().clone(), config, incoming, outgoing);
         workshop.spawn(agent);
 
