@@ -23,13 +23,9 @@ pub(super) fn height(screen: &Screen, columns: u16) -> u16 {
     let Some((question, _)) = screen.question() else {
         return 0;
     };
-    let body = body(question, usize::from(columns)).len();
-    u16::try_from(body + 1 + answers(question)).unwrap_or(u16::MAX)
-}
-
-/// The lines that are for the answers.
-fn answers(question: &Question) -> usize {
-    question.options.len().max(1)
+    let columns = usize::from(columns);
+    let lines = body(question, columns).len() + 1 + options(question, false, columns).len();
+    u16::try_from(lines).unwrap_or(u16::MAX)
 }
 
 /// What would be done, in lines.
@@ -52,7 +48,8 @@ pub(super) fn lines(screen: &Screen, area: Rect) -> Vec<Line<'static>> {
     };
     let columns = usize::from(area.width);
     let body = body(question, columns);
-    let room = usize::from(area.height).saturating_sub(1 + answers(question));
+    let mut options = options(question, answerable, columns);
+    let room = usize::from(area.height).saturating_sub(1 + options.len());
     let mut lines = vec![head(screen, question, columns)];
     if body.len() <= room {
         lines.extend(body);
@@ -68,7 +65,6 @@ pub(super) fn lines(screen: &Screen, area: Rect) -> Vec<Line<'static>> {
         };
         lines.push(Line::styled(cut(&more, columns), style(Style::Yellow)));
     }
-    let mut options = options(question, answerable, columns);
     // In a very small place the answers stand where the question would.
     lines.truncate(
         usize::from(area.height)
@@ -84,8 +80,10 @@ pub(in crate::cli::attach) fn last_from(screen: &Screen, area: Rect) -> usize {
     let Some((question, _)) = screen.question() else {
         return 0;
     };
-    let body = body(question, usize::from(area.width)).len();
-    let room = usize::from(area.height).saturating_sub(1 + answers(question));
+    let columns = usize::from(area.width);
+    let body = body(question, columns).len();
+    let answers = options(question, false, columns).len();
+    let room = usize::from(area.height).saturating_sub(1 + answers);
     match body > room && room > 0 {
         true => body - (room - 1),
         false => 0,
@@ -116,7 +114,8 @@ fn options(question: &Question, answerable: bool, columns: usize) -> Vec<Line<'s
         let how = "  type the answer, Enter sends it";
         return vec![Line::styled(cut(how, columns), style(Style::Dim))];
     }
-    let option = |(at, (name, scope)): (usize, &(String, Option<String>))| {
+    let mut lines = Vec::new();
+    for (at, (name, scope)) in question.options.iter().enumerate() {
         // A key that would not count is not offered.
         let key = match answerable && at < 9 {
             true => format!("  {}) ", at + 1),
@@ -124,12 +123,22 @@ fn options(question: &Question, answerable: bool, columns: usize) -> Vec<Line<'s
         };
         let scope = scope.as_ref().map(|scope| format!("  ({})", tame(scope)));
         let scope = scope.unwrap_or_default();
-        let room = columns.saturating_sub(width(&key) + width(&scope));
-        Line::from(vec![
-            Span::styled(key, style(Style::Yellow)),
-            Span::raw(cut(name, room)),
-            Span::styled(scope, style(Style::Dim)),
-        ])
-    };
-    question.options.iter().enumerate().map(option).collect()
+        let room = columns.saturating_sub(width(&key));
+        // What an answer covers is part of its name: none of it is cut off.
+        for (nth, part) in wrap(name, room).into_iter().enumerate() {
+            let key = if nth == 0 {
+                key.clone()
+            } else {
+                "     ".to_owned()
+            };
+            let key = Span::styled(key, style(Style::Yellow));
+            lines.push(Line::from(vec![key, Span::raw(part)]));
+        }
+        if let Some(last) = lines.last_mut()
+            && last.width() + width(&scope) <= columns
+        {
+            last.push_span(Span::styled(scope, style(Style::Dim)));
+        }
+    }
+    lines
 }

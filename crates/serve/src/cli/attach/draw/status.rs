@@ -37,7 +37,7 @@ pub(super) fn line(screen: &Screen) -> Line<'static> {
 
 fn facts(screen: &Screen) -> Vec<String> {
     let mut facts = Vec::new();
-    facts.extend(screen.usage.as_ref().map(usage));
+    facts.extend(screen.usage.iter().flat_map(usage));
     facts.extend(screen.mode.as_deref().map(tame_line));
     let working = screen.turn.map(|began| {
         let seconds = screen.now.saturating_sub(began).as_secs();
@@ -75,13 +75,14 @@ fn time(seconds: u64) -> String {
     }
 }
 
-fn usage(usage: &Usage) -> String {
-    let cost = usage
-        .cost
-        .as_ref()
-        .map(|(amount, currency)| format!(", {amount:.2} {}", cut(&tame_line(currency), 4)));
-    let cost = cost.unwrap_or_default();
-    format!("{}/{}{cost}", thousands(usage.used), thousands(usage.size))
+fn usage(usage: &Usage) -> Vec<String> {
+    let cost = usage.cost.as_ref();
+    let cost = cost.map(|(amount, currency)| match currency.as_str() {
+        "USD" => format!("${amount:.2}"),
+        other => format!("{amount:.2} {}", cut(&tame_line(other), 4)),
+    });
+    let used = format!("{}/{}", thousands(usage.used), thousands(usage.size));
+    cost.into_iter().chain([used]).collect()
 }
 
 fn thousands(tokens: u64) -> String {

@@ -206,6 +206,7 @@ impl Screen {
         if mine && self.sent.front().is_some_and(|sent| sent == text) {
             self.sent.pop_front();
         }
+        let by = by.filter(|_| !mine);
         self.transcript.said(Who::Person(by), id, text);
     }
 
@@ -222,8 +223,7 @@ impl Screen {
                 // What we sent ourselves is not told again.
                 let told = id.is_some_and(|id| self.transcript.has_message(id));
                 if !told && let Some(sent) = self.sent.pop_front() {
-                    let me = Some(self.me.clone());
-                    self.transcript.said(Who::Person(me), id, &sent);
+                    self.transcript.said(Who::Person(None), id, &sent);
                 }
             }
             "turn_ended" => {

@@ -144,4 +144,4 @@ impl Screen {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -33,7 +33,7 @@ pub(in crate::cli::attach) struct Said {
 /// Whose words they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cli::attach) enum Who {
-    /// A person, through the client of this name where it is known.
+    /// A person, through the client of this name where it is known and another one.
     Person(Option<String>),
     /// The agent.
     Agent,
