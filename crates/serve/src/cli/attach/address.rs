@@ -161,7 +161,7 @@ mod tests {
         assert!(read("\n").is_err());
         let given = || Some("given".to_owned());
         assert_eq!(token(given(), None, &file).unwrap(), "given");
-        assert_eq!(token(given(), Some(&file), &file).is_err(), true);
+        assert!(token(given(), Some(&file), &file).is_err());
         let missing = token(None, None, Path::new("/none")).unwrap_err();
         assert!(format!("{missing:#}").contains("--token-file"));
     }

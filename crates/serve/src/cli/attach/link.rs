@@ -226,3 +226,6 @@ impl Link {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

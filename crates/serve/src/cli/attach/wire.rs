@@ -222,3 +222,6 @@ fn refused(name: String, error: tungstenite::Error) -> NoConnection {
         other => NoConnection::Refused(name, other.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests;

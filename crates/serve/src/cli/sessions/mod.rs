@@ -80,14 +80,7 @@ fn list(
             ]
         })
         .collect();
-    let head = [
-        "ID",
-        "CHANGED",
-        "STATE",
-        "CONTROLLED BY",
-        "TITLE",
-        "DIRECTORY",
-    ];
+    let head = ["ID", "CHANGED", "STATE", "CONTROLLER", "TITLE", "DIRECTORY"];
     text::table(head, &rows)
 }
 

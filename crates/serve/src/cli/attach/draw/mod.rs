@@ -156,7 +156,7 @@ fn prompt(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
         shown = vec![Line::from(vec![Span::styled(SIGN, style(look)), hint])];
     }
     put(frame, area, shown);
-    if types && !(screen.answering && !takes_text(screen)) {
+    if types && (!screen.answering || takes_text(screen)) {
         let x = area.x + u16::try_from(column + width(SIGN)).unwrap_or(u16::MAX);
         let y = area.y + u16::try_from(row - from).unwrap_or(u16::MAX);
         let last = area.right().saturating_sub(1);
