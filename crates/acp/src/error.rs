@@ -101,6 +101,27 @@ pub(crate) fn session(e: &SessionError) -> Error {
     error(code, e, &data)
 }
 
+/// An event id that the session has not come to.
+pub(crate) fn unknown_event(id: &SessionId) -> Error {
+    let data = Data {
+        reason: "unknown_event_id",
+        session_id: Some(id.as_str()),
+        ..Data::default()
+    };
+    error(
+        INVALID_PARAMS,
+        "lastEventId: the session has no such event",
+        &data,
+    )
+}
+
+/// A text in the place of an event id.
+pub(crate) fn bad_event_id(method: &str) -> Error {
+    bad_params(&format!(
+        "{method}: lastEventId must be an event id, as this agent gave it"
+    ))
+}
+
 /// A session that is not open on this connection.
 pub(crate) fn unknown_session(id: &str) -> Error {
     not_open(NOT_FOUND, id)

@@ -20,6 +20,7 @@ mod methods;
 mod permission;
 mod profile;
 mod pump;
+mod route;
 mod router;
 mod settings;
 mod to_wire;
@@ -27,5 +28,6 @@ pub mod transport;
 mod wire;
 
 pub use connection::{AcpConfig, ConnectionError, serve_connection};
+pub use ext::event_id::{BadEventId, EventId};
 pub use profile::{Dialect, Profile, ProfileChoice};
 pub use to_wire::Projector;

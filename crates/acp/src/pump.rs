@@ -5,12 +5,11 @@
 
 mod hitl;
 mod idle;
+mod replay;
 
 use std::{collections::HashMap, sync::Arc};
 
-use agent_client_protocol::{
-    Error, RequestCancellationHandle, Responder, v1::schema::PromptResponse,
-};
+use agent_client_protocol::{Error, RequestCancellationHandle, v1::schema::PromptResponse};
 use bytes::Bytes;
 use harn_model::{
     AgentEvent, AskId, Command, ControlOutcome, Decision, Envelope, PermissionAsked, StopReason,
@@ -20,10 +19,21 @@ use harn_runtime::{Delivery, SessionEnd, Subscription};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use idle::SignsOfLife;
+use replay::Replayed;
+
+pub(crate) use replay::Replay;
 
 use crate::{
-    Dialect, Projector, answer::answer, attached::Attached, connection::Peer, error, gate::Gate,
-    methods::stop_reason, permission, settings, transport::Disconnected, wire::Update,
+    Dialect, EventId, Projector,
+    answer::answer,
+    attached::Attached,
+    connection::Peer,
+    error,
+    gate::Gate,
+    methods::stop_reason,
+    permission, settings,
+    transport::{Disconnected, Followed, Piece},
+    wire::Update,
 };
 
 /// How a client comes to follow a session.
@@ -31,16 +41,18 @@ pub(crate) enum Opening {
     /// From here on, once its answer is queued, beginning with the commands there are and the questions
     /// that are open.
     Fresh(Gate, Vec<PermissionAsked>, Vec<Command>),
-    /// All of it so far, then the answer, then from here on.
-    Replay(Box<Responder>, LateAnswer),
+    /// What came before, then the answer, then from here on.
+    Replay(Replay),
 }
 
 /// Made when the answer is given, not when it is asked for.
-type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
+pub(crate) type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
 
 struct Pump {
     peer: Arc<Peer>,
     attached: Arc<Attached>,
+    /// This following of the session.
+    stream: Followed,
     dialect: Dialect,
     lines: Projector,
     /// Questions this client has been asked.
@@ -73,11 +85,13 @@ pub(crate) fn follow(
     attached: &Arc<Attached>,
     from: Subscription,
     opening: Opening,
+    stream: Followed,
 ) {
     let dialect = peer.facts().dialect;
     let pump = Pump {
+        stream,
         dialect,
-        lines: Projector::new(attached.session.id(), dialect, false),
+        lines: Projector::since(attached.session.id(), dialect, from.began()),
         peer: peer.clone(),
         attached: attached.clone(),
         asked: HashMap::new(),
@@ -112,17 +126,23 @@ impl Pump {
         let (gate, commands) = match opening {
             Opening::Fresh(gate, open, commands) => {
                 replayed.open = open;
-                (gate, commands)
+                (Some(gate), commands)
             }
-            Opening::Replay(responder, result) => {
-                replayed = self.replay(from).await?;
+            Opening::Replay(replay) => {
+                let (open, answer_to) = (replay.open, replay.answer);
+                replayed = self.replay(from, replay.after, open).await?;
                 let commands = self.attached.session.commands();
-                let gate = self.peer.gates.behind(responder.raw_id());
-                answer(*responder, result());
+                let gate = answer_to.map(|(responder, result)| {
+                    let gate = self.peer.gates.behind(responder.raw_id());
+                    answer(*responder, result());
+                    gate
+                });
                 (gate, commands)
             }
         };
-        gate.passed().await;
+        if let Some(gate) = gate {
+            gate.passed().await;
+        }
         self.attached.opened();
         self.attached.reached(from.position());
         for (turn, outcome) in replayed.ended {
@@ -137,50 +157,13 @@ impl Pump {
             );
             self.send(out).await?;
         }
-        replayed.open.into_iter().for_each(|ask| self.ask(ask));
+        // Put again, they have no place in the stream.
+        for ask in replayed.open {
+            self.ask(ask, None).await;
+        }
         self.put_open().await?;
         self.waits_already(from.position()).await?;
         Ok(())
-    }
-
-    /// Queues everything published so far; returns what of it is the business of this client.
-    async fn replay(&mut self, from: &mut Subscription) -> Result<Replayed, Stopped> {
-        let until = from.head();
-        let lines = Projector::new(self.attached.session.id(), self.dialect, true);
-        let Replayed {
-            mut open,
-            mut ended,
-        } = Replayed::default();
-        while from.position() < until {
-            let delivery = from.next().await.map_err(Stopped::Session)?;
-            let mut out = Vec::new();
-            for envelope in delivery.events() {
-                match &envelope.event {
-                    AgentEvent::PermissionAsked(ask) => open.push((**ask).clone()),
-                    AgentEvent::PermissionResolved(resolved) => {
-                        open.retain(|ask| ask.ask_id != resolved.ask_id);
-                    }
-                    AgentEvent::TurnEnded(end) => {
-                        if let Some(turn) = &envelope.turn {
-                            ended.push((turn.clone(), end.outcome.clone()));
-                        }
-                    }
-                    AgentEvent::PromptWithdrawn(_) => {
-                        let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
-                        ended.extend(envelope.turn.clone().map(|turn| (turn, cancelled)));
-                    }
-                    AgentEvent::ControlOutcome(outcome) => {
-                        self.answered(outcome).await;
-                        lines.write(envelope, &mut out);
-                    }
-                    _ => lines.write(envelope, &mut out),
-                }
-            }
-            // Of a long history only the ends that somebody waits for are kept.
-            ended.retain(|(turn, _)| self.attached.is_mine(Some(turn)));
-            self.send(out).await?;
-        }
-        Ok(Replayed { open, ended })
     }
 
     async fn live(&mut self, from: &mut Subscription) -> Stopped {
@@ -249,9 +232,7 @@ impl Pump {
                 if let Some(gate) = turn.and_then(|turn| self.attached.before(turn)) {
                     gate.passed().await;
                 }
-                if !self.attached.is_mine(envelope.turn.as_ref()) {
-                    self.lines.write(envelope, out);
-                }
+                self.begin_turn(envelope, out);
             }
             AgentEvent::Daemon(change) => {
                 self.lines.write(envelope, out);
@@ -259,6 +240,7 @@ impl Pump {
             }
             AgentEvent::TurnEnded(ended) => {
                 self.signs.stop();
+                self.lines.write(envelope, out);
                 if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
                     self.end_prompt(turn, &ended.outcome).await;
@@ -277,7 +259,8 @@ impl Pump {
             }
             AgentEvent::PermissionAsked(ask) => {
                 self.send(std::mem::take(out)).await?;
-                self.ask((**ask).clone());
+                let place = self.dialect.event_ids.then(|| envelope.seq.into());
+                self.ask((**ask).clone(), place).await;
             }
             AgentEvent::PermissionResolved(resolved) => {
                 self.asked.remove(&resolved.ask_id);
@@ -294,13 +277,9 @@ impl Pump {
                 self.put.remove(request_id);
                 self.lines.write(envelope, out);
             }
-            AgentEvent::ModeChanged { mode_id } => {
-                let current_mode_id = mode_id;
-                self.lines
-                    .update(&Update::CurrentModeUpdate { current_mode_id }, out);
-                self.options(out);
+            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. } => {
+                self.setting(envelope, out);
             }
-            AgentEvent::ConfigChanged { .. } => self.options(out),
             AgentEvent::ControlOutcome(outcome) => {
                 self.signs.told(outcome);
                 self.answered(outcome).await;
@@ -330,16 +309,34 @@ impl Pump {
         }
     }
 
-    fn options(&self, out: &mut Vec<u8>) {
-        let options = settings::config_options(&self.attached.session);
-        if let Ok(config_options) = serde_json::to_value(options) {
-            self.lines
-                .update(&Update::ConfigOptionUpdate { config_options }, out);
+    /// A turn begins. What the client sees of its own prompt is left out.
+    fn begin_turn(&self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.lines.write(envelope, out);
+        if self.attached.is_mine(envelope.turn.as_ref()) {
+            self.lines.without_prompt(start, out);
         }
     }
 
-    /// Asks the client, off this task: a parked question must not hold up the session's updates.
-    fn ask(&mut self, ask: PermissionAsked) {
+    /// A setting changed: settings are always told all together, as they are when they are told.
+    fn setting(&self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let start = out.len();
+        if let AgentEvent::ModeChanged { mode_id } = &envelope.event {
+            let current_mode_id = mode_id;
+            let update = Update::CurrentModeUpdate { current_mode_id };
+            self.lines.update(&update, out);
+        }
+        let options = settings::config_options(&self.attached.session);
+        if let Ok(config_options) = serde_json::to_value(options) {
+            let update = Update::ConfigOptionUpdate { config_options };
+            self.lines.update(&update, out);
+        }
+        self.lines.stamp(envelope.seq, start, out);
+    }
+
+    /// Asks the client, off this task: a parked question must not hold up the session's updates. In its
+    /// place in the stream it is queued before anything that follows.
+    async fn ask(&mut self, ask: PermissionAsked, place: Option<EventId>) {
         // One that was open when this client came may also be on its way in the stream.
         if self.asked.contains_key(&ask.ask_id) {
             return;
@@ -350,8 +347,15 @@ impl Pump {
         };
         // Sent here and not in the task, so that it comes before the end of its turn.
         let profile = self.dialect.profile;
-        let message = permission::message(session.id(), &ask, profile);
-        let sent = message.map(|message| wire.send_request(message));
+        let message = permission::message(session.id(), &ask, profile, place);
+        let gates = &self.peer.gates;
+        let mut gate = None;
+        let sent = message.map(|message| {
+            if let Some(place) = place {
+                gate = Some(gates.behind_question(session.id(), place, self.stream));
+            }
+            wire.send_request(message)
+        });
         let withdrawn = CancellationToken::new();
         let question = Question {
             sent: sent.as_ref().ok().map(|sent| sent.cancellation_handle()),
@@ -390,6 +394,9 @@ impl Pump {
             }
             session.answer(ask.ask_id, decision).await;
         });
+        if let Some(gate) = gate {
+            gate.passed().await;
+        }
     }
 
     async fn send(&self, out: Vec<u8>) -> Result<(), Disconnected> {
@@ -400,17 +407,13 @@ impl Pump {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.peer.outgoing.send(bytes).await
+        let piece = Piece {
+            bytes,
+            session: Some(self.attached.session.id().clone()),
+            stream: Some(self.stream),
+        };
+        self.peer.outgoing.send(piece).await
     }
-}
-
-/// What a replay came across that its client has to hear of otherwise.
-#[derive(Default)]
-struct Replayed {
-    /// Questions that are still open.
-    open: Vec<PermissionAsked>,
-    /// The ends of its own turns.
-    ended: Vec<(TurnId, TurnOutcome)>,
 }
 
 /// Why following stopped.

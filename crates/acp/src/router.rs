@@ -15,10 +15,12 @@ use crate::{
     answer::answer,
     connection::Peer,
     error,
-    ext::steering::contract_name,
+    ext::{event_id, steering::contract_name},
     gate::Gate,
     methods::{
-        auth, close, config, hitl, initialize, inject, list, prompt, remind, setup, steering,
+        auth, close, config, hitl, initialize, inject, list, prompt, remind,
+        setup::{self, Resuming},
+        steering,
     },
 };
 
@@ -54,8 +56,8 @@ impl Router {
             "harn.hitl.respond"         => hitl::respond(peer, decode(method, params), to).await,
             // Beside the loop: they open, copy or remove files.
             "session/new"               => setup::new(peer, decode(method, with_servers(params)), to),
-            "session/load"              => setup::load(peer, decode(method, with_servers(params)), to),
-            "session/resume"            => setup::resume(peer, decode(method, params), to),
+            "session/load"              => setup::load(peer, resuming(method, with_servers(params)), to),
+            "session/resume"            => setup::resume(peer, resuming(method, params), to),
             "session/fork"              => setup::fork(peer, decode(method, params), to),
             "session/list"              => list::handle(peer, decode(method, params), to),
             "session/close"             => close::close(peer, decode(method, params), to),
@@ -142,6 +144,13 @@ fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> 
         }
     };
     serde_json::from_value(params).map_err(|e| error::params(method, &e))
+}
+
+/// The same for a request that may go on after an event.
+fn resuming<T: DeserializeOwned>(method: &str, params: Value) -> Result<Resuming<T>, Error> {
+    let after = event_id::wanted(&params).map_err(|_| error::bad_event_id(method))?;
+    let request = decode(method, params)?;
+    Ok(Resuming { request, after })
 }
 
 /// Some clients leave `mcpServers` out; that means none.

@@ -178,7 +178,7 @@ fn sessions_are_listed_shown_and_deleted() {
     assert_eq!(lines.len(), 2, "{list}");
     assert_eq!(
         lines[0].split_whitespace().collect::<Vec<_>>(),
-        ["ID", "CHANGED", "TITLE", "DIRECTORY"]
+        ["ID", "CHANGED", "STATE", "CONTROLLER", "TITLE", "DIRECTORY"]
     );
     assert!(lines[1].starts_with("s1  just now"), "{list}");
     assert!(

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 mod cancel;
+mod coming_back;
 mod envelope;
 mod handshake;
 mod hitl;
@@ -30,6 +31,10 @@ const TRANSCRIPTS: &[&str] = &[
     "cancel-queued",
     "cancel-request",
     "close-and-delete",
+    "coming-back-load",
+    "coming-back-plain",
+    "coming-back-question",
+    "coming-back-refused",
     "commands",
     "envelope",
     "fork",

@@ -15,6 +15,7 @@ pub(crate) struct Extensions {
     tool_meta: Schema,
     content_meta: Schema,
     plan_meta: Schema,
+    stream_meta: Schema,
     events: Schema,
     initialize: Schema,
     session: Schema,
@@ -35,6 +36,7 @@ static LOADED: LazyLock<Extensions> = LazyLock::new(|| Extensions {
     tool_meta: Schema::load("tool-lifecycle-meta"),
     content_meta: Schema::load("content-meta"),
     plan_meta: Schema::load("plan-meta"),
+    stream_meta: Schema::load("stream-meta"),
     events: Schema::load("agent-event"),
     initialize: Schema::load("initialize-meta"),
     session: Schema::load("session-capabilities"),
@@ -114,6 +116,7 @@ impl Extensions {
                     return Err(format!("{members:?} beside `_meta`"));
                 }
                 only_harn(&update["_meta"])?;
+                fits(&line.value, Some(&self.stream_meta))?;
                 self.updates.check(update)
             }
             _ => Err("this is no extension of ours".to_owned()),
@@ -153,6 +156,7 @@ impl Extensions {
                     _ => None,
                 };
                 fits(update, schema)?;
+                fits(&line.value, Some(&self.stream_meta))?;
                 fits(&update["content"], Some(&self.content_meta))
             }
             What::Request(_)

@@ -181,7 +181,11 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
             let agent_event = Method {
                 description: agent_event::DESCRIPTION,
                 kinds: kinds
-                    .filter(|kind| !by_name || *kind != Kind::AgentIdle)
+                    .filter(|kind| match kind {
+                        Kind::AgentIdle => !by_name,
+                        Kind::TurnStarted | Kind::TurnEnded => dialect.event_ids,
+                        _ => true,
+                    })
                     .collect(),
                 schema: schema::AGENT_EVENT,
             };
@@ -262,6 +266,7 @@ mod tests {
         let some = Dialect {
             profile: Profile::Meta,
             extensions: ExtensionSet::named(["worker_update", "log"]),
+            event_ids: false,
         };
         let some = harn(some, true);
         assert_eq!(

@@ -25,6 +25,7 @@ pub mod agent_event;
 pub mod capabilities;
 pub(crate) mod client;
 pub(crate) mod content;
+pub mod event_id;
 pub(crate) mod hitl;
 pub mod host;
 pub(crate) mod idle;

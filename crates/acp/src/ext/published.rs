@@ -16,6 +16,7 @@ pub const SCHEMAS: &[(&str, &str)] = published! {
     "content-meta.schema.json"
     "plan-meta.schema.json"
     "agent-event.schema.json"
+    "stream-meta.schema.json"
     "agent-idle.schema.json"
     "initialize-meta.schema.json"
     "client-capabilities-meta.schema.json"

@@ -9,10 +9,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
+    HarnMeta,
     agent_event::HarnEvent,
     capabilities::{Advertised, Session},
     client::Wish,
     content::ContentMeta,
+    event_id::StreamMeta,
     hitl::Requested,
     host::ShellDiscovery,
     idle::Idle,
@@ -48,6 +50,9 @@ struct AgentEventParams<'a> {
     session_id: &'a str,
     #[serde(flatten)]
     event: HarnEvent<'a>,
+    /// Its place in the session's stream, for clients that have event ids.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<HarnMeta<StreamMeta>>,
 }
 
 /// The schemas by file name.
@@ -85,6 +90,12 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             written::<AgentEventParams<'_>>(
                 "The `params` of a `_harn/agentEvent` notification. Hosts must ignore kinds they do not \
                  know.",
+            ),
+        ),
+        (
+            "stream-meta.schema.json",
+            written::<StreamMeta>(
+                "`_meta.harn` of the `params` of a `session/update`, for clients that have event ids.",
             ),
         ),
         (

@@ -17,9 +17,9 @@ pub struct Batch {
 pub struct EncodingSlot(usize);
 
 impl EncodingSlot {
-    const COUNT: usize = 4;
+    const COUNT: usize = 6;
     /// All slots; a front-end uses one for each way it encodes.
-    pub const ALL: [Self; Self::COUNT] = [Self(0), Self(1), Self(2), Self(3)];
+    pub const ALL: [Self; Self::COUNT] = [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5)];
 }
 
 impl Batch {

@@ -56,6 +56,13 @@ impl Subscription {
         self.feed.last()
     }
 
+    /// The last event before this process opened the session: what was said of processes and clients up to
+    /// it is of the past.
+    #[must_use]
+    pub fn began(&self) -> Seq {
+        self.feed.began()
+    }
+
     /// Waits for the next events. Cancel safe.
     pub async fn next(&mut self) -> Result<Delivery, SessionEnd> {
         loop {

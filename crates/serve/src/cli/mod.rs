@@ -4,12 +4,14 @@
 //! makes no sense, 130 when `run` was interrupted.
 
 mod args;
+mod attach;
 mod doctor;
 mod engine;
 mod fixtures;
 mod grants;
 mod logging;
 mod paint;
+mod reading;
 mod run;
 mod schema;
 mod sessions;
@@ -55,6 +57,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
         Command::Acp { serve } => acp(serve),
         Command::Run { serve, cwd, prompt } => run::run(serve, cwd, prompt),
+        Command::Attach { state, attach } => attach::run(state.dir()?, attach),
         Command::Sessions { state, command } => sessions::run(&state.dir()?, command),
         Command::Grants { state, command } => grants::run(&state.dir()?, command),
         Command::Fixtures { command } => fixtures::run(command),

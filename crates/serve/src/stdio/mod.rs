@@ -71,6 +71,7 @@ async fn serve(
     let mut output_ends = on_a_thread("harn-stdout", move || write(queue, stdout))?;
     let config = AcpConfig {
         profile: options.profile,
+        ..AcpConfig::default()
     };
     let connection = serve_connection(workshop.hub().clone(), config, incoming, outgoing);
     let mut connection = workshop.spawn(connection);
