@@ -13,9 +13,9 @@ use tokio::sync::{oneshot, watch};
 use super::{
     Controller, Msg, Observer,
     control::Controlled,
-    handle::lock,
     live::{LiveRequest, LiveWanted, Standing},
     roster::{Act, AttachClient, Claim, DetachClient, SeatId},
+    shared::lock,
 };
 use crate::{
     ControlError, HitlError, HostPort, LiveClientError, NotInControl, PromptError, hitl::HitlEnd,
