@@ -5,7 +5,8 @@ use std::{ops::Deref, sync::Arc};
 use harn_journal::SessionMeta;
 use harn_model::{
     AskId, Command, ConfigOption, ContentBlock, Decision, HitlRequest, HitlResponse, LiveAuthor,
-    MessageId, PermissionRoute, Seq, SessionId, SessionView, SystemReminder, Timestamp, TurnId,
+    MessageId, PermissionAsked, PermissionRoute, Seq, SessionId, SessionView, SystemReminder,
+    Timestamp, TurnId,
 };
 use harn_policy::SessionMode;
 use tokio::sync::{mpsc, oneshot};
@@ -96,6 +97,12 @@ impl Observer {
         self.shared.view().clone()
     }
 
+    /// Its title, once it has one.
+    #[must_use]
+    pub fn title(&self) -> Option<String> {
+        self.shared.view().title.clone()
+    }
+
     /// The last event that was written.
     #[must_use]
     pub fn last_seq(&self) -> Seq {
@@ -142,6 +149,26 @@ impl Observer {
     #[must_use]
     pub fn hitl(&self, request_id: &str) -> Option<Arc<HitlRequest>> {
         lock(&self.shared.hitl).get(request_id).cloned()
+    }
+
+    /// The time, as the session's events are stamped with it.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.shared.config.clock.now()
+    }
+
+    /// The questions about tool calls that are open.
+    #[must_use]
+    pub fn open_asks(&self) -> Vec<PermissionAsked> {
+        let view = self.shared.view();
+        let asks = view.open_turn.iter().flat_map(|turn| turn.asks.values());
+        asks.map(|ask| (**ask).clone()).collect()
+    }
+
+    /// Whether both are handles to one session as it is open now, and not to one that was opened again.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Follows the session from what is published next.
@@ -255,12 +282,6 @@ impl Controller {
     pub async fn answer(&self, ask: AskId, decision: Decision) {
         // A closed session has settled its questions.
         let _ = self.inbox.send(Msg::Answer(ask, decision, None)).await;
-    }
-
-    /// The time, as the session's events are stamped with it.
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
-        self.shared.config.clock.now()
     }
 
     /// Answers what a person is asked; written and published when this returns, with the place of its last
