@@ -104,6 +104,8 @@ pub async fn serve_connection(
         result = async { tokio::try_join!(read, protocol, write) } => result.map(|_| ()),
         () = gone => Err(Disconnected.into()),
     };
+    // Nobody is left to be told of it here.
+    peer.ended.cancel();
     peer.get_up().await;
     ended
 }
@@ -406,6 +408,7 @@ impl Peer {
         let ended = self.ended.clone();
         tokio::spawn(async move {
             tokio::select! {
+                biased;
                 () = ended.cancelled() => {}
                 () = work => {}
             }

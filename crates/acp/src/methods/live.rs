@@ -8,7 +8,7 @@ use harn_model::{LiveClientChange, Seq, SessionId};
 use harn_runtime::{AttachClient, Claim, Controller, LiveClientError, Observer};
 use serde_json::Value;
 
-use super::setup::{Resuming, from, instead, take_seat};
+use super::setup::{Resuming, from, replace, take_seat};
 use crate::{
     EventId,
     answer::answer,
@@ -93,37 +93,60 @@ async fn join(
                 Err(e) => answer::<()>(to, Err(error::live(&e))),
             }
         }
-        (followed, after) => {
-            let seat = match &followed {
-                Some(followed) => followed.session.clone(),
-                None => take_seat(peer, &session, Claim::Never),
-            };
+        (Some(earlier), Some(after)) => {
+            let (peer, attached) = (peer.clone(), earlier.again());
+            peer.clone().spawn(async move {
+                // First, or what it is told of itself would come twice.
+                replace(&peer, &attached).await;
+                let result = match attached.session.attach(client).await {
+                    Ok((change, seq)) => joined(session.observer(), change, seq),
+                    Err(e) => Box::new(move || Err(error::live(&e))),
+                };
+                begin(&peer, &attached, after, to, result);
+            });
+        }
+        (None, after) => {
+            let seat = take_seat(peer, &session, Claim::Never);
             let (change, seq) = match seat.attach(client).await {
                 Ok(told) => told,
                 Err(e) => return answer::<()>(to, Err(error::live(&e))),
             };
             // Its own update is the first line, where it names none.
             let after = after.unwrap_or_else(|| Seq(seq.0.saturating_sub(1)).into());
-            let Some((from, open)) = from(&session, Some(after)) else {
-                return answer::<()>(to, Err(error::unknown_event(session.id())));
-            };
-            let replay = Replay {
-                after: Some(after),
-                open,
-                answer: Some((Box::new(to), joined(session.observer(), change, seq))),
-            };
-            let opens = followed.as_ref().is_some_and(|it| it.opens());
-            let attached = Attached::new(seat, opens);
-            if followed.is_none() && peer.attach(&attached) {
-                let opening = Opening::Replay(replay);
-                return follow(peer, &attached, from, opening, Followed::begin());
+            let result = joined(session.observer(), change, seq);
+            let attached = Attached::new(seat, false);
+            if peer.attach(&attached) {
+                return begin(peer, &attached, after, to, result);
             }
+            // Opened meanwhile by a request before this one.
             let peer = peer.clone();
             peer.clone().spawn(async move {
-                instead(&peer, &attached, from, replay, Followed::begin()).await;
+                replace(&peer, &attached).await;
+                begin(&peer, &attached, after, to, result);
             });
         }
     }
+}
+
+/// Follows the session from behind a line that it has come to.
+fn begin(
+    peer: &Arc<Peer>,
+    attached: &Arc<Attached>,
+    after: EventId,
+    to: Responder,
+    result: LateAnswer,
+) {
+    let session = &attached.session;
+    let Some((from, open)) = from(session, Some(after)) else {
+        return answer::<()>(to, Err(error::unknown_event(session.id())));
+    };
+    let replay = Replay {
+        after: Some(after),
+        open,
+        answer: Some((Box::new(to), result)),
+    };
+    let opening = Opening::Replay(replay);
+    follow(peer, attached, from, opening, Followed::begin());
 }
 
 /// The answer to whoever came, as the session is when it is given.

@@ -245,19 +245,24 @@ pub(crate) fn from(
     (after.seq() <= from.head()).then(|| (from, session.open_asks()))
 }
 
-/// Follows a session in the place of an earlier following: two streams of one session would mix.
-pub(crate) async fn instead(
+/// Follows a session in the place of an earlier following.
+async fn instead(
     peer: &Arc<Peer>,
     attached: &Arc<Attached>,
     from: Subscription,
     replay: Replay,
     stream: Followed,
 ) {
+    replace(peer, attached).await;
+    follow(peer, attached, from, Opening::Replay(replay), stream);
+}
+
+/// Ends an earlier following and takes its place: two streams of one session would mix.
+pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<Attached>) {
     if let Some(earlier) = peer.attach_instead(attached) {
         earlier.stop().await;
         attached.take_over(&earlier);
     }
-    follow(peer, attached, from, Opening::Replay(replay), stream);
 }
 
 async fn open(hub: &Hub, id: schema::SessionId, cwd: &Path) -> Result<Controller, Error> {
