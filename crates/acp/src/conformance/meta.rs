@@ -14,6 +14,7 @@ use super::{
 static TOOL: Shape = Shape::extension(|| published("tool-lifecycle-meta"));
 static PLAN: Shape = Shape::extension(|| published("plan-meta"));
 static CONTENT: Shape = Shape::extension(|| published("content-meta"));
+static USER: Shape = Shape::extension(|| published("user-message-meta"));
 static STREAM: Shape = Shape::extension(|| published("stream-meta"));
 static CLIENT: Shape = Shape::extension(|| published("client-capabilities-meta"));
 static AGENT: Shape = Shape::extension(|| published("initialize-meta"));
@@ -53,6 +54,9 @@ pub(super) fn in_params(method: &str, params: &Value) -> Found {
                 ("/_meta/harn", &STREAM),
                 ("/update/content/_meta/harn", &CONTENT),
             ],
+            Some("user_message" | "user_message_chunk") => {
+                &[("/_meta/harn", &STREAM), ("/update/_meta/harn", &USER)]
+            }
             _ => &[("/_meta/harn", &STREAM)],
         },
         _ => &[],
@@ -87,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_schema_is_published_and_compiles() {
-        for shape in [&TOOL, &PLAN, &CONTENT, &CLIENT, &AGENT, &SESSION] {
+        for shape in [&TOOL, &PLAN, &CONTENT, &USER, &CLIENT, &AGENT, &SESSION] {
             assert!(shape.is_known(), "one is not published any more");
         }
     }

@@ -40,7 +40,8 @@ pub(crate) struct Advertised {
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_methods: Option<Methods>,
     /// Clients on a live session: what may be sent.
-    live_sessions: LiveSessions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live_sessions: Option<LiveSessions>,
     /// Operations this client may be asked for with `host/call`.
     #[serde(skip_serializing_if = "Option::is_none")]
     host_capability_operations: Option<HostOperations>,
@@ -180,10 +181,10 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
         tool_lifecycle_extension_fields: ToolMeta::FIELDS,
         content_extension_fields: &[],
         extension_methods: None,
-        live_sessions: LiveSessions {
+        live_sessions: Some(LiveSessions {
             methods: live::METHODS,
             event_ids: true,
-        },
+        }),
         host_capability_operations: host_bridge.then_some(HostOperations {
             process: Operation::ALL,
         }),
