@@ -1,7 +1,10 @@
 //! `harn-serve attach` in real terminals, on a real server.
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-#![allow(clippy::disallowed_methods, reason = "a test looks at a clock of its own")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test looks at a clock of its own"
+)]
 
 mod tmux;
 
@@ -75,7 +78,11 @@ impl Place {
     fn serve(&self) -> Server {
         let scenario = self.dir.path().join("house.yaml");
         let child = Command::new(harn_serve())
-            .args(["serve", "--engine", &format!("script:{}", scenario.display())])
+            .args([
+                "serve",
+                "--engine",
+                &format!("script:{}", scenario.display()),
+            ])
             .arg("--state-dir")
             .arg(self.state())
             .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
@@ -85,7 +92,9 @@ impl Place {
             .spawn()
             .unwrap();
         let server = Server { child };
-        let socket = self.state().join(format!("live/{}.sock", server.child.id()));
+        let socket = self
+            .state()
+            .join(format!("live/{}.sock", server.child.id()));
         wait(|| socket.exists(), "the server's socket");
         server
     }
@@ -157,7 +166,10 @@ fn type_approve_take_over_and_resize() {
     tmux.press("desk", "Enter");
     let screen = tmux.see("desk", "1) ");
     assert!(screen.contains("? ✎ Write NOTES.md"), "{screen}");
-    assert!(screen.contains("-Nobody.") && screen.contains("+Somebody."), "{screen}");
+    assert!(
+        screen.contains("-Nobody.") && screen.contains("+Somebody."),
+        "{screen}"
+    );
     tmux.press("desk", "1");
     tmux.see("desk", "Written.");
 
@@ -231,10 +243,15 @@ fn an_open_question_goes_to_whoever_takes_over() {
     tmux.gone("desk", "1) ");
     let list = place.run(&["sessions", "list"]);
     let list = String::from_utf8(list.stdout).unwrap();
-    assert!(list.contains("working") && list.contains("phone, just now"), "{list}");
+    assert!(
+        list.contains("working") && list.contains("phone, just now"),
+        "{list}"
+    );
     // The last option refuses.
     let screen = tmux.see("phone", "Reject this once");
-    let refuse = screen.lines().find(|line| line.contains("Reject this once"));
+    let refuse = screen
+        .lines()
+        .find(|line| line.contains("Reject this once"));
     let key = refuse.unwrap().trim_start().chars().next().unwrap();
     tmux.types("phone", &key.to_string());
     tmux.see("phone", "Then I leave it.");
@@ -324,11 +341,19 @@ fn what_cannot_be_done_is_said_in_words() {
     };
     fails(&["attach"], 2, "--json prints a line an update");
     fails(&["attach", "--json"], 1, "`harn-serve serve` starts one");
-    fails(&["attach", "--json", "--url", "http://x"], 2, "ws://HOST:PORT/acp");
+    fails(
+        &["attach", "--json", "--url", "http://x"],
+        2,
+        "ws://HOST:PORT/acp",
+    );
     let nobody = ["attach", "--json", "--url", "ws://127.0.0.1:1"];
     fails(&nobody, 1, "no token");
     let _server = place.serve();
     fails(&["attach", "--json"], 1, "no session is live");
-    fails(&["attach", "--json", "nothing"], 1, "there is no session nothing");
+    fails(
+        &["attach", "--json", "nothing"],
+        1,
+        "there is no session nothing",
+    );
     fails(&nobody, 1, "nobody answers at ws://127.0.0.1:1/acp");
 }

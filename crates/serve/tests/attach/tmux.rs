@@ -48,7 +48,18 @@ impl Tmux {
     pub(crate) fn open(&self, name: &str, dir: &Path, command: &[&str]) {
         let dir = dir.to_str().unwrap();
         let mut args = vec!["set-option", "-g", "remain-on-exit", "on", ";"];
-        args.extend(["new-session", "-d", "-s", name, "-x", "80", "-y", "24", "-c", dir]);
+        args.extend([
+            "new-session",
+            "-d",
+            "-s",
+            name,
+            "-x",
+            "80",
+            "-y",
+            "24",
+            "-c",
+            dir,
+        ]);
         args.push("--");
         args.extend(command);
         self.run(&[&["start-server", ";"], &args[..]].concat());
