@@ -147,6 +147,7 @@ fn state_with_a_session() -> TempDir {
         created: 1_700_000_000_000,
         parent: None,
         worker: None,
+        principal: None,
     };
     let mut log = store.create(meta).unwrap();
     let events = include_str!("transcript.jsonl").lines();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Found, Rule, activity::Activity, composition::Runs, envelope::Outcome, extensions::Update,
-    listed, requests::Asked, shown, steering::Messages, tools::Tools,
+    listed, requests::Asked, shown, steering::Messages, stream::Places, tools::Tools,
 };
 
 /// The sessions of a connection that are open.
@@ -35,6 +35,7 @@ struct Session {
     activity: Activity,
     runs: Runs,
     messages: Messages,
+    places: Places,
 }
 
 impl Session {
@@ -89,6 +90,13 @@ impl Sessions {
         self.earlier.extend(self.open.drain());
     }
 
+    /// Another connection of which only the agent's side is recorded: it may go on with any session, after
+    /// any line.
+    pub(super) fn come_back_to(&mut self) {
+        let sessions = self.open.values_mut();
+        sessions.for_each(|session| *session = Session::with_past());
+    }
+
     /// Takes a request of the client.
     pub(super) fn requested(&mut self, id: &str, asked: &Asked) {
         let Some(name) = &asked.session else { return };
@@ -101,11 +109,12 @@ impl Sessions {
             self.open.insert(name.clone(), session);
         }
         match asked.method.as_str() {
-            "session/load" => {
+            "session/load" | "session/resume" if asked.is_replayed() => {
                 let session = self.open.entry(name.clone()).or_default();
                 session.loading += 1;
+                session.places.begin_anew();
                 // Its replay takes the place of the stream, some of which may still be on its way.
-                session.past = session.was_open;
+                session.past = session.was_open || asked.goes_on;
                 session.activity = Activity::default();
                 session.runs = Runs::default();
             }
@@ -142,14 +151,15 @@ impl Sessions {
                     self.open.entry(id.to_owned()).or_insert(session);
                 }
             }
-            ("session/resume", Outcome::Result(_), Some(name)) => {
+            ("session/resume", Outcome::Result(_), Some(name)) if !asked.is_replayed() => {
                 self.open
                     .entry(name.to_owned())
                     .or_insert_with(Session::with_past);
             }
-            ("session/load", outcome, Some(name)) => {
+            ("session/load" | "session/resume", outcome, Some(name)) => {
                 if let Some(session) = self.open.get_mut(name) {
                     session.loading = session.loading.saturating_sub(1);
+                    session.places.opened();
                     session.was_open |= matches!(outcome, Outcome::Result(_));
                     if !session.was_open && session.loading == 0 {
                         self.open.remove(name);
@@ -263,10 +273,22 @@ impl Sessions {
         if matches!(kind, "agent_idle" | "daemon_watchdog_tripped") && !session.in_turn() {
             found.push(work_outside_turn("an agent that waits"));
         }
+        match kind {
+            // Whoever wanted it.
+            "turn_started" => session.others_turn |= session.prompts.is_empty(),
+            "turn_ended" => session.others_turn = false,
+            _ => {}
+        }
         let replay = session.loading > 0 || !strict;
         found.extend(session.messages.event(params, replay));
         found.extend(session.runs.take(params, session.past));
         found
+    }
+
+    /// Takes the place of a message in its session's stream, where it has one.
+    pub(super) fn place(&mut self, name: &str, params: &Value) -> Found {
+        let session = self.open.get_mut(name);
+        session.map_or_else(Found::new, |session| session.places.take(params))
     }
 
     /// Takes a sign of life of an agent that waits.

@@ -9,7 +9,7 @@ use agent_client_protocol::{
     Error, Responder,
     v1::schema::{ListSessionsRequest, ListSessionsResponse, SessionInfo},
 };
-use harn_runtime::SessionSummary;
+use harn_runtime::{SessionFilter, SessionSummary};
 
 use super::wire_id;
 use crate::{answer::answer, connection::Peer, error};
@@ -19,11 +19,17 @@ pub(crate) fn handle(peer: &Arc<Peer>, request: Result<ListSessionsRequest, Erro
     peer.clone().spawn(async move {
         let listed = async {
             let request = request?;
-            let page = peer.hub.list(request.cwd, request.cursor).await;
+            let page = {
+                let filter = SessionFilter {
+                    cwd: request.cwd,
+                    live: None,
+                };
+                peer.hub.list(filter, request.cursor).await
+            };
             page.map_err(|e| error::session(&e))
         };
         let response = listed.await.map(|page| {
-            let sessions = page.sessions.into_iter().map(info).collect();
+            let sessions = page.sessions.into_iter().map(|s| info(s.summary)).collect();
             ListSessionsResponse::new(sessions).next_cursor(page.next)
         });
         answer(to, response);

@@ -131,6 +131,7 @@ impl Projector {
             AgentEvent::UserMessage {
                 message_id,
                 content,
+                ..
             } => self.user_message(message_id, content, out),
             AgentEvent::TurnStarted(turn) => {
                 self.prompt(&turn.message_id, &turn.prompt, out);
@@ -308,7 +309,7 @@ impl Projector {
                 };
                 self.extension(fields, out);
             }
-            AgentEvent::LiveSessionClient { action, state } => {
+            AgentEvent::LiveSessionClient { action, state, .. } => {
                 let action = *action;
                 self.extension(LiveClientFields { action, state }, out);
             }

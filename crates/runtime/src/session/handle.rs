@@ -10,17 +10,21 @@ use std::{
 use harn_journal::SessionMeta;
 use harn_model::{
     AskId, Command, ConfigOption, ContentBlock, Decision, ExecutionKind, HitlRequest, HitlResponse,
-    MessageId, MutationScope, MutationSession, PermissionRoute, Seq, SessionId, SessionView,
-    SystemReminder, Timestamp, TurnId,
+    LiveAuthor, MessageId, MutationScope, MutationSession, PermissionRoute, Seq, SessionId,
+    SessionView, SystemReminder, Timestamp, TurnId,
 };
 use harn_policy::{Policy, Roots, SessionMode};
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::control::{ControlRequest, Forgotten};
+use super::{
+    control::{ControlRequest, Forgotten},
+    live::{Live, LiveRequest},
+    roster::SeatId,
+};
 use crate::{
     Agent, AgentProfile, HitlError, HostPort, HubConfig, IdKind, PromptError, SettingError,
-    Subscription, hitl::HitlEnd, hub::WeakHub, mode, permission::with_command, publish::Feed,
+    Subscription, Term, hitl::HitlEnd, hub::WeakHub, mode, permission::with_command, publish::Feed,
     worker::ChildOf,
 };
 
@@ -28,16 +32,26 @@ use crate::{
 pub(crate) enum Msg {
     Prompt(QueuedPrompt),
     Cancel(TurnId),
-    Answer(AskId, Decision),
-    HitlRespond(Box<HitlResponse>, oneshot::Sender<Result<Seq, HitlError>>),
+    /// An answer; one that was put to a seat counts while that seat is still asked.
+    Answer(AskId, Decision, Option<Term>),
+    HitlRespond(
+        Box<HitlResponse>,
+        Option<Term>,
+        oneshot::Sender<Result<Seq, HitlError>>,
+    ),
     HitlEnd {
         id: String,
         end: HitlEnd,
         /// Whether the question is said as text.
         said: bool,
+        term: Option<Term>,
     },
     Routed(Box<PermissionRoute>),
     Control(Box<ControlRequest>),
+    /// A client on the session wants something.
+    Live(Box<LiveRequest>),
+    /// A connection has ended.
+    Leave(SeatId, Option<oneshot::Sender<()>>),
     /// What the session above has its workers keep in mind.
     Inherit(Vec<SystemReminder>),
     /// The session above took a reminder back that came from there.
@@ -60,6 +74,8 @@ pub(crate) struct QueuedPrompt {
     pub(crate) blocks: Arc<[ContentBlock]>,
     /// Whether who sent it may give the session commands, and not only its agent.
     pub(crate) commands: bool,
+    /// The client that sent it, where one did under a name.
+    pub(crate) author: Option<Box<LiveAuthor>>,
 }
 
 /// What the task and its handles share.
@@ -76,8 +92,9 @@ pub(crate) struct Shared {
     /// moment it is read, so that a late one cannot reach a later turn.
     pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
     pub(crate) host: Mutex<Arc<dyn HostPort>>,
-    /// The client that alone may inject, where one controls the session. Of this process, like its clients.
-    pub(crate) controller: Mutex<Option<String>>,
+    /// Who is on it. Of this process, like its clients: a session that is opened again is controlled by
+    /// nobody.
+    pub(crate) live: Live,
     /// What people are being asked: what of the open questions of the view can be answered.
     pub(crate) hitl: Mutex<BTreeMap<String, Arc<HitlRequest>>>,
     pub(crate) config: Arc<HubConfig>,
@@ -337,7 +354,7 @@ impl Controller {
         self.observer.clone()
     }
 
-    /// Lends the session a host for files, commands and tools.
+    /// Lends the session a host for files, commands and tools, until a seat is in control.
     pub fn set_host(&self, host: Arc<dyn HostPort>) {
         *lock(&self.shared.host) = host;
     }
@@ -348,6 +365,15 @@ impl Controller {
     pub async fn prompt(
         &self,
         blocks: Vec<ContentBlock>,
+        registered: impl FnOnce(&TurnId),
+    ) -> Result<TurnId, PromptError> {
+        self.submit(blocks, None, registered).await
+    }
+
+    pub(super) async fn submit(
+        &self,
+        blocks: Vec<ContentBlock>,
+        author: Option<Box<LiveAuthor>>,
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
         self.shared.check(&blocks)?;
@@ -371,6 +397,7 @@ impl Controller {
             message: MessageId::new(self.shared.config.ids.mint(IdKind::Message)),
             blocks: blocks.into(),
             commands: true,
+            author,
         }));
         Ok(turn)
     }
@@ -390,7 +417,7 @@ impl Controller {
     /// Answers a question. The first answer wins; later ones are ignored.
     pub async fn answer(&self, ask: AskId, decision: Decision) {
         // A closed session has settled its questions.
-        let _ = self.inbox.send(Msg::Answer(ask, decision)).await;
+        let _ = self.inbox.send(Msg::Answer(ask, decision, None)).await;
     }
 
     /// The time, as the session's events are stamped with it.
@@ -402,8 +429,16 @@ impl Controller {
     /// Answers what a person is asked; written and published when this returns, with the place of its last
     /// event. What has its answer, or never had a question, is unknown.
     pub async fn hitl_respond(&self, response: HitlResponse) -> Result<Seq, HitlError> {
+        self.respond(response, None).await
+    }
+
+    pub(super) async fn respond(
+        &self,
+        response: HitlResponse,
+        term: Option<Term>,
+    ) -> Result<Seq, HitlError> {
         let (reply, done) = oneshot::channel();
-        let msg = Msg::HitlRespond(Box::new(response), reply);
+        let msg = Msg::HitlRespond(Box::new(response), term, reply);
         let sent = self.inbox.send(msg).await;
         sent.map_err(|_| HitlError::Closed)?;
         done.await.map_err(|_| HitlError::Closed)?
@@ -412,20 +447,31 @@ impl Controller {
     /// Tells that nobody can be asked this. The question is said as text, and who asked goes on without an
     /// answer.
     pub async fn hitl_unavailable(&self, request_id: &str, why: impl Into<String>) {
-        self.end_hitl(request_id, HitlEnd::withdrawn(why), true)
+        self.end_hitl(request_id, HitlEnd::withdrawn(why), true, None)
             .await;
     }
 
     /// Tells that whoever was asked will not answer.
     pub async fn hitl_declined(&self, request_id: &str) {
-        let end = HitlEnd::withdrawn("whoever was asked did not want to answer");
-        self.end_hitl(request_id, end, false).await;
+        let end = HitlEnd::declined();
+        self.end_hitl(request_id, end, false, None).await;
     }
 
-    pub(crate) async fn end_hitl(&self, request_id: &str, end: HitlEnd, said: bool) {
-        let id = request_id.to_owned();
+    pub(crate) async fn end_hitl(
+        &self,
+        request_id: &str,
+        end: HitlEnd,
+        said: bool,
+        term: Option<Term>,
+    ) {
+        let msg = Msg::HitlEnd {
+            id: request_id.to_owned(),
+            end,
+            said,
+            term,
+        };
         // A closed session has settled what was open.
-        let _ = self.inbox.send(Msg::HitlEnd { id, end, said }).await;
+        let _ = self.inbox.send(msg).await;
     }
 
     /// Tells that a question was put to a client; stays in the transcript.

@@ -18,7 +18,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    handle::{QueuedPrompt, Shared, lock},
+    handle::{QueuedPrompt, Shared},
     task::Waits,
 };
 use crate::{
@@ -124,7 +124,6 @@ impl RunningTurn {
         let host = Host::new(
             root.meta.thread_id.clone(),
             shared.clone(),
-            lock(&root.host).clone(),
             shared.config.local_host.clone(),
             pipe.clone(),
             cancel.clone(),
