@@ -23,7 +23,7 @@ pub(super) fn line(screen: &Screen) -> Line<'static> {
         title => tame_line(title),
     };
     let mut facts = facts(screen);
-    let room_for_title = width(&title).min(columns / 3);
+    let room_for_title = width(&title).min(columns / 4);
     while facts.len() > 1 && width(&facts.join(" · ")) + 3 + room_for_title > columns {
         facts.remove(0);
     }
