@@ -74,6 +74,10 @@ impl Place {
         self.dir.path().join("work")
     }
 
+    fn tmux(&self) -> Tmux {
+        Tmux::new(self.dir.path())
+    }
+
     /// A server, once it can be reached.
     fn serve(&self) -> Server {
         let scenario = self.dir.path().join("house.yaml");
@@ -149,7 +153,7 @@ fn session(state: &Path) -> String {
 fn type_approve_take_over_and_resize() {
     let place = Place::new();
     let _server = place.serve();
-    let tmux = Tmux::new("type");
+    let tmux = place.tmux();
 
     // A session is begun, and told what to do.
     place.attach(&tmux, "desk", &["--new"]);
@@ -228,7 +232,7 @@ fn type_approve_take_over_and_resize() {
 fn an_open_question_goes_to_whoever_takes_over() {
     let place = Place::new();
     let _server = place.serve();
-    let tmux = Tmux::new("question");
+    let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
     tmux.see("desk", "you control");
     tmux.types("desk", "write a note");
@@ -275,7 +279,7 @@ fn an_open_question_goes_to_whoever_takes_over() {
 fn a_server_that_comes_back_has_everything() {
     let place = Place::new();
     let mut server = place.serve();
-    let tmux = Tmux::new("back");
+    let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
     tmux.see("desk", "you control");
     tmux.types("desk", "where is it?");
@@ -298,7 +302,7 @@ fn a_server_that_comes_back_has_everything() {
 fn scripts_get_a_line_an_update() {
     let place = Place::new();
     let _server = place.serve();
-    let tmux = Tmux::new("json");
+    let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
     tmux.see("desk", "you control");
     let mut watching = Command::new(harn_serve())

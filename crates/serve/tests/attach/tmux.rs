@@ -1,8 +1,8 @@
-//! Terminals to look at: panes of a `tmux` of our own, which nobody else's is disturbed by. Screens are
-//! looked at until they show what is wanted, or for too long.
+//! Terminals to look at: panes of a `tmux` of our own, which disturbs nobody else's. Screens are looked at
+//! until they show what is wanted, or for too long.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output},
     thread,
     time::{Duration, Instant},
@@ -11,21 +11,22 @@ use std::{
 /// Long enough for a busy machine; nothing waits this long when all is well.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A `tmux` of our own.
+/// A `tmux` of our own, by a socket that nobody else has.
 pub(crate) struct Tmux {
-    socket: String,
+    socket: PathBuf,
 }
 
 impl Tmux {
-    /// Each test has one of its own.
-    pub(crate) fn new(test: &str) -> Self {
-        let socket = format!("harn-test-{}-{test}", std::process::id());
+    /// One with its socket in this directory.
+    pub(crate) fn new(dir: &Path) -> Self {
+        let socket = dir.join("tmux");
         Self { socket }
     }
 
     fn run(&self, args: &[&str]) -> Output {
         let output = Command::new("tmux")
-            .args(["-u", "-L", &self.socket, "-f", "/dev/null"])
+            .args(["-u", "-f", "/dev/null", "-S"])
+            .arg(&self.socket)
             .args(args)
             .env_remove("TMUX")
             .env("LC_ALL", "C.UTF-8")
@@ -111,16 +112,21 @@ impl Tmux {
         self.run(&["resize-window", "-t", name, "-x", &columns, "-y", &rows]);
     }
 
-    /// Waits for the end of a terminal's command, and returns how it exited.
+    /// Waits for the end of a terminal's command, and returns how it exited: its code, or the signal.
     pub(crate) fn exit(&self, name: &str) -> String {
         let began = Instant::now();
         loop {
-            let format = "#{pane_dead} #{pane_dead_status}";
+            let format = "#{pane_dead} #{pane_dead_status}#{pane_dead_signal}";
             let state = self.text(&["display-message", "-p", "-t", name, format]);
-            if let Some(status) = state.trim().strip_prefix("1 ") {
-                return status.to_owned();
+            match state.trim().split_once(' ') {
+                Some(("1", status)) => return status.to_owned(),
+                _ => {}
             }
-            assert!(began.elapsed() < PATIENCE, "{name} does not end");
+            assert!(
+                began.elapsed() < PATIENCE,
+                "{name} does not end ({state}):\n{}",
+                self.screen(name)
+            );
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -130,7 +136,9 @@ impl Drop for Tmux {
     fn drop(&mut self) {
         // It fails only when nothing runs any more.
         let _ = Command::new("tmux")
-            .args(["-L", &self.socket, "kill-server"])
+            .arg("-S")
+            .arg(&self.socket)
+            .arg("kill-server")
             .output();
     }
 }
