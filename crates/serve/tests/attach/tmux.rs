@@ -45,25 +45,13 @@ impl Tmux {
         String::from_utf8(self.run(args).stdout).unwrap()
     }
 
-    /// Runs a command in a terminal of its own, 80 columns and 24 lines. It stays when the command ends.
+    /// Runs a command in a terminal of its own, 80 columns and 24 lines. When it ends, the terminal says how.
     pub(crate) fn open(&self, name: &str, dir: &Path, command: &[&str]) {
         let dir = dir.to_str().unwrap();
-        let mut args = vec!["set-option", "-g", "remain-on-exit", "on", ";"];
-        args.extend([
-            "new-session",
-            "-d",
-            "-s",
-            name,
-            "-x",
-            "80",
-            "-y",
-            "24",
-            "-c",
-            dir,
-        ]);
-        args.push("--");
-        args.extend(command);
-        self.run(&[&["start-server", ";"], &args[..]].concat());
+        let size = ["-x", "80", "-y", "24"];
+        let session = ["new-session", "-d", "-s", name, "-c", dir];
+        let told = ["--", "sh", "-c", r#""$@"; echo "exit: $?"; exec cat"#, "sh"];
+        self.run(&[&session[..], &size, &told, command].concat());
     }
 
     /// What stands in a terminal.
@@ -110,25 +98,6 @@ impl Tmux {
     pub(crate) fn resize(&self, name: &str, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         self.run(&["resize-window", "-t", name, "-x", &columns, "-y", &rows]);
-    }
-
-    /// Waits for the end of a terminal's command, and returns how it exited: its code, or the signal.
-    pub(crate) fn exit(&self, name: &str) -> String {
-        let began = Instant::now();
-        loop {
-            let format = "#{pane_dead} #{pane_dead_status}#{pane_dead_signal}";
-            let state = self.text(&["display-message", "-p", "-t", name, format]);
-            match state.trim().split_once(' ') {
-                Some(("1", status)) => return status.to_owned(),
-                _ => {}
-            }
-            assert!(
-                began.elapsed() < PATIENCE,
-                "{name} does not end ({state}):\n{}",
-                self.screen(name)
-            );
-            thread::sleep(Duration::from_millis(20));
-        }
     }
 }
 
