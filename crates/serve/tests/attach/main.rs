@@ -92,10 +92,21 @@ impl Place {
             .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let server = Server { child };
+        let mut server = Server {
+            child,
+            url: String::new(),
+        };
+        let said = BufReader::new(server.child.stderr.take().unwrap());
+        for line in said.lines() {
+            let line = line.unwrap();
+            if let Some((_, at)) = line.split_once("listening on http://") {
+                server.url = format!("ws://{at}");
+                break;
+            }
+        }
         let socket = self
             .state()
             .join(format!("live/{}.sock", server.child.id()));
@@ -124,6 +135,7 @@ impl Place {
 
 struct Server {
     child: Child,
+    url: String,
 }
 
 impl Drop for Server {
@@ -301,12 +313,12 @@ fn a_server_that_comes_back_has_everything() {
 #[test]
 fn scripts_get_a_line_an_update() {
     let place = Place::new();
-    let _server = place.serve();
+    let server = place.serve();
     let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
     tmux.see("desk", "you control");
     let mut watching = Command::new(harn_serve())
-        .args(["attach", "--json", "--state-dir"])
+        .args(["attach", "--json", "--url", &server.url, "--state-dir"])
         .arg(place.state())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -355,7 +367,17 @@ fn what_cannot_be_done_is_said_in_words() {
     );
     let nobody = ["attach", "--json", "--url", "ws://127.0.0.1:1"];
     fails(&nobody, 1, "no token");
-    let _server = place.serve();
+    let server = place.serve();
+    let token = place.dir.path().join("wrong");
+    fs::write(&token, "wrong").unwrap();
+    let wrong = [
+        "--url",
+        &server.url,
+        "--token-file",
+        token.to_str().unwrap(),
+    ];
+    let refused = [&["attach", "--json"], &wrong[..]].concat();
+    fails(&refused, 1, "refuses the token");
     fails(&["attach", "--json"], 1, "no session is live");
     fails(
         &["attach", "--json", "nothing"],

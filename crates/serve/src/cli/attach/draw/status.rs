@@ -42,6 +42,7 @@ fn facts(screen: &Screen) -> Vec<String> {
     let working = screen.turn.map(|began| {
         let seconds = screen.now.saturating_sub(began).as_secs();
         match screen.idle {
+            _ if !screen.questions.is_empty() => "asks".to_owned(),
             true => "the agent waits".to_owned(),
             false if seconds < 1 => "working".to_owned(),
             false => format!("working {}", time(seconds)),
