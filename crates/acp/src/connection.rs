@@ -227,6 +227,8 @@ async fn write(
             session: peer.routes.session(&message),
             stream: question.as_ref().map(Asking::stream),
         };
+        // Somebody waits for each of these.
+        peer.outgoing.hurry();
         let queued = async {
             match answers.is_some_and(|id| peer.gates.is_ahead(id)) {
                 true => peer.outgoing.send_ahead(piece).await,

@@ -16,6 +16,7 @@ mod from_wire;
 mod gate;
 mod hitl;
 mod host;
+pub mod http;
 mod methods;
 mod permission;
 mod profile;

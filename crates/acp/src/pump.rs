@@ -131,6 +131,9 @@ impl Pump {
             Opening::Replay(replay) => {
                 let (open, answer_to) = (replay.open, replay.answer);
                 replayed = self.replay(from, replay.after, open).await?;
+                if answer_to.is_none() {
+                    self.mark().await?;
+                }
                 let commands = self.attached.session.commands();
                 let gate = answer_to.map(|(responder, result)| {
                     let gate = self.peer.gates.behind(responder.raw_id());
@@ -404,9 +407,18 @@ impl Pump {
     }
 
     async fn send_bytes(&self, bytes: Bytes) -> Result<(), Disconnected> {
-        if bytes.is_empty() {
-            return Ok(());
+        match bytes.is_empty() {
+            true => Ok(()),
+            false => self.send_piece(bytes).await,
         }
+    }
+
+    /// Tells the transport that all is queued that it asked for.
+    async fn mark(&self) -> Result<(), Disconnected> {
+        self.send_piece(Bytes::new()).await
+    }
+
+    async fn send_piece(&self, bytes: Bytes) -> Result<(), Disconnected> {
         let piece = Piece {
             bytes,
             session: Some(self.attached.session.id().clone()),

@@ -184,6 +184,16 @@ impl Hub {
         session.filter(|session| !session.is_closed() && self.sees(session.meta()))
     }
 
+    /// Whether there is such a session that is the principal's own, open or not.
+    pub async fn has(&self, id: &SessionId) -> bool {
+        if self.live(id).is_some() {
+            return true;
+        }
+        let (store, wanted) = (self.inner.config.store.clone(), id.clone());
+        let meta = blocking(move || store.meta(&wanted)).await;
+        meta.is_ok_and(|meta| self.sees(&meta))
+    }
+
     /// Creates a session that begins with the history of another. A turn that is still running there is
     /// left out, and so are its workers.
     pub async fn fork(&self, id: &SessionId, new: NewSession) -> Result<Controller, SessionError> {

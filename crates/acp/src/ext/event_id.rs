@@ -225,7 +225,8 @@ pub(crate) fn wanted(params: &Value) -> Result<Option<EventId>, BadEventId> {
     let wanted = params.get(NAME).filter(given);
     match wanted.or_else(|| under_meta().filter(given)) {
         None => Ok(None),
-        Some(Value::String(id)) => id.parse().map(Some),
+        // Over HTTP, what stands behind an event has its id, a plus and a number.
+        Some(Value::String(id)) => id.split('+').next().unwrap_or_default().parse().map(Some),
         Some(_) => Err(BadEventId),
     }
 }
@@ -336,6 +337,8 @@ mod tests {
         assert_eq!(wanted(&root), Ok(Some(id("4"))));
         let meta = json!({"lastEventId": null, "_meta": {"harn": {"lastEventId": "9"}}});
         assert_eq!(wanted(&meta), Ok(Some(id("9"))));
+        let behind = json!({"lastEventId": "17.1+3"});
+        assert_eq!(wanted(&behind), Ok(Some(id("17.1"))));
         for none in [json!({}), json!(null), json!({"_meta": {"harn": 1}})] {
             assert_eq!(wanted(&none), Ok(None));
         }

@@ -4,6 +4,7 @@
 //! runtime would wait for it at exit.
 
 mod follow;
+mod lines;
 mod outgoing;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -11,6 +12,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use tokio::sync::mpsc;
 
 pub use follow::{Followed, NotFollowed, Refollow};
+pub use lines::{read_lines_from, write_pieces};
 pub use outgoing::{
     Disconnected, Limits, Outgoing, OutgoingReceiver, Piece, outgoing, outgoing_of,
 };

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use harn_model::SessionId;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::Followed;
 
@@ -36,7 +36,8 @@ impl Default for Limits {
     }
 }
 
-/// Bytes to write: one or more whole lines, all of one session or of none.
+/// Bytes to write: one or more whole lines, all of one session or of none. One without bytes is a mark: the
+/// following it names has come to what was there when it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The lines, each with its line break.
@@ -75,6 +76,7 @@ pub struct Outgoing {
     chunks: mpsc::Sender<Chunk>,
     room: Arc<Semaphore>,
     ahead: Arc<Ahead>,
+    hurry: Arc<Notify>,
     limits: Limits,
 }
 
@@ -100,6 +102,7 @@ impl Ahead {
 pub struct OutgoingReceiver {
     chunks: mpsc::Receiver<Chunk>,
     ahead: Arc<Ahead>,
+    hurry: Arc<Notify>,
     /// What is left of a long chunk.
     rest: Option<Chunk>,
     /// Held until more is asked for, that is, until this is written.
@@ -133,7 +136,9 @@ pub fn outgoing_of(limits: Limits) -> (Outgoing, OutgoingReceiver) {
         lines: Mutex::default(),
         room: Arc::new(Semaphore::new(limits.ahead_bytes)),
     });
+    let hurry = Arc::new(Notify::new());
     let outgoing = Outgoing {
+        hurry: hurry.clone(),
         chunks: sender,
         room: Arc::new(Semaphore::new(limits.bytes)),
         ahead: ahead.clone(),
@@ -142,6 +147,7 @@ pub fn outgoing_of(limits: Limits) -> (Outgoing, OutgoingReceiver) {
     let receiver = OutgoingReceiver {
         chunks: receiver,
         ahead,
+        hurry,
         rest: None,
         writing: None,
         piece_bytes: limits.piece_bytes,
@@ -153,6 +159,9 @@ impl Outgoing {
     /// Queues one or more whole lines, waiting while the client is behind.
     pub async fn send(&self, piece: impl Into<Piece>) -> Result<(), Disconnected> {
         let piece = piece.into();
+        if self.room.available_permits() < piece.bytes.len() {
+            self.hurry();
+        }
         let room = Some(room(&self.room, piece.bytes.len(), self.limits.bytes).await?);
         let sent = self.chunks.send(Chunk { piece, room }).await;
         sent.map_err(|_| Disconnected)
@@ -163,6 +172,7 @@ impl Outgoing {
         let (piece, most) = (piece.into(), self.limits.ahead_bytes);
         let room = Some(room(&self.ahead.room, piece.bytes.len(), most).await?);
         self.ahead.lock().push_back(Chunk { piece, room });
+        self.hurry();
         let look = Chunk {
             piece: Bytes::new().into(),
             room: None,
@@ -172,6 +182,11 @@ impl Outgoing {
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(Disconnected),
         }
+    }
+
+    /// Has a writer that rests between two writes go on at once.
+    pub fn hurry(&self) {
+        self.hurry.notify_one();
     }
 
     /// Resolves when nobody writes any more.
@@ -203,6 +218,23 @@ impl OutgoingReceiver {
         }
     }
 
+    /// The next bytes to write, if they are there already.
+    pub fn try_recv(&mut self) -> Option<Piece> {
+        self.writing = None;
+        loop {
+            if let Some(piece) = self.at_hand() {
+                return Some(piece);
+            }
+            self.rest = Some(self.chunks.try_recv().ok()?);
+        }
+    }
+
+    /// Resolves when there is a reason not to wait for more: the queue is full, or somebody waits for an
+    /// answer.
+    pub async fn hurried(&self) {
+        self.hurry.notified().await;
+    }
+
     /// The same, for a thread.
     pub fn blocking_recv(&mut self) -> Option<Piece> {
         self.writing = None;
@@ -232,7 +264,8 @@ impl OutgoingReceiver {
                 piece
             }
         };
-        (!piece.bytes.is_empty()).then_some(piece)
+        let is_mark = piece.stream.is_some();
+        (is_mark || !piece.bytes.is_empty()).then_some(piece)
     }
 }
 

@@ -38,6 +38,14 @@ impl Args {
                         ask_timeout: ASK_TIMEOUT,
                     },
                 },
+                listen: None,
+                network: Network {
+                    tls_cert: None,
+                    tls_key: None,
+                    allow_host: Vec::new(),
+                    allow_origin: Vec::new(),
+                    insecure_listen: false,
+                },
             },
         }
     }
@@ -70,6 +78,26 @@ pub(super) enum Command {
     Acp {
         #[command(flatten)]
         serve: Serve,
+        /// Also serve others on this port and on a socket in the state directory, such as
+        /// 127.0.0.1:7433; port 0 takes a free one. It ends with stdin
+        #[arg(long, value_name = "ADDR")]
+        listen: Option<String>,
+        #[command(flatten)]
+        network: Network,
+    },
+    /// Serve ACP on a port and on a socket in the state directory, until a signal ends it
+    ///
+    /// Editors, terminals and browsers meet here at the same sessions. Every request needs the token in
+    /// STATE/token, which is made at the first start and only you can read, or the one in
+    /// HARN_SERVE_TOKEN.
+    Serve {
+        #[command(flatten)]
+        serve: Serve,
+        /// Where to listen; port 0 takes a free one
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+        listen: String,
+        #[command(flatten)]
+        network: Network,
     },
     /// Ask the agent something in the terminal
     ///
@@ -179,6 +207,7 @@ pub(super) struct StateDir {
 
 /// What to serve, and how.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Serve {
     /// The agent: explore answers questions about a workspace, script:FILE plays a scenario
     #[arg(long, value_name = "explore|script:FILE", default_value = "explore")]
@@ -191,6 +220,30 @@ pub(super) struct Serve {
     pub(super) profile: ProfileChoice,
     #[command(flatten)]
     pub(super) permissions: Permissions,
+}
+
+/// Who may come in over the network.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+#[command(next_help_heading = "Network")]
+pub(super) struct Network {
+    /// Speak TLS with this certificate, in PEM, with those it was signed by
+    #[arg(long, value_name = "FILE", requires = "tls_key", requires = "listen")]
+    pub(super) tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(super) tls_key: Option<PathBuf>,
+    /// A name that clients may call this server by, beside those of this machine; may be given more
+    /// than once
+    #[arg(long, value_name = "HOST[:PORT]", requires = "listen")]
+    pub(super) allow_host: Vec<String>,
+    /// The origin of web pages that may connect, such as https://app.example; may be given more than
+    /// once
+    #[arg(long, value_name = "ORIGIN", requires = "listen")]
+    pub(super) allow_origin: Vec<String>,
+    /// Listen beyond this machine without TLS: whoever is on the way can read the token
+    #[arg(long, requires = "listen")]
+    pub(super) insecure_listen: bool,
 }
 
 /// What runs unasked, what asks and what is refused.
@@ -314,12 +367,13 @@ mod tests {
     fn defaults_need_no_flags() {
         let args = Args::parse_from(["harn-serve", "acp"]);
         assert_eq!(args.log.log_level, LogLevel::Warn);
-        let Command::Acp { serve } = args.command else {
+        let Command::Acp { serve, listen, .. } = args.command else {
             panic!("not acp: {args:?}");
         };
         assert_eq!(serve.engine, EngineChoice::Explore);
         assert_eq!(serve.profile, ProfileChoice::Auto);
         assert_eq!(serve.state.state_dir, None);
+        assert_eq!(listen, None);
     }
 
     #[test]
