@@ -185,7 +185,7 @@ impl Pump {
 
     async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
         let events = delivery.events();
-        if !events.iter().any(|envelope| is_personal(&envelope.event)) {
+        if !events.iter().any(is_personal) {
             let bytes = match self.dialect.slot() {
                 // The common case: encoded once for all clients of this profile.
                 Some(slot) => delivery.encoded(slot, |events| self.encode(events).into()),
@@ -195,7 +195,7 @@ impl Pump {
         }
         let mut out = Vec::new();
         for envelope in events {
-            if is_personal(&envelope.event) {
+            if is_personal(envelope) {
                 self.personal(envelope, &mut out).await?;
             } else {
                 self.lines.write(envelope, &mut out);
@@ -368,9 +368,9 @@ impl From<Disconnected> for Stopped {
 }
 
 /// Whether clients of one profile may see different things of this event.
-fn is_personal(event: &AgentEvent) -> bool {
+fn is_personal(envelope: &Envelope) -> bool {
     matches!(
-        event,
+        &envelope.event,
         AgentEvent::TurnStarted(_)
             | AgentEvent::TurnEnded(_)
             | AgentEvent::PromptWithdrawn(_)

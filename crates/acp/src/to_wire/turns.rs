@@ -43,8 +43,8 @@ impl Projector {
     pub(crate) fn without_prompt(&self, start: usize, out: &mut Vec<u8>) {
         let marker = self.dialect.event_ids && self.dialect.profile != Profile::Acp;
         let written = &out[start..];
-        let lines = written.split_inclusive(|&byte| byte == b'\n');
-        let kept = lines.last().filter(|_| marker).map_or(0, <[u8]>::len);
+        let mut lines = written.split_inclusive(|&byte| byte == b'\n');
+        let kept = lines.next_back().filter(|_| marker).map_or(0, <[u8]>::len);
         out.drain(start..out.len() - kept);
     }
 }
