@@ -126,7 +126,7 @@ async fn attached_to_watch() {
     );
     told(&mut two.pad, "session/heartbeat", beat).await;
     hears(&mut two.editor, "heartbeat").await;
-    let params = json!({"session_id": two.session});
+    let params = json!({"sessionId": two.session});
     let listed = two.pad.request("session/live_clients", params).await;
     assert_eq!(listed["data"][0]["client_id"], "portal");
     go.notify_one();
@@ -162,8 +162,12 @@ async fn a_question_moves_with_control_and_back() {
         .editor
         .expect_request("session/request_permission")
         .await;
-    let watch = two.client("pad");
-    told(&mut two.pad, "session/attach", watch).await;
+    let watch = with(two.client("pad"), json!({"lastEventId": "0"}));
+    let watch = two.pad.send_request("session/attach", watch).await;
+    two.pad.expect_update_of("user_message_chunk").await;
+    two.pad.expect_update_of("tool_call").await;
+    hears(&mut two.pad, "attached").await;
+    two.pad.expect_response(&watch).await;
     hears(&mut two.editor, "attached").await;
 
     let takes = two.client("pad");
@@ -288,7 +292,7 @@ async fn a_broker_speaks_for_several() {
         told(&mut two.pad, "session/attach", watch).await;
         hears(&mut two.editor, "attached").await;
     }
-    let drives = json!({"mode": "controller", "takeover": true, "prompt_injection": true});
+    let drives = json!({"mode": "controller", "takeover": true, "promptInjection": true});
     let takes = with(two.client("ada"), drives);
     told(&mut two.pad, "session/attach", takes).await;
     hears(&mut two.editor, "takeover").await;

@@ -1,6 +1,6 @@
 //! Sessions as a client sees them: opened, prompted, answered, closed.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
 
@@ -15,7 +15,12 @@ pub(super) struct Sessions {
     open: HashMap<String, Session>,
     /// Those that were open on a connection before this one.
     earlier: HashMap<String, Session>,
+    /// Requests of clients that come to a session which is not followed yet, by id.
+    joining: HashSet<String>,
 }
+
+/// What brings a client to a session that is open elsewhere.
+const JOIN: [&str; 2] = ["session/attach", "session/takeover"];
 
 #[derive(Default)]
 struct Session {
@@ -100,13 +105,23 @@ impl Sessions {
     /// Takes a request of the client.
     pub(super) fn requested(&mut self, id: &str, asked: &Asked) {
         let Some(name) = &asked.session else { return };
+        let joins = JOIN.contains(&asked.method.as_str());
         let opens = ["session/load", "session/resume", "session/fork"];
         // Who uses it without opening it goes on with an earlier connection: two are recorded in one file.
         if !opens.contains(&asked.method.as_str())
+            && !joins
             && !self.open.contains_key(name)
             && let Some(session) = self.earlier.remove(name)
         {
             self.open.insert(name.clone(), session);
+        }
+        // The update that tells of a client comes before the answer, and with it the stream.
+        if joins && (asked.goes_on || !self.open.contains_key(name)) {
+            self.joining.insert(id.to_owned());
+            let session = self.open.entry(name.clone()).or_default();
+            session.loading += 1;
+            session.places.begin_anew();
+            session.past = true;
         }
         match asked.method.as_str() {
             "session/load" | "session/resume" if asked.is_replayed() => {
@@ -156,7 +171,10 @@ impl Sessions {
                     .entry(name.to_owned())
                     .or_insert_with(Session::with_past);
             }
-            ("session/load" | "session/resume", outcome, Some(name)) => {
+            (method, outcome, Some(name))
+                if matches!(method, "session/load" | "session/resume")
+                    || self.joining.remove(id) =>
+            {
                 if let Some(session) = self.open.get_mut(name) {
                     session.loading = session.loading.saturating_sub(1);
                     session.places.opened();

@@ -55,6 +55,7 @@ pub(super) fn goes_on(params: &Value) -> bool {
 pub(super) fn plain<'a>(method: &str, params: &'a Value) -> Cow<'a, Value> {
     match method {
         "session/load" | "session/resume" => without(params, &["lastEventId"]),
+        "session/list" => without(params, &["filter", "liveState"]),
         _ => Cow::Borrowed(params),
     }
 }

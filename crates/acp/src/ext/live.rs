@@ -75,6 +75,11 @@ pub(crate) struct AttachParams {
     #[serde(default, alias = "heartbeat_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     heartbeat_seconds: Option<u64>,
+    /// The line after which the stream goes on.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    #[expect(dead_code, reason = "read with every other request that may say it")]
+    last_event_id: Option<Value>,
 }
 
 /// `session/takeover`.
@@ -87,6 +92,11 @@ pub(crate) struct TakeoverParams {
     #[serde(default, alias = "heartbeat_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     heartbeat_seconds: Option<u64>,
+    /// The line after which the stream goes on.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    #[expect(dead_code, reason = "read with every other request that may say it")]
+    last_event_id: Option<Value>,
 }
 
 /// `session/detach`.
@@ -407,4 +417,83 @@ pub(super) struct LiveMethodResults<'a> {
     live_clients: LiveClients<'a>,
     #[serde(rename = "session/takeover")]
     takeover: Changed<'a>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn wanted(params: Value) -> Result<AttachClient, Unfit> {
+        AttachParams::deserialize(params).unwrap().wanted()
+    }
+
+    #[test]
+    fn names_may_be_spelled_either_way() {
+        let camel = json!({"sessionId": "s", "clientId": "pad", "mode": "controller", "takeover": true,
+            "promptInjection": false, "permissionRouting": true, "heartbeatSeconds": 5});
+        let snake = json!({"session_id": "s", "client_id": " pad ", "mode": "controller", "takeover": true,
+            "prompt_injection": false, "permission_routing": true, "heartbeat_seconds": 5});
+        let client = wanted(camel).unwrap();
+        assert_eq!(wanted(snake).unwrap(), client);
+        let expected = AttachClient {
+            taking: Taking::IfNeeded,
+            prompt_injection: Some(false),
+            permission_routing: Some(true),
+            heartbeat: Some(Duration::from_secs(5)),
+            ..AttachClient::controller("pad")
+        };
+        assert_eq!(client, expected);
+    }
+
+    #[test]
+    fn what_a_client_says_of_itself_stands_in_one_of_two_places() {
+        let of = |more: Value| {
+            let mut params = json!({"sessionId": "s", "clientId": "pad"});
+            params
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            wanted(params).unwrap().metadata
+        };
+        assert_eq!(of(json!({})), None);
+        assert_eq!(of(json!({"metadata": {}})), Some(json!({})));
+        let under = json!({"surface": "tab", "lastEventId": "4", "actor": {"clientId": "pad"}});
+        let meta = json!({"_meta": {"harn": under}});
+        assert_eq!(of(meta), Some(json!({"surface": "tab"})));
+        let both = json!({"metadata": {"a": 1}, "_meta": {"harn": {"b": 2}}});
+        assert_eq!(of(both), Some(json!({"a": 1})));
+        assert_eq!(of(json!({"_meta": {"harn": {"lastEventId": "4"}}})), None);
+    }
+
+    #[test]
+    fn what_is_too_much_is_refused() {
+        let with = |name: &str, value: Value| {
+            let mut params = json!({"sessionId": "s", "clientId": "pad"});
+            params[name] = value;
+            wanted(params).is_ok()
+        };
+        assert!(with("clientId", json!("x".repeat(128))));
+        assert!(!with("clientId", json!("x".repeat(129))));
+        assert!(!with("clientId", json!("a\nb")));
+        assert!(with("heartbeatSeconds", json!(3600)));
+        assert!(!with("heartbeatSeconds", json!(3601)));
+        assert!(!with("heartbeatSeconds", json!(0)));
+        assert!(!with("metadata", json!({"x": "y".repeat(MOST_METADATA)})));
+    }
+
+    #[test]
+    fn a_listing_may_be_of_what_is_open_or_of_what_is_not() {
+        let of = |params: Value| wanted_liveness(&params);
+        assert_eq!(of(json!({})), Ok(None));
+        assert_eq!(of(json!({"liveState": "live"})), Ok(Some(true)));
+        assert_eq!(
+            of(json!({"filter": {"liveState": ["persisted"]}})),
+            Ok(Some(false))
+        );
+        let both = json!({"_meta": {"harn": {"liveState": ["live", "persisted"]}}});
+        assert_eq!(of(both), Ok(None));
+        assert!(of(json!({"liveState": "dead"})).is_err());
+    }
 }
