@@ -13,7 +13,7 @@ use agent_client_protocol::{
 };
 use futures::{StreamExt, channel::mpsc::UnboundedSender};
 use harn_model::SessionId;
-use harn_runtime::{HostOffers, Hub};
+use harn_runtime::{Controller, HostOffers, Hub, Seat};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -60,6 +60,7 @@ pub async fn serve_connection(
     let (near, far) = Channel::duplex();
     let (from_sdk, to_sdk) = near.into_parts();
     let last_event_id = Mutex::new(config.last_event_id);
+    let number = hub.number_connection();
     let peer = Arc::new(Peer {
         hub,
         config,
@@ -69,6 +70,7 @@ pub async fn serve_connection(
         routes: Routes::default(),
         facts: OnceLock::new(),
         client_name: OnceLock::new(),
+        number,
         wire: OnceLock::new(),
         sessions: Mutex::default(),
         left: AtomicBool::new(false),
@@ -98,10 +100,14 @@ pub async fn serve_connection(
         peer.outgoing.closed().await;
         peer.leave();
     };
-    tokio::select! {
+    let ended = tokio::select! {
         result = async { tokio::try_join!(read, protocol, write) } => result.map(|_| ()),
         () = gone => Err(Disconnected.into()),
-    }
+    };
+    // Nobody is left to be told of it here.
+    peer.ended.cancel();
+    peer.get_up().await;
+    ended
 }
 
 /// Lines in. What is no JSON-RPC message goes on as a refusal in words of our own: the SDK answers it in its
@@ -261,6 +267,8 @@ pub(crate) struct Peer {
     last_event_id: Mutex<Option<EventId>>,
     facts: OnceLock<Facts>,
     client_name: OnceLock<String>,
+    /// Which connection of the process it is.
+    number: u64,
     wire: OnceLock<ConnectionTo<Client>>,
     sessions: Mutex<HashMap<SessionId, Arc<Attached>>>,
     left: AtomicBool,
@@ -302,6 +310,26 @@ impl Peer {
     pub(crate) fn client_name(&self) -> &str {
         let name = self.client_name.get().map(String::as_str);
         name.filter(|name| !name.is_empty()).unwrap_or("client")
+    }
+
+    /// What it is called on a session, as long as no client of it says otherwise.
+    pub(crate) fn seat_name(&self) -> String {
+        format!("{}-{}", self.client_name(), self.number)
+    }
+
+    /// Its place at a session, where it has one.
+    pub(crate) fn seat(&self, session: &Controller) -> Option<Arc<Seat>> {
+        let attached = self.attached(session.id())?;
+        let seat = attached.session.clone();
+        seat.is_same(session).then_some(seat)
+    }
+
+    /// Its clients leave their sessions with it.
+    async fn get_up(&self) {
+        let open: Vec<_> = self.sessions().values().cloned().collect();
+        for attached in open {
+            attached.session.leave().await;
+        }
     }
 
     /// What the connection goes on after: the first who asks is told.
@@ -382,6 +410,7 @@ impl Peer {
         let ended = self.ended.clone();
         tokio::spawn(async move {
             tokio::select! {
+                biased;
                 () = ended.cancelled() => {}
                 () = work => {}
             }

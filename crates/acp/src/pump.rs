@@ -1,37 +1,38 @@
 //! A session on its way to one client: a cursor that pulls, translates, and keeps the wire's promises.
 //!
 //! Every update of a turn is queued before the answer to its prompt, and nothing of a later turn overtakes
-//! that answer. Questions become requests; what the client sees of its own prompt is left out.
+//! that answer. Questions become requests where this client is asked; what it sees of its own prompt is left
+//! out.
 
 mod hitl;
 mod idle;
+mod questions;
 mod replay;
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use agent_client_protocol::{Error, RequestCancellationHandle, v1::schema::PromptResponse};
+use agent_client_protocol::{Error, v1::schema::PromptResponse};
 use bytes::Bytes;
 use harn_model::{
-    AgentEvent, AskId, Command, ControlOutcome, Decision, Envelope, PermissionAsked, StopReason,
-    TurnId, TurnOutcome,
+    AgentEvent, Command, ControlOutcome, Envelope, PermissionAsked, StopReason, TurnId, TurnOutcome,
 };
 use harn_runtime::{Delivery, SessionEnd, Subscription};
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 use idle::SignsOfLife;
+use questions::Questions;
 use replay::Replayed;
 
 pub(crate) use replay::Replay;
 
 use crate::{
-    Dialect, EventId, Projector,
+    Dialect, Projector,
     answer::answer,
     attached::Attached,
     connection::Peer,
     error,
     gate::Gate,
     methods::stop_reason,
-    permission, settings,
+    settings,
     transport::{Disconnected, Followed, Piece},
     wire::Update,
 };
@@ -55,28 +56,9 @@ struct Pump {
     stream: Followed,
     dialect: Dialect,
     lines: Projector,
-    /// Questions this client has been asked.
-    asked: HashMap<AskId, Question>,
-    /// What a person is asked through this client.
-    put: HashMap<String, Question>,
+    questions: Questions,
     /// Of an agent that waits.
     signs: SignsOfLife,
-}
-
-/// A question at the client. Dropped, it is withdrawn if it has no answer yet.
-struct Question {
-    sent: Option<RequestCancellationHandle>,
-    /// Ends the wait for the answer.
-    _waiting: DropGuard,
-}
-
-impl Drop for Question {
-    fn drop(&mut self) {
-        // Queued here, before the end of the turn can be. A client that is gone needs no telling.
-        if let Some(sent) = &self.sent {
-            let _ = sent.cancel();
-        }
-    }
 }
 
 /// Follows a session until it ends, the client leaves, or following is stopped.
@@ -94,8 +76,7 @@ pub(crate) fn follow(
         lines: Projector::since(attached.session.id(), dialect, from.began()),
         peer: peer.clone(),
         attached: attached.clone(),
-        asked: HashMap::new(),
-        put: HashMap::new(),
+        questions: Questions::new(attached),
         signs: SignsOfLife::default(),
     };
     let (stop, done) = attached.following();
@@ -160,11 +141,9 @@ impl Pump {
             );
             self.send(out).await?;
         }
-        // Put again, they have no place in the stream.
-        for ask in replayed.open {
-            self.ask(ask, None).await;
-        }
-        self.put_open().await?;
+        self.questions
+            .open_with(&self.attached.session, replayed.open);
+        self.stand(from.position()).await?;
         self.waits_already(from.position()).await?;
         Ok(())
     }
@@ -175,6 +154,12 @@ impl Pump {
                 // What is there already may say that the agent waits no more.
                 biased;
                 delivery = from.next() => delivery,
+                () = self.questions.moved() => {
+                    match self.stand(from.position()).await {
+                        Ok(()) => continue,
+                        Err(gone) => return gone.into(),
+                    }
+                }
                 () = self.signs.due() => {
                     match self.sign_of_life().await {
                         Ok(()) => continue,
@@ -190,12 +175,17 @@ impl Pump {
                 return gone.into();
             }
             self.attached.reached(from.position());
+            if self.questions.may_have_moved()
+                && let Err(gone) = self.stand(from.position()).await
+            {
+                return gone.into();
+            }
         }
     }
 
     async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
         let events = delivery.events();
-        if !events.iter().any(|envelope| is_personal(&envelope.event)) {
+        if !events.iter().any(is_personal) {
             let bytes = match self.dialect.slot() {
                 // The common case: encoded once for all clients of this profile.
                 Some(slot) => delivery.encoded(slot, |events| self.encode(events).into()),
@@ -205,7 +195,7 @@ impl Pump {
         }
         let mut out = Vec::new();
         for envelope in events {
-            if is_personal(&envelope.event) {
+            if is_personal(envelope) {
                 self.personal(envelope, &mut out).await?;
             } else {
                 self.lines.write(envelope, &mut out);
@@ -262,14 +252,16 @@ impl Pump {
             }
             AgentEvent::PermissionAsked(ask) => {
                 self.send(std::mem::take(out)).await?;
+                self.questions.heard(&ask.ask_id);
                 let place = self.dialect.event_ids.then(|| envelope.seq.into());
-                self.ask((**ask).clone(), place).await;
+                self.ask(ask, place).await;
             }
             AgentEvent::PermissionResolved(resolved) => {
-                self.asked.remove(&resolved.ask_id);
+                self.questions.settled(&resolved.ask_id);
             }
             AgentEvent::HitlRequested { request_id, .. } => {
                 self.lines.write(envelope, out);
+                self.questions.heard_hitl(request_id);
                 // What an agent only tells of, or what is settled by now, asks nobody.
                 if let Some(request) = self.attached.session.hitl(request_id) {
                     self.send(std::mem::take(out)).await?;
@@ -277,7 +269,7 @@ impl Pump {
                 }
             }
             AgentEvent::HitlResolved { request_id, .. } => {
-                self.put.remove(request_id);
+                self.questions.settled_hitl(request_id);
                 self.lines.write(envelope, out);
             }
             AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. } => {
@@ -337,71 +329,6 @@ impl Pump {
         self.lines.stamp(envelope.seq, start, out);
     }
 
-    /// Asks the client, off this task: a parked question must not hold up the session's updates. In its
-    /// place in the stream it is queued before anything that follows.
-    async fn ask(&mut self, ask: PermissionAsked, place: Option<EventId>) {
-        // One that was open when this client came may also be on its way in the stream.
-        if self.asked.contains_key(&ask.ask_id) {
-            return;
-        }
-        let session = self.attached.session.clone();
-        let Some(wire) = self.peer.wire().cloned() else {
-            return;
-        };
-        // Sent here and not in the task, so that it comes before the end of its turn.
-        let profile = self.dialect.profile;
-        let message = permission::message(session.id(), &ask, profile, place);
-        let gates = &self.peer.gates;
-        let mut gate = None;
-        let sent = message.map(|message| {
-            if let Some(place) = place {
-                gate = Some(gates.behind_question(session.id(), place, self.stream));
-            }
-            wire.send_request(message)
-        });
-        let withdrawn = CancellationToken::new();
-        let question = Question {
-            sent: sent.as_ref().ok().map(|sent| sent.cancellation_handle()),
-            _waiting: withdrawn.clone().drop_guard(),
-        };
-        self.asked.insert(ask.ask_id.clone(), question);
-        let (peer, attached) = (self.peer.clone(), self.attached.clone());
-        self.peer.spawn(async move {
-            if sent.is_ok() {
-                let route = permission::route(&ask, peer.client_name(), session.now());
-                session.routed(route).await;
-            }
-            let response = async {
-                match sent {
-                    Ok(sent) => sent.block_task().await,
-                    Err(error) => Err(error),
-                }
-            };
-            let response = tokio::select! {
-                () = withdrawn.cancelled() => return,
-                response = response => response,
-            };
-            // Leaving is no answer: others may be looking at the question, or come to it.
-            if response.is_err() && peer.has_left() {
-                return;
-            }
-            let decision = permission::decision(&ask, profile, response);
-            // Whoever only looks on and cannot be asked withdraws: the question is still before whoever
-            // wanted the turn, and has a deadline where they have left.
-            if let Decision::Unavailable { reason } = &decision
-                && !attached.is_at_work()
-            {
-                let (client, session) = (peer.client_name(), session.id());
-                tracing::info!(client, %session, reason, "the question is left to others");
-                return;
-            }
-            session.answer(ask.ask_id, decision).await;
-        });
-        if let Some(gate) = gate {
-            gate.passed().await;
-        }
-    }
-
     async fn send(&self, out: Vec<u8>) -> Result<(), Disconnected> {
         self.send_bytes(out.into()).await
     }
@@ -441,9 +368,9 @@ impl From<Disconnected> for Stopped {
 }
 
 /// Whether clients of one profile may see different things of this event.
-fn is_personal(event: &AgentEvent) -> bool {
+fn is_personal(envelope: &Envelope) -> bool {
     matches!(
-        event,
+        &envelope.event,
         AgentEvent::TurnStarted(_)
             | AgentEvent::TurnEnded(_)
             | AgentEvent::PromptWithdrawn(_)

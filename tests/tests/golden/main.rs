@@ -9,6 +9,7 @@ mod envelope;
 mod handshake;
 mod hitl;
 mod host;
+mod live;
 mod permission;
 mod prompts;
 mod refusals;
@@ -50,6 +51,15 @@ const TRANSCRIPTS: &[&str] = &[
     "host-cancelled",
     "list",
     "list-pages",
+    "live-attach",
+    "live-behind",
+    "live-broker",
+    "live-exit",
+    "live-implicit",
+    "live-refused",
+    "live-takeover-new",
+    "live-takeover-old",
+    "live-unread",
     "load-after-restart",
     "permission-allowed",
     "permission-allowed-always",

@@ -11,7 +11,7 @@ use super::{
     agent_event::{self, Kind},
     content::ContentMeta,
     host::Operation,
-    idle, schema,
+    idle, live, schema,
     steering::Mode,
     tool::ToolMeta,
     update::Extension,
@@ -39,9 +39,22 @@ pub(crate) struct Advertised {
     /// Methods that ACP does not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_methods: Option<Methods>,
+    /// Clients on a live session: what may be sent.
+    live_sessions: LiveSessions,
     /// Operations this client may be asked for with `host/call`.
     #[serde(skip_serializing_if = "Option::is_none")]
     host_capability_operations: Option<HostOperations>,
+}
+
+/// What clients on a live session may send.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+struct LiveSessions {
+    /// The methods, sorted.
+    methods: &'static [&'static str],
+    /// Whether lines of a stream have ids for whoever asks for them, to go on after.
+    event_ids: bool,
 }
 
 /// The methods by name.
@@ -167,6 +180,10 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
         tool_lifecycle_extension_fields: ToolMeta::FIELDS,
         content_extension_fields: &[],
         extension_methods: None,
+        live_sessions: LiveSessions {
+            methods: live::METHODS,
+            event_ids: true,
+        },
         host_capability_operations: host_bridge.then_some(HostOperations {
             process: Operation::ALL,
         }),
@@ -261,7 +278,11 @@ mod tests {
         let members: Vec<_> = plain.as_object().unwrap().keys().collect();
         assert_eq!(
             members,
-            ["schemaCompatibility", "toolLifecycleExtensionFields"]
+            [
+                "schemaCompatibility",
+                "toolLifecycleExtensionFields",
+                "liveSessions"
+            ]
         );
         let some = Dialect {
             profile: Profile::Meta,

@@ -29,6 +29,7 @@ pub mod event_id;
 pub(crate) mod hitl;
 pub mod host;
 pub(crate) mod idle;
+pub(crate) mod live;
 pub(crate) mod permission;
 pub(crate) mod plan;
 pub mod published;
@@ -38,6 +39,7 @@ pub(crate) mod sender;
 pub(crate) mod steering;
 pub(crate) mod tool;
 pub mod update;
+pub(crate) mod user;
 pub mod visible;
 
 use schemars::JsonSchema;

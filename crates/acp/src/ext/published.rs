@@ -29,5 +29,9 @@ pub const SCHEMAS: &[(&str, &str)] = published! {
     "session-capabilities.schema.json"
     "reminder.schema.json"
     "live-clients.schema.json"
+    "live-params.schema.json"
+    "live-results.schema.json"
+    "session-list-meta.schema.json"
+    "user-message-meta.schema.json"
     "host-shell-discovery.schema.json"
 };

@@ -1,7 +1,6 @@
 //! `session/new`, `load`, `resume` and `fork`: ways to come to an open session.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -14,7 +13,7 @@ use agent_client_protocol::{
     },
 };
 use harn_model::{PermissionAsked, Seq, SessionId};
-use harn_runtime::{Controller, Hub, NewSession, Observer, Subscription};
+use harn_runtime::{Claim, Controller, Hub, NewSession, Observer, Seat, Subscription};
 use serde::Serialize;
 
 use super::wire_id;
@@ -163,12 +162,14 @@ fn begin<R: Serialize>(
         let from = session.subscribe_from_now();
         let response = response(&session);
         let commands = session.commands();
-        let open = open_asks(&session);
-        let attached = lend(&peer, session);
+        let open = session.open_asks();
+        let attached = sit(&peer, &session);
         if peer.attach(&attached) {
             let gate = peer.gates.behind(to.raw_id());
             let opening = Opening::Fresh(gate, open, commands);
             follow(&peer, &attached, from, opening, Followed::begin());
+        } else if let Some(followed) = peer.attached(session.id()) {
+            followed.open();
         }
         answer(to, Ok(response));
     });
@@ -187,7 +188,7 @@ pub(crate) async fn replay(
         Some(from) => from,
         None => return Err((to, error::unknown_event(session.id()))),
     };
-    let attached = lend(peer, session);
+    let attached = sit(peer, &session);
     let answer = Some((Box::new(to), result));
     let replay = Replay {
         after,
@@ -225,15 +226,15 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: Refollow) {
     };
     let peer = peer.clone();
     peer.clone().spawn(async move {
-        let attached = Attached::new(earlier.session.clone());
+        let attached = earlier.again();
         instead(&peer, &attached, from, replay, stream).await;
     });
 }
 
 /// Where to read a session from, and the questions that were open before it; none where it has not come
 /// that far.
-fn from(
-    session: &Controller,
+pub(crate) fn from(
+    session: &Observer,
     after: Option<EventId>,
 ) -> Option<(Subscription, Vec<PermissionAsked>)> {
     let Some(after) = after else {
@@ -241,10 +242,10 @@ fn from(
         return Some((session.subscribe(Seq::ZERO), Vec::new()));
     };
     let from = session.subscribe(after.whole());
-    (after.seq() <= from.head()).then(|| (from, open_asks(session)))
+    (after.seq() <= from.head()).then(|| (from, session.open_asks()))
 }
 
-/// Follows a session in the place of an earlier following: two streams of one session would mix.
+/// Follows a session in the place of an earlier following.
 async fn instead(
     peer: &Arc<Peer>,
     attached: &Arc<Attached>,
@@ -252,18 +253,16 @@ async fn instead(
     replay: Replay,
     stream: Followed,
 ) {
+    replace(peer, attached).await;
+    follow(peer, attached, from, Opening::Replay(replay), stream);
+}
+
+/// Ends an earlier following and takes its place: two streams of one session would mix.
+pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<Attached>) {
     if let Some(earlier) = peer.attach_instead(attached) {
         earlier.stop().await;
         attached.take_over(&earlier);
     }
-    follow(peer, attached, from, Opening::Replay(replay), stream);
-}
-
-/// Questions belong to the session: those put before a client came are put to it too.
-fn open_asks(session: &Observer) -> Vec<PermissionAsked> {
-    let open = session.view().open_turn.map(|turn| turn.asks);
-    let open = open.into_iter().flat_map(BTreeMap::into_values);
-    open.map(|ask| *ask).collect()
 }
 
 async fn open(hub: &Hub, id: schema::SessionId, cwd: &Path) -> Result<Controller, Error> {
@@ -272,10 +271,23 @@ async fn open(hub: &Hub, id: schema::SessionId, cwd: &Path) -> Result<Controller
     opened.map_err(|e| error::session_of(&id, &e))
 }
 
-/// The session with this client as its host.
-fn lend(peer: &Arc<Peer>, session: Controller) -> Arc<Attached> {
-    session.set_host(Arc::new(ClientHost::new(peer)));
-    Attached::new(session)
+/// A session that this client opens: it drives while nobody else does. Where it is on it already, its clients
+/// stay.
+fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<Attached> {
+    let seat = match peer.seat(session) {
+        Some(seat) => {
+            seat.claim();
+            seat
+        }
+        None => take_seat(peer, session, Claim::IfFree),
+    };
+    Attached::new(seat, true)
+}
+
+/// A place at a session for this connection.
+pub(crate) fn take_seat(peer: &Arc<Peer>, session: &Controller, claim: Claim) -> Arc<Seat> {
+    let host = Arc::new(ClientHost::new(peer));
+    Arc::new(session.sit(&peer.seat_name(), host, claim))
 }
 
 fn new_session(cwd: PathBuf, additional_directories: Vec<PathBuf>) -> NewSession {

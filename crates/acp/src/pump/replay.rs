@@ -8,7 +8,7 @@ use agent_client_protocol::Responder;
 use harn_model::{AgentEvent, PermissionAsked, StopReason, TurnId, TurnOutcome};
 use harn_runtime::Subscription;
 
-use super::{LateAnswer, Pump, Stopped};
+use super::{LateAnswer, Pump, Stopped, is_personal};
 use crate::{EventId, Projector};
 
 /// What to tell of before following.
@@ -52,6 +52,11 @@ impl Pump {
         let mut ended = Vec::new();
         while from.position() < until {
             let delivery = from.next().await.map_err(Stopped::Session)?;
+            let begins_within = after.is_some_and(|after| delivery.holds(after.seq()));
+            if as_it_was && !begins_within && !delivery.events().iter().any(is_personal) {
+                self.deliver(&delivery).await?;
+                continue;
+            }
             let lines = lines.as_ref().unwrap_or(&self.lines);
             let mut out = Vec::with_capacity(delivery.events().len() * 256);
             for envelope in delivery.events() {

@@ -131,10 +131,14 @@ impl Projector {
             AgentEvent::UserMessage {
                 message_id,
                 content,
-                ..
-            } => self.user_message(message_id, content, out),
+                live_session,
+            } => {
+                let author = live_session.as_deref();
+                self.user_message(message_id, content, author, out);
+            }
             AgentEvent::TurnStarted(turn) => {
-                self.prompt(&turn.message_id, &turn.prompt, out);
+                let author = turn.live_session.as_deref();
+                self.prompt(&turn.message_id, &turn.prompt, author, out);
                 self.turn_started(envelope.turn.as_ref(), &turn.message_id, out);
             }
             AgentEvent::TurnEnded(ended) => {
@@ -309,9 +313,18 @@ impl Projector {
                 };
                 self.extension(fields, out);
             }
-            AgentEvent::LiveSessionClient { action, state, .. } => {
-                let action = *action;
-                self.extension(LiveClientFields { action, state }, out);
+            AgentEvent::LiveSessionClient {
+                action,
+                state,
+                left,
+            } => {
+                let (action, left) = (*action, left.as_deref());
+                let fields = LiveClientFields {
+                    action,
+                    state,
+                    left,
+                };
+                self.extension(fields, out);
             }
 
             AgentEvent::CompositionStart(run) => {

@@ -1,11 +1,11 @@
 //! The standard updates: messages, tool calls, plans.
 
-use harn_model::{ContentBlock, MessageId, Plan, ToolCallUpdate, ToolContent};
+use harn_model::{ContentBlock, LiveAuthor, MessageId, Plan, ToolCallUpdate, ToolContent};
 
 use super::Projector;
 use crate::{
     Profile,
-    ext::{HarnMeta, content::ContentMeta, plan::PlanMeta, tool::ToolMeta},
+    ext::{HarnMeta, content::ContentMeta, plan::PlanMeta, tool::ToolMeta, user::UserMeta},
     wire::{Blocks, Content, ToolCall, ToolContents, Update},
 };
 
@@ -77,7 +77,13 @@ pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> 
 impl Projector {
     /// A message that reached the agent in the middle of a turn: whole where the contract's update is
     /// understood, else in pieces.
-    pub(super) fn user_message(&self, id: &MessageId, blocks: &[ContentBlock], out: &mut Vec<u8>) {
+    pub(super) fn user_message(
+        &self,
+        id: &MessageId,
+        blocks: &[ContentBlock],
+        author: Option<&LiveAuthor>,
+        out: &mut Vec<u8>,
+    ) {
         let content = Blocks(blocks);
         match self.dialect.profile {
             Profile::Harn if content.iter().next().is_some() => {
@@ -86,23 +92,31 @@ impl Projector {
                     &Update::UserMessage {
                         message_id,
                         content,
+                        meta: said_by(author),
                     },
                     out,
                 );
             }
-            Profile::Harn | Profile::Meta | Profile::Acp => self.prompt(id, blocks, out),
+            Profile::Harn | Profile::Meta | Profile::Acp => self.prompt(id, blocks, author, out),
         }
     }
 
     /// A prompt: in pieces for everyone. Typed clients drop an update they do not know, and a host that
     /// takes the extensions through one would lose the user's own words from every replay.
-    pub(super) fn prompt(&self, id: &MessageId, blocks: &[ContentBlock], out: &mut Vec<u8>) {
+    pub(super) fn prompt(
+        &self,
+        id: &MessageId,
+        blocks: &[ContentBlock],
+        author: Option<&LiveAuthor>,
+        out: &mut Vec<u8>,
+    ) {
         for content in Blocks(blocks).iter() {
             let message_id = id.as_str();
             self.update(
                 &Update::UserMessageChunk {
                     content,
                     message_id,
+                    meta: said_by(author),
                 },
                 out,
             );
@@ -119,4 +133,9 @@ impl Projector {
         let entries = entries.iter().map(Into::into).collect();
         self.update(&Update::Plan { entries, meta }, out);
     }
+}
+
+/// Which client said it.
+fn said_by(author: Option<&LiveAuthor>) -> Option<HarnMeta<UserMeta<'_>>> {
+    author.map(|live_session| HarnMeta::new(UserMeta { live_session }))
 }

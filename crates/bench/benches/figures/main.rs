@@ -11,6 +11,7 @@
 
 mod ending;
 mod flood;
+mod history;
 mod lines;
 mod live;
 mod machine;
@@ -33,13 +34,14 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 10] = [
+const MEASURES: [(&str, Measure); 11] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
     ("sessions", sessions::measure),
     ("observers", observers::measure),
     ("live", live::measure),
+    ("history", history::measure),
     ("ending", ending::measure),
     ("permission", permission::measure),
     ("steering", steering::measure),

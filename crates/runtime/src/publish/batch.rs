@@ -64,6 +64,13 @@ impl Delivery {
         &self.batch.events[self.skip..]
     }
 
+    /// Whether this event is among them.
+    #[must_use]
+    pub fn holds(&self, seq: Seq) -> bool {
+        let first = self.events().first().map(|envelope| envelope.seq);
+        first.is_some_and(|first| (first..=self.last()).contains(&seq))
+    }
+
     /// The encoding of these events, made by the first reader that needs it. `encode` must depend on
     /// the events and the slot alone.
     pub fn encoded(&self, slot: EncodingSlot, encode: impl FnOnce(&[Envelope]) -> Bytes) -> Bytes {

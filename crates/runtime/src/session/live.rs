@@ -14,8 +14,8 @@ use tokio::{
 };
 
 use super::{
-    handle::{Shared, lock},
     roster::{Asked, AttachClient, DetachClient, Now, Roster, SeatId},
+    shared::{Shared, lock},
 };
 use crate::{LiveClientError, NoHost};
 

@@ -241,7 +241,13 @@ impl Roster {
         });
         let row = &mut self.rows[at];
         row.seat = seat;
-        row.promise = wanted.heartbeat.map(|every| Promise::new(every, now));
+        let renewed = row.promise.map(|promise| promise.every);
+        let every = match wanted.taking {
+            Taking::IfFree | Taking::IfNeeded => wanted.heartbeat,
+            // Who takes control keeps its promises, unless it makes others.
+            Taking::Outright => wanted.heartbeat.or(renewed),
+        };
+        row.promise = every.map(|every| Promise::new(every, now));
         row.client.mode = wanted.mode;
         row.client.prompt_injection = drives && wanted.prompt_injection.unwrap_or(true);
         row.client.permission_routing = drives && wanted.permission_routing.unwrap_or(true);

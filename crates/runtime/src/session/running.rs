@@ -17,10 +17,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    handle::{QueuedPrompt, Shared},
-    task::Waits,
-};
+use super::{handle::QueuedPrompt, shared::Shared, task::Waits};
 use crate::{
     AgentError, Host, Observer, TurnContext,
     hitl::OpenHitl,

@@ -13,9 +13,9 @@ use tokio::sync::{oneshot, watch};
 use super::{
     Controller, Msg, Observer,
     control::Controlled,
-    handle::lock,
     live::{LiveRequest, LiveWanted, Standing},
     roster::{Act, AttachClient, Claim, DetachClient, SeatId},
+    shared::lock,
 };
 use crate::{
     ControlError, HitlError, HostPort, LiveClientError, NotInControl, PromptError, hitl::HitlEnd,
@@ -148,12 +148,10 @@ impl Seat {
         (here.map(|asked| Term(asked.term)), standing.at)
     }
 
-    /// Resolves when [`Seat::asked`] may say something else. Each watcher has its own.
+    /// Hears of it when [`Seat::asked`] may say something else, and once at first. Each watcher has its own.
     #[must_use]
     pub fn watch(&self) -> ControlWatch {
-        let mut standing = self.standing.clone();
-        standing.mark_unchanged();
-        ControlWatch(standing)
+        ControlWatch(self.standing.clone())
     }
 
     /// The client that is asked, if it is one here.
@@ -295,6 +293,15 @@ impl ControlWatch {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+
+    /// Whether there was a change since it was last asked.
+    pub fn has_changed(&mut self) -> bool {
+        let changed = self.0.has_changed().unwrap_or_default();
+        if changed {
+            self.0.mark_unchanged();
+        }
+        changed
     }
 }
 

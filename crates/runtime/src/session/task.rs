@@ -30,9 +30,10 @@ pub(crate) use daemon::Waits;
 
 use super::{
     Msg, Shared,
-    handle::{QueuedPrompt, lock},
+    handle::QueuedPrompt,
     running::{Carried, PendingAsk, RunningTurn, TurnWake},
     scribe::Scribe,
+    shared::lock,
 };
 use crate::{HitlError, SessionEnd, hitl::HitlEnd, turn::TurnItem};
 

@@ -28,6 +28,8 @@ pub(super) struct Link {
     /// When to say next that we are still there.
     beat: Duration,
     was_joined: bool,
+    /// What happened besides the last thing that was told.
+    untold: Option<Step>,
     /// Where to open the session again if no server has it open.
     reopen: Option<PathBuf>,
 }
@@ -73,6 +75,7 @@ impl Link {
             control,
             beat: Duration::MAX,
             was_joined: false,
+            untold: None,
             reopen: None,
         }
     }
@@ -90,6 +93,9 @@ impl Link {
 
     /// What happens next. Cancel safe.
     pub(super) async fn next(&mut self) -> Step {
+        if let Some(step) = self.untold.take() {
+            return step;
+        }
         match &mut self.state {
             State::Down { again } => {
                 let left = again.saturating_sub(self.clock.elapsed());
@@ -150,11 +156,12 @@ impl Link {
             Heard::Failed(failure) => return self.refused(failure),
             _ => {}
         }
+        // What was heard counts, also when it was the last thing.
         match self.flush() {
-            Step::Nothing => Step::Heard(heard),
-            // What was heard is in the stream again.
-            lost => lost,
+            Step::Nothing => {}
+            lost => self.untold = Some(lost),
         }
+        Step::Heard(heard)
     }
 
     /// There is no joining, here and now.

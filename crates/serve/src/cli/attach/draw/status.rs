@@ -23,7 +23,7 @@ pub(super) fn line(screen: &Screen) -> Line<'static> {
         title => tame_line(title),
     };
     let mut facts = facts(screen);
-    let room_for_title = width(&title).min(columns / 3);
+    let room_for_title = width(&title).min(columns / 4);
     while facts.len() > 1 && width(&facts.join(" · ")) + 3 + room_for_title > columns {
         facts.remove(0);
     }
@@ -42,6 +42,7 @@ fn facts(screen: &Screen) -> Vec<String> {
     let working = screen.turn.map(|began| {
         let seconds = screen.now.saturating_sub(began).as_secs();
         match screen.idle {
+            _ if !screen.questions.is_empty() => "asks".to_owned(),
             true => "the agent waits".to_owned(),
             false if seconds < 1 => "working".to_owned(),
             false => format!("working {}", time(seconds)),

@@ -139,8 +139,7 @@ impl Transcript {
             && said.who == who
             && said.message.as_deref() == message
         {
-            let room = PIECE.saturating_sub(said.text.len());
-            let (now, later) = piece(rest, room, said.text.ends_with('\n'));
+            let (now, later) = split(&said.text, rest);
             if !now.is_empty() {
                 self.change(last, |entry| {
                     if let Entry::Said(said) = entry {
@@ -153,7 +152,7 @@ impl Transcript {
             goes_on = true;
         }
         while !rest.is_empty() {
-            let (now, later) = piece(rest, PIECE, false);
+            let (now, later) = split("", rest);
             self.push(Entry::Said(Said {
                 who: who.clone(),
                 message: message.map(str::to_owned),
@@ -245,26 +244,29 @@ impl Transcript {
     }
 }
 
-/// Splits text that has room for so many bytes, at the end of a line where there is one.
-fn piece(text: &str, room: usize, full_line: bool) -> (&str, &str) {
-    if text.len() <= room {
+/// Splits text that is to go on behind what is `held` in a piece: the piece ends with the first line that
+/// makes it full, or in the middle of a line where that is very long.
+fn split<'a>(held: &str, text: &'a str) -> (&'a str, &'a str) {
+    const LONGEST: usize = 4 * PIECE;
+    if held.len() + text.len() <= PIECE {
         return (text, "");
     }
-    let mut end = room;
-    while !text.is_char_boundary(end) {
-        end -= 1;
+    if held.len() >= PIECE && held.ends_with('\n') {
+        return ("", text);
     }
-    let line = text[..end].rfind('\n').map(|at| at + 1);
+    let boundary = |mut at: usize| {
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let full = boundary(PIECE.saturating_sub(held.len() + 1));
+    let line = text[full..].find('\n').map(|at| full + at + 1);
+    let longest = LONGEST.saturating_sub(held.len());
     match line {
-        Some(line) => text.split_at(line),
-        None if full_line => ("", text),
-        // A line is left whole unless it is much longer than a piece.
-        None => match text.find('\n') {
-            Some(at) if at < 4 * PIECE => text.split_at(at + 1),
-            None if text.len() < 4 * PIECE => (text, ""),
-            _ if end > 0 => text.split_at(end),
-            _ => ("", text),
-        },
+        Some(line) if line <= longest => text.split_at(line),
+        _ if text.len() <= longest => (text, ""),
+        _ => text.split_at(boundary(longest)),
     }
 }
 
