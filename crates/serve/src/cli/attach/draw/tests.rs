@@ -209,7 +209,7 @@ fn a_question() {
               1) Allow this once  (once)
               2) Allow it for this session  (session)
               3) Reject this once  (once)
-             Tidy the tests $0.04 · 12k/200k · ask · working 12 s · you control · connected
+             Tidy the tests         $0.04 · 12k/200k · ask · asks · you control · connected
             >
             1-9 answer  ↑↓ read  Tab prompt  Esc cancel  ^R hand back  ^O unfold  ? help
         "#]],
