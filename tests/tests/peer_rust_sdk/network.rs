@@ -116,7 +116,10 @@ async fn whole_session(scheme: &str) -> Result<()> {
     let session = host
         .visit_over(server.client(scheme)?, async |agent, _| {
             let session = open(&agent, &place).await?;
-            assert_eq!(prompt(&agent, &session, "hello").await?, StopReason::EndTurn);
+            assert_eq!(
+                prompt(&agent, &session, "hello").await?,
+                StopReason::EndTurn
+            );
             assert_eq!(prompt(&agent, &session, "perm").await?, StopReason::EndTurn);
             let (slow, cancel) = tokio::join!(prompt(&agent, &session, "slow"), async {
                 host.working.notified().await;

@@ -232,5 +232,5 @@ fn sum_of(token: &str) -> Result<Sum> {
     Ok(Sha256::digest(token.as_bytes()).into())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
