@@ -32,7 +32,7 @@ impl Tmux {
             .env("LC_ALL", "C.UTF-8")
             .env("SHELL", "/bin/sh")
             .output()
-            .expect("tmux runs; it is a package of that name");
+            .unwrap_or_else(|error| panic!("tmux, a package of that name: {error}"));
         assert!(
             output.status.success(),
             "tmux {args:?}: {}",
