@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { PassThrough, Readable, Writable } from "node:stream";
@@ -50,7 +52,7 @@ export async function withHost({ state, profile, play = "peer", ...offer }, use)
   child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
 
   complaints.length = 0;
-  const host = new Host(child, offer);
+  const host = new Host((host) => overStdio(host, child), offer);
   try {
     await use(host);
     child.stdin.end();
@@ -62,6 +64,73 @@ export async function withHost({ state, profile, play = "peer", ...offer }, use)
   } finally {
     child.kill("SIGKILL");
   }
+}
+
+/**
+ * Runs `use(connect)` against a fresh `harn-serve serve`, where `connect(stream, offer)` makes a host of what
+ * `stream(url, token)` gives, then ends the process with SIGTERM and checks all error logs.
+ */
+export async function withServer({ state, profile, play = "peer" }, use) {
+  assert.ok(BINARY, "HARN_SERVE must name the binary; peers/run sets it");
+  const args = ["serve", "--engine", engine(play), "--state-dir", state];
+  if (profile) args.push("--profile", profile);
+  const { HARN_SERVE_TOKEN: _, ...env } = process.env;
+  const child = spawn(BINARY, args, { stdio: ["ignore", "ignore", "pipe"], env });
+  const exited = once(child, "close");
+  let stderr = "";
+  const url = new Promise((done) =>
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      stderr += text;
+      const found = stderr.match(/listening on (http:\S+)\n/);
+      if (found) done(found[1]);
+    }),
+  );
+  complaints.length = 0;
+  const hosts = [];
+  try {
+    const at = await patiently("the server to listen", url);
+    const token = (await readFile(path.join(state, "token"), "utf8")).trim();
+    await use((stream, offer = {}) => {
+      const host = new Host((host) => tapped(host, stream(at, token)), offer);
+      hosts.push(host);
+      return host;
+    });
+    for (const host of hosts) await host.leave();
+    child.kill("SIGTERM");
+    const [code, signal] = await patiently("the server to end after SIGTERM", exited);
+    assert.deepEqual({ code, signal }, { code: 0, signal: null }, stderr);
+    assert.doesNotMatch(stderr, /\b(warn|error)\b|panicked/i, "the server complained on stderr");
+    assert.deepEqual(complaints, [], "the SDK complained");
+    for (const host of hosts) {
+      assert.deepEqual(verify(host.recording), host.faults, "what was said breaks the rules of the wire");
+    }
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+/** A process's stdin and stdout as the SDK's stream; both are also written down, line by line. */
+function overStdio(host, child) {
+  createInterface({ input: child.stdout }).on("line", (line) => host.onWire(line));
+  const lines = new PassThrough();
+  createInterface({ input: lines }).on("line", (line) => host.onSent(line));
+  lines.pipe(child.stdin);
+  return acp.ndJsonStream(Writable.toWeb(lines), Readable.toWeb(child.stdout));
+}
+
+/** A stream of the SDK's, written down message by message. */
+function tapped(host, { readable, writable }) {
+  const tap = (note) =>
+    new TransformStream({
+      transform(message, out) {
+        note(JSON.stringify(message));
+        out.enqueue(message);
+      },
+    });
+  const outgoing = tap((line) => host.onSent(line));
+  // How it ends is the connection's to say.
+  outgoing.readable.pipeTo(writable).catch(() => {});
+  return { readable: readable.pipeThrough(tap((line) => host.onWire(line))), writable: outgoing.writable };
 }
 
 /** The rules of the wire that a recording breaks. */
@@ -100,20 +169,11 @@ class Host {
   #waiting = [];
   #offer;
 
-  constructor(child, offer) {
+  #connection;
+
+  constructor(connect, offer) {
     this.#offer = offer;
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      this.wire.push(JSON.parse(line));
-      this.recording.push(`{"to":"client","message":${line}}`);
-    });
-    const lines = new PassThrough();
-    createInterface({ input: lines }).on("line", (line) => {
-      this.sent.push(line);
-      this.recording.push(`{"to":"agent","message":${line}}`);
-    });
-    lines.pipe(child.stdin);
-    const stream = acp.ndJsonStream(Writable.toWeb(lines), Readable.toWeb(child.stdout));
-    this.agent = acp
+    this.#connection = acp
       .client({ name: "harn-peer" })
       .onNotification(acp.methods.client.session.update, ({ params }) => {
         this.updates.push(params.update);
@@ -139,7 +199,25 @@ class Host {
         this.requested.push(params);
         return this.respond(params);
       })
-      .connect(stream).agent;
+      .connect(connect(this));
+    this.agent = this.#connection.agent;
+  }
+
+  /** A line of the agent, and one to it. */
+  onWire(line) {
+    this.wire.push(JSON.parse(line));
+    this.recording.push(`{"to":"client","message":${line}}`);
+  }
+
+  onSent(line) {
+    this.sent.push(line);
+    this.recording.push(`{"to":"agent","message":${line}}`);
+  }
+
+  /** Ends the connection. */
+  async leave() {
+    this.#connection.close();
+    await patiently("the connection to close", this.#connection.closed);
   }
 
   initialize() {

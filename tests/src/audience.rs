@@ -14,7 +14,7 @@ use crate::hello;
 /// See the module.
 pub struct Audience {
     test: TestHub,
-    profile: String,
+    wishes: Value,
     driver: StrictClient,
     watcher: StrictClient,
     session: Value,
@@ -37,16 +37,21 @@ const SILENCE: Duration = Duration::from_secs(30);
 impl Audience {
     /// Opens a session for a client of this profile, and lets another watch.
     pub async fn open(test: TestHub, profile: &str) -> Self {
-        let mut driver = connect(&test, profile).await;
+        Self::open_with(test, &json!({"profile": profile, "hostBridge": true})).await
+    }
+
+    /// The same for clients that say this of themselves, under `clientCapabilities._meta.harn`.
+    pub async fn open_with(test: TestHub, wishes: &Value) -> Self {
+        let mut driver = connect(&test, wishes).await;
         let params = json!({"cwd": test.workspace(), "mcpServers": []});
         let session = driver.request("session/new", params).await["sessionId"].take();
-        let mut watcher = connect(&test, profile).await;
-        let load = load(&mut watcher, &test, &session).await;
+        let mut watcher = connect(&test, wishes).await;
+        let load = load(&mut watcher, &test, &session, None).await;
         let before = until_answered(&mut watcher, &load).await;
         assert!(before.is_empty(), "a new session has a past: {before:?}");
         let mut audience = Self {
             test,
-            profile: profile.to_owned(),
+            wishes: wishes.clone(),
             driver,
             watcher,
             session,
@@ -111,6 +116,22 @@ impl Audience {
         }
     }
 
+    /// What was shown so far to who watched.
+    #[must_use]
+    pub fn seen(&self) -> &[Value] {
+        &self.seen
+    }
+
+    /// What somebody is shown who loads the session from behind this line.
+    pub async fn load_after(&self, last: Option<&str>) -> Vec<Value> {
+        let mut reader = connect(&self.test, &self.wishes).await;
+        let load = load(&mut reader, &self.test, &self.session, last).await;
+        let shown = until_answered(&mut reader, &load).await;
+        while next(&mut reader).await.is_some() {}
+        reader.close().await;
+        shown
+    }
+
     /// Closes the session and loads it in another process.
     pub async fn end(self) -> Heard {
         self.end_with(|_| ()).await
@@ -130,8 +151,8 @@ impl Audience {
         let id = self.session.as_str().unwrap_or_default();
         tamper(&self.test.log_of(&id.into()));
         self.test = self.test.beside();
-        let mut reader = connect(&self.test, &self.profile).await;
-        let load = load(&mut reader, &self.test, &self.session).await;
+        let mut reader = connect(&self.test, &self.wishes).await;
+        let load = load(&mut reader, &self.test, &self.session, None).await;
         let replayed = until_answered(&mut reader, &load).await;
         while next(&mut reader).await.is_some() {}
         let transcript = reader.recorder().transcript();
@@ -146,18 +167,25 @@ impl Audience {
 }
 
 /// A client with a transcript of its own.
-async fn connect(test: &TestHub, profile: &str) -> StrictClient {
+async fn connect(test: &TestHub, wishes: &Value) -> StrictClient {
     let (hub, recorder) = (test.hub().clone(), Recorder::default());
     let mut client =
         StrictClient::in_memory(hub, AcpConfig::default(), recorder).patience(SILENCE * 100);
-    let wishes = json!({"profile": profile, "hostBridge": true});
     let wishes = wishes.as_object().map_or_else(Map::new, Clone::clone);
     client.request("initialize", hello(&wishes)).await;
     client
 }
 
-async fn load(client: &mut StrictClient, test: &TestHub, session: &Value) -> Value {
-    let params = json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []});
+async fn load(
+    client: &mut StrictClient,
+    test: &TestHub,
+    session: &Value,
+    last: Option<&str>,
+) -> Value {
+    let mut params = json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []});
+    if let Some(last) = last {
+        params["lastEventId"] = last.into();
+    }
     client.send_request("session/load", params).await
 }
 

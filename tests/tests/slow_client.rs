@@ -84,7 +84,7 @@ impl Sluggish {
         loop {
             let next = pin!(tokio::task::unconstrained(self.from.recv()));
             match next.poll(&mut context) {
-                Poll::Ready(Some(bytes)) => self.taken.extend_from_slice(&bytes),
+                Poll::Ready(Some(piece)) => self.taken.extend_from_slice(&piece.bytes),
                 Poll::Ready(None) => panic!("the connection ended"),
                 Poll::Pending => return self.taken.len() - before,
             }
@@ -99,8 +99,8 @@ impl Sluggish {
     /// The next lines, as many as came together.
     async fn lines(&mut self) -> Vec<Vec<u8>> {
         if self.taken.is_empty() {
-            let bytes = in_time("a line", self.from.recv()).await.unwrap();
-            self.taken = bytes.unwrap().to_vec();
+            let piece = in_time("a line", self.from.recv()).await.unwrap();
+            self.taken = piece.unwrap().bytes.to_vec();
         }
         let taken = std::mem::take(&mut self.taken);
         let whole = taken.strip_suffix(b"\n").unwrap();

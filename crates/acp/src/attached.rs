@@ -1,10 +1,14 @@
 //! A session a client has open: what waits there for an answer, and how far the client has been told.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use agent_client_protocol::Responder;
 use harn_model::{Control, ControlOutcome, Seq, TurnId};
-use harn_runtime::{ControlError, Controller, SessionEnd};
+use harn_runtime::{ControlError, Seat, SessionEnd};
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
@@ -15,7 +19,11 @@ use crate::{
 
 /// A session this client has open.
 pub(crate) struct Attached {
-    pub(crate) session: Controller,
+    pub(crate) session: Arc<Seat>,
+    /// Whether the client opened the session, and did not only attach to it.
+    opens: AtomicBool,
+    /// Requests about its clients that have no answer yet: questions come after that.
+    live_calls: watch::Sender<usize>,
     state: Mutex<State>,
     stop: CancellationToken,
     /// Its opening answer is queued.
@@ -37,6 +45,15 @@ struct State {
     successor: Option<Arc<Attached>>,
 }
 
+/// A request about a client, until its answer is queued.
+pub(crate) struct LiveCall(Arc<Attached>);
+
+impl Drop for LiveCall {
+    fn drop(&mut self) {
+        self.0.live_calls.send_modify(|calls| *calls -= 1);
+    }
+}
+
 struct PendingPrompt {
     turn: TurnId,
     waits: Waits,
@@ -55,14 +72,47 @@ enum Waits {
 }
 
 impl Attached {
-    pub(crate) fn new(session: Controller) -> Arc<Self> {
+    pub(crate) fn new(session: Arc<Seat>, opens: bool) -> Arc<Self> {
         Arc::new(Self {
             session,
+            opens: AtomicBool::new(opens),
+            live_calls: watch::Sender::new(0),
             state: Mutex::default(),
             stop: CancellationToken::new(),
             opened: CancellationToken::new(),
             done: CancellationToken::new(),
         })
+    }
+
+    /// The session anew, in the place of this one.
+    pub(crate) fn again(&self) -> Arc<Self> {
+        Self::new(self.session.clone(), self.opens())
+    }
+
+    /// The client opens the session, too.
+    pub(crate) fn open(&self) {
+        self.opens.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the client opened the session.
+    pub(crate) fn opens(&self) -> bool {
+        self.opens.load(Ordering::Relaxed)
+    }
+
+    /// Has questions wait until this is dropped.
+    pub(crate) fn live_call(self: &Arc<Self>) -> LiveCall {
+        self.live_calls.send_modify(|calls| *calls += 1);
+        LiveCall(self.clone())
+    }
+
+    /// How many of these there are.
+    pub(crate) fn live_calls(&self) -> watch::Receiver<usize> {
+        self.live_calls.subscribe()
+    }
+
+    /// Whether a prompt of this client waits for its answer.
+    pub(crate) fn has_prompts(&self) -> bool {
+        !self.lock().prompts.is_empty()
     }
 
     /// Stops following the session once its opening has been answered; resolves when it has stopped.
@@ -250,19 +300,13 @@ impl Attached {
             return successor.cancel_target();
         }
         let own = state.prompts.first().map(|prompt| prompt.turn.clone());
-        own.or_else(|| self.session.cancel_target())
+        own.or_else(|| self.session.session().cancel_target())
     }
 
     /// Whether the turn is one of this client's prompts.
     pub(crate) fn is_mine(&self, turn: Option<&TurnId>) -> bool {
         let prompts = &self.lock().prompts;
         turn.is_some_and(|turn| prompts.iter().any(|prompt| prompt.turn == *turn))
-    }
-
-    /// Whether the turn that runs is one of this client's prompts.
-    pub(crate) fn is_at_work(&self) -> bool {
-        // The oldest turn that has not ended is the one that runs.
-        self.is_mine(self.session.cancel_target().as_ref())
     }
 
     /// Everything up to `seq` is queued.

@@ -11,20 +11,21 @@ use std::{
 use agent_client_protocol::{
     Agent, Channel, Client, ConnectionTo, Error, RawJsonRpcId, RawJsonRpcMessage, TransportFrame,
 };
-use bytes::Bytes;
 use futures::{StreamExt, channel::mpsc::UnboundedSender};
 use harn_model::SessionId;
-use harn_runtime::{HostOffers, Hub};
+use harn_runtime::{Controller, HostOffers, Hub, Seat};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Dialect, Profile, ProfileChoice,
+    Dialect, EventId, Profile, ProfileChoice,
     attached::Attached,
     backlog::Backlog,
-    gate::Gates,
+    gate::{Asking, Gates},
+    methods::setup,
+    route::Routes,
     router::Router,
-    transport::{Disconnected, Incoming, Outgoing},
+    transport::{Disconnected, Incoming, Outgoing, Piece},
 };
 
 /// How to serve a client.
@@ -32,6 +33,10 @@ use crate::{
 pub struct AcpConfig {
     /// Which dialect it gets.
     pub profile: ProfileChoice,
+    /// Whether it gets event ids without asking for them, because its transport needs them.
+    pub event_ids: bool,
+    /// What the first request that opens a session goes on after, where it does not say itself.
+    pub last_event_id: Option<EventId>,
 }
 
 /// Why a connection ended before its input did.
@@ -54,13 +59,18 @@ pub async fn serve_connection(
 ) -> Result<(), ConnectionError> {
     let (near, far) = Channel::duplex();
     let (from_sdk, to_sdk) = near.into_parts();
+    let last_event_id = Mutex::new(config.last_event_id);
+    let number = hub.number_connection();
     let peer = Arc::new(Peer {
         hub,
         config,
+        last_event_id,
         outgoing,
         gates: Gates::default(),
+        routes: Routes::default(),
         facts: OnceLock::new(),
         client_name: OnceLock::new(),
+        number,
         wire: OnceLock::new(),
         sessions: Mutex::default(),
         left: AtomicBool::new(false),
@@ -73,7 +83,7 @@ pub async fn serve_connection(
         .with_handler(Router::new(peer.clone()))
         .connect_to(far);
     let backlog = Backlog::default();
-    let read = read(&backlog, incoming, to_sdk);
+    let read = read(&peer, &backlog, incoming, to_sdk);
     let write = write(&peer, &backlog, from_sdk);
     let protocol = async {
         protocol
@@ -90,15 +100,20 @@ pub async fn serve_connection(
         peer.outgoing.closed().await;
         peer.leave();
     };
-    tokio::select! {
+    let ended = tokio::select! {
         result = async { tokio::try_join!(read, protocol, write) } => result.map(|_| ()),
         () = gone => Err(Disconnected.into()),
-    }
+    };
+    // Nobody is left to be told of it here.
+    peer.ended.cancel();
+    peer.get_up().await;
+    ended
 }
 
 /// Lines in. What is no JSON-RPC message goes on as a refusal in words of our own: the SDK answers it in its
 /// place, and nothing of the line is echoed.
 async fn read(
+    peer: &Arc<Peer>,
     backlog: &Backlog,
     mut incoming: mpsc::Receiver<Incoming>,
     to_sdk: UnboundedSender<TransportFrame>,
@@ -118,7 +133,12 @@ async fn read(
                     {
                         unsolicited.ignore()
                     }
-                    frame => Some(frame),
+                    frame => {
+                        if let TransportFrame::Single(message) = &frame {
+                            peer.routes.note(message);
+                        }
+                        Some(frame)
+                    }
                 }
             }
             Incoming::TooLong { limit } => {
@@ -130,6 +150,10 @@ async fn read(
             Incoming::NotUtf8 => {
                 backlog.take(0).await;
                 Some(refusal(Error::new(-32700, "the line is not UTF-8")))
+            }
+            Incoming::Refollow(refollow) => {
+                setup::refollow(peer, refollow);
+                None
             }
         };
         if let Some(frame) = frame
@@ -203,26 +227,34 @@ async fn write(
         let TransportFrame::Single(message) = frame else {
             continue;
         };
-        let (line, answers) = (line_of(&message), message.response_id());
+        let (answers, question) = (message.response_id(), peer.gates.question(&message));
+        let piece = Piece {
+            bytes: line_of(&message).into(),
+            session: peer.routes.session(&message),
+            stream: question.as_ref().map(Asking::stream),
+        };
+        // Somebody waits for each of these.
+        peer.outgoing.hurry();
         let queued = async {
             match answers.is_some_and(|id| peer.gates.is_ahead(id)) {
-                true => peer.outgoing.send_ahead(line).await,
-                false => peer.outgoing.send(line).await,
+                true => peer.outgoing.send_ahead(piece).await,
+                false => peer.outgoing.send(piece).await,
             }
         };
         backlog.answer(queued).await?;
         if let Some(id) = answers {
             peer.gates.open(id);
         }
+        question.into_iter().for_each(Asking::open);
     }
     Ok(())
 }
 
-fn line_of(message: &RawJsonRpcMessage) -> Bytes {
+fn line_of(message: &RawJsonRpcMessage) -> Vec<u8> {
     // A message of JSON values always serialises.
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
-    line.into()
+    line
 }
 
 /// A connected client.
@@ -231,8 +263,12 @@ pub(crate) struct Peer {
     pub(crate) config: AcpConfig,
     pub(crate) outgoing: Outgoing,
     pub(crate) gates: Gates,
+    routes: Routes,
+    last_event_id: Mutex<Option<EventId>>,
     facts: OnceLock<Facts>,
     client_name: OnceLock<String>,
+    /// Which connection of the process it is.
+    number: u64,
     wire: OnceLock<ConnectionTo<Client>>,
     sessions: Mutex<HashMap<SessionId, Arc<Attached>>>,
     left: AtomicBool,
@@ -274,6 +310,32 @@ impl Peer {
     pub(crate) fn client_name(&self) -> &str {
         let name = self.client_name.get().map(String::as_str);
         name.filter(|name| !name.is_empty()).unwrap_or("client")
+    }
+
+    /// What it is called on a session, as long as no client of it says otherwise.
+    pub(crate) fn seat_name(&self) -> String {
+        format!("{}-{}", self.client_name(), self.number)
+    }
+
+    /// Its place at a session, where it has one.
+    pub(crate) fn seat(&self, session: &Controller) -> Option<Arc<Seat>> {
+        let attached = self.attached(session.id())?;
+        let seat = attached.session.clone();
+        seat.is_same(session).then_some(seat)
+    }
+
+    /// Its clients leave their sessions with it.
+    async fn get_up(&self) {
+        let open: Vec<_> = self.sessions().values().cloned().collect();
+        for attached in open {
+            attached.session.leave().await;
+        }
+    }
+
+    /// What the connection goes on after: the first who asks is told.
+    pub(crate) fn take_last_event_id(&self) -> Option<EventId> {
+        let last = self.last_event_id.lock();
+        last.unwrap_or_else(PoisonError::into_inner).take()
     }
 
     pub(crate) fn set_wire(&self, wire: &ConnectionTo<Client>) {
@@ -348,6 +410,7 @@ impl Peer {
         let ended = self.ended.clone();
         tokio::spawn(async move {
             tokio::select! {
+                biased;
                 () = ended.cancelled() => {}
                 () = work => {}
             }

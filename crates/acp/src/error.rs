@@ -3,7 +3,8 @@
 use agent_client_protocol::Error;
 use harn_model::{ControlResult, SessionId};
 use harn_runtime::{
-    ControlError, HitlError, JournalError, PromptError, SessionError, SettingError,
+    ControlError, HitlError, JournalError, LiveClientError, NotInControl, PromptError,
+    SessionError, SettingError,
 };
 use serde::Serialize;
 
@@ -33,6 +34,11 @@ struct Data<'a> {
     actor: Option<ActorFields<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<ActorFields<'a>>,
+    /// Who is in control; null where nobody is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    controller: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<&'a str>,
     /// The code of a diagnostic.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
@@ -99,6 +105,27 @@ pub(crate) fn session(e: &SessionError) -> Error {
         ..Data::default()
     };
     error(code, e, &data)
+}
+
+/// An event id that the session has not come to.
+pub(crate) fn unknown_event(id: &SessionId) -> Error {
+    let data = Data {
+        reason: "unknown_event_id",
+        session_id: Some(id.as_str()),
+        ..Data::default()
+    };
+    error(
+        INVALID_PARAMS,
+        "lastEventId: the session has no such event",
+        &data,
+    )
+}
+
+/// A text in the place of an event id.
+pub(crate) fn bad_event_id(method: &str) -> Error {
+    bad_params(&format!(
+        "{method}: lastEventId must be an event id, as this agent gave it"
+    ))
 }
 
 /// A session that is not open on this connection.
@@ -201,6 +228,70 @@ fn refusal_code(result: ControlResult) -> i32 {
         | ControlResult::Cancelled
         | ControlResult::AlreadyCancelled => EXECUTION_FAILED,
     }
+}
+
+/// Somebody who is not in control wanted to drive.
+pub(crate) fn not_in_control(e: &NotInControl) -> Error {
+    let (reason, controller, message) = match e {
+        NotInControl::NotController { controller } => {
+            let controller = controller.as_deref();
+            let message = match controller {
+                Some(_) => format!("{e}; session/takeover takes control"),
+                None => format!("{e}; session/takeover, or an attach as controller, takes control"),
+            };
+            ("not_controller", controller, message)
+        }
+        NotInControl::PromptInjectionOff { controller } => {
+            let message = format!("{e}; it may attach again with promptInjection");
+            ("prompt_injection_off", Some(&**controller), message)
+        }
+        NotInControl::PermissionRoutingOff { controller } => {
+            let message = format!("{e}; it may attach again with permissionRouting");
+            ("permission_routing_off", Some(&**controller), message)
+        }
+    };
+    let data = Data {
+        reason,
+        controller: Some(controller),
+        ..Data::default()
+    };
+    error(INVALID_PARAMS, message, &data)
+}
+
+/// A client that was not attached, detached or heard of.
+pub(crate) fn live(e: &LiveClientError) -> Error {
+    match e {
+        LiveClientError::ControllerExists { controller } => {
+            let data = Data {
+                reason: "controller_exists",
+                controller: Some(Some(controller)),
+                ..Data::default()
+            };
+            let how = "attach with takeover, or call session/takeover, to take control";
+            error(INVALID_PARAMS, format!("{e}; {how}"), &data)
+        }
+        LiveClientError::NotAttached { client_id } => {
+            let data = Data {
+                reason: "not_attached",
+                client_id: Some(client_id),
+                ..Data::default()
+            };
+            error(INVALID_PARAMS, e, &data)
+        }
+        LiveClientError::TooMany { .. } => simple(INVALID_PARAMS, e, "too_many_clients"),
+        LiveClientError::Closed => simple(EXECUTION_FAILED, e, "session_closed"),
+    }
+}
+
+/// A session that nobody has open, for the methods that need one that is.
+pub(crate) fn not_live(id: &str) -> Error {
+    let data = Data {
+        reason: "unknown_session",
+        session_id: Some(id),
+        ..Data::default()
+    };
+    let message = format!("session {id} is not live here; load or resume it first");
+    error(INVALID_PARAMS, message, &data)
 }
 
 /// A reminder that is none.

@@ -5,14 +5,41 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use agent_client_protocol::RawJsonRpcId;
-use harn_model::{Control, ControlOutcome};
+use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage};
+use harn_model::{Control, ControlOutcome, SessionId};
 use tokio::sync::oneshot;
 
-/// Answers somebody waits behind, by request id.
+use crate::{
+    EventId,
+    ext::event_id,
+    route::{named, params},
+    transport::Followed,
+};
+
+/// Answers somebody waits behind, by request id; and our own questions, by their place in a stream.
 #[derive(Default)]
 pub(crate) struct Gates {
     waiting: Mutex<HashMap<RawJsonRpcId, Closed>>,
+    questions: Mutex<HashMap<(SessionId, EventId), Asking>>,
+}
+
+/// A question on its way to the queue.
+pub(crate) struct Asking {
+    open: oneshot::Sender<()>,
+    stream: Followed,
+}
+
+impl Asking {
+    /// The following that asks.
+    pub(crate) fn stream(&self) -> Followed {
+        self.stream
+    }
+
+    /// It is queued.
+    pub(crate) fn open(self) {
+        // Nobody may be waiting any more.
+        let _ = self.open.send(());
+    }
 }
 
 struct Closed {
@@ -53,6 +80,35 @@ impl Gates {
             // Nobody may be waiting any more.
             let _ = closed.open.send(());
         }
+    }
+
+    /// A gate behind a question of ours at this place. Made before the question is sent.
+    pub(crate) fn behind_question(
+        &self,
+        session: &SessionId,
+        at: EventId,
+        stream: Followed,
+    ) -> Gate {
+        let (open, gate) = oneshot::channel();
+        let asking = Asking { open, stream };
+        self.questions().insert((session.clone(), at), asking);
+        Gate(gate)
+    }
+
+    /// The question that this message is, if somebody waits behind it.
+    pub(crate) fn question(&self, message: &RawJsonRpcMessage) -> Option<Asking> {
+        let RawJsonRpcMessage::Request(request) = message else {
+            return None;
+        };
+        let at = event_id::of_params(params(request.params.as_ref())?)?;
+        let session = named(request.params.as_ref())?;
+        self.questions().remove(&(session, at))
+    }
+
+    fn questions(&self) -> MutexGuard<'_, HashMap<(SessionId, EventId), Asking>> {
+        self.questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<RawJsonRpcId, Closed>> {

@@ -7,7 +7,10 @@ use harn_runtime::EncodingSlot;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::ext::{client::Wish, update::ExtensionSet};
+use crate::{
+    AcpConfig,
+    ext::{client::Wish, update::ExtensionSet},
+};
 
 /// What leaves on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
@@ -28,6 +31,8 @@ pub struct Dialect {
     pub profile: Profile,
     /// The extension updates that are sent; means nothing in the profile `acp`.
     pub extensions: ExtensionSet,
+    /// Whether each line of a session's stream has an event id, and turns are told where they begin and end.
+    pub event_ids: bool,
 }
 
 impl From<Profile> for Dialect {
@@ -35,14 +40,29 @@ impl From<Profile> for Dialect {
         Self {
             profile,
             extensions: ExtensionSet::ALL,
+            event_ids: false,
         }
     }
 }
 
 impl Dialect {
+    /// The same with event ids.
+    #[must_use]
+    pub fn with_event_ids(self) -> Self {
+        Self {
+            event_ids: true,
+            ..self
+        }
+    }
+
     /// Where its encoding is shared; none for a client with a choice of its own.
     pub(crate) fn slot(self) -> Option<EncodingSlot> {
-        let [harn, meta, acp, ..] = EncodingSlot::ALL;
+        let slots = EncodingSlot::ALL;
+        let [harn, meta, acp] = match (self.event_ids, slots) {
+            (false, [harn, meta, acp, _, _, _]) | (true, [_, _, _, harn, meta, acp]) => {
+                [harn, meta, acp]
+            }
+        };
         let everything = self.extensions == ExtensionSet::ALL;
         match self.profile {
             Profile::Harn => everything.then_some(harn),
@@ -84,8 +104,8 @@ impl FromStr for ProfileChoice {
 const PLAIN_CLIENTS: [&str; 3] = ["yopo", "acpx", "toad"];
 
 /// The client's own word first, then the command line's, then what is known of the client.
-pub(crate) fn choose(choice: ProfileChoice, wish: &Wish, request: &InitializeRequest) -> Dialect {
-    let profile = match (wish.profile(), choice) {
+pub(crate) fn choose(config: &AcpConfig, wish: &Wish, request: &InitializeRequest) -> Dialect {
+    let profile = match (wish.profile(), config.profile) {
         (Some(profile), _) => profile,
         (None, ProfileChoice::Harn) => Profile::Harn,
         (None, ProfileChoice::Meta) => Profile::Meta,
@@ -103,6 +123,7 @@ pub(crate) fn choose(choice: ProfileChoice, wish: &Wish, request: &InitializeReq
     Dialect {
         profile,
         extensions: wish.extensions(),
+        event_ids: config.event_ids || wish.event_ids(),
     }
 }
 
@@ -114,7 +135,11 @@ mod tests {
     fn dialect(choice: ProfileChoice, params: Value) -> Dialect {
         let request: InitializeRequest = serde_json::from_value(params).unwrap();
         let wish = crate::ext::client::wish(request.client_capabilities.meta.as_ref());
-        choose(choice, &wish, &request)
+        let config = AcpConfig {
+            profile: choice,
+            ..AcpConfig::default()
+        };
+        choose(&config, &wish, &request)
     }
 
     fn chosen(choice: ProfileChoice, params: Value) -> Profile {
@@ -167,10 +192,21 @@ mod tests {
 
     #[test]
     fn each_profile_has_a_slot_of_its_own() {
-        let slots = [Profile::Harn, Profile::Meta, Profile::Acp].map(|p| Dialect::from(p).slot());
-        assert!(slots.iter().all(Option::is_some));
-        assert_ne!(slots[0], slots[1]);
-        assert_ne!(slots[1], slots[2]);
-        assert_ne!(slots[0], slots[2]);
+        let profiles = [Profile::Harn, Profile::Meta, Profile::Acp].map(Dialect::from);
+        let mut slots = Vec::new();
+        for dialect in profiles.iter().flat_map(|&d| [d, d.with_event_ids()]) {
+            let slot = dialect.slot().unwrap();
+            assert!(!slots.contains(&slot), "{dialect:?}");
+            slots.push(slot);
+        }
+    }
+
+    #[test]
+    fn event_ids_are_for_those_who_ask() {
+        assert!(!dialect(ProfileChoice::Auto, wish(json!({}))).event_ids);
+        assert!(!dialect(ProfileChoice::Auto, wish(json!({"eventIds": 1}))).event_ids);
+        let asks = wish(json!({"eventIds": true, "profile": "acp"}));
+        let asks = dialect(ProfileChoice::Auto, asks);
+        assert_eq!(asks, Dialect::from(Profile::Acp).with_event_ids());
     }
 }

@@ -1,29 +1,40 @@
 //! A session on its way to one client: a cursor that pulls, translates, and keeps the wire's promises.
 //!
 //! Every update of a turn is queued before the answer to its prompt, and nothing of a later turn overtakes
-//! that answer. Questions become requests; what the client sees of its own prompt is left out.
+//! that answer. Questions become requests where this client is asked; what it sees of its own prompt is left
+//! out.
 
 mod hitl;
 mod idle;
+mod questions;
+mod replay;
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use agent_client_protocol::{
-    Error, RequestCancellationHandle, Responder, v1::schema::PromptResponse,
-};
+use agent_client_protocol::{Error, v1::schema::PromptResponse};
 use bytes::Bytes;
 use harn_model::{
-    AgentEvent, AskId, Command, ControlOutcome, Decision, Envelope, PermissionAsked, StopReason,
-    TurnId, TurnOutcome,
+    AgentEvent, Command, ControlOutcome, Envelope, PermissionAsked, StopReason, TurnId, TurnOutcome,
 };
 use harn_runtime::{Delivery, SessionEnd, Subscription};
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 use idle::SignsOfLife;
+use questions::Questions;
+use replay::Replayed;
+
+pub(crate) use replay::Replay;
 
 use crate::{
-    Dialect, Projector, answer::answer, attached::Attached, connection::Peer, error, gate::Gate,
-    methods::stop_reason, permission, settings, transport::Disconnected, wire::Update,
+    Dialect, Projector,
+    answer::answer,
+    attached::Attached,
+    connection::Peer,
+    error,
+    gate::Gate,
+    methods::stop_reason,
+    settings,
+    transport::{Disconnected, Followed, Piece},
+    wire::Update,
 };
 
 /// How a client comes to follow a session.
@@ -31,40 +42,23 @@ pub(crate) enum Opening {
     /// From here on, once its answer is queued, beginning with the commands there are and the questions
     /// that are open.
     Fresh(Gate, Vec<PermissionAsked>, Vec<Command>),
-    /// All of it so far, then the answer, then from here on.
-    Replay(Box<Responder>, LateAnswer),
+    /// What came before, then the answer, then from here on.
+    Replay(Replay),
 }
 
 /// Made when the answer is given, not when it is asked for.
-type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
+pub(crate) type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
 
 struct Pump {
     peer: Arc<Peer>,
     attached: Arc<Attached>,
+    /// This following of the session.
+    stream: Followed,
     dialect: Dialect,
     lines: Projector,
-    /// Questions this client has been asked.
-    asked: HashMap<AskId, Question>,
-    /// What a person is asked through this client.
-    put: HashMap<String, Question>,
+    questions: Questions,
     /// Of an agent that waits.
     signs: SignsOfLife,
-}
-
-/// A question at the client. Dropped, it is withdrawn if it has no answer yet.
-struct Question {
-    sent: Option<RequestCancellationHandle>,
-    /// Ends the wait for the answer.
-    _waiting: DropGuard,
-}
-
-impl Drop for Question {
-    fn drop(&mut self) {
-        // Queued here, before the end of the turn can be. A client that is gone needs no telling.
-        if let Some(sent) = &self.sent {
-            let _ = sent.cancel();
-        }
-    }
 }
 
 /// Follows a session until it ends, the client leaves, or following is stopped.
@@ -73,15 +67,16 @@ pub(crate) fn follow(
     attached: &Arc<Attached>,
     from: Subscription,
     opening: Opening,
+    stream: Followed,
 ) {
     let dialect = peer.facts().dialect;
     let pump = Pump {
+        stream,
         dialect,
-        lines: Projector::new(attached.session.id(), dialect, false),
+        lines: Projector::since(attached.session.id(), dialect, from.began()),
         peer: peer.clone(),
         attached: attached.clone(),
-        asked: HashMap::new(),
-        put: HashMap::new(),
+        questions: Questions::new(attached),
         signs: SignsOfLife::default(),
     };
     let (stop, done) = attached.following();
@@ -112,17 +107,26 @@ impl Pump {
         let (gate, commands) = match opening {
             Opening::Fresh(gate, open, commands) => {
                 replayed.open = open;
-                (gate, commands)
+                (Some(gate), commands)
             }
-            Opening::Replay(responder, result) => {
-                replayed = self.replay(from).await?;
+            Opening::Replay(replay) => {
+                let (open, answer_to) = (replay.open, replay.answer);
+                replayed = self.replay(from, replay.after, open).await?;
+                if answer_to.is_none() {
+                    self.mark().await?;
+                }
                 let commands = self.attached.session.commands();
-                let gate = self.peer.gates.behind(responder.raw_id());
-                answer(*responder, result());
+                let gate = answer_to.map(|(responder, result)| {
+                    let gate = self.peer.gates.behind(responder.raw_id());
+                    answer(*responder, result());
+                    gate
+                });
                 (gate, commands)
             }
         };
-        gate.passed().await;
+        if let Some(gate) = gate {
+            gate.passed().await;
+        }
         self.attached.opened();
         self.attached.reached(from.position());
         for (turn, outcome) in replayed.ended {
@@ -137,50 +141,11 @@ impl Pump {
             );
             self.send(out).await?;
         }
-        replayed.open.into_iter().for_each(|ask| self.ask(ask));
-        self.put_open().await?;
+        self.questions
+            .open_with(&self.attached.session, replayed.open);
+        self.stand(from.position()).await?;
         self.waits_already(from.position()).await?;
         Ok(())
-    }
-
-    /// Queues everything published so far; returns what of it is the business of this client.
-    async fn replay(&mut self, from: &mut Subscription) -> Result<Replayed, Stopped> {
-        let until = from.head();
-        let lines = Projector::new(self.attached.session.id(), self.dialect, true);
-        let Replayed {
-            mut open,
-            mut ended,
-        } = Replayed::default();
-        while from.position() < until {
-            let delivery = from.next().await.map_err(Stopped::Session)?;
-            let mut out = Vec::new();
-            for envelope in delivery.events() {
-                match &envelope.event {
-                    AgentEvent::PermissionAsked(ask) => open.push((**ask).clone()),
-                    AgentEvent::PermissionResolved(resolved) => {
-                        open.retain(|ask| ask.ask_id != resolved.ask_id);
-                    }
-                    AgentEvent::TurnEnded(end) => {
-                        if let Some(turn) = &envelope.turn {
-                            ended.push((turn.clone(), end.outcome.clone()));
-                        }
-                    }
-                    AgentEvent::PromptWithdrawn(_) => {
-                        let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
-                        ended.extend(envelope.turn.clone().map(|turn| (turn, cancelled)));
-                    }
-                    AgentEvent::ControlOutcome(outcome) => {
-                        self.answered(outcome).await;
-                        lines.write(envelope, &mut out);
-                    }
-                    _ => lines.write(envelope, &mut out),
-                }
-            }
-            // Of a long history only the ends that somebody waits for are kept.
-            ended.retain(|(turn, _)| self.attached.is_mine(Some(turn)));
-            self.send(out).await?;
-        }
-        Ok(Replayed { open, ended })
     }
 
     async fn live(&mut self, from: &mut Subscription) -> Stopped {
@@ -189,6 +154,12 @@ impl Pump {
                 // What is there already may say that the agent waits no more.
                 biased;
                 delivery = from.next() => delivery,
+                () = self.questions.moved() => {
+                    match self.stand(from.position()).await {
+                        Ok(()) => continue,
+                        Err(gone) => return gone.into(),
+                    }
+                }
                 () = self.signs.due() => {
                     match self.sign_of_life().await {
                         Ok(()) => continue,
@@ -204,12 +175,17 @@ impl Pump {
                 return gone.into();
             }
             self.attached.reached(from.position());
+            if self.questions.may_have_moved()
+                && let Err(gone) = self.stand(from.position()).await
+            {
+                return gone.into();
+            }
         }
     }
 
     async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
         let events = delivery.events();
-        if !events.iter().any(|envelope| is_personal(&envelope.event)) {
+        if !events.iter().any(is_personal) {
             let bytes = match self.dialect.slot() {
                 // The common case: encoded once for all clients of this profile.
                 Some(slot) => delivery.encoded(slot, |events| self.encode(events).into()),
@@ -219,7 +195,7 @@ impl Pump {
         }
         let mut out = Vec::new();
         for envelope in events {
-            if is_personal(&envelope.event) {
+            if is_personal(envelope) {
                 self.personal(envelope, &mut out).await?;
             } else {
                 self.lines.write(envelope, &mut out);
@@ -249,9 +225,7 @@ impl Pump {
                 if let Some(gate) = turn.and_then(|turn| self.attached.before(turn)) {
                     gate.passed().await;
                 }
-                if !self.attached.is_mine(envelope.turn.as_ref()) {
-                    self.lines.write(envelope, out);
-                }
+                self.begin_turn(envelope, out);
             }
             AgentEvent::Daemon(change) => {
                 self.lines.write(envelope, out);
@@ -259,6 +233,7 @@ impl Pump {
             }
             AgentEvent::TurnEnded(ended) => {
                 self.signs.stop();
+                self.lines.write(envelope, out);
                 if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
                     self.end_prompt(turn, &ended.outcome).await;
@@ -277,13 +252,16 @@ impl Pump {
             }
             AgentEvent::PermissionAsked(ask) => {
                 self.send(std::mem::take(out)).await?;
-                self.ask((**ask).clone());
+                self.questions.heard(&ask.ask_id);
+                let place = self.dialect.event_ids.then(|| envelope.seq.into());
+                self.ask(ask, place).await;
             }
             AgentEvent::PermissionResolved(resolved) => {
-                self.asked.remove(&resolved.ask_id);
+                self.questions.settled(&resolved.ask_id);
             }
             AgentEvent::HitlRequested { request_id, .. } => {
                 self.lines.write(envelope, out);
+                self.questions.heard_hitl(request_id);
                 // What an agent only tells of, or what is settled by now, asks nobody.
                 if let Some(request) = self.attached.session.hitl(request_id) {
                     self.send(std::mem::take(out)).await?;
@@ -291,16 +269,12 @@ impl Pump {
                 }
             }
             AgentEvent::HitlResolved { request_id, .. } => {
-                self.put.remove(request_id);
+                self.questions.settled_hitl(request_id);
                 self.lines.write(envelope, out);
             }
-            AgentEvent::ModeChanged { mode_id } => {
-                let current_mode_id = mode_id;
-                self.lines
-                    .update(&Update::CurrentModeUpdate { current_mode_id }, out);
-                self.options(out);
+            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. } => {
+                self.setting(envelope, out);
             }
-            AgentEvent::ConfigChanged { .. } => self.options(out),
             AgentEvent::ControlOutcome(outcome) => {
                 self.signs.told(outcome);
                 self.answered(outcome).await;
@@ -330,66 +304,29 @@ impl Pump {
         }
     }
 
-    fn options(&self, out: &mut Vec<u8>) {
-        let options = settings::config_options(&self.attached.session);
-        if let Ok(config_options) = serde_json::to_value(options) {
-            self.lines
-                .update(&Update::ConfigOptionUpdate { config_options }, out);
+    /// A turn begins. What the client sees of its own prompt is left out.
+    fn begin_turn(&self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.lines.write(envelope, out);
+        if self.attached.is_mine(envelope.turn.as_ref()) {
+            self.lines.without_prompt(start, out);
         }
     }
 
-    /// Asks the client, off this task: a parked question must not hold up the session's updates.
-    fn ask(&mut self, ask: PermissionAsked) {
-        // One that was open when this client came may also be on its way in the stream.
-        if self.asked.contains_key(&ask.ask_id) {
-            return;
+    /// A setting changed: settings are always told all together, as they are when they are told.
+    fn setting(&self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let start = out.len();
+        if let AgentEvent::ModeChanged { mode_id } = &envelope.event {
+            let current_mode_id = mode_id;
+            let update = Update::CurrentModeUpdate { current_mode_id };
+            self.lines.update(&update, out);
         }
-        let session = self.attached.session.clone();
-        let Some(wire) = self.peer.wire().cloned() else {
-            return;
-        };
-        // Sent here and not in the task, so that it comes before the end of its turn.
-        let profile = self.dialect.profile;
-        let message = permission::message(session.id(), &ask, profile);
-        let sent = message.map(|message| wire.send_request(message));
-        let withdrawn = CancellationToken::new();
-        let question = Question {
-            sent: sent.as_ref().ok().map(|sent| sent.cancellation_handle()),
-            _waiting: withdrawn.clone().drop_guard(),
-        };
-        self.asked.insert(ask.ask_id.clone(), question);
-        let (peer, attached) = (self.peer.clone(), self.attached.clone());
-        self.peer.spawn(async move {
-            if sent.is_ok() {
-                let route = permission::route(&ask, peer.client_name(), session.now());
-                session.routed(route).await;
-            }
-            let response = async {
-                match sent {
-                    Ok(sent) => sent.block_task().await,
-                    Err(error) => Err(error),
-                }
-            };
-            let response = tokio::select! {
-                () = withdrawn.cancelled() => return,
-                response = response => response,
-            };
-            // Leaving is no answer: others may be looking at the question, or come to it.
-            if response.is_err() && peer.has_left() {
-                return;
-            }
-            let decision = permission::decision(&ask, profile, response);
-            // Whoever only looks on and cannot be asked withdraws: the question is still before whoever
-            // wanted the turn, and has a deadline where they have left.
-            if let Decision::Unavailable { reason } = &decision
-                && !attached.is_at_work()
-            {
-                let (client, session) = (peer.client_name(), session.id());
-                tracing::info!(client, %session, reason, "the question is left to others");
-                return;
-            }
-            session.answer(ask.ask_id, decision).await;
-        });
+        let options = settings::config_options(&self.attached.session);
+        if let Ok(config_options) = serde_json::to_value(options) {
+            let update = Update::ConfigOptionUpdate { config_options };
+            self.lines.update(&update, out);
+        }
+        self.lines.stamp(envelope.seq, start, out);
     }
 
     async fn send(&self, out: Vec<u8>) -> Result<(), Disconnected> {
@@ -397,20 +334,25 @@ impl Pump {
     }
 
     async fn send_bytes(&self, bytes: Bytes) -> Result<(), Disconnected> {
-        if bytes.is_empty() {
-            return Ok(());
+        match bytes.is_empty() {
+            true => Ok(()),
+            false => self.send_piece(bytes).await,
         }
-        self.peer.outgoing.send(bytes).await
     }
-}
 
-/// What a replay came across that its client has to hear of otherwise.
-#[derive(Default)]
-struct Replayed {
-    /// Questions that are still open.
-    open: Vec<PermissionAsked>,
-    /// The ends of its own turns.
-    ended: Vec<(TurnId, TurnOutcome)>,
+    /// Tells the transport that all is queued that it asked for.
+    async fn mark(&self) -> Result<(), Disconnected> {
+        self.send_piece(Bytes::new()).await
+    }
+
+    async fn send_piece(&self, bytes: Bytes) -> Result<(), Disconnected> {
+        let piece = Piece {
+            bytes,
+            session: Some(self.attached.session.id().clone()),
+            stream: Some(self.stream),
+        };
+        self.peer.outgoing.send(piece).await
+    }
 }
 
 /// Why following stopped.
@@ -426,9 +368,9 @@ impl From<Disconnected> for Stopped {
 }
 
 /// Whether clients of one profile may see different things of this event.
-fn is_personal(event: &AgentEvent) -> bool {
+fn is_personal(envelope: &Envelope) -> bool {
     matches!(
-        event,
+        &envelope.event,
         AgentEvent::TurnStarted(_)
             | AgentEvent::TurnEnded(_)
             | AgentEvent::PromptWithdrawn(_)

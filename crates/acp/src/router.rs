@@ -15,10 +15,14 @@ use crate::{
     answer::answer,
     connection::Peer,
     error,
-    ext::steering::contract_name,
+    ext::{self, event_id, steering::contract_name},
     gate::Gate,
     methods::{
-        auth, close, config, hitl, initialize, inject, list, prompt, remind, setup, steering,
+        auth, close, config, hitl, initialize, inject,
+        list::{self, Listing},
+        live, prompt, remind,
+        setup::{self, Resuming},
+        steering,
     },
 };
 
@@ -52,12 +56,17 @@ impl Router {
             "session/set_mode"          => config::set_mode(peer, decode(method, params), to).await,
             "session/set_config_option" => config::set_option(peer, decode(method, params), to).await,
             "harn.hitl.respond"         => hitl::respond(peer, decode(method, params), to).await,
+            "session/attach"            => live::attach(peer, resuming(method, params), to).await,
+            "session/takeover"          => live::take_over(peer, resuming(method, params), to).await,
+            "session/detach"            => live::detach(peer, decode(method, params), to).await,
+            "session/heartbeat"         => live::heartbeat(peer, decode(method, params), to).await,
+            "session/live_clients"      => answer(to, live::clients(peer, decode(method, params))),
             // Beside the loop: they open, copy or remove files.
             "session/new"               => setup::new(peer, decode(method, with_servers(params)), to),
-            "session/load"              => setup::load(peer, decode(method, with_servers(params)), to),
-            "session/resume"            => setup::resume(peer, decode(method, params), to),
+            "session/load"              => setup::load(peer, resuming(method, with_servers(params)), to),
+            "session/resume"            => setup::resume(peer, resuming(method, params), to),
             "session/fork"              => setup::fork(peer, decode(method, params), to),
-            "session/list"              => list::handle(peer, decode(method, params), to),
+            "session/list"              => list::handle(peer, listing(method, params), to),
             "session/close"             => close::close(peer, decode(method, params), to),
             "session/delete"            => close::delete(peer, decode(method, params), to),
             _ => return Some((params, to)),
@@ -142,6 +151,19 @@ fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> 
         }
     };
     serde_json::from_value(params).map_err(|e| error::params(method, &e))
+}
+
+/// The same for a request that may go on after an event.
+fn resuming<T: DeserializeOwned>(method: &str, params: Value) -> Result<Resuming<T>, Error> {
+    let after = event_id::wanted(&params).map_err(|_| error::bad_event_id(method))?;
+    let request = decode(method, params)?;
+    Ok(Resuming { request, after })
+}
+
+/// The same for a listing.
+fn listing(method: &str, params: Value) -> Result<Listing, Error> {
+    let live = ext::live::wanted_liveness(&params).map_err(|e| error::bad_params(&e))?;
+    Ok((decode(method, params)?, live))
 }
 
 /// Some clients leave `mcpServers` out; that means none.

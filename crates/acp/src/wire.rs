@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::ext::{
     HarnMeta, content::ContentMeta, plan::PlanMeta, tool::ToolMeta, update::CarriedUpdate,
+    user::UserMeta,
 };
 
 /// A standard `session/update`, without its envelope. `user_message` is the contract's and ACP 2's.
@@ -26,10 +27,14 @@ pub(crate) enum Update<'a> {
     UserMessage {
         message_id: &'a str,
         content: Blocks<'a>,
+        #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<HarnMeta<UserMeta<'a>>>,
     },
     UserMessageChunk {
         content: Content<'a>,
         message_id: &'a str,
+        #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<HarnMeta<UserMeta<'a>>>,
     },
     AgentMessageChunk {
         content: Content<'a>,

@@ -187,12 +187,12 @@ fn fill(to: &Outgoing, size: usize) -> usize {
 async fn what_is_sent_comes_out_in_order() {
     let (to, mut from) = outgoing();
     for text in ["one\n", "two\n", "three\n"] {
-        to.send(Bytes::from(text)).await.unwrap();
+        to.send(text).await.unwrap();
     }
     drop(to);
-    assert_eq!(from.recv().await.unwrap(), "one\n");
-    assert_eq!(from.recv().await.unwrap(), "two\n");
-    assert_eq!(from.recv().await.unwrap(), "three\n");
+    assert_eq!(from.recv().await.unwrap().bytes, "one\n");
+    assert_eq!(from.recv().await.unwrap().bytes, "two\n");
+    assert_eq!(from.recv().await.unwrap().bytes, "three\n");
     assert_eq!(from.recv().await, None);
 }
 
@@ -201,20 +201,20 @@ async fn what_goes_ahead_overtakes_whole_lines_that_wait() {
     let (to, mut from) = outgoing();
     let line = [vec![b'x'; 999], vec![b'\n']].concat();
     let lines = line.repeat(100);
-    to.send(lines.clone().into()).await.unwrap();
-    to.send("last\n".into()).await.unwrap();
-    let first = from.recv().await.unwrap();
+    to.send(lines.clone()).await.unwrap();
+    to.send("last\n").await.unwrap();
+    let first = from.recv().await.unwrap().bytes;
     // A long chunk is written in pieces, each of whole lines.
     assert!(first.len() < 40_000, "{}", first.len());
     assert_eq!(first.len() % 1000, 0);
-    to.send_ahead("one\n".into()).await.unwrap();
-    to.send_ahead("two\n".into()).await.unwrap();
-    assert_eq!(from.recv().await.unwrap(), "one\n");
-    assert_eq!(from.recv().await.unwrap(), "two\n");
+    to.send_ahead("one\n").await.unwrap();
+    to.send_ahead("two\n").await.unwrap();
+    assert_eq!(from.recv().await.unwrap().bytes, "one\n");
+    assert_eq!(from.recv().await.unwrap().bytes, "two\n");
     drop(to);
     let mut rest = Vec::from(first);
     while let Some(piece) = from.recv().await {
-        rest.extend_from_slice(&piece);
+        rest.extend_from_slice(&piece.bytes);
     }
     assert_eq!(rest, [&lines[..], b"last\n"].concat());
 }
@@ -225,8 +225,8 @@ async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
     {
         let mut next = pin!(from.recv());
         assert!(poll!(&mut next).is_pending());
-        to.send_ahead("one\n".into()).await.unwrap();
-        assert_eq!(next.await.unwrap(), "one\n");
+        to.send_ahead("one\n").await.unwrap();
+        assert_eq!(next.await.unwrap().bytes, "one\n");
     }
     let mut taken = 0;
     while let Some(sent) = unconstrained(to.send_ahead(chunk(1024))).now_or_never() {
@@ -262,11 +262,11 @@ async fn a_chunk_larger_than_the_queue_passes_alone() {
     to.send(chunk(large)).await.unwrap();
     let mut waiting = pin!(to.send(chunk(1)));
     assert!(poll!(&mut waiting).is_pending());
-    assert_eq!(from.recv().await.unwrap().len(), large);
+    assert_eq!(from.recv().await.unwrap().bytes.len(), large);
     assert!(poll!(&mut waiting).is_pending());
     assert!(poll!(pin!(from.recv())).is_pending());
     waiting.await.unwrap();
-    assert_eq!(from.recv().await.unwrap().len(), 1);
+    assert_eq!(from.recv().await.unwrap().bytes.len(), 1);
 }
 
 #[tokio::test]
@@ -305,7 +305,7 @@ async fn within_reach<T>(wait: impl Future<Output = T>) -> T {
 fn the_writer_writes_all_and_ends_with_its_senders() {
     let (to, from) = outgoing();
     for text in ["one\n", "two\n"] {
-        to.send(text.into()).now_or_never().unwrap().unwrap();
+        to.send(text).now_or_never().unwrap().unwrap();
     }
     drop(to);
     let mut written = Vec::new();
@@ -316,9 +316,9 @@ fn the_writer_writes_all_and_ends_with_its_senders() {
 #[test]
 fn a_writer_that_fails_frees_those_who_wait() {
     let (to, from): (Outgoing, OutgoingReceiver) = outgoing();
-    to.send("one\n".into()).now_or_never().unwrap().unwrap();
+    to.send("one\n").now_or_never().unwrap().unwrap();
     let full = write_chunks(from, &mut [][..]).unwrap_err();
     assert_eq!(full.kind(), io::ErrorKind::WriteZero);
-    let sent = to.send("two\n".into()).now_or_never().unwrap();
+    let sent = to.send("two\n").now_or_never().unwrap();
     assert_eq!(sent, Err(Disconnected));
 }

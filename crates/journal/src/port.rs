@@ -30,6 +30,9 @@ pub struct SessionMeta {
     /// The worker of `parent` that works in it, where it is one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerId>,
+    /// Whose it is; the owner of the process where nobody is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
 }
 
 /// A row of a listing.
@@ -81,6 +84,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Reads the events of a session without locking it; a torn last line is left alone and left out.
     fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError>;
+
+    /// What is known about a session without its events.
+    fn meta(&self, id: &SessionId) -> Result<SessionMeta, JournalError> {
+        self.read(id).map(|(meta, _)| meta)
+    }
 
     /// All sessions but those of workers, which are their session's business, and those that are damaged
     /// as problems. What never became a session, and what is none of ours, is in neither.

@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::{
     Artifact, ChildCall, ChildResult, Command, CompositionRun, ContentBlock, ControlOutcome,
-    DaemonChange, FsWatchEvent, HandoffArtifact, HitlOutcome, HitlResponse, LiveClientAction,
-    LiveClientChange, LogRecord, LoopCheckpoint, MessageId, PendingChange, PermissionAsked,
-    PermissionRecord, PermissionResolved, PermissionRoute, Plan, Progress, ProgressReport,
-    Recovered, Reminder, ReminderChange, SessionInfo, SkillMatch, SkillNarrow, ToolCall,
-    ToolCallUpdate, ToolSearchQuery, ToolSearchResult, TranscriptCompacted, TranscriptProjected,
-    TurnEnded, TurnId, TurnStarted, Usage, WorkerUpdate,
+    DaemonChange, FsWatchEvent, HandoffArtifact, HitlOutcome, HitlResponse, LiveAuthor,
+    LiveClientAction, LiveClientChange, LiveClientLeft, LogRecord, LoopCheckpoint, MessageId,
+    PendingChange, PermissionAsked, PermissionRecord, PermissionResolved, PermissionRoute, Plan,
+    Progress, ProgressReport, Recovered, Reminder, ReminderChange, SessionInfo, SkillMatch,
+    SkillNarrow, ToolCall, ToolCallUpdate, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
+    TranscriptProjected, TurnEnded, TurnId, TurnStarted, Usage, WorkerUpdate,
 };
 
 /// The place of an event in its session's log, from 1 and without gaps.
@@ -84,6 +84,9 @@ pub enum AgentEvent {
         message_id: MessageId,
         /// What it says.
         content: Vec<ContentBlock>,
+        /// The client that said it, where one did under a name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        live_session: Option<Box<LiveAuthor>>,
     },
     /// A tool call was announced.
     ToolCall(Box<ToolCall>),
@@ -186,6 +189,9 @@ pub enum AgentEvent {
         action: LiveClientAction,
         /// The registry after it.
         state: Box<LiveClientChange>,
+        /// Who left, and why, where one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<Box<LiveClientLeft>>,
     },
     /// A composition run began.
     CompositionStart(Box<CompositionRun>),

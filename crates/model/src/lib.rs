@@ -23,6 +23,7 @@ mod mutation;
 mod pending;
 mod permission;
 mod plan;
+mod principal;
 mod reminder;
 mod session;
 mod shell;
@@ -59,7 +60,9 @@ pub use harn::{
 };
 pub use hitl::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, same_reviewer};
 pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId, WorkerId};
-pub use live::{LiveClient, LiveClientAction, LiveClientChange, LiveClientMode};
+pub use live::{
+    LiveAuthor, LiveClient, LiveClientAction, LiveClientChange, LiveClientLeft, LiveClientMode,
+};
 pub use mutation::{ExecutionKind, MutationScope, MutationSession};
 pub use pending::{
     DeliveryMode, Pending, PendingChange, PendingMessage, PendingQueue, PendingReminder,
@@ -69,6 +72,7 @@ pub use permission::{
     PermissionResolved, PermissionRoute, Remembered,
 };
 pub use plan::{Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep};
+pub use principal::Principal;
 pub use reminder::{
     ActiveReminder, ActiveReminders, ComingReminders, ExpiryReason, Propagate, ReminderChange,
     ReminderSource, RoleHint, SystemReminder,

@@ -48,6 +48,46 @@ pub struct LiveClient {
     pub metadata: Value,
 }
 
+/// Which client said something, as it stays with a message of the user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct LiveAuthor {
+    /// The name it gave itself.
+    pub client_id: String,
+    /// What it was then.
+    pub mode: LiveClientMode,
+    /// How it came to the session.
+    pub source: String,
+    /// What it said of itself.
+    pub metadata: Value,
+}
+
+impl LiveAuthor {
+    /// The client that controls the session, which alone says something to the agent.
+    #[must_use]
+    pub fn controller(client_id: impl Into<String>, metadata: Value) -> Self {
+        Self {
+            client_id: client_id.into(),
+            mode: LiveClientMode::Controller,
+            source: "live_session_attach".to_owned(),
+            metadata,
+        }
+    }
+}
+
+/// A client that left, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct LiveClientLeft {
+    /// The name it gave itself.
+    pub client_id: String,
+    /// Why: `client_detached`, `client_exit`, `heartbeat_missed`, or a word of its own.
+    pub reason: String,
+    /// What it said when it left.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub metadata: Value,
+}
+
 /// The clients of a session after one of them did something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]

@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Actor, ContentBlock, MessageId, Seq, SystemReminder};
+use crate::{Actor, ContentBlock, LiveAuthor, MessageId, Seq, SystemReminder};
 
 /// When something is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,6 +47,9 @@ pub struct PendingMessage {
     pub content: Vec<ContentBlock>,
     /// Who sent it.
     pub owner: Actor,
+    /// The client that sent it, where one did under a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_session: Option<Box<LiveAuthor>>,
 }
 
 /// A reminder that waits.
@@ -316,6 +319,7 @@ mod tests {
                 role: "member".to_owned(),
                 source: "acp".to_owned(),
             },
+            live_session: None,
         }))
     }
 

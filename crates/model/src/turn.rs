@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AskId, ContentBlock, DeliveryMode, MessageId, ToolCallId};
+use crate::{AskId, ContentBlock, DeliveryMode, LiveAuthor, MessageId, ToolCallId};
 
 /// A prompt was accepted and its turn began. The turn's id is in the envelope.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,6 +12,9 @@ pub struct TurnStarted {
     pub message_id: MessageId,
     /// The prompt.
     pub prompt: Vec<ContentBlock>,
+    /// The client that said it, where one did under a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_session: Option<Box<LiveAuthor>>,
 }
 
 /// A turn ended. Nothing of the turn follows.
@@ -47,7 +50,7 @@ impl TurnOutcome {
 }
 
 /// Why an agent stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It was done.

@@ -120,22 +120,6 @@ pub enum ControlError {
     Closed,
 }
 
-/// The client that controls a session, as the owner of what only it may do.
-pub(crate) fn controller(client_id: String) -> Actor {
-    Actor {
-        client_id,
-        role: "controller".to_owned(),
-        source: LIVE_SESSION.to_owned(),
-    }
-}
-
-/// Owners of messages come over some wire, which this is none of.
-const LIVE_SESSION: &str = "live_session";
-
-fn is_controller(owner: &Actor) -> bool {
-    owner.source == LIVE_SESSION
-}
-
 fn refusal(result: ControlResult, owner: Option<&Actor>) -> String {
     let text = match result {
         ControlResult::AlreadyDelivered => "it was delivered already",
@@ -144,10 +128,7 @@ fn refusal(result: ControlResult, owner: Option<&Actor>) -> String {
         ControlResult::UnknownReminderId => "no pending reminder has this id",
         ControlResult::NotOwnerOrNotAuthorized => {
             let client = owner.map_or("somebody else", |owner| &owner.client_id);
-            return match owner.is_some_and(is_controller) {
-                true => format!("only {client}, which controls the session, may do this"),
-                false => format!("only {client} or a host owner may do this"),
-            };
+            return format!("only {client} or a host owner may do this");
         }
         ControlResult::NoActivePrompt => "nothing is running; send a prompt instead",
         ControlResult::QueueFull => "too much is waiting already; wait until some is delivered",
@@ -159,6 +140,62 @@ fn refusal(result: ControlResult, owner: Option<&Actor>) -> String {
         | ControlResult::AlreadyCancelled => "it was done",
     };
     text.to_owned()
+}
+
+/// A client was not attached, detached or heard of. Nothing was written about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LiveClientError {
+    /// Somebody else is in control.
+    #[error("{controller} controls the session")]
+    ControllerExists {
+        /// Who.
+        controller: String,
+    },
+    /// No such client came through this connection.
+    #[error("no client {client_id:?} is attached through this connection; attach it first")]
+    NotAttached {
+        /// Its name.
+        client_id: String,
+    },
+    /// The session has as many as it takes.
+    #[error("{limit} clients are on the session already, which is the limit")]
+    TooMany {
+        /// How many it takes.
+        limit: usize,
+    },
+    /// The session is gone.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// Somebody who is not in control wanted to drive. Nothing was done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotInControl {
+    /// Somebody else is, or nobody.
+    #[error("{}", not_in_control(.controller.as_deref()))]
+    NotController {
+        /// Who is.
+        controller: Option<String>,
+    },
+    /// It is in control, and gave up saying anything to the agent.
+    #[error("{controller} controls the session without saying anything to the agent")]
+    PromptInjectionOff {
+        /// Who is in control.
+        controller: String,
+    },
+    /// It is in control, and gave up answering questions.
+    #[error("{controller} controls the session without answering questions")]
+    PermissionRoutingOff {
+        /// Who is in control.
+        controller: String,
+    },
+}
+
+fn not_in_control(controller: Option<&str>) -> String {
+    match controller {
+        Some(controller) => format!("only {controller}, which controls the session, may do this"),
+        None => "nobody controls the session; only whoever does may do this".to_owned(),
+    }
 }
 
 /// What ends an agent's turn early.

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     HostError,
     permission::{Permit, judge_read, locate},
-    session::Shared,
+    session::{Shared, lock},
     turn::Pipe,
 };
 
@@ -231,7 +231,6 @@ pub struct Host {
     session: SessionId,
     /// The one that acts.
     acting: Arc<Shared>,
-    client: Arc<dyn HostPort>,
     local: Arc<dyn HostPort>,
     /// What the agent said before it asks the client for something is written first.
     pipe: Arc<Pipe>,
@@ -243,7 +242,6 @@ impl Host {
     pub(crate) fn new(
         session: SessionId,
         acting: Arc<Shared>,
-        client: Arc<dyn HostPort>,
         local: Arc<dyn HostPort>,
         pipe: Arc<Pipe>,
         cancel: CancellationToken,
@@ -251,7 +249,6 @@ impl Host {
         Self {
             session,
             acting,
-            client,
             local,
             pipe,
             cancel,
@@ -275,7 +272,13 @@ impl Host {
     /// What the client offers, without the fallback.
     #[must_use]
     pub fn client_offers(&self) -> HostOffers {
-        self.client.offers()
+        self.client().offers()
+    }
+
+    /// Whoever is in control of the session that clients know, also where that changed since the turn
+    /// began.
+    fn client(&self) -> Arc<dyn HostPort> {
+        lock(&self.acting.root().host).clone()
     }
 
     /// `path` as an absolute path, relative ones taken from the session's directory.
@@ -423,12 +426,13 @@ impl Host {
     async fn pick(
         &self,
         offered: impl Fn(HostOffers) -> bool,
-    ) -> Result<&Arc<dyn HostPort>, HostError> {
-        if !offered(self.client.offers()) {
-            return Ok(&self.local);
+    ) -> Result<Arc<dyn HostPort>, HostError> {
+        let client = self.client();
+        if !offered(client.offers()) {
+            return Ok(self.local.clone());
         }
         let written = self.pipe.flush().await;
         written.map_err(|_| HostError::Failed("the turn is over".to_owned()))?;
-        Ok(&self.client)
+        Ok(client)
     }
 }

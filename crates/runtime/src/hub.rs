@@ -8,22 +8,26 @@ mod listing;
 use std::{
     collections::{HashMap, VecDeque},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, Weak},
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-use harn_journal::{JournalError, Log, Opened, SessionMeta, SessionSummary};
-use harn_model::{SessionId, SessionView};
+use harn_journal::{JournalError, Log, Opened, SessionMeta};
+use harn_model::{Principal, SessionId, SessionView};
 use harn_policy::Roots;
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 
 use crate::{
     Agent, AgentProfile, Controller, IdKind, NoHost, SessionError,
     publish::Feed,
-    session::{Msg, Scribe, SessionTask, Shared, recovery_events},
+    session::{Live, Msg, Scribe, SessionTask, Shared, recovery_events},
     worker::ChildOf,
 };
 
 pub use config::HubConfig;
+pub use listing::{ListedSession, SessionFilter, SessionPage};
 
 /// A session to be created.
 #[derive(Clone, Debug)]
@@ -34,28 +38,21 @@ pub struct NewSession {
     pub additional_directories: Vec<PathBuf>,
 }
 
-/// Part of a listing.
-#[derive(Clone, Debug)]
-pub struct SessionPage {
-    /// The sessions, the most recently changed first.
-    pub sessions: Vec<SessionSummary>,
-    /// What to ask for next, if there is more.
-    pub next: Option<String>,
-}
-
-/// All sessions of one agent. Cheap to clone.
+/// The sessions of one agent, as a principal sees them: its own, and nothing of others. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
     inner: Arc<Inner>,
+    principal: Principal,
 }
 
 /// A hub as its own sessions know it: it may be gone.
 #[derive(Clone)]
-pub(crate) struct WeakHub(Weak<Inner>);
+pub(crate) struct WeakHub(Weak<Inner>, Principal);
 
 impl WeakHub {
     pub(crate) fn upgrade(&self) -> Option<Hub> {
-        self.0.upgrade().map(|inner| Hub { inner })
+        let principal = self.1.clone();
+        self.0.upgrade().map(|inner| Hub { inner, principal })
     }
 }
 
@@ -72,10 +69,11 @@ struct Inner {
     profile: Arc<AgentProfile>,
     /// A cell is filled once its session is open; a second opener waits for the first.
     live: Mutex<Option<HashMap<SessionId, Arc<OnceCell<Controller>>>>>,
+    /// How many connections have come.
+    connections: AtomicU64,
 }
 
 const INBOX: usize = 16;
-const PAGE: usize = 50;
 
 impl Hub {
     /// A hub with no session open. Touches nothing on disk.
@@ -87,8 +85,29 @@ impl Hub {
                 config: Arc::new(config),
                 profile,
                 live: Mutex::new(Some(HashMap::new())),
+                connections: AtomicU64::new(0),
             }),
+            principal: Principal::owner(),
         }
+    }
+
+    /// The same hub as somebody else sees it.
+    #[must_use]
+    pub fn of(&self, principal: Principal) -> Self {
+        let inner = self.inner.clone();
+        Self { inner, principal }
+    }
+
+    /// Whose sessions it shows.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    /// A number for a connection that came, which no other one has.
+    #[must_use]
+    pub fn number_connection(&self) -> u64 {
+        self.inner.connections.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// What the agent says about itself.
@@ -134,12 +153,19 @@ impl Hub {
             let (cell, role) = (self.cell(id)?, role.clone());
             let open = async {
                 let (store, wanted) = (self.inner.config.store.clone(), id.clone());
-                let opened = blocking(move || store.open(&wanted)).await?;
+                let principal = self.principal.clone();
+                let opened = blocking(move || {
+                    // Before it is opened: not even its lock is anybody else's business.
+                    check_own(&principal, &store.meta(&wanted)?)?;
+                    store.open(&wanted)
+                });
+                let opened = opened.await?;
                 // Before it is served: a session that is refused must not stay open and locked.
                 check_own_cwd(id, cwd, &opened.meta.directory)?;
                 self.recover(opened, role)
             };
             let session = self.fill(id, &cell, open).await?;
+            check_own(&self.principal, session.meta())?;
             // Its task may have ended and not be forgotten yet.
             if session.is_closed() {
                 self.inner.forget_closed(id);
@@ -155,7 +181,17 @@ impl Hub {
     pub fn live(&self, id: &SessionId) -> Option<Controller> {
         let live = self.inner.lock();
         let session = live.as_ref()?.get(id)?.get().cloned();
-        session.filter(|session| !session.is_closed())
+        session.filter(|session| !session.is_closed() && self.sees(session.meta()))
+    }
+
+    /// Whether there is such a session that is the principal's own, open or not.
+    pub async fn has(&self, id: &SessionId) -> bool {
+        if self.live(id).is_some() {
+            return true;
+        }
+        let (store, wanted) = (self.inner.config.store.clone(), id.clone());
+        let meta = blocking(move || store.meta(&wanted)).await;
+        meta.is_ok_and(|meta| self.sees(&meta))
     }
 
     /// Creates a session that begins with the history of another. A turn that is still running there is
@@ -167,51 +203,15 @@ impl Hub {
         let cell = self.cell(&fork)?;
         let open = async {
             let (config, source) = (self.inner.config.clone(), id.clone());
-            let copied = meta.clone();
-            let (log, meta, view) = blocking(move || copy::copy(&config, &source, copied)).await?;
+            let (copied, principal) = (meta.clone(), self.principal.clone());
+            let copy = blocking(move || {
+                check_own(&principal, &config.store.meta(&source)?)?;
+                copy::copy(&config, &source, copied)
+            });
+            let (log, meta, view) = copy.await?;
             Ok(self.serve(meta, log, view, self.own_role()))
         };
         self.fill(&fork, &cell, open).await
-    }
-
-    /// Lists sessions, open or not, a page at a time. Those of workers are left out; who knows their id
-    /// can open them.
-    pub async fn list(
-        &self,
-        cwd: Option<PathBuf>,
-        after: Option<String>,
-    ) -> Result<SessionPage, SessionError> {
-        let after = match &after {
-            Some(cursor) => Some(listing::parse_cursor(cursor).ok_or(SessionError::BadCursor)?),
-            None => None,
-        };
-        let store = self.inner.config.store.clone();
-        // Which directory a path leads to is asked of the disk: not here, where nothing may wait.
-        let listing = blocking(move || {
-            let mut listing = store.list()?;
-            if let Some(cwd) = cwd {
-                listing
-                    .sessions
-                    .retain(|s| same_dir(&cwd, &s.meta.directory));
-            }
-            Ok(listing)
-        })
-        .await?;
-        // With the first page only: the rest is the same listing.
-        if after.is_none() {
-            for problem in &listing.problems {
-                tracing::warn!(%problem, "a session cannot be listed");
-            }
-        }
-        let mut rest = listing.sessions;
-        rest.retain(|s| after.is_none_or(|at| listing::is_after(s, at)));
-        let more = rest.len() > PAGE;
-        rest.truncate(PAGE);
-        let next = rest.last().filter(|_| more).map(listing::cursor);
-        Ok(SessionPage {
-            sessions: rest,
-            next,
-        })
     }
 
     /// Closes a session: cancels its turn, settles it and gives its lock back. Not being open is fine.
@@ -224,6 +224,13 @@ impl Hub {
 
     /// Removes a session for good, and the sessions of its workers.
     pub async fn delete(&self, id: &SessionId) -> Result<(), SessionError> {
+        let (store, wanted) = (self.inner.config.store.clone(), id.clone());
+        match blocking(move || store.meta(&wanted)).await {
+            Ok(meta) => check_own(&self.principal, &meta)?,
+            // Whatever is left of it may be removed by whoever runs the process.
+            Err(error) if !self.principal.is_owner() => return Err(error.into()),
+            Err(_) => {}
+        }
         if let Some(session) = self.live(id) {
             session.close(false).await;
         }
@@ -232,7 +239,7 @@ impl Hub {
         Ok(blocking(move || store.delete(&id)).await?)
     }
 
-    /// Closes every session and opens none any more.
+    /// Closes every session, whoever's it is, and opens none any more.
     pub async fn shutdown(&self) {
         let live = self.inner.lock().take().unwrap_or_default();
         close_all(live.into_values().filter_map(|cell| cell.get().cloned())).await;
@@ -266,7 +273,13 @@ impl Hub {
             created: self.inner.config.clock.now(),
             parent,
             worker: None,
+            principal: self.principal.recorded(),
         }
+    }
+
+    /// Whether a session is the principal's own.
+    fn sees(&self, meta: &SessionMeta) -> bool {
+        self.principal.owns(meta.principal.as_deref())
     }
 
     fn cell(&self, id: &SessionId) -> Result<Arc<OnceCell<Controller>>, SessionError> {
@@ -326,6 +339,8 @@ impl Hub {
         let (sender, inbox) = mpsc::channel::<Msg>(INBOX);
         let last = view.last_seq;
         let id = meta.thread_id.clone();
+        let owner = meta.principal.clone();
+        let owner = owner.map_or_else(Principal::owner, Principal::new);
         let places = config.max_workers_below.min(Semaphore::MAX_PERMITS);
         let directories = std::iter::once(&meta.directory).chain(&meta.additional_directories);
         let shared = Arc::new(Shared {
@@ -337,13 +352,13 @@ impl Hub {
             feed: Arc::new(Feed::new(last, log.reader(), config.ring_bytes)),
             unfinished: Mutex::new(VecDeque::new()),
             host: Mutex::new(Arc::new(NoHost)),
-            controller: Mutex::default(),
+            live: Live::default(),
             hitl: Mutex::default(),
             config,
             agent: role.agent,
             profile: role.profile,
             lineage: role.lineage,
-            hub: WeakHub(Arc::downgrade(&self.inner)),
+            hub: WeakHub(Arc::downgrade(&self.inner), owner),
             places: Arc::new(Semaphore::new(places)),
         });
         let task = SessionTask::new(shared.clone(), log, inbox);
@@ -396,6 +411,14 @@ fn check_cwd(cwd: &Path) -> Result<(), SessionError> {
         Ok(())
     } else {
         Err(SessionError::BadCwd)
+    }
+}
+
+/// Has a session of somebody else look as if there were none.
+fn check_own(principal: &Principal, meta: &SessionMeta) -> Result<(), JournalError> {
+    match principal.owns(meta.principal.as_deref()) {
+        true => Ok(()),
+        false => Err(JournalError::NotFound(meta.thread_id.clone())),
     }
 }
 

@@ -19,19 +19,22 @@ mod worker;
 
 pub use agent::{Agent, AgentProfile};
 pub use error::{
-    AgentError, ControlError, HitlError, HostError, PromptError, SessionError, SettingError,
-    ToolError, WorkerError,
+    AgentError, ControlError, HitlError, HostError, LiveClientError, NotInControl, PromptError,
+    SessionError, SettingError, ToolError, WorkerError,
 };
 pub use hitl::{Answer, ApprovalBuilder, EscalationBuilder, QuestionBuilder, Takeover, Verdict};
 pub use host::{
     CommandExit, CommandSink, CommandSpec, Host, HostOffers, HostPort, NoHost, ReadFilter,
 };
-pub use hub::{Hub, HubConfig, NewSession, SessionPage};
+pub use hub::{Hub, HubConfig, ListedSession, NewSession, SessionFilter, SessionPage};
 pub use mode::{ACCEPT_EDITS_MODE, ASK_MODE, AUTO_MODE, READ_ONLY_MODE, modes};
 pub use permission::{NoDisk, NoRules, RuleBook};
 pub use ports::{Clock, IdKind, Ids};
 pub use publish::{Batch, Delivery, EncodingSlot, SessionEnd, Subscription};
-pub use session::{Controlled, Controller, Observer};
+pub use session::{
+    Act, AttachClient, Claim, ControlWatch, Controlled, Controller, ControllerInfo, Driver,
+    LiveState, Observer, Seat, Taking, Term,
+};
 pub use turn::{
     Delivered, Idle, Question, Steering, ToolBuilder, ToolHandle, ToolOutput, TurnContext, Wake,
 };

@@ -24,6 +24,7 @@
 
 pub mod cli;
 mod limits;
+mod net;
 mod options;
 mod ports;
 mod rules;
@@ -31,9 +32,10 @@ mod signals;
 mod stdio;
 mod workshop;
 
+pub use net::{Listen, listen};
 pub use options::{Options, default_config_dir, default_state_dir};
 pub use ports::{RandomIds, SystemClock};
-pub use stdio::{acp_stdio, acp_stdio_with};
+pub use stdio::{acp_stdio, acp_stdio_and_listen, acp_stdio_with};
 pub use workshop::hub;
 
 pub use anyhow::{Error, Result};

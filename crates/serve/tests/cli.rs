@@ -147,6 +147,7 @@ fn state_with_a_session() -> TempDir {
         created: 1_700_000_000_000,
         parent: None,
         worker: None,
+        principal: None,
     };
     let mut log = store.create(meta).unwrap();
     let events = include_str!("transcript.jsonl").lines();
@@ -177,7 +178,7 @@ fn sessions_are_listed_shown_and_deleted() {
     assert_eq!(lines.len(), 2, "{list}");
     assert_eq!(
         lines[0].split_whitespace().collect::<Vec<_>>(),
-        ["ID", "CHANGED", "TITLE", "DIRECTORY"]
+        ["ID", "CHANGED", "STATE", "CONTROLLER", "TITLE", "DIRECTORY"]
     );
     assert!(lines[1].starts_with("s1  just now"), "{list}");
     assert!(

@@ -124,10 +124,10 @@ impl Link {
         match self {
             Self::Memory(memory) => {
                 if memory.lines.is_empty() {
-                    let Some(chunk) = memory.from.recv().await else {
+                    let Some(piece) = memory.from.recv().await else {
                         return Ok(None);
                     };
-                    memory.lines = split(&chunk)?;
+                    memory.lines = split(&piece.bytes)?;
                 }
                 Ok(memory.lines.pop_front())
             }

@@ -129,6 +129,11 @@ async fn while_it_waits_for_another_turn() {
     meet(&mut client).await;
     let params = existing(&session, &test.workspace());
     client.request("session/resume", params).await;
+    // Whoever began it is in control until somebody takes it.
+    let takeover = json!({"sessionId": session, "clientId": "two"});
+    let taken = client.send_request("session/takeover", takeover).await;
+    client.expect_update_of("live_session_client").await;
+    client.expect_response(&taken).await;
     let mine = prompt(&mut client, &session, "two").await;
     let cancel = json!({"sessionId": session});
     let answer = client.request("session/cancel", cancel).await;

@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 mod cancel;
+mod coming_back;
 mod envelope;
 mod handshake;
 mod hitl;
 mod host;
+mod live;
 mod permission;
 mod prompts;
 mod refusals;
@@ -30,6 +32,10 @@ const TRANSCRIPTS: &[&str] = &[
     "cancel-queued",
     "cancel-request",
     "close-and-delete",
+    "coming-back-load",
+    "coming-back-plain",
+    "coming-back-question",
+    "coming-back-refused",
     "commands",
     "envelope",
     "fork",
@@ -45,6 +51,15 @@ const TRANSCRIPTS: &[&str] = &[
     "host-cancelled",
     "list",
     "list-pages",
+    "live-attach",
+    "live-behind",
+    "live-broker",
+    "live-exit",
+    "live-implicit",
+    "live-refused",
+    "live-takeover-new",
+    "live-takeover-old",
+    "live-unread",
     "load-after-restart",
     "permission-allowed",
     "permission-allowed-always",

@@ -430,7 +430,7 @@ async fn the_log_says_who_was_asked() {
         [
             "escalated",
             "asked",
-            "routed to strict",
+            "routed to strict-1",
             "resolved",
             "granted true"
         ]

@@ -69,6 +69,7 @@ async fn listed_a_page_at_a_time() {
             created: FakeClock::START,
             parent: None,
             worker: None,
+            principal: None,
         };
         drop(store.create(meta).unwrap());
         // Pairs share a time, so that the cursor has to tell them apart.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use agent_client_protocol::{
-    AcpAgent, AcpAgentConfig, Agent, Client, Error, LineDirection,
+    AcpAgent, AcpAgentConfig, Agent, Client, ConnectTo, Error, LineDirection,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo,
@@ -46,9 +46,14 @@ impl Place {
         self.0.path().to_owned()
     }
 
+    /// Where sessions are kept.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.0.path().join("state")
+    }
+
     fn agent(&self, scenario: &str) -> Result<AcpAgentConfig> {
         let scenario = repository(scenario).canonicalize()?;
-        let state = self.0.path().join("state");
+        let state = self.state();
         Ok(AcpAgentConfig::new(binary()?)
             .args(["acp", "--profile", "acp", "--engine"])
             .arg(format!("script:{}", scenario.display()))
@@ -141,8 +146,17 @@ impl Host {
         place: &Place,
         visit: impl AsyncFnOnce(Connection, InitializeResponse) -> Result<T, Error>,
     ) -> Result<T> {
-        let listening = self.complaints.listen();
         let agent = AcpAgent::new(place.agent(self.scenario)?).with_debug(self.overhear());
+        self.visit_over(agent, visit).await
+    }
+
+    /// The same, over any way there is to an agent.
+    pub(crate) async fn visit_over<T>(
+        &self,
+        agent: impl ConnectTo<Client>,
+        visit: impl AsyncFnOnce(Connection, InitializeResponse) -> Result<T, Error>,
+    ) -> Result<T> {
+        let listening = self.complaints.listen();
         let (updates, working) = (self.updates.clone(), self.working.clone());
         let events = self.events.clone();
         let (asked, choice) = (self.asked.clone(), self.choice.clone());

@@ -1,10 +1,12 @@
-//! The Rust SDK's client as a peer of the real binary, over the SDK's own process transport.
+//! The Rust SDK's client as a peer of the real binary, over the SDK's own transports: a process, HTTP and
+//! WebSocket.
 //!
 //! Owns what that client must be able to do with a plain agent; the same list is run by the other
-//! clients in `peers/`. Speaks to harn-serve over stdio only, never to our crates.
+//! clients in `peers/`. Never speaks to our crates.
 
 mod extensions;
 mod host;
+mod network;
 mod shapes;
 mod steering;
 

@@ -406,6 +406,7 @@ fn said() -> impl Strategy<Value = AgentEvent> {
             AgentEvent::UserMessage {
                 message_id: id.into(),
                 content,
+                live_session: None,
             }
         }),
         entries.prop_map(|entries| AgentEvent::Plan {

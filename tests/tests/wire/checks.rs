@@ -41,7 +41,9 @@ fn in_pieces(line: &Line) -> Vec<Line> {
         return vec![line.clone()];
     }
     let members: Vec<_> = update.as_object().unwrap().keys().collect();
-    assert_eq!(members, ["sessionUpdate", "messageId", "content"]);
+    // And which client said it, where one did under a name.
+    assert_eq!(members[..3], ["sessionUpdate", "messageId", "content"]);
+    assert!(matches!(members[3..], [] | [_]) && members[3..].iter().all(|it| *it == "_meta"));
     let blocks = update["content"].as_array().unwrap();
     assert!(!blocks.is_empty());
     let pieces = blocks.iter().map(|block| {

@@ -90,13 +90,18 @@ macro_rules! edition {
                         "harn.hitl.respond" => return None,
                         // The contract's own; `session/cancel` is no request in ACP.
                         "agent/resume"
+                        | "session/attach"
                         | "session/cancel"
+                        | "session/detach"
+                        | "session/heartbeat"
                         | "session/inject"
+                        | "session/live_clients"
                         | "session/pending_injections"
                         | "session/remind"
                         | "session/replace_inject"
                         | "session/revoke_inject"
                         | "session/revoke_reminder"
+                        | "session/takeover"
                         | "_session/steering" => return None,
                         "session/set_mode" => through::<s::SetSessionModeResponse>,
                         "session/set_config_option" => through::<s::SetSessionConfigOptionResponse>,

@@ -15,6 +15,7 @@ pub(crate) struct Extensions {
     tool_meta: Schema,
     content_meta: Schema,
     plan_meta: Schema,
+    stream_meta: Schema,
     events: Schema,
     initialize: Schema,
     session: Schema,
@@ -22,6 +23,9 @@ pub(crate) struct Extensions {
     hitl: Schema,
     idle: Schema,
     steering: Schema,
+    live: Schema,
+    listed: Schema,
+    user_meta: Schema,
 }
 
 struct Schema {
@@ -35,6 +39,7 @@ static LOADED: LazyLock<Extensions> = LazyLock::new(|| Extensions {
     tool_meta: Schema::load("tool-lifecycle-meta"),
     content_meta: Schema::load("content-meta"),
     plan_meta: Schema::load("plan-meta"),
+    stream_meta: Schema::load("stream-meta"),
     events: Schema::load("agent-event"),
     initialize: Schema::load("initialize-meta"),
     session: Schema::load("session-capabilities"),
@@ -42,6 +47,9 @@ static LOADED: LazyLock<Extensions> = LazyLock::new(|| Extensions {
     hitl: Schema::load("hitl-requested"),
     idle: Schema::load("agent-idle"),
     steering: Schema::load_any_of("steering-results"),
+    live: Schema::load_any_of("live-results"),
+    listed: Schema::load("session-list-meta"),
+    user_meta: Schema::load("user-message-meta"),
 });
 
 impl Schema {
@@ -99,8 +107,10 @@ impl Extensions {
         self.events.variants("kind")
     }
 
-    fn steers(&self, method: &str) -> bool {
-        self.steering.document["properties"].get(method).is_some()
+    /// What describes the results of a method of the contract.
+    fn results_of(&self, method: &str) -> Option<&Schema> {
+        let mut both = [&self.steering, &self.live].into_iter();
+        both.find(|schema| schema.document["properties"].get(method).is_some())
     }
 
     /// An extension's line fits its schema, and all it says is in the vendor's corner.
@@ -114,6 +124,7 @@ impl Extensions {
                     return Err(format!("{members:?} beside `_meta`"));
                 }
                 only_harn(&update["_meta"])?;
+                fits(&line.value, Some(&self.stream_meta))?;
                 self.updates.check(update)
             }
             _ => Err("this is no extension of ours".to_owned()),
@@ -140,26 +151,31 @@ impl Extensions {
                 self.session.check(&capabilities["session"])?;
                 fits(capabilities, Some(&self.initialize))
             }
-            What::Response(method) if self.steers(method) => {
-                let result = line.value.clone();
-                let by_method = serde_json::Map::from_iter([(method.clone(), result)]);
-                self.steering.check(&by_method.into())
+            What::Response(method) if method == "session/list" => {
+                let mut rows = line.value["sessions"].as_array().unwrap().iter();
+                rows.try_for_each(|row| fits(row, Some(&self.listed)))
             }
+            What::Response(method) => match self.results_of(method) {
+                Some(schema) => {
+                    let result = line.value.clone();
+                    let by_method = serde_json::Map::from_iter([(method.clone(), result)]);
+                    schema.check(&by_method.into())
+                }
+                None => Ok(()),
+            },
             What::Update => {
                 let schema = match update["sessionUpdate"].as_str() {
                     Some("tool_call" | "tool_call_update") => Some(&self.tool_meta),
                     Some("session_info_update") => Some(&self.carried),
                     Some("plan") => Some(&self.plan_meta),
+                    Some("user_message_chunk") => Some(&self.user_meta),
                     _ => None,
                 };
                 fits(update, schema)?;
+                fits(&line.value, Some(&self.stream_meta))?;
                 fits(&update["content"], Some(&self.content_meta))
             }
-            What::Request(_)
-            | What::Response(_)
-            | What::Notification(_)
-            | What::Error
-            | What::AgentEvent => Ok(()),
+            What::Request(_) | What::Notification(_) | What::Error | What::AgentEvent => Ok(()),
         }
     }
 }

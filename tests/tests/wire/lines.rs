@@ -178,6 +178,7 @@ pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
         created: FakeClock::START,
         parent: None,
         worker: None,
+        principal: None,
     };
     drop(JsonlStore::new(test.state_dir()).create(meta).unwrap());
     let events = repository("fixtures/journal/every-event.jsonl");

@@ -10,12 +10,16 @@ const VENDOR: &str = "harn";
 
 /// Records that hosts receive as they are: their keys, and all keys below them, are snake_case or the
 /// agent's own.
-const RECORDS: [&str; 11] = [
+const RECORDS: [&str; 15] = [
     "annotations",
     "approvalRequest",
     "audit",
+    "client",
+    "clients",
     "events",
     "handoff",
+    "left",
+    "live_session",
     "metadata",
     "mutation",
     "plan",
@@ -45,7 +49,14 @@ const OPEN: [&str; 16] = [
 ];
 
 /// Snake_case in the contract, outside a record.
-const SNAKE: [&str; 3] = ["backoff_ms", "visible_delta", "visible_text"];
+const SNAKE: [&str; 6] = [
+    "active_controller_id",
+    "backoff_ms",
+    "live_session",
+    "previous_controller_id",
+    "visible_delta",
+    "visible_text",
+];
 
 /// Where editors look whether there is `_session/steering`, of which the vendor is not the maker.
 const STEERING: [&str; 2] = ["/_meta", "/result/_meta"];

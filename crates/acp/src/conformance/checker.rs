@@ -13,7 +13,7 @@ use super::{
     recording::{self, Entry},
     requests::{Answers, Asked, Requests},
     session::Sessions,
-    shown, steering,
+    shown, steering, stream,
 };
 use crate::ext::{VENDOR, agent_event, idle};
 
@@ -189,7 +189,10 @@ impl Checker {
             }
             (name, known) => match (steering::method(name), known) {
                 (Some(method), _) => found.extend(method.params.check(params, "params")),
-                (None, Known::Acp(method)) => found.extend(method.params.check(params, "params")),
+                (None, Known::Acp(method)) => {
+                    let params = stream::plain(name, params);
+                    found.extend(method.params.check(&params, "params"));
+                }
                 (None, Known::Contract(_) | Known::Own | Known::Nothing) => {}
             },
         }
@@ -206,6 +209,7 @@ impl Checker {
         }
         if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
             found.extend(self.sessions.update(session, update, self.heard_client));
+            found.extend(self.sessions.place(session, params));
         }
         found
     }
@@ -223,6 +227,7 @@ impl Checker {
         }
         if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
             found.extend(self.sessions.event(session, params, self.heard_client));
+            found.extend(self.sessions.place(session, params));
         }
         found
     }
@@ -261,12 +266,14 @@ impl Checker {
         let asked = Asked {
             method: method.to_owned(),
             session: session.map(str::to_owned),
+            goes_on: params.is_some_and(stream::goes_on),
         };
         let mut found = Found::new();
         match (direction, session) {
             (Some(Direction::ToAgent), _) => self.sessions.requested(id, &asked),
             (Some(Direction::ToClient), Some(session)) if !self.lone => {
                 found.extend(self.sessions.wanted(session, method, self.heard_client));
+                found.extend(params.map_or_else(Found::new, |it| self.sessions.place(session, it)));
             }
             (Some(Direction::ToClient) | None, _) => {}
         }
@@ -339,6 +346,7 @@ impl Checker {
         let mut found = fits(method, result);
         if method == "initialize" {
             self.advertised = Some(Advertised::read(result, None));
+            self.sessions.come_back_to();
         } else {
             found.extend(self.sessions.some_turn_ended());
         }

@@ -14,6 +14,8 @@ use super::{
 static TOOL: Shape = Shape::extension(|| published("tool-lifecycle-meta"));
 static PLAN: Shape = Shape::extension(|| published("plan-meta"));
 static CONTENT: Shape = Shape::extension(|| published("content-meta"));
+static USER: Shape = Shape::extension(|| published("user-message-meta"));
+static STREAM: Shape = Shape::extension(|| published("stream-meta"));
 static CLIENT: Shape = Shape::extension(|| published("client-capabilities-meta"));
 static AGENT: Shape = Shape::extension(|| published("initialize-meta"));
 /// What the contract says of steering at `initialize`, beside ACP's members.
@@ -44,10 +46,18 @@ pub(super) fn in_params(method: &str, params: &Value) -> Found {
             ("/toolCall/_meta/harn", &TOOL),
         ],
         "session/update" => match params["update"]["sessionUpdate"].as_str() {
-            Some("tool_call" | "tool_call_update") => &[("/update/_meta/harn", &TOOL)],
-            Some("plan") => &[("/update/_meta/harn", &PLAN)],
-            Some("agent_message_chunk") => &[("/update/content/_meta/harn", &CONTENT)],
-            _ => &[],
+            Some("tool_call" | "tool_call_update") => {
+                &[("/_meta/harn", &STREAM), ("/update/_meta/harn", &TOOL)]
+            }
+            Some("plan") => &[("/_meta/harn", &STREAM), ("/update/_meta/harn", &PLAN)],
+            Some("agent_message_chunk") => &[
+                ("/_meta/harn", &STREAM),
+                ("/update/content/_meta/harn", &CONTENT),
+            ],
+            Some("user_message" | "user_message_chunk") => {
+                &[("/_meta/harn", &STREAM), ("/update/_meta/harn", &USER)]
+            }
+            _ => &[("/_meta/harn", &STREAM)],
         },
         _ => &[],
     };
@@ -81,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_schema_is_published_and_compiles() {
-        for shape in [&TOOL, &PLAN, &CONTENT, &CLIENT, &AGENT, &SESSION] {
+        for shape in [&TOOL, &PLAN, &CONTENT, &USER, &CLIENT, &AGENT, &SESSION] {
             assert!(shape.is_known(), "one is not published any more");
         }
     }

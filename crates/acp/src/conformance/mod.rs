@@ -29,6 +29,7 @@ mod rule;
 mod session;
 mod shape;
 mod steering;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod tools;

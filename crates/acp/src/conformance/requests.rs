@@ -9,6 +9,15 @@ use super::{Direction, envelope::Outcome, methods};
 pub(super) struct Asked {
     pub(super) method: String,
     pub(super) session: Option<String>,
+    /// It goes on after an event.
+    pub(super) goes_on: bool,
+}
+
+impl Asked {
+    /// Whether the session is told of before it is answered.
+    pub(super) fn is_replayed(&self) -> bool {
+        self.method == "session/load" || self.goes_on
+    }
 }
 
 /// What an answer belongs to.

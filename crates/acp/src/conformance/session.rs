@@ -1,12 +1,12 @@
 //! Sessions as a client sees them: opened, prompted, answered, closed.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
 
 use super::{
     Found, Rule, activity::Activity, composition::Runs, envelope::Outcome, extensions::Update,
-    listed, requests::Asked, shown, steering::Messages, tools::Tools,
+    listed, requests::Asked, shown, steering::Messages, stream::Places, tools::Tools,
 };
 
 /// The sessions of a connection that are open.
@@ -15,7 +15,12 @@ pub(super) struct Sessions {
     open: HashMap<String, Session>,
     /// Those that were open on a connection before this one.
     earlier: HashMap<String, Session>,
+    /// Requests of clients that come to a session which is not followed yet, by id.
+    joining: HashSet<String>,
 }
+
+/// What brings a client to a session that is open elsewhere.
+const JOIN: [&str; 2] = ["session/attach", "session/takeover"];
 
 #[derive(Default)]
 struct Session {
@@ -35,6 +40,7 @@ struct Session {
     activity: Activity,
     runs: Runs,
     messages: Messages,
+    places: Places,
 }
 
 impl Session {
@@ -89,23 +95,41 @@ impl Sessions {
         self.earlier.extend(self.open.drain());
     }
 
+    /// Another connection of which only the agent's side is recorded: it may go on with any session, after
+    /// any line.
+    pub(super) fn come_back_to(&mut self) {
+        let sessions = self.open.values_mut();
+        sessions.for_each(|session| *session = Session::with_past());
+    }
+
     /// Takes a request of the client.
     pub(super) fn requested(&mut self, id: &str, asked: &Asked) {
         let Some(name) = &asked.session else { return };
+        let joins = JOIN.contains(&asked.method.as_str());
         let opens = ["session/load", "session/resume", "session/fork"];
         // Who uses it without opening it goes on with an earlier connection: two are recorded in one file.
         if !opens.contains(&asked.method.as_str())
+            && !joins
             && !self.open.contains_key(name)
             && let Some(session) = self.earlier.remove(name)
         {
             self.open.insert(name.clone(), session);
         }
+        // The update that tells of a client comes before the answer, and with it the stream.
+        if joins && (asked.goes_on || !self.open.contains_key(name)) {
+            self.joining.insert(id.to_owned());
+            let session = self.open.entry(name.clone()).or_default();
+            session.loading += 1;
+            session.places.begin_anew();
+            session.past = true;
+        }
         match asked.method.as_str() {
-            "session/load" => {
+            "session/load" | "session/resume" if asked.is_replayed() => {
                 let session = self.open.entry(name.clone()).or_default();
                 session.loading += 1;
+                session.places.begin_anew();
                 // Its replay takes the place of the stream, some of which may still be on its way.
-                session.past = session.was_open;
+                session.past = session.was_open || asked.goes_on;
                 session.activity = Activity::default();
                 session.runs = Runs::default();
             }
@@ -142,14 +166,18 @@ impl Sessions {
                     self.open.entry(id.to_owned()).or_insert(session);
                 }
             }
-            ("session/resume", Outcome::Result(_), Some(name)) => {
+            ("session/resume", Outcome::Result(_), Some(name)) if !asked.is_replayed() => {
                 self.open
                     .entry(name.to_owned())
                     .or_insert_with(Session::with_past);
             }
-            ("session/load", outcome, Some(name)) => {
+            (method, outcome, Some(name))
+                if matches!(method, "session/load" | "session/resume")
+                    || self.joining.remove(id) =>
+            {
                 if let Some(session) = self.open.get_mut(name) {
                     session.loading = session.loading.saturating_sub(1);
+                    session.places.opened();
                     session.was_open |= matches!(outcome, Outcome::Result(_));
                     if !session.was_open && session.loading == 0 {
                         self.open.remove(name);
@@ -263,10 +291,22 @@ impl Sessions {
         if matches!(kind, "agent_idle" | "daemon_watchdog_tripped") && !session.in_turn() {
             found.push(work_outside_turn("an agent that waits"));
         }
+        match kind {
+            // Whoever wanted it.
+            "turn_started" => session.others_turn |= session.prompts.is_empty(),
+            "turn_ended" => session.others_turn = false,
+            _ => {}
+        }
         let replay = session.loading > 0 || !strict;
         found.extend(session.messages.event(params, replay));
         found.extend(session.runs.take(params, session.past));
         found
+    }
+
+    /// Takes the place of a message in its session's stream, where it has one.
+    pub(super) fn place(&mut self, name: &str, params: &Value) -> Found {
+        let session = self.open.get_mut(name);
+        session.map_or_else(Found::new, |session| session.places.take(params))
     }
 
     /// Takes a sign of life of an agent that waits.

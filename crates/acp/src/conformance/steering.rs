@@ -1,4 +1,5 @@
-//! Steering: what the methods take and answer that reach a running turn, and what is delivered when.
+//! Steering: what the methods take and answer that reach a running turn or the clients of its session, and
+//! what is delivered when.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::ext::steering::contract_name;
 
-/// A method that reaches a running turn.
+/// A method of the contract.
 pub(super) struct Method {
     name: &'static str,
     pub(super) params: Shape,
@@ -21,25 +22,30 @@ pub(super) struct Method {
 }
 
 macro_rules! methods {
-    ($($name:literal)*) => {
+    ($($file:literal $name:literal)*) => {
         [$(Method {
             name: $name,
-            params: Shape::extension(|| part("steering-params", $name)),
-            result: Shape::extension(|| part("steering-results", $name)),
+            params: Shape::extension(|| part(concat!($file, "-params"), $name)),
+            result: Shape::extension(|| part(concat!($file, "-results"), $name)),
         }),*]
     };
 }
 
-static METHODS: [Method; 9] = methods! {
-    "_session/steering"
-    "agent/resume"
-    "session/cancel"
-    "session/inject"
-    "session/pending_injections"
-    "session/remind"
-    "session/replace_inject"
-    "session/revoke_inject"
-    "session/revoke_reminder"
+static METHODS: [Method; 14] = methods! {
+    "steering" "_session/steering"
+    "steering" "agent/resume"
+    "live" "session/attach"
+    "steering" "session/cancel"
+    "live" "session/detach"
+    "live" "session/heartbeat"
+    "steering" "session/inject"
+    "live" "session/live_clients"
+    "steering" "session/pending_injections"
+    "steering" "session/remind"
+    "steering" "session/replace_inject"
+    "steering" "session/revoke_inject"
+    "steering" "session/revoke_reminder"
+    "live" "session/takeover"
 };
 
 /// The method of this name; all of them are sent by clients.

@@ -4,7 +4,7 @@
 
 use harn_model::{
     ChildCall, ChildResult, CompositionRun, Control, ControlOutcome, ControlTarget, LoopCheckpoint,
-    PlanEntry, ProgressReport, Seam,
+    PlanEntry, ProgressReport, Seam, StopReason, TurnId, TurnOutcome,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -73,6 +73,10 @@ agent_events! {
     ProgressReported = "progress_reported" { ReportFields 'a }
     /// The session was closed on request.
     SessionClosed = "session_closed" { ClosedFields 'a }
+    /// A turn ended; to clients that have event ids.
+    TurnEnded = "turn_ended" { TurnEndedFields 'a }
+    /// A turn began; to clients that have event ids.
+    TurnStarted = "turn_started" { TurnStartedFields 'a }
 }
 
 /// How long an agent waits until it is told again.
@@ -83,6 +87,41 @@ pub(crate) struct IdleFields {
     pub(crate) iteration: u64,
     /// When the next one comes, in milliseconds, unless the agent wakes.
     pub(crate) backoff_ms: u64,
+}
+
+/// A turn and the prompt that began it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TurnStartedFields<'a> {
+    pub(crate) turn_id: &'a str,
+    pub(crate) message_id: &'a str,
+}
+
+/// A turn and how it ended, as the answer to its prompt says it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TurnEndedFields<'a> {
+    turn_id: &'a str,
+    /// Why the agent stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<StopReason>,
+    /// What went wrong, where it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl<'a> TurnEndedFields<'a> {
+    pub(crate) fn new(turn: &'a TurnId, outcome: &'a TurnOutcome) -> Self {
+        let (stop_reason, error) = match outcome {
+            TurnOutcome::Stopped { stop_reason } => (Some(*stop_reason), None),
+            TurnOutcome::Failed { message } => (None, Some(message.as_str())),
+        };
+        Self {
+            turn_id: turn.as_str(),
+            stop_reason,
+            error,
+        }
+    }
 }
 
 /// One envelope for start, finish and error; absent parts are null.

@@ -11,7 +11,7 @@ use super::{
     agent_event::{self, Kind},
     content::ContentMeta,
     host::Operation,
-    idle, schema,
+    idle, live, schema,
     steering::Mode,
     tool::ToolMeta,
     update::Extension,
@@ -39,9 +39,23 @@ pub(crate) struct Advertised {
     /// Methods that ACP does not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_methods: Option<Methods>,
+    /// Clients on a live session: what may be sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live_sessions: Option<LiveSessions>,
     /// Operations this client may be asked for with `host/call`.
     #[serde(skip_serializing_if = "Option::is_none")]
     host_capability_operations: Option<HostOperations>,
+}
+
+/// What clients on a live session may send.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+struct LiveSessions {
+    /// The methods, sorted.
+    methods: &'static [&'static str],
+    /// Whether lines of a stream have ids for whoever asks for them, to go on after.
+    event_ids: bool,
 }
 
 /// The methods by name.
@@ -167,6 +181,10 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
         tool_lifecycle_extension_fields: ToolMeta::FIELDS,
         content_extension_fields: &[],
         extension_methods: None,
+        live_sessions: Some(LiveSessions {
+            methods: live::METHODS,
+            event_ids: true,
+        }),
         host_capability_operations: host_bridge.then_some(HostOperations {
             process: Operation::ALL,
         }),
@@ -181,7 +199,11 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
             let agent_event = Method {
                 description: agent_event::DESCRIPTION,
                 kinds: kinds
-                    .filter(|kind| !by_name || *kind != Kind::AgentIdle)
+                    .filter(|kind| match kind {
+                        Kind::AgentIdle => !by_name,
+                        Kind::TurnStarted | Kind::TurnEnded => dialect.event_ids,
+                        _ => true,
+                    })
                     .collect(),
                 schema: schema::AGENT_EVENT,
             };
@@ -257,11 +279,16 @@ mod tests {
         let members: Vec<_> = plain.as_object().unwrap().keys().collect();
         assert_eq!(
             members,
-            ["schemaCompatibility", "toolLifecycleExtensionFields"]
+            [
+                "schemaCompatibility",
+                "toolLifecycleExtensionFields",
+                "liveSessions"
+            ]
         );
         let some = Dialect {
             profile: Profile::Meta,
             extensions: ExtensionSet::named(["worker_update", "log"]),
+            event_ids: false,
         };
         let some = harn(some, true);
         assert_eq!(

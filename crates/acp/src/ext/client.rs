@@ -21,6 +21,9 @@ pub(crate) struct Wish {
     /// Whether it answers `builtin_call` and `host/call`.
     #[serde(default)]
     host_bridge: Option<Bridge>,
+    /// Whether lines of a session's stream shall have event ids.
+    #[serde(default)]
+    event_ids: Option<bool>,
 }
 
 /// `false` for no extension at all, which means the profile `acp`; `true` for all; or a list of names, of
@@ -61,6 +64,11 @@ impl Wish {
         }
     }
 
+    /// Whether it wants event ids.
+    pub(crate) fn event_ids(&self) -> bool {
+        self.event_ids.unwrap_or_default()
+    }
+
     /// Whether bridge requests may be sent.
     pub(crate) fn host_bridge(&self) -> bool {
         match self.host_bridge {
@@ -80,6 +88,7 @@ pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> Wish {
         profile: member(harn, "profile"),
         session_update_extensions: member(harn, "sessionUpdateExtensions"),
         host_bridge: member(harn, "hostBridge"),
+        event_ids: member(harn, "eventIds"),
     }
 }
 

@@ -11,6 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
+use super::event_id::EventId;
+
 /// What a host renders a question from, and why it is asked.
 #[derive(Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -57,16 +59,25 @@ pub(crate) struct PermissionMeta<'a> {
     /// agent reads them after the answer, unless one interrupts: the question is taken back then.
     #[serde(rename = "pendingCount", skip_serializing_if = "Option::is_none")]
     pending_count: Option<u64>,
+    /// Its place in the session's stream, for clients that have event ids; absent where it is put again.
+    #[serde(rename = "eventId", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    event_id: Option<EventId>,
 }
 
 impl<'a> PermissionMeta<'a> {
-    pub(crate) fn new(ask: &'a PermissionAsked, approval: Approval<'a>) -> Self {
+    pub(crate) fn new(
+        ask: &'a PermissionAsked,
+        approval: Approval<'a>,
+        event_id: Option<EventId>,
+    ) -> Self {
         Self {
             approval,
             deadline: ask.deadline.map(rfc3339),
             lineage: ask.lineage.iter().map(LineageStep::from).collect(),
             options: ask.options.iter().map(OptionScope::from).collect(),
             pending_count: (ask.pending > 0).then_some(ask.pending),
+            event_id,
         }
     }
 }

@@ -16,6 +16,7 @@ pub const SCHEMAS: &[(&str, &str)] = published! {
     "content-meta.schema.json"
     "plan-meta.schema.json"
     "agent-event.schema.json"
+    "stream-meta.schema.json"
     "agent-idle.schema.json"
     "initialize-meta.schema.json"
     "client-capabilities-meta.schema.json"
@@ -28,5 +29,9 @@ pub const SCHEMAS: &[(&str, &str)] = published! {
     "session-capabilities.schema.json"
     "reminder.schema.json"
     "live-clients.schema.json"
+    "live-params.schema.json"
+    "live-results.schema.json"
+    "session-list-meta.schema.json"
+    "user-message-meta.schema.json"
     "host-shell-discovery.schema.json"
 };

@@ -9,18 +9,22 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
+    HarnMeta,
     agent_event::HarnEvent,
     capabilities::{Advertised, Session},
     client::Wish,
     content::ContentMeta,
+    event_id::StreamMeta,
     hitl::Requested,
     host::ShellDiscovery,
     idle::Idle,
+    live::{Listed, LiveMethodParams, LiveMethodResults},
     permission::Answer,
     plan::PlanMeta,
     steering::{SteeringMethodParams, SteeringMethodResults},
     tool::ToolMeta,
     update::{CarriedUpdate, ExtensionUpdate, LiveClientFields, ReminderFields},
+    user::UserMeta,
 };
 use crate::permission;
 
@@ -33,6 +37,11 @@ pub(crate) const AGENT_IDLE: &str = "agent-idle.schema.json";
 pub(crate) const HITL_REQUESTED: &str = "hitl-requested.schema.json";
 /// The file that describes `harn.hitl.respond`.
 pub(crate) const HITL_RESPOND: &str = "hitl-respond.schema.json";
+
+/// The file that describes what the methods for live clients take.
+const LIVE_PARAMS: &str = "live-params.schema.json";
+/// The file that describes what they answer.
+const LIVE_RESULTS: &str = "live-results.schema.json";
 
 /// The file that describes what the methods of steering take.
 const STEERING_PARAMS: &str = "steering-params.schema.json";
@@ -48,6 +57,9 @@ struct AgentEventParams<'a> {
     session_id: &'a str,
     #[serde(flatten)]
     event: HarnEvent<'a>,
+    /// Its place in the session's stream, for clients that have event ids.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<HarnMeta<StreamMeta>>,
 }
 
 /// The schemas by file name.
@@ -85,6 +97,12 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             written::<AgentEventParams<'_>>(
                 "The `params` of a `_harn/agentEvent` notification. Hosts must ignore kinds they do not \
                  know.",
+            ),
+        ),
+        (
+            "stream-meta.schema.json",
+            written::<StreamMeta>(
+                "`_meta.harn` of the `params` of a `session/update`, for clients that have event ids.",
             ),
         ),
         (
@@ -161,6 +179,29 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         (
             "live-clients.schema.json",
             written::<LiveClientFields<'_>>("`_meta.harn` of a `live_session_client`."),
+        ),
+        (
+            LIVE_PARAMS,
+            read::<LiveMethodParams>(
+                "The `params` of the methods for clients on a live session, by method. \
+                 `lastEventId`, at the root or under `_meta.harn`, says where the stream goes on.",
+            ),
+        ),
+        (
+            LIVE_RESULTS,
+            written::<LiveMethodResults<'_>>(
+                "The `result` of the methods for clients on a live session, by method.",
+            ),
+        ),
+        (
+            "session-list-meta.schema.json",
+            written::<Listed<'_>>("`_meta.harn` of a session in the answer to `session/list`."),
+        ),
+        (
+            "user-message-meta.schema.json",
+            written::<UserMeta<'_>>(
+                "`_meta.harn` of a `user_message` or a `user_message_chunk` that a named client said.",
+            ),
         ),
         (
             "host-shell-discovery.schema.json",

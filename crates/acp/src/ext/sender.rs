@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use harn_model::Actor;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use super::VENDOR;
 
 /// A word that says something.
 #[derive(Clone, Debug, Deserialize)]
@@ -87,6 +89,12 @@ impl Sender {
     /// Whoever it is.
     pub(crate) fn actor(self) -> Actor {
         actor_of(self.harn, self.meta.and_then(|meta| meta.harn))
+    }
+
+    /// Whoever a request of ACP's own says in its `_meta`; what cannot be read counts as unsaid.
+    pub(crate) fn of_meta(meta: Option<&Map<String, Value>>) -> Actor {
+        let said = meta.and_then(|meta| Said::deserialize(meta.get(VENDOR)?).ok());
+        actor_of(None, said)
     }
 
     /// The same from params of any shape: what cannot be read counts as unsaid. For what has to be done in

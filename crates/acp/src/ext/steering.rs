@@ -23,12 +23,17 @@ pub(crate) fn contract_name(method: &str) -> &str {
     match method.strip_prefix('_') {
         Some(
             name @ ("agent/resume"
+            | "session/attach"
+            | "session/detach"
+            | "session/heartbeat"
             | "session/inject"
+            | "session/live_clients"
             | "session/pending_injections"
             | "session/remind"
             | "session/replace_inject"
             | "session/revoke_inject"
-            | "session/revoke_reminder"),
+            | "session/revoke_reminder"
+            | "session/takeover"),
         ) => name,
         _ => method,
     }

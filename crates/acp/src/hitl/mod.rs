@@ -7,14 +7,10 @@ mod form;
 mod tests;
 
 use agent_client_protocol::{Error, UntypedMessage};
-use harn_model::{HitlKind, HitlRequest, HitlResponse, PermissionRoute, SessionId, Timestamp};
+use harn_model::{HitlKind, HitlRequest, HitlResponse, LiveClient, PermissionRoute, SessionId};
 use serde_json::Value;
 
-use crate::{
-    Profile,
-    connection::Facts,
-    permission::{live_client, not_asked},
-};
+use crate::{Profile, connection::Facts, permission::not_asked};
 
 /// How a client is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +36,8 @@ pub(crate) enum Given {
     Nothing(String),
 }
 
-/// The best way to ask this client; `mine` is whether its prompt runs the turn.
-pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str, mine: bool) -> Route {
+/// The best way to ask this client.
+pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str) -> Route {
     let extended = match client.dialect.profile {
         Profile::Harn | Profile::Meta => true,
         Profile::Acp => false,
@@ -56,9 +52,8 @@ pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str, mine: bool
             "only {reviewers} may decide, and this client is none of them"
         ));
     }
-    // Alone it would say yes once, and the others would be waited for in vain. Where somebody else wanted
-    // the turn, it may be one of several.
-    if request.quorum > 1 && mine {
+    // Alone it would say yes once, and the others would be waited for in vain.
+    if request.quorum > 1 {
         return Route::Nobody("several people have to agree, and this client is one".to_owned());
     }
     if client.forms {
@@ -135,11 +130,11 @@ fn answered(answer: String) -> Given {
 }
 
 /// That this client was asked.
-pub(crate) fn put_to(request: &HitlRequest, client: &str, now: Timestamp) -> PermissionRoute {
+pub(crate) fn put_to(request: &HitlRequest, client: LiveClient) -> PermissionRoute {
     PermissionRoute {
         request_id: request.request_id.clone(),
         ask_id: None,
-        client: live_client(client, now),
+        client,
         metadata: Value::Null,
     }
 }

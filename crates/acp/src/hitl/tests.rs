@@ -45,7 +45,7 @@ fn client(profile: Profile, tools: bool, forms: bool) -> Facts {
 
 #[test]
 fn each_client_is_asked_in_the_best_way_it_has() {
-    let way = |request: &HitlRequest, client| route(request, client, "zed", true);
+    let way = |request: &HitlRequest, client| route(request, client, "zed");
     let (free, few) = (question(&[]), question(&["a", "b"]));
     for profile in [Profile::Harn, Profile::Meta] {
         assert_eq!(way(&free, client(profile, true, true)), Route::Bridge);
@@ -66,13 +66,7 @@ fn each_client_is_asked_in_the_best_way_it_has() {
     let forms = client(Profile::Harn, false, true);
     // It could agree once, and nobody else is there to.
     assert!(nobody(way(&control, forms)));
-    let other = |request: &HitlRequest, client| route(request, client, "zed", false);
-    assert_eq!(other(&control, forms), Route::Form);
-    assert_eq!(other(&control, plain), Route::Choice);
-    control.reviewers = vec!["ada".to_owned(), "Zed".to_owned()];
-    assert_eq!(other(&control, forms), Route::Form);
     control.reviewers = vec!["ada".to_owned(), "grace".to_owned()];
-    assert!(nobody(other(&control, forms)));
     assert!(nobody(way(&control, forms)));
     let mut approval = request(HitlKind::Approval);
     approval.quorum = 2;

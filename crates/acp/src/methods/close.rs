@@ -9,17 +9,20 @@ use agent_client_protocol::{
         DeleteSessionResponse,
     },
 };
-use harn_model::SessionId;
+use harn_model::{Actor, SessionId};
+use harn_runtime::{Act, NotInControl};
 
-use super::attached;
-use crate::{answer::answer, connection::Peer, error};
+use super::{attached, drive};
+use crate::{answer::answer, connection::Peer, error, ext::sender::Sender};
 
 pub(crate) fn close(peer: &Arc<Peer>, request: Result<CloseSessionRequest, Error>, to: Responder) {
     let peer = peer.clone();
     peer.clone().spawn(async move {
         let closed = async {
-            let id = request?.session_id;
-            attached(&peer, &id)?;
+            let request = request?;
+            let id = request.session_id;
+            let actor = Sender::of_meta(request.meta.as_ref());
+            drive(&*attached(&peer, &id)?, Act::Steer, &actor)?;
             wind_up(&peer, &id).await;
             Ok(CloseSessionResponse::new())
         };
@@ -35,7 +38,10 @@ pub(crate) fn delete(
     let peer = peer.clone();
     peer.clone().spawn(async move {
         let deleted = async {
-            let id = request?.session_id;
+            let request = request?;
+            let id = request.session_id;
+            let actor = Sender::of_meta(request.meta.as_ref());
+            may_delete(&peer, &SessionId::new(id.0.clone()), &actor)?;
             wind_up(&peer, &id).await;
             let deleted = peer.hub.delete(&SessionId::new(id.0)).await;
             deleted.map_err(|e| error::session(&e))?;
@@ -43,6 +49,24 @@ pub(crate) fn delete(
         };
         answer(to, deleted.await);
     });
+}
+
+/// One that somebody controls is removed by whoever does, and by nobody else.
+fn may_delete(peer: &Peer, id: &SessionId, actor: &Actor) -> Result<(), Error> {
+    if let Some(attached) = peer.attached(id) {
+        return drive(&attached, Act::Steer, actor).map(drop);
+    }
+    let session = peer.hub.live(id);
+    let controller = session.and_then(|session| session.live_state().controller);
+    match controller {
+        Some(it) => {
+            let controller = Some(it.client_id);
+            Err(error::not_in_control(&NotInControl::NotController {
+                controller,
+            }))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Closes a session and waits until its last updates and answers are on their way.

@@ -10,14 +10,15 @@ use agent_client_protocol::{
     },
 };
 use harn_model::Seq;
-use harn_runtime::SettingError;
+use harn_runtime::{Act, SettingError};
 
-use super::attached;
+use super::{attached, drive};
 use crate::{
     answer::answer,
     attached::Attached,
     connection::Peer,
     error,
+    ext::sender::Sender,
     settings::{self, MODE_OPTION},
 };
 
@@ -29,8 +30,10 @@ pub(crate) async fn set_mode(
     let set = async {
         let request = request?;
         let attached = attached(peer, &request.session_id)?;
-        let seq = attached.session.set_mode(&request.mode_id.0).await;
-        Ok::<_, Error>((attached, seq.map_err(|e| error::setting(&e))?))
+        let actor = Sender::of_meta(request.meta.as_ref());
+        let driver = drive(&attached, Act::Steer, &actor)?;
+        let seq = driver.set_mode(&request.mode_id.0).await;
+        Ok::<_, Error>((attached.clone(), seq.map_err(|e| error::setting(&e))?))
     };
     match set.await {
         Ok((attached, seq)) => attached.reply_after(seq, move || {
@@ -48,7 +51,7 @@ pub(crate) async fn set_option(
     match apply(peer, request).await {
         Ok((attached, seq)) => {
             // The answer is the full list, as it is when the answer is given.
-            let session = attached.session.observer();
+            let session = attached.session.session().observer();
             attached.reply_after(seq, move || {
                 let options = settings::config_options(&session);
                 answer(responder, Ok(SetSessionConfigOptionResponse::new(options)));
@@ -69,13 +72,14 @@ async fn apply(
             "every option of this agent takes a value id",
         ));
     };
-    let session = &attached.session;
+    let actor = Sender::of_meta(request.meta.as_ref());
+    let session = drive(&attached, Act::Steer, &actor)?;
     let set = match &*request.config_id.0 {
         MODE_OPTION => session.set_mode(&value.0).await,
         option => session.set_option(option, &value.0).await,
     };
     let seq = set.map_err(|e| error::setting(&with_mode(e)))?;
-    Ok((attached, seq))
+    Ok((attached.clone(), seq))
 }
 
 /// To a client the mode is one of the options.

@@ -5,9 +5,16 @@ use std::sync::Arc;
 
 use agent_client_protocol::{Error, Responder};
 use harn_model::{HitlResponse, Seq};
-use harn_runtime::HitlError;
+use harn_runtime::{Act, HitlError};
 
-use crate::{answer::answer, attached::Attached, connection::Peer, error, ext::hitl::Responded};
+use super::drive;
+use crate::{
+    answer::answer,
+    attached::Attached,
+    connection::Peer,
+    error,
+    ext::{hitl::Responded, sender::Sender},
+};
 
 /// Answered once the answer is written and its updates are on their way.
 pub(crate) async fn respond(
@@ -31,7 +38,8 @@ async fn take(
     let asked = peer.asking(&response.request_id);
     let unknown = || HitlError::Unknown(response.request_id.clone());
     let attached = asked.ok_or_else(|| error::hitl(&unknown()))?;
-    let written = attached.session.hitl_respond(response.clone()).await;
+    let driver = drive(&attached, Act::Answer, &Sender::default().actor())?;
+    let written = driver.hitl_respond(response.clone()).await;
     let seq = written.map_err(|e| error::hitl(&e))?;
-    Ok((attached, seq))
+    Ok((attached.clone(), seq))
 }

@@ -17,7 +17,7 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, 
         peer.learn_name(&client.name);
     }
     let facts = peer.learn(Facts {
-        dialect: profile::choose(peer.config.profile, &wish, request),
+        dialect: profile::choose(&peer.config, &wish, request),
         offers: HostOffers {
             read_text: client.fs.read_text_file,
             write_text: client.fs.write_text_file,

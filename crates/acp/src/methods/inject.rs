@@ -3,10 +3,10 @@
 
 use agent_client_protocol::Error;
 use harn_model::{Actor, ContentBlock, Control, DeliveryMode, MessageId};
-use harn_runtime::{ControlError, Controlled};
+use harn_runtime::{Act, ControlError, Controlled, Driver};
 use serde_json::Value;
 
-use super::steered;
+use super::{drive, steered};
 use crate::{
     attached::Attached,
     connection::Peer,
@@ -32,7 +32,9 @@ pub(crate) async fn inject(
     let content = from_wire::content(params.content.unwrap_or_default());
     let content = content.map_err(|e| error::bad_params(&e))?;
     let actor = params.sender.actor();
-    let injected = held(&attached, params.mode.into(), content, &actor, gate).await;
+    let driver = drive(&attached, Act::Speak, &actor)?;
+    let mode = params.mode.into();
+    let injected = held(&attached, driver, mode, content, &actor, gate).await;
     let session = About::Session(params.session_id.as_str());
     let (id, done) = injected.map_err(|e| error::control(&e, session))?;
     let injected = Injected {
@@ -49,19 +51,18 @@ pub(crate) async fn inject(
 /// Injects a message, its outcome held back behind the answer.
 async fn held(
     attached: &Attached,
+    driver: Driver<'_>,
     mode: DeliveryMode,
     content: Vec<ContentBlock>,
     actor: &Actor,
     gate: Gate,
 ) -> Result<(MessageId, Controlled), ControlError> {
     let mut asked = None;
-    let injected = attached
-        .session
-        .inject(mode, content, actor.clone(), |id: &MessageId| {
-            let it = Asked::new(Control::Inject, Some(id.as_str()));
-            attached.hold(it.clone(), gate);
-            asked = Some(it);
-        });
+    let injected = driver.inject(mode, content, actor.clone(), |id: &MessageId| {
+        let it = Asked::new(Control::Inject, Some(id.as_str()));
+        attached.hold(it.clone(), gate);
+        asked = Some(it);
+    });
     let injected = injected.await;
     if let Some(asked) = &asked {
         attached.settled(asked, &injected);
@@ -78,7 +79,8 @@ pub(crate) async fn revoke(
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, actor) = (params.message_id.as_str(), params.sender.actor());
     let asked = Asked::new(Control::RevokeInject, Some(id));
-    let revoked = attached.session.revoke_inject(MessageId::new(id), actor);
+    let driver = drive(&attached, Act::Steer, &actor)?;
+    let revoked = driver.revoke_inject(MessageId::new(id), actor);
     changed(id, attached.held(asked, gate, revoked).await)
 }
 
@@ -92,9 +94,8 @@ pub(crate) async fn replace(
     let (id, actor) = (params.message_id.as_str(), params.sender.actor());
     let asked = Asked::new(Control::ReplaceInject, Some(id));
     let content = from_wire::content(params.content.unwrap_or_default());
-    let replaced = attached
-        .session
-        .replace_inject(MessageId::new(id), content, actor);
+    let driver = drive(&attached, Act::Speak, &actor)?;
+    let replaced = driver.replace_inject(MessageId::new(id), content, actor);
     changed(id, attached.held(asked, gate, replaced).await)
 }
 

@@ -9,17 +9,24 @@ use agent_client_protocol::{
     Error, Responder,
     v1::schema::{ListSessionsRequest, ListSessionsResponse, SessionInfo},
 };
-use harn_runtime::SessionSummary;
+use harn_runtime::{ListedSession, SessionFilter};
 
 use super::wire_id;
-use crate::{answer::answer, connection::Peer, error};
+use crate::{answer::answer, connection::Peer, error, ext};
 
-pub(crate) fn handle(peer: &Arc<Peer>, request: Result<ListSessionsRequest, Error>, to: Responder) {
+/// A request, and whether it wants those that are open or those that are not.
+pub(crate) type Listing = (ListSessionsRequest, Option<bool>);
+
+pub(crate) fn handle(peer: &Arc<Peer>, request: Result<Listing, Error>, to: Responder) {
     let peer = peer.clone();
     peer.clone().spawn(async move {
         let listed = async {
-            let request = request?;
-            let page = peer.hub.list(request.cwd, request.cursor).await;
+            let (request, live) = request?;
+            let filter = SessionFilter {
+                cwd: request.cwd,
+                live,
+            };
+            let page = peer.hub.list(filter, request.cursor).await;
             page.map_err(|e| error::session(&e))
         };
         let response = listed.await.map(|page| {
@@ -30,11 +37,14 @@ pub(crate) fn handle(peer: &Arc<Peer>, request: Result<ListSessionsRequest, Erro
     });
 }
 
-fn info(summary: SessionSummary) -> SessionInfo {
+fn info(session: ListedSession) -> SessionInfo {
+    let extension = ext::live::listed(&session);
+    let summary = session.summary;
     let meta = summary.meta;
     let updated = SystemTime::UNIX_EPOCH + Duration::from_millis(summary.updated);
     SessionInfo::new(wire_id(&meta.thread_id), meta.directory)
         .additional_directories(meta.additional_directories)
         .title((!meta.title.is_empty()).then_some(meta.title))
         .updated_at(humantime::format_rfc3339_millis(updated).to_string())
+        .meta(extension)
 }

@@ -7,6 +7,7 @@ pub(crate) mod hitl;
 pub(crate) mod initialize;
 pub(crate) mod inject;
 pub(crate) mod list;
+pub(crate) mod live;
 pub(crate) mod prompt;
 pub(crate) mod remind;
 pub(crate) mod setup;
@@ -15,7 +16,8 @@ pub(crate) mod steering;
 use std::sync::Arc;
 
 use agent_client_protocol::{Error, v1::schema};
-use harn_model::{SessionId, StopReason};
+use harn_model::{Actor, SessionId, StopReason};
+use harn_runtime::{Act, Driver};
 
 use crate::{attached::Attached, connection::Peer, error, ext::sender::Name};
 
@@ -37,6 +39,16 @@ pub(crate) fn steered_or_only(peer: &Peer, id: Option<&Name>) -> Result<Arc<Atta
         Some(id) => steered(peer, id.as_str()),
         None => peer.only().ok_or_else(error::which_session),
     }
+}
+
+/// The session for whoever may do this with it. `actor` is who says to do it.
+pub(crate) fn drive<'a>(
+    attached: &'a Attached,
+    act: Act,
+    actor: &Actor,
+) -> Result<Driver<'a>, Error> {
+    let driver = attached.session.drive(act, Some(&actor.client_id));
+    driver.map_err(|e| error::not_in_control(&e))
 }
 
 /// Only ACP's own words: an unknown one fails the prompt in several SDKs.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use agent_client_protocol::{Error, Responder, v1::schema::PromptRequest};
 use harn_model::{Control, TurnId};
+use harn_runtime::Act;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{attached, steered};
+use super::{attached, drive, steered};
 use crate::{
     answer::answer,
     attached::Attached,
@@ -47,7 +48,9 @@ async fn submit(
     let cancelled = responder.as_ref().map(Responder::cancellation);
     let watch = CancellationToken::new();
     let guard = watch.clone().drop_guard();
-    let submitted = attached.session.prompt(blocks, |turn| {
+    let actor = Sender::of_meta(request.meta.as_ref());
+    let driver = drive(&attached, Act::Speak, &actor)?;
+    let submitted = driver.prompt(blocks, |turn| {
         if let Some(responder) = responder.take() {
             attached.expect_end(turn, responder, guard);
         }
@@ -68,7 +71,11 @@ async fn submit(
 /// A prompt that is taken back as a request is cancelled like any other.
 async fn called_off(attached: &Attached, turn: TurnId) {
     let actor = Sender::default().actor();
-    if let Err(refused) = attached.session.cancel_for(Some(turn), actor).await {
+    let driver = match drive(attached, Act::Steer, &actor) {
+        Ok(driver) => driver,
+        Err(error) => return tracing::debug!(%error.message, "a prompt was taken back in vain"),
+    };
+    if let Err(refused) = driver.cancel_for(Some(turn), actor).await {
         tracing::debug!(%refused, "the prompt that was taken back had ended");
     }
 }
@@ -80,7 +87,11 @@ pub(crate) async fn cancel(peer: &Peer, params: CancelParams) {
         return;
     };
     let actor = Sender::lenient(&params.rest);
-    let cancelled = attached.session.cancel_for(attached.cancel_target(), actor);
+    let driver = match drive(&attached, Act::Steer, &actor) {
+        Ok(driver) => driver,
+        Err(error) => return tracing::debug!(%error.message, "ignored a cancel"),
+    };
+    let cancelled = driver.cancel_for(attached.cancel_target(), actor);
     if let Err(refused) = cancelled.await {
         tracing::debug!(%refused, "there was nothing to cancel");
     }
@@ -96,9 +107,10 @@ pub(crate) async fn cancel_request(
     let id = params.session_id.as_str();
     let attached = steered(peer, id)?;
     let actor = Sender::lenient(&params.rest);
+    let driver = drive(&attached, Act::Steer, &actor)?;
     let target = attached.cancel_target();
     let asked = Asked::new(Control::Cancel, target.as_ref().map(TurnId::as_str));
-    let cancelled = attached.session.cancel_for(target, actor.clone());
+    let cancelled = driver.cancel_for(target, actor.clone());
     let cancelled = attached.held(asked, gate, cancelled).await;
     let done = cancelled.map_err(|e| error::control(&e, About::Turn(id)))?;
     let cancelled = Cancelled {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use agent_client_protocol::Error;
 use harn_model::{Actor, Control, DeliveryMode, SystemReminder};
+use harn_runtime::Act;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{steered, steered_or_only};
+use super::{drive, steered, steered_or_only};
 use crate::{
     attached::Attached,
     connection::Peer,
@@ -57,9 +58,10 @@ pub(crate) async fn remind(
 ) -> Result<Reminded, Error> {
     let wanted = Wanted::read(peer, params?)?;
     let session = &wanted.attached.session;
+    let driver = drive(&wanted.attached, Act::Steer, &wanted.actor)?;
     let given = wanted.reminder.id.clone();
     let asked = Asked::new(Control::Remind, None);
-    let reminded = session.remind(wanted.mode, wanted.reminder, wanted.actor);
+    let reminded = driver.remind(wanted.mode, wanted.reminder, wanted.actor);
     let reminded = wanted.attached.held(asked, gate, reminded).await;
     let about = match given.as_str() {
         "" => About::Session(session.id().as_str()),
@@ -75,8 +77,11 @@ pub(crate) async fn remind_unanswered(peer: &Peer, params: Result<Map<String, Va
         Ok(wanted) => wanted,
         Err(error) => return tracing::debug!(%error.message, "ignored a session/remind"),
     };
-    let session = &wanted.attached.session;
-    let reminded = session.remind(wanted.mode, wanted.reminder, wanted.actor);
+    let driver = match drive(&wanted.attached, Act::Steer, &wanted.actor) {
+        Ok(driver) => driver,
+        Err(error) => return tracing::debug!(%error.message, "ignored a session/remind"),
+    };
+    let reminded = driver.remind(wanted.mode, wanted.reminder, wanted.actor);
     if let Err(error) = reminded.await {
         tracing::debug!(%error, "a session/remind was refused");
     }
@@ -91,7 +96,8 @@ pub(crate) async fn revoke(
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, actor) = (params.reminder_id.as_str(), params.sender.actor());
     let asked = Asked::new(Control::RevokeReminder, Some(id));
-    let revoked = attached.session.revoke_reminder(id, actor);
+    let driver = drive(&attached, Act::Steer, &actor)?;
+    let revoked = driver.revoke_reminder(id, actor);
     let revoked = attached.held(asked, gate, revoked).await;
     let done = revoked.map_err(|e| error::control(&e, About::Reminder(id)))?;
     let revoked = ReminderRevoked {
@@ -106,6 +112,7 @@ pub(crate) async fn resume(
     params: Result<ResumeParams, Error>,
 ) -> Result<Resumed, Error> {
     let attached = steered_or_only(peer, params?.session_id.as_ref())?;
-    attached.session.resume().await;
+    let driver = drive(&attached, Act::Steer, &Sender::default().actor())?;
+    driver.resume().await;
     Ok(Resumed {})
 }

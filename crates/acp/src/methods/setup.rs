@@ -1,7 +1,6 @@
 //! `session/new`, `load`, `resume` and `fork`: ways to come to an open session.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,19 +12,21 @@ use agent_client_protocol::{
         NewSessionRequest, NewSessionResponse, ResumeSessionRequest, ResumeSessionResponse,
     },
 };
-use harn_model::{Seq, SessionId};
-use harn_runtime::{Controller, Hub, NewSession, Observer};
+use harn_model::{PermissionAsked, Seq, SessionId};
+use harn_runtime::{Claim, Controller, Hub, NewSession, Observer, Seat, Subscription};
 use serde::Serialize;
 
 use super::wire_id;
 use crate::{
+    EventId,
     answer::answer,
     attached::Attached,
     connection::Peer,
     error,
     host::ClientHost,
-    pump::{Opening, follow},
+    pump::{LateAnswer, Opening, Replay, follow},
     settings::{config_options, mode_state},
+    transport::{Followed, NotFollowed, Refollow},
 };
 
 pub(crate) fn new(peer: &Arc<Peer>, request: Result<NewSessionRequest, Error>, to: Responder) {
@@ -62,33 +63,83 @@ pub(crate) fn fork(peer: &Arc<Peer>, request: Result<ForkSessionRequest, Error>,
 
 pub(crate) fn resume(
     peer: &Arc<Peer>,
-    request: Result<ResumeSessionRequest, Error>,
+    request: Result<Resuming<ResumeSessionRequest>, Error>,
     to: Responder,
 ) {
-    let hub = peer.hub.clone();
+    let request = match request {
+        Ok(request) => request,
+        Err(error) => return answer::<()>(to, Err(error)),
+    };
+    note_servers(&request.request.mcp_servers);
+    let (hub, after) = (peer.hub.clone(), request.after(peer));
+    let response = |session: &Observer| {
+        ResumeSessionResponse::new()
+            .modes(mode_state(session))
+            .config_options(config_options(session))
+    };
     let opened = async move {
-        let request = request?;
-        note_servers(&request.mcp_servers);
+        let request = request.request;
         open(&hub, request.session_id, &request.cwd).await
     };
-    begin(peer, to, opened, |session| {
-        ResumeSessionResponse::new()
+    match after {
+        None => begin(peer, to, opened, response),
+        Some(_) => go_on(peer, to, opened, after, response),
+    }
+}
+
+pub(crate) fn load(
+    peer: &Arc<Peer>,
+    request: Result<Resuming<LoadSessionRequest>, Error>,
+    to: Responder,
+) {
+    let request = match request {
+        Ok(request) => request,
+        Err(error) => return answer::<()>(to, Err(error)),
+    };
+    note_servers(&request.request.mcp_servers);
+    let (hub, after) = (peer.hub.clone(), request.after(peer));
+    let opened = async move {
+        let request = request.request;
+        open(&hub, request.session_id, &request.cwd).await
+    };
+    go_on(peer, to, opened, after, |session| {
+        LoadSessionResponse::new()
             .modes(mode_state(session))
             .config_options(config_options(session))
     });
 }
 
-pub(crate) fn load(peer: &Arc<Peer>, request: Result<LoadSessionRequest, Error>, to: Responder) {
-    let (hub, peer) = (peer.hub.clone(), peer.clone());
-    let opened = async move {
-        let request = request?;
-        note_servers(&request.mcp_servers);
-        open(&hub, request.session_id, &request.cwd).await
-    };
+/// A request that opens a session, and the line it goes on after.
+pub(crate) struct Resuming<T> {
+    pub(crate) request: T,
+    pub(crate) after: Option<EventId>,
+}
+
+impl<T> Resuming<T> {
+    /// What it says itself, else what the connection was made with.
+    fn after(&self, peer: &Peer) -> Option<EventId> {
+        self.after.or_else(|| peer.take_last_event_id())
+    }
+}
+
+/// Opens a session beside the dispatch loop, and tells of it as [`replay`] does.
+fn go_on<R: Serialize>(
+    peer: &Arc<Peer>,
+    to: Responder,
+    opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
+    after: Option<EventId>,
+    response: impl FnOnce(&Observer) -> R + Send + 'static,
+) {
+    let peer = peer.clone();
     peer.clone().spawn(async move {
-        match opened.await {
-            Ok(session) => replay(&peer, session, to).await,
-            Err(error) => answer::<()>(to, Err(error)),
+        let session = match opened.await {
+            Ok(session) => session,
+            Err(error) => return answer::<()>(to, Err(error)),
+        };
+        let observer = session.observer();
+        let result = Box::new(move || Ok(serde_json::to_value(response(&observer))?));
+        if let Err((to, error)) = replay(&peer, session, after, to, result).await {
+            answer::<()>(to, Err(error));
         }
     });
 }
@@ -111,37 +162,107 @@ fn begin<R: Serialize>(
         let from = session.subscribe_from_now();
         let response = response(&session);
         let commands = session.commands();
-        // Questions belong to the session: those put before this client came are put to it too.
-        let open = session.view().open_turn.map(|turn| turn.asks);
-        let attached = lend(&peer, session);
+        let open = session.open_asks();
+        let attached = sit(&peer, &session);
         if peer.attach(&attached) {
             let gate = peer.gates.behind(to.raw_id());
-            let open = open.into_iter().flat_map(BTreeMap::into_values);
-            let open = open.map(|ask| *ask).collect();
-            follow(&peer, &attached, from, Opening::Fresh(gate, open, commands));
+            let opening = Opening::Fresh(gate, open, commands);
+            follow(&peer, &attached, from, opening, Followed::begin());
+        } else if let Some(followed) = peer.attached(session.id()) {
+            followed.open();
         }
         answer(to, Ok(response));
     });
 }
 
-/// Shows a session from its beginning, answers, and follows it from there.
-async fn replay(peer: &Arc<Peer>, session: Controller, to: Responder) {
-    let observer = session.observer();
-    let from = session.subscribe(Seq::ZERO);
-    let result = Box::new(move || {
-        let response = LoadSessionResponse::new()
-            .modes(mode_state(&observer))
-            .config_options(config_options(&observer));
-        Ok(serde_json::to_value(response)?)
+/// Shows a session from its beginning or from behind a line, answers, and follows it from there. A line that
+/// the session has not come to is refused before anything changes.
+pub(crate) async fn replay(
+    peer: &Arc<Peer>,
+    session: Controller,
+    after: Option<EventId>,
+    to: Responder,
+    result: LateAnswer,
+) -> Result<(), (Responder, Error)> {
+    let (from, open) = match from(&session, after) {
+        Some(from) => from,
+        None => return Err((to, error::unknown_event(session.id()))),
+    };
+    let attached = sit(peer, &session);
+    let answer = Some((Box::new(to), result));
+    let replay = Replay {
+        after,
+        open,
+        answer,
+    };
+    instead(peer, &attached, from, replay, Followed::begin()).await;
+    Ok(())
+}
+
+/// Follows a session that is open here anew, as its transport wants it.
+pub(crate) fn refollow(peer: &Arc<Peer>, refollow: Refollow) {
+    let Refollow {
+        session,
+        after,
+        stream,
+        reply,
+    } = refollow;
+    let found = match peer.attached(&session) {
+        None => Err(NotFollowed::NotOpen),
+        Some(earlier) => match from(&earlier.session, Some(after)) {
+            None => Err(NotFollowed::UnknownEvent),
+            Some((from, open)) => Ok((earlier, from, open)),
+        },
+    };
+    // The transport may be gone.
+    let _ = reply.send(found.as_ref().map(|_| ()).map_err(|why| *why));
+    let Ok((earlier, from, open)) = found else {
+        return;
+    };
+    let replay = Replay {
+        after: Some(after),
+        open,
+        answer: None,
+    };
+    let peer = peer.clone();
+    peer.clone().spawn(async move {
+        let attached = earlier.again();
+        instead(&peer, &attached, from, replay, stream).await;
     });
-    let attached = lend(peer, session);
-    if let Some(earlier) = peer.attach_instead(&attached) {
-        // Two streams of one session would mix.
+}
+
+/// Where to read a session from, and the questions that were open before it; none where it has not come
+/// that far.
+pub(crate) fn from(
+    session: &Observer,
+    after: Option<EventId>,
+) -> Option<(Subscription, Vec<PermissionAsked>)> {
+    let Some(after) = after else {
+        // All questions there ever were come with it.
+        return Some((session.subscribe(Seq::ZERO), Vec::new()));
+    };
+    let from = session.subscribe(after.whole());
+    (after.seq() <= from.head()).then(|| (from, session.open_asks()))
+}
+
+/// Follows a session in the place of an earlier following.
+async fn instead(
+    peer: &Arc<Peer>,
+    attached: &Arc<Attached>,
+    from: Subscription,
+    replay: Replay,
+    stream: Followed,
+) {
+    replace(peer, attached).await;
+    follow(peer, attached, from, Opening::Replay(replay), stream);
+}
+
+/// Ends an earlier following and takes its place: two streams of one session would mix.
+pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<Attached>) {
+    if let Some(earlier) = peer.attach_instead(attached) {
         earlier.stop().await;
         attached.take_over(&earlier);
     }
-    let opening = Opening::Replay(Box::new(to), result);
-    follow(peer, &attached, from, opening);
 }
 
 async fn open(hub: &Hub, id: schema::SessionId, cwd: &Path) -> Result<Controller, Error> {
@@ -150,10 +271,23 @@ async fn open(hub: &Hub, id: schema::SessionId, cwd: &Path) -> Result<Controller
     opened.map_err(|e| error::session_of(&id, &e))
 }
 
-/// The session with this client as its host.
-fn lend(peer: &Arc<Peer>, session: Controller) -> Arc<Attached> {
-    session.set_host(Arc::new(ClientHost::new(peer)));
-    Attached::new(session)
+/// A session that this client opens: it drives while nobody else does. Where it is on it already, its clients
+/// stay.
+fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<Attached> {
+    let seat = match peer.seat(session) {
+        Some(seat) => {
+            seat.claim();
+            seat
+        }
+        None => take_seat(peer, session, Claim::IfFree),
+    };
+    Attached::new(seat, true)
+}
+
+/// A place at a session for this connection.
+pub(crate) fn take_seat(peer: &Arc<Peer>, session: &Controller, claim: Claim) -> Arc<Seat> {
+    let host = Arc::new(ClientHost::new(peer));
+    Arc::new(session.sit(&peer.seat_name(), host, claim))
 }
 
 fn new_session(cwd: PathBuf, additional_directories: Vec<PathBuf>) -> NewSession {

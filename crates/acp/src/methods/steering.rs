@@ -3,9 +3,9 @@
 
 use agent_client_protocol::Error;
 use harn_model::{ContentBlock, Control, ControlResult, MessageId};
-use harn_runtime::{ControlError, PromptError};
+use harn_runtime::{Act, ControlError, Driver, PromptError};
 
-use super::steered;
+use super::{drive, steered};
 use crate::{
     attached::Attached,
     connection::Peer,
@@ -31,10 +31,9 @@ pub(crate) async fn steer(
         attached.hold(it.clone(), gate);
         asked = Some(it);
     };
-    let steered = attached
-        .session
-        .steer(content.clone(), params.actor(), named)
-        .await;
+    let actor = params.actor();
+    let driver = drive(&attached, Act::Speak, &actor)?;
+    let steered = driver.steer(content.clone(), actor.clone(), named).await;
     match &steered {
         Ok(_) => return Ok(Steered::Injected),
         Err(ControlError::Refused {
@@ -54,13 +53,21 @@ pub(crate) async fn steer(
         Some(IdleBehavior::PromptRequired) => Ok(Steered::PromptRequired {
             reason: "noRunningTurn",
         }),
-        None => Ok(start(&attached, content, gate).await),
+        None => {
+            let driver = drive(&attached, Act::Speak, &actor)?;
+            Ok(start(&attached, driver, content, gate).await)
+        }
     }
 }
 
 /// Begins a turn that no request waits for.
-async fn start(attached: &Attached, prompt: Vec<ContentBlock>, gate: Option<Gate>) -> Steered {
-    let started = attached.session.prompt(prompt, |turn| {
+async fn start(
+    attached: &Attached,
+    driver: Driver<'_>,
+    prompt: Vec<ContentBlock>,
+    gate: Option<Gate>,
+) -> Steered {
+    let started = driver.prompt(prompt, |turn| {
         attached.expect_detached(turn, gate);
     });
     match started.await {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::METHOD;
 use crate::{
-    Profile,
+    EventId, Profile,
     ext::{
         HarnMeta,
         permission::{Approval, PermissionMeta},
@@ -90,15 +90,16 @@ impl<'a> From<&'a PermissionOption> for OptionWire<'a> {
     }
 }
 
-/// The question as a message to a client of this profile.
+/// The question as a message to a client of this profile, with its place in the stream where it stands there.
 pub(crate) fn message(
     session: &SessionId,
     ask: &PermissionAsked,
     profile: Profile,
+    place: Option<EventId>,
 ) -> Result<UntypedMessage, Error> {
     let approval = ApprovalRequest::of_tool(session, ask);
     let command = unshown_command(&ask.tool_call);
-    let params = params(session, ask, &approval, command.as_deref(), profile);
+    let params = params(session, ask, &approval, command.as_deref(), profile, place);
     UntypedMessage::new(METHOD, params)
 }
 
@@ -108,12 +109,13 @@ fn params<'a>(
     approval: &'a ApprovalRequest,
     command: Option<&'a str>,
     profile: Profile,
+    place: Option<EventId>,
 ) -> Request<'a> {
     let session_id = session.as_str();
     let tool_call = tool_call(&ask.tool_call, command);
     let options = ask.options.iter().map(OptionWire::from).collect();
     let approval = Approval::new(ask, approval);
-    let meta = HarnMeta::new(PermissionMeta::new(ask, approval.clone()));
+    let meta = HarnMeta::new(PermissionMeta::new(ask, approval.clone(), place));
     match profile {
         Profile::Harn => Request::Harn(Beside {
             session_id,

@@ -79,7 +79,7 @@ fn judged() -> PermissionAsked {
 }
 
 fn params(ask: &PermissionAsked, profile: Profile) -> Value {
-    message(&SessionId::from("s"), ask, profile)
+    message(&SessionId::from("s"), ask, profile, None)
         .unwrap()
         .into_parts()
         .1
@@ -241,17 +241,19 @@ fn what_an_agent_shows_stays_behind_the_command() {
 
 #[test]
 fn who_was_asked_is_told() {
-    let routed = serde_json::to_value(route(&ask(), "an editor", 1_767_225_600_999)).unwrap();
+    let client = json!({
+        "client_id": "an editor", "mode": "controller", "attached_at": "1767225600",
+        "last_seen_at": "1767225600", "prompt_injection": true, "permission_routing": true,
+        "metadata": {},
+    });
+    let asked = serde_json::from_value(client.clone()).unwrap();
+    let routed = serde_json::to_value(route(&ask(), asked)).unwrap();
     assert_eq!(
         routed,
         json!({
             "request_id": "t",
             "ask_id": "a",
-            "client": {
-                "client_id": "an editor", "mode": "controller", "attached_at": "1767225600",
-                "last_seen_at": "1767225600", "prompt_injection": true, "permission_routing": true,
-                "metadata": {},
-            },
+            "client": client,
         })
     );
 }

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use harn_model::HitlRequest;
-use harn_runtime::{Controller, HitlError};
+use harn_runtime::{HitlError, Seat, Term};
 use tokio_util::sync::CancellationToken;
 
-use super::{Pump, Question};
+use super::{Pump, questions::Question};
 use crate::{
     ext,
     hitl::{self, Given, Route},
@@ -15,35 +15,28 @@ use crate::{
 };
 
 impl Pump {
-    /// Puts everything that is open to a client that has come to it.
-    pub(super) async fn put_open(&mut self) -> Result<(), Disconnected> {
-        for request in self.attached.session.open_hitl() {
-            self.put(request).await?;
-        }
-        Ok(())
-    }
-
-    /// Asks the client, off this task: a parked question must not hold up the session's updates.
+    /// Asks the client if it is the one to ask, off this task: a parked question must not hold up the
+    /// session's updates.
     pub(super) async fn put(&mut self, request: Arc<HitlRequest>) -> Result<(), Disconnected> {
+        let Some(term) = self.questions.term else {
+            return Ok(());
+        };
         // One that was open when this client came may also be on its way in the stream.
-        if self.put.contains_key(&request.request_id) {
+        if self.questions.put.contains_key(&request.request_id) {
             return Ok(());
         }
         let peer = self.peer.clone();
         let session = self.attached.session.clone();
-        // Others may be able to answer; whoever wanted the turn is told that they are not.
-        let mine = self.attached.is_mine(Some(&request.turn));
-        let route = hitl::route(&request, peer.facts(), peer.client_name(), mine);
+        let route = hitl::route(&request, peer.facts(), peer.client_name());
         if route == Route::Bridge {
             self.send(ext::hitl::requested(session.id(), &request))
                 .await?;
         }
-        if let Route::Nobody(why) = &route
-            && mine
-        {
+        // Nobody else is asked.
+        if let Route::Nobody(why) = &route {
             let (why, id) = (why.clone(), request.request_id.clone());
             self.peer.spawn(async move {
-                session.hitl_unavailable(&id, why).await;
+                session.hitl_unavailable(&id, why, term).await;
             });
             return Ok(());
         }
@@ -58,13 +51,15 @@ impl Pump {
             sent: handle.map(|sent| sent.cancellation_handle()),
             _waiting: withdrawn.clone().drop_guard(),
         };
-        self.put.insert(request.request_id.clone(), question);
-        if let Route::Nobody(_) = route {
-            return Ok(());
-        }
+        self.questions
+            .put
+            .insert(request.request_id.clone(), question);
+        let asked = session.asked_client();
         self.peer.spawn(async move {
-            let put_to = hitl::put_to(&request, peer.client_name(), session.now());
-            session.routed(put_to).await;
+            if let Some(client) = asked {
+                let put_to = hitl::put_to(&request, client);
+                session.session().routed(put_to).await;
+            }
             let Some(sent) = sent else { return };
             let response = async {
                 match sent {
@@ -76,29 +71,27 @@ impl Pump {
                 () = withdrawn.cancelled() => return,
                 response = response => response,
             };
-            // Leaving is no answer: others may be looking at the question, or come to it.
+            // Leaving is no answer: somebody else may come to the question.
             if response.is_err() && peer.has_left() {
                 return;
             }
             let given = hitl::given(&route, &request, peer.client_name(), response);
-            take(&session, &request.request_id, given, mine).await;
+            take(&session, &request.request_id, given, term).await;
         });
         Ok(())
     }
 }
 
-/// Hands an answer on. What is none leaves the question to others, unless there is nobody else to ask.
-async fn take(session: &Controller, id: &str, given: Given, mine: bool) {
+/// Hands an answer on. What is none settles the question as well: nobody else is asked.
+async fn take(session: &Seat, id: &str, given: Given, term: Term) {
     let why = match given {
-        Given::Declined => return session.hitl_declined(id).await,
+        Given::Declined => return session.hitl_declined(id, term).await,
         Given::Nothing(why) => why,
-        Given::Answer(response) => match session.hitl_respond(*response).await {
-            // Somebody was faster, or nobody asks any more.
+        Given::Answer(response) => match session.hitl_respond(*response, term).await {
+            // It was answered otherwise, somebody else is asked, or nobody asks any more.
             Ok(_) | Err(HitlError::Unknown(_) | HitlError::Closed) => return,
             Err(error) => error.to_string(),
         },
     };
-    if mine {
-        session.hitl_unavailable(id, why).await;
-    }
+    session.hitl_unavailable(id, why, term).await;
 }

@@ -7,17 +7,23 @@ mod plain;
 mod standard;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::fmt;
 
-use harn_model::{AgentEvent, DaemonChange, Envelope, MessageId, Plan, Seq, SessionId};
+use harn_model::{
+    AgentEvent, DaemonChange, Envelope, MessageId, Plan, Seq, SessionId, TurnOutcome,
+};
 use serde::Serialize;
+
+use standard::{tool_call, tool_call_update};
 
 use crate::{
     Dialect, Profile,
     ext::{
         HarnMeta,
         agent_event::{self, ClosedFields, HarnEvent, WatchdogFields},
+        event_id,
         update::{
             ArtifactFields, CompactedFields, ExtensionFields, FsWatchFields, HandoffFields,
             HitlRequestFields, HitlResolvedFields, LiveClientFields, LogFields, ProgressFields,
@@ -55,14 +61,15 @@ pub struct Projector {
     /// Everything of an agent event's line up to its fields.
     event: Vec<u8>,
     dialect: Dialect,
-    replay: bool,
+    /// Up to here, what has no meaning any more is left out.
+    past: Seq,
 }
 
 impl fmt::Debug for Projector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Projector")
             .field("dialect", &self.dialect)
-            .field("replay", &self.replay)
+            .field("past", &self.past)
             .finish_non_exhaustive()
     }
 }
@@ -72,6 +79,14 @@ impl Projector {
     /// more: terminals of a process that is gone, and that the session was closed.
     #[must_use]
     pub fn new(session: &SessionId, dialect: impl Into<Dialect>, replay: bool) -> Self {
+        let past = if replay { Seq(u64::MAX) } else { Seq::ZERO };
+        Self::since(session, dialect, past)
+    }
+
+    /// The same for a stream that may begin anywhere and be taken up again anywhere: what is left out is
+    /// what an earlier process said up to `past`, and each line is the same whenever it is written.
+    #[must_use]
+    pub fn since(session: &SessionId, dialect: impl Into<Dialect>, past: Seq) -> Self {
         let id = serde_json::Value::from(session.as_str());
         let head = |method: &str| {
             format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"sessionId":{id}"#)
@@ -80,7 +95,7 @@ impl Projector {
             update: format!(r#"{},"update":"#, head("session/update")).into_bytes(),
             event: head(agent_event::METHOD).into_bytes(),
             dialect: dialect.into(),
-            replay,
+            past,
         }
     }
 
@@ -89,7 +104,21 @@ impl Projector {
     /// Extensions name what a plain client sees in their place, if anything; `docs/acp-extensions.md` has
     /// the decisions as a table.
     pub fn write(&self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.lines(envelope, out);
+        self.stamp(envelope.seq, start, out);
+    }
+
+    /// Gives the lines from `start` on, which an event became, their ids where they are wanted.
+    pub(crate) fn stamp(&self, seq: Seq, start: usize, out: &mut Vec<u8>) {
+        if self.dialect.event_ids && out.len() > start {
+            event_id::stamp(out, start, seq);
+        }
+    }
+
+    fn lines(&self, envelope: &Envelope, out: &mut Vec<u8>) {
         let seq = envelope.seq;
+        let replay = seq <= self.past;
         match &envelope.event {
             AgentEvent::AgentMessageChunk {
                 content,
@@ -102,10 +131,23 @@ impl Projector {
             AgentEvent::UserMessage {
                 message_id,
                 content,
-            } => self.user_message(message_id, content, out),
-            AgentEvent::TurnStarted(turn) => self.prompt(&turn.message_id, &turn.prompt, out),
-            AgentEvent::ToolCall(call) => self.update(&self.tool_call(call), out),
-            AgentEvent::ToolCallUpdate(update) => self.update(&self.tool_call_update(update), out),
+                live_session,
+            } => {
+                let author = live_session.as_deref();
+                self.user_message(message_id, content, author, out);
+            }
+            AgentEvent::TurnStarted(turn) => {
+                let author = turn.live_session.as_deref();
+                self.prompt(&turn.message_id, &turn.prompt, author, out);
+                self.turn_started(envelope.turn.as_ref(), &turn.message_id, out);
+            }
+            AgentEvent::TurnEnded(ended) => {
+                self.turn_ended(envelope.turn.as_ref(), &ended.outcome, out);
+            }
+            AgentEvent::ToolCall(call) => self.update(&tool_call(call, replay), out),
+            AgentEvent::ToolCallUpdate(update) => {
+                self.update(&tool_call_update(update, replay), out);
+            }
             AgentEvent::Plan { plan } => self.plan(plan, out),
             AgentEvent::AvailableCommands { commands } => {
                 let available_commands = commands;
@@ -128,6 +170,10 @@ impl Projector {
                 // Only a turn that was cut short is worth a word to a person.
                 if envelope.turn.is_some() {
                     self.note(seq, INTERRUPTED, out);
+                    let interrupted = TurnOutcome::Failed {
+                        message: INTERRUPTED.to_owned(),
+                    };
+                    self.turn_ended(envelope.turn.as_ref(), &interrupted, out);
                 }
             }
 
@@ -267,9 +313,18 @@ impl Projector {
                 };
                 self.extension(fields, out);
             }
-            AgentEvent::LiveSessionClient { action, state } => {
-                let action = *action;
-                self.extension(LiveClientFields { action, state }, out);
+            AgentEvent::LiveSessionClient {
+                action,
+                state,
+                left,
+            } => {
+                let (action, left) = (*action, left.as_deref());
+                let fields = LiveClientFields {
+                    action,
+                    state,
+                    left,
+                };
+                self.extension(fields, out);
             }
 
             AgentEvent::CompositionStart(run) => {
@@ -309,7 +364,7 @@ impl Projector {
             }
             AgentEvent::SessionClosed { reason, status } => {
                 // A session that is being replayed is open.
-                if !self.replay {
+                if !replay {
                     self.event(HarnEvent::SessionClosed(ClosedFields { reason, status }), out);
                 }
             }
@@ -321,9 +376,7 @@ impl Projector {
             | AgentEvent::ReminderLifecycle(_)
             // A sign of life is sent while the agent waits, not where its waiting is told.
             | AgentEvent::Daemon(DaemonChange::Idle { .. } | DaemonChange::Woke { .. })
-            // The end of a turn is the answer to its prompt.
-            | AgentEvent::TurnEnded(_)
-            // So is that it never began.
+            // That a turn never began is the answer to its prompt.
             | AgentEvent::PromptWithdrawn(_)
             // A question is a request to its controller; a replay shows what came of it on the call.
             | AgentEvent::PermissionAsked(_)

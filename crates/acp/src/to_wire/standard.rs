@@ -1,11 +1,11 @@
 //! The standard updates: messages, tool calls, plans.
 
-use harn_model::{ContentBlock, MessageId, Plan, ToolCallUpdate, ToolContent};
+use harn_model::{ContentBlock, LiveAuthor, MessageId, Plan, ToolCallUpdate, ToolContent};
 
 use super::Projector;
 use crate::{
     Profile,
-    ext::{HarnMeta, content::ContentMeta, plan::PlanMeta, tool::ToolMeta},
+    ext::{HarnMeta, content::ContentMeta, plan::PlanMeta, tool::ToolMeta, user::UserMeta},
     wire::{Blocks, Content, ToolCall, ToolContents, Update},
 };
 
@@ -28,10 +28,62 @@ pub(super) fn thought<'a>(text: &'a str, id: Option<&'a MessageId>) -> Update<'a
     }
 }
 
+pub(super) fn tool_call<'a>(call: &'a harn_model::ToolCall, replay: bool) -> Update<'a> {
+    let is_shown =
+        |content: &ToolContent| !replay || !matches!(content, ToolContent::Terminal { .. });
+    Update::ToolCall(ToolCall {
+        tool_call_id: call.tool_call_id.as_str(),
+        title: Some(call.title.as_deref().unwrap_or(&call.tool_name)),
+        kind: call.kind,
+        status: call.status,
+        content: call
+            .content
+            .iter()
+            .any(is_shown)
+            .then_some(ToolContents::Given {
+                contents: &call.content,
+                terminals: !replay,
+            }),
+        locations: (!call.locations.is_empty()).then_some(call.locations.as_slice()),
+        raw_input: (!call.raw_input.is_null()).then_some(&call.raw_input),
+        raw_output: None,
+        meta: ToolMeta::of_call(call).map(HarnMeta::new),
+    })
+}
+
+pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> Update<'a> {
+    let content = match (&update.content, &update.error) {
+        (Some(contents), _) => Some(ToolContents::Given {
+            contents,
+            terminals: !replay,
+        }),
+        (None, Some(error)) => Some(ToolContents::Text(error)),
+        (None, None) => None,
+    };
+    Update::ToolCallUpdate(ToolCall {
+        tool_call_id: update.tool_call_id.as_str(),
+        // The runtime fills it; only an old log lacks it.
+        title: Some(update.title.as_deref().unwrap_or(&update.tool_name)),
+        kind: None,
+        status: update.status,
+        content,
+        locations: update.locations.as_deref(),
+        raw_input: update.raw_input.as_ref().filter(|it| !it.is_null()),
+        raw_output: update.raw_output.as_ref().filter(|it| !it.is_null()),
+        meta: ToolMeta::of_update(update).map(HarnMeta::new),
+    })
+}
+
 impl Projector {
     /// A message that reached the agent in the middle of a turn: whole where the contract's update is
     /// understood, else in pieces.
-    pub(super) fn user_message(&self, id: &MessageId, blocks: &[ContentBlock], out: &mut Vec<u8>) {
+    pub(super) fn user_message(
+        &self,
+        id: &MessageId,
+        blocks: &[ContentBlock],
+        author: Option<&LiveAuthor>,
+        out: &mut Vec<u8>,
+    ) {
         let content = Blocks(blocks);
         match self.dialect.profile {
             Profile::Harn if content.iter().next().is_some() => {
@@ -40,74 +92,35 @@ impl Projector {
                     &Update::UserMessage {
                         message_id,
                         content,
+                        meta: said_by(author),
                     },
                     out,
                 );
             }
-            Profile::Harn | Profile::Meta | Profile::Acp => self.prompt(id, blocks, out),
+            Profile::Harn | Profile::Meta | Profile::Acp => self.prompt(id, blocks, author, out),
         }
     }
 
     /// A prompt: in pieces for everyone. Typed clients drop an update they do not know, and a host that
     /// takes the extensions through one would lose the user's own words from every replay.
-    pub(super) fn prompt(&self, id: &MessageId, blocks: &[ContentBlock], out: &mut Vec<u8>) {
+    pub(super) fn prompt(
+        &self,
+        id: &MessageId,
+        blocks: &[ContentBlock],
+        author: Option<&LiveAuthor>,
+        out: &mut Vec<u8>,
+    ) {
         for content in Blocks(blocks).iter() {
             let message_id = id.as_str();
             self.update(
                 &Update::UserMessageChunk {
                     content,
                     message_id,
+                    meta: said_by(author),
                 },
                 out,
             );
         }
-    }
-
-    pub(super) fn tool_call<'a>(&self, call: &'a harn_model::ToolCall) -> Update<'a> {
-        let is_shown = |content: &ToolContent| {
-            !self.replay || !matches!(content, ToolContent::Terminal { .. })
-        };
-        Update::ToolCall(ToolCall {
-            tool_call_id: call.tool_call_id.as_str(),
-            title: Some(call.title.as_deref().unwrap_or(&call.tool_name)),
-            kind: call.kind,
-            status: call.status,
-            content: call
-                .content
-                .iter()
-                .any(is_shown)
-                .then_some(ToolContents::Given {
-                    contents: &call.content,
-                    terminals: !self.replay,
-                }),
-            locations: (!call.locations.is_empty()).then_some(call.locations.as_slice()),
-            raw_input: (!call.raw_input.is_null()).then_some(&call.raw_input),
-            raw_output: None,
-            meta: ToolMeta::of_call(call).map(HarnMeta::new),
-        })
-    }
-
-    pub(super) fn tool_call_update<'a>(&self, update: &'a ToolCallUpdate) -> Update<'a> {
-        let content = match (&update.content, &update.error) {
-            (Some(contents), _) => Some(ToolContents::Given {
-                contents,
-                terminals: !self.replay,
-            }),
-            (None, Some(error)) => Some(ToolContents::Text(error)),
-            (None, None) => None,
-        };
-        Update::ToolCallUpdate(ToolCall {
-            tool_call_id: update.tool_call_id.as_str(),
-            // The runtime fills it; only an old log lacks it.
-            title: Some(update.title.as_deref().unwrap_or(&update.tool_name)),
-            kind: None,
-            status: update.status,
-            content,
-            locations: update.locations.as_deref(),
-            raw_input: update.raw_input.as_ref().filter(|it| !it.is_null()),
-            raw_output: update.raw_output.as_ref().filter(|it| !it.is_null()),
-            meta: ToolMeta::of_update(update).map(HarnMeta::new),
-        })
     }
 
     /// Sent also without entries: that takes the plan before it away.
@@ -120,4 +133,9 @@ impl Projector {
         let entries = entries.iter().map(Into::into).collect();
         self.update(&Update::Plan { entries, meta }, out);
     }
+}
+
+/// Which client said it.
+fn said_by(author: Option<&LiveAuthor>) -> Option<HarnMeta<UserMeta<'_>>> {
+    author.map(|live_session| HarnMeta::new(UserMeta { live_session }))
 }

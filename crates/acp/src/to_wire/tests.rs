@@ -200,6 +200,7 @@ fn a_client_with_a_list_gets_what_is_on_it() {
         let projector = live(Dialect {
             profile,
             extensions,
+            event_ids: false,
         });
         assert_eq!(
             lines(&projector, log.clone()),

@@ -11,7 +11,9 @@
 
 mod ending;
 mod flood;
+mod history;
 mod lines;
+mod live;
 mod machine;
 mod observers;
 mod permission;
@@ -32,12 +34,14 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 9] = [
+const MEASURES: [(&str, Measure); 11] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
     ("sessions", sessions::measure),
     ("observers", observers::measure),
+    ("live", live::measure),
+    ("history", history::measure),
     ("ending", ending::measure),
     ("permission", permission::measure),
     ("steering", steering::measure),

@@ -3,6 +3,7 @@
 use std::{
     fmt::Write as _,
     fs, iter,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
@@ -18,6 +19,12 @@ use crate::program::Program;
 /// Texts of a numbered flood repeat after this many, which is how a scenario without a counter can show
 /// that nothing was lost or swapped.
 pub(crate) const CYCLE: u64 = 1000;
+
+/// Updates of a turn that says a thousand things a second.
+pub(crate) const PACED: u64 = 3000;
+
+/// Updates of a turn that one of several clients does not read.
+pub(crate) const NUMBERED: u64 = 100_000;
 
 /// Updates of a turn that is left while it streams.
 const LONG: u64 = 10_000_000;
@@ -48,6 +55,12 @@ pub(crate) struct Setup {
     pub(crate) queues: usize,
     /// How long an agent is watched that waits.
     pub(crate) idle: Duration,
+    /// Clients that watch one session.
+    pub(crate) watchers: usize,
+    /// Turns they watch.
+    pub(crate) crowds: usize,
+    /// How often control passes.
+    pub(crate) takeovers: usize,
     harn_serve: PathBuf,
     dir: TempDir,
 }
@@ -73,6 +86,9 @@ impl Setup {
             injects: if quick { 400 } else { 2_400 },
             queues: if quick { 1 } else { 5 },
             idle: Duration::from_secs(if quick { 2 } else { 10 }),
+            watchers: if quick { 100 } else { 1_000 },
+            crowds: if quick { 1 } else { 3 },
+            takeovers: if quick { 40 } else { 200 },
             harn_serve: match std::env::var_os("HARN_SERVE_BIN") {
                 Some(path) => PathBuf::from(path),
                 None => build_harn_serve()?,
@@ -81,6 +97,7 @@ impl Setup {
         };
         fs::write(setup.scenario(), setup.write_scenario())?;
         fs::write(setup.steered(), steered())?;
+        fs::write(setup.watched(), watched())?;
         fs::create_dir(setup.cwd())?;
         Ok(setup)
     }
@@ -127,6 +144,20 @@ impl Setup {
         self.ours_playing(&self.steered())
     }
 
+    /// On a port, without a client on stdio, with turns for several clients to watch.
+    pub(crate) fn ours_listening(&self, address: SocketAddr, token: &str) -> Result<Ours> {
+        let state = TempDir::with_prefix_in("state-", self.dir.path())?;
+        let program = Program::new(&self.harn_serve, self.logs())
+            .arg("serve")
+            .arg("--listen")
+            .arg(address.to_string())
+            .arg("--engine")
+            .arg(format!("script:{}", self.watched().display()))
+            .env("XDG_STATE_HOME", state.path())
+            .env("HARN_SERVE_TOKEN", token);
+        Ok(Ours { program, state })
+    }
+
     fn ours_playing(&self, scenario: &Path) -> Result<Ours> {
         let Ours { program, state } = self.ours()?;
         let engine = format!("script:{}", scenario.display());
@@ -136,6 +167,10 @@ impl Setup {
 
     fn scenario(&self) -> PathBuf {
         self.dir.path().join("flood.yaml")
+    }
+
+    fn watched(&self) -> PathBuf {
+        self.dir.path().join("watched.yaml")
     }
 
     fn steered(&self) -> PathBuf {
@@ -191,6 +226,22 @@ fn steered() -> String {
     text += &turn("^flood$", LONG, iter::once(FORTY.into()));
     text += "  - match: \"^hold$\"\n    steps: [{await_cancel: {}}]\n";
     text += "  - match: \"^idle$\"\n    steps: [{idle: {}}]\n";
+    text += "  - steps: [{stop: end_turn}]\n";
+    text
+}
+
+/// Turns that say ten things every ten milliseconds, and as many as they can.
+fn watched() -> String {
+    let mut text = String::from("name: watched\nturns:\n");
+    let emit = format!("{{emit: {{type: agent_message_chunk, content: \"{FORTY}\"}}}}");
+    let ten = vec![emit; 10].join(", ");
+    let times = PACED / 10;
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "  - match: \"^paced$\"\n    steps: [{{repeat: {{times: {times}, steps: [{ten}, {{sleep_ms: 10}}]}}}}, {{stop: end_turn}}]"
+    );
+    text += &turn("^numbered$", NUMBERED / CYCLE, (0..CYCLE).map(numbered));
     text += "  - steps: [{stop: end_turn}]\n";
     text
 }

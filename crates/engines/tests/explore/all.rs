@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt};
 use harn_model::{
     AgentEvent, ContentBlock, Plan, PlanEntryStatus, StopReason, WorkerEvent, WorkerUpdate,
 };
-use harn_runtime::Hub;
+use harn_runtime::{Hub, SessionFilter};
 
 use crate::rig::{Rig, Turn, assert_failed};
 
@@ -65,7 +65,11 @@ fn plan_entries(turn: &Turn) -> Vec<String> {
 }
 
 async fn listed(hub: &Hub) -> usize {
-    hub.list(None, None).await.unwrap().sessions.len()
+    hub.list(SessionFilter::default(), None)
+        .await
+        .unwrap()
+        .sessions
+        .len()
 }
 
 #[tokio::test]

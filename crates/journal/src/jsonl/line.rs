@@ -10,6 +10,8 @@ use serde_json::{
     ser::{Formatter, Serializer},
 };
 
+use super::text::{self, Before};
+
 /// The format version this crate writes, in every line and in `meta.json`.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -67,9 +69,17 @@ pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
 }
 
 /// Reads a line, which must be the event `expected`. The reason of a failure never echoes the line.
-pub(super) fn decode(line: &[u8], expected: Seq) -> Result<Envelope, String> {
+pub(super) fn decode(line: &[u8], expected: Seq, before: &mut Before) -> Result<Envelope, String> {
     // Left in place, the newline would show up as a control character in a cut string.
     let line = line.strip_suffix(b"\n").unwrap_or(line);
+    match text::read(line, expected, before) {
+        Some(envelope) => Ok(envelope),
+        None => parse(line, expected),
+    }
+}
+
+/// The same for any event, by a parser.
+pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
     let read: Read = serde_json::from_slice(line).map_err(|error| reason(line, &error))?;
     if read.v != FORMAT_VERSION {
         return Err(other_version(read.v.into()));
@@ -284,7 +294,10 @@ mod tests {
         let deepest = nested(MAX_DEPTH - 2);
         let mut buf = Vec::new();
         encode(&mut buf, &deepest).unwrap();
-        assert_eq!(decode(&buf, Seq(1)).unwrap(), deepest);
+        assert_eq!(
+            decode(&buf, Seq(1), &mut Before::default()).unwrap(),
+            deepest
+        );
 
         let error = encode(&mut Vec::new(), &nested(MAX_DEPTH - 1)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
@@ -303,7 +316,7 @@ mod tests {
             }));
             let mut buf = Vec::new();
             encode(&mut buf, &event).unwrap();
-            assert_eq!(decode(&buf, Seq(1)).unwrap(), event);
+            assert_eq!(decode(&buf, Seq(1), &mut Before::default()).unwrap(), event);
         }
     }
 }

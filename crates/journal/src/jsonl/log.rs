@@ -155,6 +155,7 @@ mod tests {
             created: 0,
             parent: None,
             worker: None,
+            principal: None,
         };
         let mut log = JsonlLog::new(Arc::new(LogFile::new(file, path, empty)), meta);
         let event = Envelope {

@@ -12,6 +12,7 @@ mod meta;
 mod reader;
 mod scan;
 mod store;
+mod text;
 
 pub use line::FORMAT_VERSION;
 pub use store::JsonlStore;

@@ -3,7 +3,7 @@
 
 use harn_model::{Envelope, Seq};
 
-use super::{disk, line, log_file::LogFile};
+use super::{disk, line, log_file::LogFile, text::Before};
 use crate::{JournalError, LogReader, ReadCursor};
 
 /// Reading less at a time is not worth the call.
@@ -53,12 +53,13 @@ impl LogFile {
         let mut events = Vec::new();
         let mut used = 0;
         let mut seq = first;
+        let mut before = Before::default();
         for text in buf.split_inclusive(|&b| b == b'\n') {
             let is_cut = !text.ends_with(b"\n");
             if !events.is_empty() && (is_cut || used + text.len() > max_bytes) {
                 break;
             }
-            match line::decode(text, seq) {
+            match line::decode(text, seq, &mut before) {
                 Ok(envelope) => events.push(envelope),
                 Err(reason) if events.is_empty() => return Err(self.corrupt(seq, reason)),
                 // What is good comes first; the next read begins here and says what is wrong.

@@ -13,6 +13,7 @@ use super::{
     disk::{self, Span},
     line,
     log_file::Index,
+    text::Before,
 };
 use crate::JournalError;
 
@@ -45,11 +46,13 @@ pub(super) fn scan(
     let mut index = Index::default();
     let mut offset = 0;
     let mut last = Seq::ZERO;
+    let mut before = Before::default();
     while offset < len {
         buf.clear();
         let read = input.read_until(b'\n', &mut buf).map_err(disk::at(path))?;
         let seq = last.next();
-        let envelope = line::decode(&buf, seq).map_err(|reason| JournalError::Corrupt {
+        let envelope = line::decode(&buf, seq, &mut before);
+        let envelope = envelope.map_err(|reason| JournalError::Corrupt {
             path: path.to_owned(),
             line: seq.0,
             reason,

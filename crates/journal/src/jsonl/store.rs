@@ -46,6 +46,7 @@ const THREADS: &str = "threads";
 ///     created: 1_700_000_000_000,
 ///     parent: None,
 ///     worker: None,
+///     principal: None,
 /// })?;
 /// let said = Envelope { seq: Seq(1), at: 1_700_000_000_001, turn: None, event: AgentEvent::message("Hello") };
 /// log.append(std::slice::from_ref(&said))?;
@@ -177,6 +178,10 @@ impl Store for JsonlStore {
         let mut events = Vec::new();
         scan(&file, &path, |envelope| events.push(envelope))?;
         Ok((meta, events))
+    }
+
+    fn meta(&self, id: &SessionId) -> Result<SessionMeta, JournalError> {
+        meta::load(&self.folder(id)?.join(META), id)
     }
 
     fn list(&self) -> Result<Listing, JournalError> {

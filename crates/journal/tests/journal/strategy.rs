@@ -62,6 +62,7 @@ fn said() -> impl Strategy<Value = AgentEvent> {
         (id(), vec(block(), 0..4)).prop_map(|(id, content)| AgentEvent::UserMessage {
             message_id: id.into(),
             content,
+            live_session: None,
         }),
     ]
 }
@@ -193,6 +194,7 @@ fn turns() -> impl Strategy<Value = AgentEvent> {
             AgentEvent::TurnStarted(Box::new(TurnStarted {
                 message_id: id.into(),
                 prompt,
+                live_session: None,
             }))
         }),
         outcome.prop_map(|outcome| AgentEvent::TurnEnded(Box::new(TurnEnded { outcome }))),

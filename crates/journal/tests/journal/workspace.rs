@@ -69,6 +69,7 @@ pub(crate) fn meta(id: &str) -> SessionMeta {
         created: 1_700_000_000_000,
         parent: None,
         worker: None,
+        principal: None,
     }
 }
 

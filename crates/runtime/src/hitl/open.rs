@@ -38,6 +38,10 @@ impl HitlEnd {
         }
     }
 
+    pub(crate) fn declined() -> Self {
+        Self::withdrawn("whoever was asked did not want to answer")
+    }
+
     pub(crate) fn outcome(&self) -> HitlOutcome {
         match self {
             Self::Answered(_) => HitlOutcome::Answered,

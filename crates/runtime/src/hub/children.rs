@@ -81,7 +81,7 @@ impl Hub {
         let open = live.iter().flat_map(|live| live.values());
         let mut workers: Vec<_> = open.filter_map(|cell| cell.get().cloned()).collect();
         drop(live);
-        workers.retain(|session| session.meta().worker.is_some());
+        workers.retain(|session| session.meta().worker.is_some() && self.sees(session.meta()));
         let mut parents = vec![id.clone()];
         let mut below = Vec::new();
         while let Some(parent) = parents.pop() {

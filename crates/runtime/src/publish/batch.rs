@@ -17,9 +17,9 @@ pub struct Batch {
 pub struct EncodingSlot(usize);
 
 impl EncodingSlot {
-    const COUNT: usize = 4;
+    const COUNT: usize = 6;
     /// All slots; a front-end uses one for each way it encodes.
-    pub const ALL: [Self; Self::COUNT] = [Self(0), Self(1), Self(2), Self(3)];
+    pub const ALL: [Self; Self::COUNT] = [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5)];
 }
 
 impl Batch {
@@ -62,6 +62,13 @@ impl Delivery {
     #[must_use]
     pub fn events(&self) -> &[Envelope] {
         &self.batch.events[self.skip..]
+    }
+
+    /// Whether this event is among them.
+    #[must_use]
+    pub fn holds(&self, seq: Seq) -> bool {
+        let first = self.events().first().map(|envelope| envelope.seq);
+        first.is_some_and(|first| (first..=self.last()).contains(&seq))
     }
 
     /// The encoding of these events, made by the first reader that needs it. `encode` must depend on

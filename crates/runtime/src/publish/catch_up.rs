@@ -2,9 +2,15 @@
 //!
 //! A crowd of readers tends to fall behind together. Each decoding the same lines would keep the machine
 //! busy for so long that none of them caught up again. Nothing is kept here for its own sake: a chunk lives
-//! as long as a reader has use for it.
+//! as long as a reader has use for it. While a reader works on one, the next is read.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use harn_journal::{JournalError, LogReader, ReadCursor};
 use harn_model::Seq;
@@ -14,14 +20,22 @@ use super::{Batch, Delivery, SessionEnd};
 
 pub(super) struct CatchUp {
     log: Arc<dyn LogReader>,
-    /// The chunk somebody began to read last.
-    newest: Mutex<Weak<Chunk>>,
+    /// The chunks that somebody began to read last, the newest last.
+    recent: Mutex<VecDeque<Weak<Chunk>>>,
+}
+
+/// What a reader keeps until its next look: for others who come to the same place, and for itself.
+pub(super) struct Kept {
+    _chunk: Arc<Chunk>,
+    _ahead: Option<Arc<Chunk>>,
 }
 
 /// A part of the journal, read by the first who asks.
 pub(super) struct Chunk {
     after: Seq,
     read: OnceCell<Read>,
+    /// Somebody has it read beside; once is enough.
+    ahead: AtomicBool,
 }
 
 struct Read {
@@ -30,115 +44,145 @@ struct Read {
 }
 
 /// How much of the journal is read at a time.
-const CHUNK_BYTES: usize = 256 * 1024;
+const CHUNK_BYTES: usize = 128 * 1024;
+/// How many chunks are remembered: enough for a crowd of which some are a little ahead.
+const RECENT: usize = 4;
 
 impl CatchUp {
     pub(super) fn new(log: Arc<dyn LogReader>) -> Self {
         Self {
             log,
-            newest: Mutex::default(),
+            recent: Mutex::default(),
         }
     }
 
-    /// The events after the cursor up to what was published, and the cursor moves past them. A reader keeps the chunk until its next look,
-    /// for others who come to the same place. Cancel safe.
+    /// The events after the cursor up to what was published, and the cursor moves past them. Cancel safe.
     pub(super) async fn next(
         &self,
         cursor: &mut ReadCursor,
         published: Seq,
-    ) -> Result<(Delivery, Arc<Chunk>), SessionEnd> {
+    ) -> Result<(Delivery, Kept), SessionEnd> {
         let next = cursor.after.next();
         let mut chunk = self.chunk_at(cursor.after);
-        let mut read = self.read(&chunk, *cursor, published).await?;
+        let mut read = read(&self.log, &chunk, *cursor, published).await?;
         if read.batch.last() < next {
             chunk = self.begin_chunk(cursor.after);
-            read = self.read(&chunk, *cursor, published).await?;
+            read = self::read(&self.log, &chunk, *cursor, published).await?;
         }
         *cursor = read.end;
-        Ok((Delivery::rest(read.batch.clone(), next), chunk.clone()))
+        let delivery = Delivery::rest(read.batch.clone(), next);
+        let kept = Kept {
+            _ahead: self.read_ahead(*cursor, published),
+            _chunk: chunk.clone(),
+        };
+        Ok((delivery, kept))
     }
 
-    /// The newest chunk unless it surely does not hold what comes after `after`, else another.
+    /// Has the next chunk read beside, if there is one.
+    fn read_ahead(&self, from: ReadCursor, published: Seq) -> Option<Arc<Chunk>> {
+        if from.after >= published {
+            return None;
+        }
+        let chunk = self.chunk_at(from.after);
+        if !chunk.read.initialized() && !chunk.ahead.swap(true, Ordering::Relaxed) {
+            let (log, chunk) = (self.log.clone(), chunk.clone());
+            tokio::spawn(async move {
+                // Who comes for it tries again, and hears what is wrong.
+                let _ = read(&log, &chunk, from, published).await;
+            });
+        }
+        Some(chunk)
+    }
+
+    /// The recent chunk that may hold what comes after `after` and begins the nearest before it, else
+    /// another.
     fn chunk_at(&self, after: Seq) -> Arc<Chunk> {
-        let newest = self.newest().upgrade();
-        let fits = |chunk: &Arc<Chunk>| {
+        let may_hold = |chunk: &Arc<Chunk>| {
             let read = chunk.read.get();
             chunk.after <= after && read.is_none_or(|read| read.batch.last() > after)
         };
-        newest
-            .filter(fits)
-            .unwrap_or_else(|| self.begin_chunk(after))
+        let found = {
+            let recent = self.recent();
+            let chunks = recent.iter().filter_map(Weak::upgrade).filter(may_hold);
+            chunks.max_by_key(|chunk| chunk.after)
+        };
+        found.unwrap_or_else(|| self.begin_chunk(after))
     }
 
     fn begin_chunk(&self, after: Seq) -> Arc<Chunk> {
-        let mut newest = self.newest();
+        let mut recent = self.recent();
         // Somebody else at this place may have been faster.
-        if let Some(chunk) = newest.upgrade()
-            && chunk.after == after
-        {
+        let mut chunks = recent.iter().filter_map(Weak::upgrade);
+        if let Some(chunk) = chunks.find(|chunk| chunk.after == after) {
             return chunk;
         }
+        drop(chunks);
         let chunk = Arc::new(Chunk {
             after,
             read: OnceCell::new(),
+            ahead: AtomicBool::new(false),
         });
-        *newest = Arc::downgrade(&chunk);
+        recent.retain(|chunk| chunk.strong_count() > 0);
+        if recent.len() >= RECENT {
+            recent.pop_front();
+        }
+        recent.push_back(Arc::downgrade(&chunk));
         chunk
-    }
-
-    /// What is in a chunk. If the one who reads it gives up, the next one who waits does.
-    async fn read<'a>(
-        &self,
-        chunk: &'a Chunk,
-        own: ReadCursor,
-        published: Seq,
-    ) -> Result<&'a Read, SessionEnd> {
-        // Who stands at its beginning may know where that is on disk.
-        let begin = if own.after == chunk.after {
-            own
-        } else {
-            ReadCursor {
-                after: chunk.after,
-                offset: None,
-            }
-        };
-        let read = || async {
-            let (log, mut cursor) = (self.log.clone(), begin);
-            let read = tokio::task::spawn_blocking(move || {
-                let mut events = log.read(&mut cursor, CHUNK_BYTES)?;
-                // What is written may still be on its way to the disk: nobody hears of it before.
-                let heard = events.partition_point(|envelope| envelope.seq <= published);
-                if heard < events.len() {
-                    events.truncate(heard);
-                    cursor = ReadCursor {
-                        after: events.last().map_or(begin.after, |envelope| envelope.seq),
-                        offset: None,
-                    };
-                }
-                Ok::<_, JournalError>((events, cursor))
-            });
-            let failed = |reason: String| SessionEnd::Failed(reason.into());
-            match read.await {
-                Ok(Ok((events, end))) if !events.is_empty() => Ok(Read {
-                    batch: Arc::new(Batch::new(events)),
-                    end,
-                }),
-                Ok(Ok(_)) => Err(failed(
-                    "the journal lost events that were published".to_owned(),
-                )),
-                Ok(Err(error)) => Err(failed(error.to_string())),
-                Err(_) => Err(failed("reading the journal was interrupted".to_owned())),
-            }
-        };
-        chunk.read.get_or_try_init(read).await
     }
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.newest().upgrade().is_none()
+        self.recent().iter().all(|chunk| chunk.strong_count() == 0)
     }
 
-    fn newest(&self) -> std::sync::MutexGuard<'_, Weak<Chunk>> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    fn recent(&self) -> MutexGuard<'_, VecDeque<Weak<Chunk>>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is in a chunk. If the one who reads it gives up, the next one who waits does.
+async fn read<'a>(
+    log: &Arc<dyn LogReader>,
+    chunk: &'a Chunk,
+    own: ReadCursor,
+    published: Seq,
+) -> Result<&'a Read, SessionEnd> {
+    // Who stands at its beginning may know where that is on disk.
+    let begin = if own.after == chunk.after {
+        own
+    } else {
+        ReadCursor {
+            after: chunk.after,
+            offset: None,
+        }
+    };
+    let read = || async {
+        let (log, mut cursor) = (log.clone(), begin);
+        let read = tokio::task::spawn_blocking(move || {
+            let mut events = log.read(&mut cursor, CHUNK_BYTES)?;
+            // What is written may still be on its way to the disk: nobody hears of it before.
+            let heard = events.partition_point(|envelope| envelope.seq <= published);
+            if heard < events.len() {
+                events.truncate(heard);
+                cursor = ReadCursor {
+                    after: events.last().map_or(begin.after, |envelope| envelope.seq),
+                    offset: None,
+                };
+            }
+            Ok::<_, JournalError>((events, cursor))
+        });
+        let failed = |reason: String| SessionEnd::Failed(reason.into());
+        match read.await {
+            Ok(Ok((events, end))) if !events.is_empty() => Ok(Read {
+                batch: Arc::new(Batch::new(events)),
+                end,
+            }),
+            Ok(Ok(_)) => Err(failed(
+                "the journal lost events that were published".to_owned(),
+            )),
+            Ok(Err(error)) => Err(failed(error.to_string())),
+            Err(_) => Err(failed("reading the journal was interrupted".to_owned())),
+        }
+    };
+    chunk.read.get_or_try_init(read).await
 }

@@ -33,6 +33,8 @@ pub(crate) struct Feed {
     /// The readers that were waited for have moved on.
     moved: Notify,
     catch_up: CatchUp,
+    /// The last event before this process opened the session.
+    began: Seq,
     ring_bytes: usize,
 }
 
@@ -71,6 +73,7 @@ impl Feed {
             bell: Bell::new(),
             moved: Notify::new(),
             catch_up: CatchUp::new(reader),
+            began: last,
             ring_bytes,
         }
     }
@@ -145,6 +148,11 @@ impl Feed {
     /// The last event that was published.
     pub(super) fn last(&self) -> Seq {
         self.state().last
+    }
+
+    /// The last event before this process opened the session.
+    pub(super) fn began(&self) -> Seq {
+        self.began
     }
 
     pub(super) fn ear(&self) -> Ear {

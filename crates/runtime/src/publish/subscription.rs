@@ -8,7 +8,7 @@ use harn_model::Seq;
 use super::{
     Delivery, SessionEnd,
     bell::Ear,
-    catch_up::Chunk,
+    catch_up::Kept,
     feed::{Feed, Look},
     places::Place,
 };
@@ -20,8 +20,8 @@ pub struct Subscription {
     place: Place,
     /// What was handed out, and where that is in the journal if it came from there.
     at: ReadCursor,
-    /// Part of the journal that others may want too.
-    chunk: Option<Arc<Chunk>>,
+    /// Parts of the journal that are wanted soon, also by others.
+    kept: Option<Kept>,
 }
 
 impl Subscription {
@@ -34,7 +34,7 @@ impl Subscription {
                 after,
                 offset: None,
             },
-            chunk: None,
+            kept: None,
         }
     }
 
@@ -56,6 +56,13 @@ impl Subscription {
         self.feed.last()
     }
 
+    /// The last event before this process opened the session: what was said of processes and clients up to
+    /// it is of the past.
+    #[must_use]
+    pub fn began(&self) -> Seq {
+        self.feed.began()
+    }
+
     /// Waits for the next events. Cancel safe.
     pub async fn next(&mut self) -> Result<Delivery, SessionEnd> {
         loop {
@@ -63,7 +70,7 @@ impl Subscription {
             self.ear.listen();
             match self.feed.look(self.at.after, &mut self.place) {
                 Look::Here(delivery) => {
-                    self.chunk = None;
+                    self.kept = None;
                     self.at = ReadCursor {
                         after: delivery.last(),
                         offset: None,
@@ -73,13 +80,13 @@ impl Subscription {
                 Look::InJournal => {
                     let published = self.feed.last();
                     let journal = self.feed.catch_up();
-                    let (delivery, chunk) = journal.next(&mut self.at, published).await?;
-                    self.chunk = Some(chunk);
+                    let (delivery, kept) = journal.next(&mut self.at, published).await?;
+                    self.kept = Some(kept);
                     return Ok(delivery);
                 }
                 Look::Ended(end) => return Err(end),
                 Look::NothingYet => {
-                    self.chunk = None;
+                    self.kept = None;
                     if !self.ear.rung().await {
                         return Err(SessionEnd::Closed);
                     }

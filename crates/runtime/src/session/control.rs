@@ -1,12 +1,12 @@
 //! Steering from outside: what a front-end may want of a running session, as its handle offers it.
 
 use harn_model::{
-    Actor, ContentBlock, Control, ControlResult, ControlTarget, DeliveryMode, MessageId, Pending,
-    Seq, SystemReminder, TurnId,
+    Actor, ContentBlock, Control, ControlResult, ControlTarget, DeliveryMode, LiveAuthor,
+    MessageId, Pending, Seq, SystemReminder, TurnId,
 };
 use tokio::sync::oneshot;
 
-use super::{Controller, Msg, Observer, handle::lock};
+use super::{Controller, Msg, Observer};
 use crate::{ControlError, IdKind};
 
 /// Something that is wanted of a session's task.
@@ -22,6 +22,8 @@ pub(crate) enum Wanted {
         id: MessageId,
         mode: DeliveryMode,
         content: Vec<ContentBlock>,
+        /// The client that sent it, where one did under a name.
+        author: Option<Box<LiveAuthor>>,
         /// Whether it is for what runs alone, and leaves no trace where nothing does.
         only_running: bool,
     },
@@ -109,7 +111,7 @@ impl Controller {
         actor: Actor,
         named: impl FnOnce(&MessageId),
     ) -> Result<(MessageId, Controlled), ControlError> {
-        self.put(mode, content, actor, named, false).await
+        self.put(mode, (content, None), actor, named, false).await
     }
 
     /// As [`Controller::inject`] for the next safe place, but only where an agent runs that will read it:
@@ -123,13 +125,13 @@ impl Controller {
         named: impl FnOnce(&MessageId),
     ) -> Result<(MessageId, Controlled), ControlError> {
         let mode = DeliveryMode::FinishStep;
-        self.put(mode, content, actor, named, true).await
+        self.put(mode, (content, None), actor, named, true).await
     }
 
-    async fn put(
+    pub(super) async fn put(
         &self,
         mode: DeliveryMode,
-        content: Vec<ContentBlock>,
+        (content, author): (Vec<ContentBlock>, Option<Box<LiveAuthor>>),
         actor: Actor,
         named: impl FnOnce(&MessageId),
         only_running: bool,
@@ -140,16 +142,10 @@ impl Controller {
             id: id.clone(),
             mode,
             content,
+            author,
             only_running,
         };
         Ok((id, self.control(wanted, actor).await?))
-    }
-
-    /// Names the client that alone may inject from now on; none, and everybody may. Said by whoever keeps
-    /// the list of the session's clients. It is not kept in the journal, since clients are of a process: a
-    /// session that is opened again is controlled by nobody.
-    pub fn controlled_by(&self, client_id: Option<&str>) {
-        *lock(&self.shared.controller) = client_id.map(str::to_owned);
     }
 
     /// Takes a message back that has not been delivered.

@@ -1,43 +1,51 @@
 //! Handles to a session. Watching and driving are different types.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    ops::Deref,
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{ops::Deref, sync::Arc};
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    AskId, Command, ConfigOption, ContentBlock, Decision, ExecutionKind, HitlRequest, HitlResponse,
-    MessageId, MutationScope, MutationSession, PermissionRoute, Seq, SessionId, SessionView,
-    SystemReminder, Timestamp, TurnId,
+    AskId, Command, ConfigOption, ContentBlock, Decision, HitlRequest, HitlResponse, LiveAuthor,
+    MessageId, PermissionAsked, PermissionRoute, Seq, SessionId, SessionView, SystemReminder,
+    Timestamp, TurnId,
 };
-use harn_policy::{Policy, Roots, SessionMode};
-use serde_json::Value;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use harn_policy::SessionMode;
+use tokio::sync::{mpsc, oneshot};
 
-use super::control::{ControlRequest, Forgotten};
+use super::{
+    control::{ControlRequest, Forgotten},
+    live::LiveRequest,
+    roster::SeatId,
+    shared::{Shared, lock},
+};
 use crate::{
-    Agent, AgentProfile, HitlError, HostPort, HubConfig, IdKind, PromptError, SettingError,
-    Subscription, hitl::HitlEnd, hub::WeakHub, mode, permission::with_command, publish::Feed,
-    worker::ChildOf,
+    HitlError, HostPort, IdKind, PromptError, SettingError, Subscription, Term, hitl::HitlEnd,
+    mode, permission::with_command,
 };
 
 /// What a session's task is asked to do.
 pub(crate) enum Msg {
     Prompt(QueuedPrompt),
     Cancel(TurnId),
-    Answer(AskId, Decision),
-    HitlRespond(Box<HitlResponse>, oneshot::Sender<Result<Seq, HitlError>>),
+    /// An answer; one that was put to a seat counts while that seat is still asked.
+    Answer(AskId, Decision, Option<Term>),
+    HitlRespond(
+        Box<HitlResponse>,
+        Option<Term>,
+        oneshot::Sender<Result<Seq, HitlError>>,
+    ),
     HitlEnd {
         id: String,
         end: HitlEnd,
         /// Whether the question is said as text.
         said: bool,
+        term: Option<Term>,
     },
     Routed(Box<PermissionRoute>),
     Control(Box<ControlRequest>),
+    /// A client on the session wants something.
+    Live(Box<LiveRequest>),
+    /// A connection has ended.
+    Leave(SeatId, Option<oneshot::Sender<()>>),
     /// What the session above has its workers keep in mind.
     Inherit(Vec<SystemReminder>),
     /// The session above took a reminder back that came from there.
@@ -60,161 +68,8 @@ pub(crate) struct QueuedPrompt {
     pub(crate) blocks: Arc<[ContentBlock]>,
     /// Whether who sent it may give the session commands, and not only its agent.
     pub(crate) commands: bool,
-}
-
-/// What the task and its handles share.
-pub(crate) struct Shared {
-    pub(crate) meta: SessionMeta,
-    pub(crate) cwd: Arc<Path>,
-    /// Its directories, and what in them is never written.
-    pub(crate) roots: Roots,
-    /// The rules that were in force at the last call, as audits tell them.
-    pub(crate) rules: Mutex<Option<(Arc<Policy>, Option<Value>)>>,
-    pub(crate) view: Mutex<SessionView>,
-    pub(crate) feed: Arc<Feed>,
-    /// Turns that were submitted and have not ended, oldest first. A cancel binds to the oldest at the
-    /// moment it is read, so that a late one cannot reach a later turn.
-    pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
-    pub(crate) host: Mutex<Arc<dyn HostPort>>,
-    /// The client that alone may inject, where one controls the session. Of this process, like its clients.
-    pub(crate) controller: Mutex<Option<String>>,
-    /// What people are being asked: what of the open questions of the view can be answered.
-    pub(crate) hitl: Mutex<BTreeMap<String, Arc<HitlRequest>>>,
-    pub(crate) config: Arc<HubConfig>,
-    /// Who works on its prompts.
-    pub(crate) agent: Arc<dyn Agent>,
-    pub(crate) profile: Arc<AgentProfile>,
-    /// Whose worker it is, while it works for somebody.
-    pub(crate) lineage: Option<ChildOf>,
-    pub(crate) hub: WeakHub,
-    /// Places for workers at every depth below it; those of the session at the top count.
-    pub(crate) places: Arc<Semaphore>,
-}
-
-impl Shared {
-    pub(crate) fn view(&self) -> MutexGuard<'_, SessionView> {
-        lock(&self.view)
-    }
-
-    /// The session above, for which it works.
-    fn parent(&self) -> Option<&Arc<Self>> {
-        self.lineage
-            .as_ref()
-            .map(|child_of| &child_of.parent.shared)
-    }
-
-    /// The session at the top: the one that clients know.
-    pub(crate) fn root(&self) -> &Self {
-        self.above().last().unwrap_or(self)
-    }
-
-    /// The sessions above it, the next first.
-    fn above(&self) -> impl Iterator<Item = &Self> {
-        std::iter::successors(self.parent(), |above| above.parent()).map(|above| &**above)
-    }
-
-    /// How many sessions are above it.
-    pub(crate) fn depth(&self) -> usize {
-        self.above().count()
-    }
-
-    /// Whether it works for this session, or for one that does.
-    pub(crate) fn is_below(&self, session: &SessionId) -> bool {
-        self.above().any(|above| above.meta.thread_id == *session)
-    }
-
-    /// The mode in force. A worker may never do more than the session it works for.
-    pub(crate) fn mode(&self) -> SessionMode {
-        let above = self.parent().map(|above| above.mode());
-        let chosen = self.view().mode.as_deref().map(|id| {
-            // A mode of a later version may be anything; the strictest is safe.
-            SessionMode::of(id).unwrap_or(SessionMode::ReadOnly)
-        });
-        match (chosen, above) {
-            (Some(chosen), Some(above)) => chosen.min(above),
-            (Some(mode), None) | (None, Some(mode)) => mode,
-            (None, None) => self.config.default_mode,
-        }
-    }
-
-    /// The worker that acts in it, by name.
-    pub(crate) fn worker_name(&self) -> Option<&str> {
-        self.lineage.as_ref().map(|child_of| &*child_of.worker_name)
-    }
-
-    /// Notes which rules are in force.
-    pub(crate) fn note_policy(&self, policy: &Arc<Policy>) {
-        let mut noted = lock(&self.rules);
-        if noted
-            .as_ref()
-            .is_some_and(|(of, _)| Arc::ptr_eq(of, policy))
-        {
-            return;
-        }
-        *noted = Some((policy.clone(), told(policy)));
-    }
-
-    /// Refuses what the agent does not take.
-    pub(crate) fn check(&self, blocks: &[ContentBlock]) -> Result<(), PromptError> {
-        if blocks.is_empty() {
-            return Err(PromptError::Empty);
-        }
-        let takes = self.profile.prompt;
-        let refused = blocks.iter().find(|block| match block {
-            ContentBlock::Text { .. } | ContentBlock::ResourceLink(_) => false,
-            ContentBlock::Image { .. } => !takes.image,
-            ContentBlock::Audio { .. } => !takes.audio,
-            ContentBlock::Resource(_) => !takes.embedded,
-        });
-        match refused {
-            Some(block) => Err(PromptError::Unsupported { kind: block.kind() }),
-            None => Ok(()),
-        }
-    }
-
-    /// The right a turn acts under; none where nothing may change. A worker's is lent by the session it
-    /// works for.
-    pub(crate) fn mutation(&self, turn: &TurnId) -> Option<Arc<MutationSession>> {
-        if self.mode() == SessionMode::ReadOnly {
-            return None;
-        }
-        if let Some(child_of) = &self.lineage {
-            let lent = child_of.parent.shared.mutation(&child_of.turn)?;
-            let own = lent.delegated(Some(&self.meta.thread_id), &child_of.worker_id);
-            return Some(Arc::new(own));
-        }
-        Some(Arc::new(MutationSession {
-            session_id: self.meta.thread_id.clone(),
-            parent_session_id: None,
-            run_id: Some(turn.clone()),
-            worker_id: None,
-            execution_kind: Some(ExecutionKind::Run),
-            mutation_scope: MutationScope::ApplyWorkspace,
-            approval_policy: lock(&self.rules)
-                .as_ref()
-                .and_then(|(_, told)| told.clone()),
-        }))
-    }
-}
-
-/// Rules as an audit tells them, which goes with every call: not where they would be most of it.
-fn told(policy: &Policy) -> Option<Value> {
-    const MOST: usize = 8 * 1024;
-    let source = policy.source();
-    if *source == harn_policy::ToolApprovalPolicy::default() {
-        return None;
-    }
-    let told = serde_json::to_value(source).ok()?;
-    let bytes = told.to_string().len();
-    Some(match bytes {
-        ..=MOST => told,
-        _ => serde_json::json!({ "omitted_bytes": bytes }),
-    })
-}
-
-/// A lock that survives a panic of whoever held it: what it guards is replaced whole or appended to.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The client that sent it, where one did under a name.
+    pub(crate) author: Option<Box<LiveAuthor>>,
 }
 
 /// May watch a session.
@@ -240,6 +95,12 @@ impl Observer {
     #[must_use]
     pub fn view(&self) -> SessionView {
         self.shared.view().clone()
+    }
+
+    /// Its title, once it has one.
+    #[must_use]
+    pub fn title(&self) -> Option<String> {
+        self.shared.view().title.clone()
     }
 
     /// The last event that was written.
@@ -290,6 +151,26 @@ impl Observer {
         lock(&self.shared.hitl).get(request_id).cloned()
     }
 
+    /// The time, as the session's events are stamped with it.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.shared.config.clock.now()
+    }
+
+    /// The questions about tool calls that are open.
+    #[must_use]
+    pub fn open_asks(&self) -> Vec<PermissionAsked> {
+        let view = self.shared.view();
+        let asks = view.open_turn.iter().flat_map(|turn| turn.asks.values());
+        asks.map(|ask| (**ask).clone()).collect()
+    }
+
+    /// Whether both are handles to one session as it is open now, and not to one that was opened again.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// Follows the session from what is published next.
     #[must_use]
     pub fn subscribe_from_now(&self) -> Subscription {
@@ -337,7 +218,7 @@ impl Controller {
         self.observer.clone()
     }
 
-    /// Lends the session a host for files, commands and tools.
+    /// Lends the session a host for files, commands and tools, until a seat is in control.
     pub fn set_host(&self, host: Arc<dyn HostPort>) {
         *lock(&self.shared.host) = host;
     }
@@ -348,6 +229,15 @@ impl Controller {
     pub async fn prompt(
         &self,
         blocks: Vec<ContentBlock>,
+        registered: impl FnOnce(&TurnId),
+    ) -> Result<TurnId, PromptError> {
+        self.submit(blocks, None, registered).await
+    }
+
+    pub(super) async fn submit(
+        &self,
+        blocks: Vec<ContentBlock>,
+        author: Option<Box<LiveAuthor>>,
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
         self.shared.check(&blocks)?;
@@ -371,6 +261,7 @@ impl Controller {
             message: MessageId::new(self.shared.config.ids.mint(IdKind::Message)),
             blocks: blocks.into(),
             commands: true,
+            author,
         }));
         Ok(turn)
     }
@@ -390,20 +281,22 @@ impl Controller {
     /// Answers a question. The first answer wins; later ones are ignored.
     pub async fn answer(&self, ask: AskId, decision: Decision) {
         // A closed session has settled its questions.
-        let _ = self.inbox.send(Msg::Answer(ask, decision)).await;
-    }
-
-    /// The time, as the session's events are stamped with it.
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
-        self.shared.config.clock.now()
+        let _ = self.inbox.send(Msg::Answer(ask, decision, None)).await;
     }
 
     /// Answers what a person is asked; written and published when this returns, with the place of its last
     /// event. What has its answer, or never had a question, is unknown.
     pub async fn hitl_respond(&self, response: HitlResponse) -> Result<Seq, HitlError> {
+        self.respond(response, None).await
+    }
+
+    pub(super) async fn respond(
+        &self,
+        response: HitlResponse,
+        term: Option<Term>,
+    ) -> Result<Seq, HitlError> {
         let (reply, done) = oneshot::channel();
-        let msg = Msg::HitlRespond(Box::new(response), reply);
+        let msg = Msg::HitlRespond(Box::new(response), term, reply);
         let sent = self.inbox.send(msg).await;
         sent.map_err(|_| HitlError::Closed)?;
         done.await.map_err(|_| HitlError::Closed)?
@@ -412,20 +305,31 @@ impl Controller {
     /// Tells that nobody can be asked this. The question is said as text, and who asked goes on without an
     /// answer.
     pub async fn hitl_unavailable(&self, request_id: &str, why: impl Into<String>) {
-        self.end_hitl(request_id, HitlEnd::withdrawn(why), true)
+        self.end_hitl(request_id, HitlEnd::withdrawn(why), true, None)
             .await;
     }
 
     /// Tells that whoever was asked will not answer.
     pub async fn hitl_declined(&self, request_id: &str) {
-        let end = HitlEnd::withdrawn("whoever was asked did not want to answer");
-        self.end_hitl(request_id, end, false).await;
+        let end = HitlEnd::declined();
+        self.end_hitl(request_id, end, false, None).await;
     }
 
-    pub(crate) async fn end_hitl(&self, request_id: &str, end: HitlEnd, said: bool) {
-        let id = request_id.to_owned();
+    pub(crate) async fn end_hitl(
+        &self,
+        request_id: &str,
+        end: HitlEnd,
+        said: bool,
+        term: Option<Term>,
+    ) {
+        let msg = Msg::HitlEnd {
+            id: request_id.to_owned(),
+            end,
+            said,
+            term,
+        };
         // A closed session has settled what was open.
-        let _ = self.inbox.send(Msg::HitlEnd { id, end, said }).await;
+        let _ = self.inbox.send(msg).await;
     }
 
     /// Tells that a question was put to a client; stays in the transcript.

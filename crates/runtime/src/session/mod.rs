@@ -2,17 +2,25 @@
 
 mod control;
 mod handle;
+mod live;
 mod order;
+mod roster;
 mod running;
 mod scribe;
+mod seat;
 mod settle;
+mod shared;
 mod stamp;
 mod task;
 
 pub use control::Controlled;
 pub use handle::{Controller, Observer};
+pub use roster::{Act, AttachClient, Claim, Taking};
+pub use seat::{ControlWatch, ControllerInfo, Driver, LiveState, Seat, Term};
 
-pub(crate) use handle::{Msg, Shared, lock};
+pub(crate) use handle::Msg;
+pub(crate) use live::Live;
 pub(crate) use scribe::Scribe;
 pub(crate) use settle::recovery_events;
+pub(crate) use shared::{Shared, lock};
 pub(crate) use task::SessionTask;

@@ -17,10 +17,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    handle::{QueuedPrompt, Shared, lock},
-    task::Waits,
-};
+use super::{handle::QueuedPrompt, shared::Shared, task::Waits};
 use crate::{
     AgentError, Host, Observer, TurnContext,
     hitl::OpenHitl,
@@ -124,7 +121,6 @@ impl RunningTurn {
         let host = Host::new(
             root.meta.thread_id.clone(),
             shared.clone(),
-            lock(&root.host).clone(),
             shared.config.local_host.clone(),
             pipe.clone(),
             cancel.clone(),

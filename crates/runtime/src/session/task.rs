@@ -8,6 +8,7 @@ mod controls;
 mod daemon;
 mod ending;
 mod hitl;
+mod live;
 mod seams;
 mod workers;
 
@@ -22,17 +23,19 @@ use tokio::{
 
 use asks::resolved;
 use controls::withdrawn_by;
+use live::overdue;
 use workers::OnTheWay;
 
 pub(crate) use daemon::Waits;
 
 use super::{
     Msg, Shared,
-    handle::{QueuedPrompt, lock},
+    handle::QueuedPrompt,
     running::{Carried, PendingAsk, RunningTurn, TurnWake},
     scribe::Scribe,
+    shared::lock,
 };
-use crate::{SessionEnd, hitl::HitlEnd, turn::TurnItem};
+use crate::{HitlError, SessionEnd, hitl::HitlEnd, turn::TurnItem};
 
 pub(crate) struct SessionTask {
     shared: Arc<Shared>,
@@ -93,10 +96,15 @@ impl SessionTask {
 
     async fn serve(&mut self) -> Result<Vec<oneshot::Sender<()>>, JournalError> {
         loop {
+            let due = self.next_due();
             let next = if let Some(turn) = &mut self.turn {
                 tokio::select! {
                     biased;
                     msg = self.inbox.recv() => self.handle(msg).await?,
+                    () = overdue(due) => {
+                        self.missed().await?;
+                        Next::Continue
+                    }
                     wake = turn.wake(&mut self.items) => {
                         let more = matches!(wake, TurnWake::Items);
                         self.advance(wake).await?;
@@ -108,8 +116,14 @@ impl SessionTask {
                 Next::Continue
             } else {
                 self.shared.feed.rest();
-                let msg = self.inbox.recv().await;
-                self.handle(msg).await?
+                tokio::select! {
+                    biased;
+                    msg = self.inbox.recv() => self.handle(msg).await?,
+                    () = overdue(due) => {
+                        self.missed().await?;
+                        Next::Continue
+                    }
+                }
             };
             if let Next::Close(closed) = next {
                 return Ok(closed);
@@ -121,9 +135,29 @@ impl SessionTask {
         match msg {
             Some(Msg::Prompt(prompt)) => self.waiting.push_back(prompt),
             Some(Msg::Cancel(turn)) => self.cancel(&turn).await?,
-            Some(Msg::Answer(ask, decision)) => self.answer(&ask, decision).await?,
-            Some(Msg::HitlRespond(response, reply)) => self.hitl_respond(*response, reply).await?,
-            Some(Msg::HitlEnd { id, end, said }) => self.end_hitl(&id, end, said).await?,
+            Some(Msg::Answer(ask, decision, term)) => {
+                if self.counts(term) {
+                    self.answer(&ask, decision).await?;
+                }
+            }
+            Some(Msg::HitlRespond(response, term, reply)) => {
+                if self.counts(term) {
+                    self.hitl_respond(*response, reply).await?;
+                } else {
+                    // The caller may have gone.
+                    let _ = reply.send(Err(HitlError::Unknown(response.request_id)));
+                }
+            }
+            Some(Msg::HitlEnd {
+                id,
+                end,
+                said,
+                term,
+            }) => {
+                if self.counts(term) {
+                    self.end_hitl(&id, end, said).await?;
+                }
+            }
             Some(Msg::Routed(route)) => {
                 // One that is settled by now was put to nobody.
                 let open = |ask| {
@@ -137,6 +171,8 @@ impl SessionTask {
                 }
             }
             Some(Msg::Control(request)) => self.control(*request).await?,
+            Some(Msg::Live(request)) => self.live(*request).await?,
+            Some(Msg::Leave(seat, reply)) => self.leave(seat, reply).await?,
             Some(Msg::Inherit(reminders)) => self.inherit(reminders).await?,
             Some(Msg::Forget(forgotten)) => self.forget(forgotten).await?,
             Some(Msg::Resume) => self.resume().await?,
@@ -165,6 +201,7 @@ impl SessionTask {
         let started = AgentEvent::TurnStarted(Box::new(TurnStarted {
             message_id: prompt.message.clone(),
             prompt: prompt.blocks.to_vec(),
+            live_session: prompt.author.clone(),
         }));
         self.write_in(Some(&prompt.turn), vec![started]).await?;
         self.note_rules().await;

@@ -184,7 +184,7 @@ async fn listen(
                 continue;
             }
             (id, end) = hitl.ended() => {
-                child.end_hitl(&id, end, false).await;
+                child.end_hitl(&id, end, false, None).await;
                 continue;
             }
             delivery = events.next() => delivery,

@@ -32,6 +32,7 @@ fn killed(world: &World) -> SessionId {
         created: 1,
         parent: None,
         worker: None,
+        principal: None,
     };
     let mut log = JsonlStore::new(world.state()).create(meta).unwrap();
     let mut call = ToolCall::new("t1", "run_tests");
@@ -41,6 +42,7 @@ fn killed(world: &World) -> SessionId {
     let started = TurnStarted {
         message_id: "m1".into(),
         prompt: vec![harn_model::ContentBlock::text("go")],
+        live_session: None,
     };
     let events = [
         AgentEvent::TurnStarted(Box::new(started)),

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use harn_journal::{JournalError, JsonlStore, Store};
 use harn_model::{AgentEvent, Seq, SessionId, StopReason};
-use harn_runtime::{NewSession, SessionError};
+use harn_runtime::{NewSession, SessionError, SessionFilter};
 
 use crate::support::*;
 
@@ -194,11 +194,17 @@ async fn listing_pages_without_gaps_or_repeats() {
     let mut after = None;
     loop {
         let page = hub
-            .list(Some(elsewhere.path().to_owned()), after)
+            .list(
+                SessionFilter {
+                    cwd: Some(elsewhere.path().to_owned()),
+                    live: None,
+                },
+                after,
+            )
             .await
             .unwrap();
         assert!(page.sessions.len() <= 50);
-        seen.extend(page.sessions.into_iter().map(|s| s.meta.thread_id));
+        seen.extend(page.sessions.into_iter().map(|s| s.summary.meta.thread_id));
         after = page.next;
         if after.is_none() {
             break;
@@ -227,7 +233,11 @@ async fn a_damaged_session_keeps_no_other_from_the_list() {
     let damaged = world.session(&hub).await;
     let folder = world.state().join("threads").join(damaged.id().as_str());
     std::fs::write(folder.join("meta.json"), "nonsense").unwrap();
-    let page = hub.list(None, None).await.unwrap();
-    let listed: Vec<_> = page.sessions.iter().map(|s| &s.meta.thread_id).collect();
+    let page = hub.list(SessionFilter::default(), None).await.unwrap();
+    let listed: Vec<_> = page
+        .sessions
+        .iter()
+        .map(|s| &s.summary.meta.thread_id)
+        .collect();
     assert_eq!(listed, [whole.id()]);
 }

@@ -17,6 +17,7 @@ mod crash;
 mod daemon;
 mod follow;
 mod lifecycle;
+mod live;
 mod permissions;
 mod reminders;
 mod steering;

@@ -4,7 +4,7 @@ use expect_test::expect;
 use harn_model::{
     AgentEvent, ContentBlock, ErrorCategory, StopReason, ToolKind, TurnEnded, TurnOutcome,
 };
-use harn_runtime::{AgentError, HostError, PromptError, Seam, ToolError};
+use harn_runtime::{AgentError, HostError, PromptError, Seam, SessionFilter, ToolError};
 use tokio::sync::Semaphore;
 
 use crate::support::*;
@@ -184,8 +184,8 @@ async fn a_title_the_agent_chose_is_listed() {
     for text in ["first", "second"] {
         let turn = prompt(&session, text).await;
         whole_turn(&session, &turn).await;
-        let listed = hub.list(None, None).await.unwrap();
-        assert_eq!(listed.sessions[0].meta.title, text.to_uppercase());
+        let listed = hub.list(SessionFilter::default(), None).await.unwrap();
+        assert_eq!(listed.sessions[0].summary.meta.title, text.to_uppercase());
     }
 }
 

@@ -38,6 +38,14 @@ impl Args {
                         ask_timeout: ASK_TIMEOUT,
                     },
                 },
+                listen: None,
+                network: Network {
+                    tls_cert: None,
+                    tls_key: None,
+                    allow_host: Vec::new(),
+                    allow_origin: Vec::new(),
+                    insecure_listen: false,
+                },
             },
         }
     }
@@ -70,6 +78,26 @@ pub(super) enum Command {
     Acp {
         #[command(flatten)]
         serve: Serve,
+        /// Also serve others on this port and on a socket in the state directory, such as
+        /// 127.0.0.1:7433; port 0 takes a free one. It ends with stdin
+        #[arg(long, value_name = "ADDR")]
+        listen: Option<String>,
+        #[command(flatten)]
+        network: Network,
+    },
+    /// Serve ACP on a port and on a socket in the state directory, until a signal ends it
+    ///
+    /// Editors, terminals and browsers meet here at the same sessions. Every request needs the token in
+    /// STATE/token, which is made at the first start and only you can read, or the one in
+    /// HARN_SERVE_TOKEN.
+    Serve {
+        #[command(flatten)]
+        serve: Serve,
+        /// Where to listen; port 0 takes a free one
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+        listen: String,
+        #[command(flatten)]
+        network: Network,
     },
     /// Ask the agent something in the terminal
     ///
@@ -87,6 +115,18 @@ pub(super) enum Command {
         /// What to ask; /help lists what the explore engine can do
         #[arg(allow_hyphen_values = true)]
         prompt: String,
+    },
+    /// Watch a live session in this terminal, steer it, or take it over
+    ///
+    /// Sessions live in a server: `harn-serve serve`, or the `harn-serve acp --listen` that an editor runs.
+    /// Without a name you choose from a list. If somebody else controls the session you watch, until you
+    /// take over with Ctrl-T. Leaving does not end the session. Exits with 0 when you left or the session
+    /// ended, 1 when something failed.
+    Attach {
+        #[command(flatten)]
+        state: StateDir,
+        #[command(flatten)]
+        attach: AttachArgs,
     },
     /// List, show or delete sessions
     Sessions {
@@ -123,6 +163,40 @@ pub(super) enum Command {
     },
 }
 
+/// Which session to attach to, and how.
+#[derive(Debug, clap::Args)]
+pub(super) struct AttachArgs {
+    /// Its id, or the beginning of it
+    pub(super) session: Option<String>,
+    /// Only watch, and never take control
+    #[arg(long)]
+    pub(super) observe: bool,
+    /// Print the params of each update, a line each, and only watch; needs no terminal
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Begin a new session in this directory
+    #[arg(long, conflicts_with_all = ["session", "json", "observe"])]
+    pub(super) new: bool,
+    /// Open the session if it is stored and not live
+    #[arg(long, requires = "session")]
+    pub(super) open: bool,
+    /// Begin behind this event, instead of with the whole history
+    #[arg(long, value_name = "EVENT-ID")]
+    pub(super) after: Option<String>,
+    /// What others see you as, instead of a made-up name
+    #[arg(long)]
+    pub(super) name: Option<String>,
+    /// The server, instead of those of this machine
+    #[arg(long, value_name = "ws://…|wss://…")]
+    pub(super) url: Option<String>,
+    /// The server's token, else HARN_SERVE_TOKEN, else in the state directory
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub(super) token_file: Option<PathBuf>,
+    /// Certificates of authorities to trust beside the system's
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub(super) ca: Option<PathBuf>,
+}
+
 /// Where sessions are kept.
 #[derive(Debug, clap::Args)]
 pub(super) struct StateDir {
@@ -133,6 +207,7 @@ pub(super) struct StateDir {
 
 /// What to serve, and how.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Serve {
     /// The agent: explore answers questions about a workspace, script:FILE plays a scenario
     #[arg(long, value_name = "explore|script:FILE", default_value = "explore")]
@@ -145,6 +220,30 @@ pub(super) struct Serve {
     pub(super) profile: ProfileChoice,
     #[command(flatten)]
     pub(super) permissions: Permissions,
+}
+
+/// Who may come in over the network.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+#[command(next_help_heading = "Network")]
+pub(super) struct Network {
+    /// Speak TLS with this certificate, in PEM, with those it was signed by
+    #[arg(long, value_name = "FILE", requires = "tls_key", requires = "listen")]
+    pub(super) tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(super) tls_key: Option<PathBuf>,
+    /// A name that clients may call this server by, beside those of this machine; may be given more
+    /// than once
+    #[arg(long, value_name = "HOST[:PORT]", requires = "listen")]
+    pub(super) allow_host: Vec<String>,
+    /// The origin of web pages that may connect, such as https://app.example; may be given more than
+    /// once
+    #[arg(long, value_name = "ORIGIN", requires = "listen")]
+    pub(super) allow_origin: Vec<String>,
+    /// Listen beyond this machine without TLS: whoever is on the way can read the token
+    #[arg(long, requires = "listen")]
+    pub(super) insecure_listen: bool,
 }
 
 /// What runs unasked, what asks and what is refused.
@@ -268,12 +367,13 @@ mod tests {
     fn defaults_need_no_flags() {
         let args = Args::parse_from(["harn-serve", "acp"]);
         assert_eq!(args.log.log_level, LogLevel::Warn);
-        let Command::Acp { serve } = args.command else {
+        let Command::Acp { serve, listen, .. } = args.command else {
             panic!("not acp: {args:?}");
         };
         assert_eq!(serve.engine, EngineChoice::Explore);
         assert_eq!(serve.profile, ProfileChoice::Auto);
         assert_eq!(serve.state.state_dir, None);
+        assert_eq!(listen, None);
     }
 
     #[test]

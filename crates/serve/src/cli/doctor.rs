@@ -13,7 +13,7 @@ use harn_journal::{FORMAT_VERSION, JournalError, JsonlStore, Listing, Store};
 
 use super::{print, text};
 use crate::{
-    default_config_dir,
+    default_config_dir, net,
     rules::{self, Grants},
 };
 
@@ -47,6 +47,7 @@ pub(super) fn run(state_dir: &Path) -> Result<ExitCode> {
     findings.extend(sessions(state_dir));
     findings.extend(policies());
     findings.push(grants(state_dir));
+    findings.push(tokens(state_dir));
     findings.push(shell(&path));
     findings.push(git(&path));
     let rows: Vec<_> = findings
@@ -159,6 +160,22 @@ fn grants(state_dir: &Path) -> Finding {
     match Grants::new(state_dir).all() {
         Ok(all) => finding(Grade::Ok, WHAT, all.len().to_string()),
         Err(error) => finding(Grade::Wrong, WHAT, error.to_string()),
+    }
+}
+
+/// Who may come in over the network, if anybody may.
+fn tokens(state_dir: &Path) -> Finding {
+    const WHAT: &str = "token";
+    let file = net::token_file(state_dir);
+    match net::check_tokens(&file) {
+        Ok(Some(1)) => finding(Grade::Ok, WHAT, format!("{}", file.display())),
+        Ok(Some(count)) => finding(
+            Grade::Ok,
+            WHAT,
+            format!("{}, {count} of them", file.display()),
+        ),
+        Ok(None) => finding(Grade::Ok, WHAT, "none; made when something listens"),
+        Err(error) => finding(Grade::Wrong, WHAT, format!("{error:#}")),
     }
 }
 

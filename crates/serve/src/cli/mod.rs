@@ -4,12 +4,14 @@
 //! makes no sense, 130 when `run` was interrupted.
 
 mod args;
+mod attach;
 mod doctor;
 mod engine;
 mod fixtures;
 mod grants;
 mod logging;
 mod paint;
+mod reading;
 mod run;
 mod schema;
 mod sessions;
@@ -27,8 +29,11 @@ use anyhow::{Context, Result, anyhow};
 use clap::Parser;
 use harn_runtime::Agent;
 
-use self::args::{Args, Command, Serve, StateDir};
-use crate::{Options, acp_stdio_with, default_config_dir, default_state_dir, rules};
+use self::args::{Args, Command, Network, Serve, StateDir};
+use crate::{
+    Listen, Options, acp_stdio_and_listen, acp_stdio_with, default_config_dir, default_state_dir,
+    listen, net::TOKEN_VARIABLE, rules,
+};
 
 /// Reads the command line and does what it says.
 #[must_use]
@@ -53,8 +58,18 @@ fn args() -> Args {
 
 fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Acp { serve } => acp(serve),
+        Command::Acp {
+            serve,
+            listen,
+            network,
+        } => acp(serve, listen.map(|at| network.listen(at))),
+        Command::Serve {
+            serve,
+            listen,
+            network,
+        } => serve_network(serve, network.listen(listen)),
         Command::Run { serve, cwd, prompt } => run::run(serve, cwd, prompt),
+        Command::Attach { state, attach } => attach::run(state.dir()?, attach),
         Command::Sessions { state, command } => sessions::run(&state.dir()?, command),
         Command::Grants { state, command } => grants::run(&state.dir()?, command),
         Command::Fixtures { command } => fixtures::run(command),
@@ -63,15 +78,44 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     }
 }
 
-fn acp(serve: Serve) -> Result<ExitCode> {
+fn acp(serve: Serve, listen: Option<Listen>) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
         let hint = "speaking ACP on stdin and stdout, as an editor does; \
                     to talk to the agent here: harn-serve run \"your question\"";
         note(hint);
     }
     let (agent, options) = load(serve)?;
-    acp_stdio_with(agent, options)?;
+    match listen {
+        Some(listen) => acp_stdio_and_listen(agent, options, listen)?,
+        None => acp_stdio_with(agent, options)?,
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn serve_network(serve: Serve, at: Listen) -> Result<ExitCode> {
+    let (agent, options) = load(serve)?;
+    listen(agent, options, at)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Network {
+    /// Where and for whom to listen, with the token of the environment if it has one.
+    fn listen(self, address: String) -> Listen {
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "the environment enters the project here"
+        )]
+        let token = std::env::var_os(TOKEN_VARIABLE);
+        Listen {
+            tls: self.tls_cert.zip(self.tls_key),
+            hosts: self.allow_host,
+            origins: self.allow_origin,
+            insecure: self.insecure_listen,
+            // One that is no text is refused like any other that makes no sense.
+            token: token.map(|token| token.to_string_lossy().into_owned()),
+            ..Listen::new(address)
+        }
+    }
 }
 
 /// The engine and the options that a command line asks for.

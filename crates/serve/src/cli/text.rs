@@ -32,8 +32,9 @@ pub(super) fn columns<const N: usize>(rows: &[[Cow<'_, str>; N]]) -> String {
     out
 }
 
+/// In columns, as a terminal shows it.
 fn width(cell: &str) -> usize {
-    cell.chars().count()
+    ratatui::text::Span::raw(cell).width()
 }
 
 /// How long ago something was, in its largest unit.
@@ -50,6 +51,15 @@ pub(super) fn age(now: Timestamp, then: Timestamp) -> String {
             1 => "yesterday".to_owned(),
             days => format!("{days} days ago"),
         },
+    }
+}
+
+/// For how long something has been so, in its largest unit.
+pub(super) fn since(now: Timestamp, then: Timestamp) -> String {
+    match age(now, then).as_str() {
+        "just now" => "just now".to_owned(),
+        "yesterday" => "since yesterday".to_owned(),
+        age => format!("for {}", age.trim_end_matches(" ago")),
     }
 }
 
@@ -113,11 +123,13 @@ mod tests {
         let rows = [
             ["a".into(), "long cell".into(), "end".into()],
             ["bcd".into(), "é".into(), "".into()],
+            ["c".into(), "日本".into(), "x".into()],
         ];
         expect![[r"
             ID   NAME       LAST
             a    long cell  end
             bcd  é
+            c    日本       x
         "]]
         .assert_eq(&table(["ID", "NAME", "LAST"], &rows));
     }
@@ -131,6 +143,10 @@ mod tests {
         assert_eq!(ago(86_400), "yesterday");
         assert_eq!(ago(3 * 86_400), "3 days ago");
         assert_eq!(age(1, 5), "just now");
+        let since = |seconds: u64| since(1_000_000_000, 1_000_000_000 - seconds * 1000);
+        assert_eq!(since(5), "just now");
+        assert_eq!(since(120), "for 2 min");
+        assert_eq!(since(86_400), "since yesterday");
         assert_eq!(duration(12), "12 ms");
         assert_eq!(duration(1_250), "1.2 s");
         assert_eq!(duration(61_000), "1 min 1 s");

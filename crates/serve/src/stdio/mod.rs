@@ -20,7 +20,8 @@ use tokio::{
 };
 
 use crate::{
-    Options, default_config_dir, default_state_dir, limits,
+    Listen, Options, default_config_dir, default_state_dir, limits,
+    net::Door,
     signals::Signals,
     workshop::{Workshop, waiting_room},
 };
@@ -41,6 +42,16 @@ pub fn acp_stdio(agent: impl Agent) -> Result<()> {
 
 /// The same, with options.
 pub fn acp_stdio_with(agent: Arc<dyn Agent>, options: Options) -> Result<()> {
+    run(agent, options, None)
+}
+
+/// The same, and to whoever else comes with a token, as [`listen`](crate::listen) does. It ends for all of them
+/// when the client on stdin leaves.
+pub fn acp_stdio_and_listen(agent: Arc<dyn Agent>, options: Options, listen: Listen) -> Result<()> {
+    run(agent, options, Some(listen))
+}
+
+fn run(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Result<()> {
     ensure!(
         tokio::runtime::Handle::try_current().is_err(),
         "acp_stdio starts a runtime of its own; call it outside of async code, or use hub",
@@ -49,7 +60,7 @@ pub fn acp_stdio_with(agent: Arc<dyn Agent>, options: Options) -> Result<()> {
     limits::raise_open_files();
     let workshop = Workshop::open(agent, &options)?;
     let waiting = waiting_room()?;
-    waiting.block_on(serve(&workshop, options, stdout))
+    waiting.block_on(serve(&workshop, options, listen, stdout))
 }
 
 /// Lines that may wait to be understood. Few, because a line may be large.
@@ -62,15 +73,24 @@ const LAST_WORDS: Duration = Duration::from_millis(150);
 async fn serve(
     workshop: &Workshop,
     options: Options,
+    listen: Option<Listen>,
     stdout: impl io::Write + Send + 'static,
 ) -> Result<()> {
     let mut signals = Signals::listen().context("listening for signals")?;
+    let door = match listen {
+        Some(listen) => Some(Door::open(workshop, &options, listen).await?),
+        None => None,
+    };
+    if let Some(door) = &door {
+        door.announce();
+    }
     let (lines, incoming) = mpsc::channel(WAITING_LINES);
     let (outgoing, queue) = transport::outgoing();
     let mut input_ends = on_a_thread("harn-stdin", move || read(lines))?;
     let mut output_ends = on_a_thread("harn-stdout", move || write(queue, stdout))?;
     let config = AcpConfig {
         profile: options.profile,
+        ..AcpConfig::default()
     };
     let connection = serve_connection(workshop.hub().clone(), config, incoming, outgoing);
     let mut connection = workshop.spawn(connection);
@@ -86,6 +106,9 @@ async fn serve(
             Err(_) => Ok(()),
         },
     };
+    if let Some(door) = &door {
+        door.close();
+    }
     workshop.close().await;
     connection.abort();
     if !output_ends.is_terminated() {

@@ -1,9 +1,10 @@
 //! What is said, the plan, the clients, and facts about the session.
 
 use harn_model::{
-    AgentEvent, Command, CommandInput, ContentBlock, Cost, LiveClient, LiveClientAction,
-    LiveClientChange, LiveClientMode, Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority,
-    PlanStep, Resource, ResourceLink, Seam, SessionInfo, Usage,
+    AgentEvent, Command, CommandInput, ContentBlock, Cost, LiveAuthor, LiveClient,
+    LiveClientAction, LiveClientChange, LiveClientLeft, LiveClientMode, Plan, PlanDocument,
+    PlanEntry, PlanEntryStatus, PlanPriority, PlanStep, Resource, ResourceLink, Seam, SessionInfo,
+    Usage,
 };
 use serde_json::json;
 
@@ -98,6 +99,10 @@ pub(super) fn words() -> Vec<Step> {
                 ContentBlock::text("Look at the tests as well."),
                 ContentBlock::text("And at the benchmark."),
             ],
+            live_session: Some(Box::new(LiveAuthor::controller(
+                "desk",
+                json!({"surface": "editor"}),
+            ))),
         }),
         emit(AgentEvent::message("It is in `src/limit.rs` — ")),
         emit(AgentEvent::message("line 12. \u{1FAA3}")),
@@ -175,8 +180,19 @@ fn clients() -> Vec<Step> {
             }
         };
     let told = |action, state| {
+        let left = (action == LiveClientAction::Detached).then(|| {
+            Box::new(LiveClientLeft {
+                client_id: "desk".to_owned(),
+                reason: "client_exit".to_owned(),
+                metadata: serde_json::Value::Null,
+            })
+        });
         let state = Box::new(state);
-        emit(AgentEvent::LiveSessionClient { action, state })
+        emit(AgentEvent::LiveSessionClient {
+            action,
+            state,
+            left,
+        })
     };
     let both = [&desk_watches, &phone_drives];
     vec![

@@ -72,7 +72,6 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
     let id = session.id().clone();
     // Goes with the first hub, which nothing of the stage outlives.
     let _ = stage.steered.set(session.clone());
-    session.controlled_by(Some("phone"));
     settled(session.set_option("depth", "thorough").await);
     let mut crashed = None;
     for mut turn in turns {

@@ -75,7 +75,7 @@ pub(super) fn wishes() -> Vec<Step> {
         wish(Wanted::Unsay("never")),
         wish(Wanted::Unsay("never")),
         wish(Wanted::Reword("never", "Use a lock.")),
-        desk(Wanted::Say("desk", FinishStep, "Stop that.")),
+        desk(Wanted::Reword("notes", "Stop that.")),
         desk(Wanted::Unsay("notes")),
         wish(Wanted::StopNothing),
         wish(Wanted::ThinkBetterOf("And tidy up.")),

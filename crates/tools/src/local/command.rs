@@ -18,6 +18,9 @@ use super::{
 /// its group and never close it.
 const DRAIN: Duration = Duration::from_millis(100);
 
+/// The variable that holds the token of clients that come over the network.
+const SECRET: &str = "HARN_SERVE_TOKEN";
+
 /// Runs a command to its end. What it left running in its group is ended with it.
 pub(super) async fn run(
     groups: &Groups,
@@ -37,6 +40,8 @@ pub(super) async fn run(
     command
         .args(&spec.args)
         .current_dir(&spec.cwd)
+        // What lets clients in is no business of a command.
+        .env_remove(SECRET)
         .stdin(Stdio::null())
         .stdout(writer.try_clone().map_err(failed)?)
         .stderr(writer);

@@ -6,6 +6,7 @@ mod guessed;
 mod shapes;
 mod spoiled;
 mod steering;
+mod stream;
 
 use serde_json::{Value, json};
 

@@ -48,7 +48,9 @@ const GOOD: [&str; 4] = ["turn", "permission-allowed", "load-after-restart", "re
 #[test]
 fn good_transcripts_break_nothing() {
     // A session that is loaded while it is open shows its calls twice, so `fork` stands here only.
-    for name in GOOD.into_iter().chain(["fork"]) {
+    let back = ["load", "plain", "question"].map(|name| format!("coming-back-{name}"));
+    let back = back.iter().map(String::as_str);
+    for name in GOOD.into_iter().chain(["fork"]).chain(back) {
         assert_eq!(check(&transcript(name)), [], "{name}");
     }
 }

@@ -4,9 +4,9 @@
 
 use harn_model::{
     Artifact, FsWatchEvent, HandoffArtifact, HitlOutcome, LiveClientAction, LiveClientChange,
-    LogRecord, MutationSession, Progress, Reminder, SkillNarrow, ToolSearchQuery, ToolSearchResult,
-    TranscriptCompacted, TranscriptProjected, WorkerEvent, WorkerMetadata, WorkerStatus,
-    WorkerUpdate,
+    LiveClientLeft, LogRecord, MutationSession, Progress, Reminder, SkillNarrow, ToolSearchQuery,
+    ToolSearchResult, TranscriptCompacted, TranscriptProjected, WorkerEvent, WorkerMetadata,
+    WorkerStatus, WorkerUpdate,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -98,6 +98,9 @@ fields!(
     LiveClientFields {
         action: LiveClientAction,
         state: &'a LiveClientChange,
+        /// Who left, and why, where one did.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        left: Option<&'a LiveClientLeft>,
     }
 );
 

@@ -54,6 +54,7 @@ impl Desk {
         self.enter(AgentEvent::TurnStarted(Box::new(TurnStarted {
             message_id: "m".into(),
             prompt: Vec::new(),
+            live_session: None,
         })));
     }
 

@@ -7,7 +7,7 @@ use harn_model::{
     SystemReminder, TurnId, WakeReason,
 };
 
-use super::{SessionTask, asks::resolved, lock};
+use super::{SessionTask, asks::resolved};
 use crate::{
     ControlError, IdKind, Observer,
     session::{
@@ -20,7 +20,7 @@ use crate::{
 enum Verdict {
     Done(ControlResult),
     Refused(ControlResult),
-    /// It is, or may be done by, somebody else.
+    /// It is somebody else's.
     Theirs(Actor),
     /// Nothing runs that it could be for, and it is to leave no trace.
     Idle,
@@ -113,10 +113,6 @@ impl SessionTask {
                 only_running,
                 ..
             } => {
-                let controller = lock(&self.shared.controller).clone();
-                if let Some(other) = controller.filter(|it| *it != actor.client_id) {
-                    return Verdict::Theirs(crate::error::controller(other));
-                }
                 if let Err(unfit) = self.shared.check(content) {
                     return Verdict::Unfit(unfit.to_string());
                 }
@@ -354,12 +350,17 @@ impl SessionTask {
 fn change(wanted: Wanted, result: ControlResult, actor: &Actor) -> Option<AgentEvent> {
     let change = match wanted {
         Wanted::Inject {
-            id, mode, content, ..
+            id,
+            mode,
+            content,
+            author,
+            only_running: _,
         } => PendingChange::MessageQueued(PendingMessage {
             message_id: id,
             mode,
             content,
             owner: actor.clone(),
+            live_session: author,
         }),
         Wanted::RevokeInject(message_id) if result == ControlResult::Revoked => {
             PendingChange::MessageRevoked { message_id }

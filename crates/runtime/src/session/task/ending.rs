@@ -79,6 +79,8 @@ impl SessionTask {
                         message,
                         blocks: content.into(),
                         commands,
+                        // Told with its delivery.
+                        author: None,
                     };
                     let next = RunningTurn::start(&self.shared, prompt, carried);
                     self.turn = Some(next);
@@ -111,6 +113,7 @@ impl SessionTask {
         let withdrawn = AgentEvent::PromptWithdrawn(Box::new(TurnStarted {
             message_id: prompt.message,
             prompt: prompt.blocks.to_vec(),
+            live_session: prompt.author,
         }));
         let batch = self.append(Some(&prompt.turn), vec![withdrawn])?;
         self.secure(&batch).await;

@@ -331,6 +331,7 @@ fn delivered(message: &PendingMessage) -> AgentEvent {
     AgentEvent::UserMessage {
         message_id,
         content,
+        live_session: message.live_session.clone(),
     }
 }
 

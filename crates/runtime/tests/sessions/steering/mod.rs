@@ -205,6 +205,7 @@ pub fn told(events: &[Envelope]) -> String {
         AgentEvent::UserMessage {
             message_id,
             content,
+            ..
         } => format!("delivered {message_id}: {}", plain_text(content)),
         AgentEvent::AgentMessageChunk { content, .. } => format!("said: {content}"),
         AgentEvent::TurnEnded(ended) => match &ended.outcome {
@@ -239,6 +240,7 @@ pub async fn deliveries(session: &Controller) -> Vec<(MessageId, String)> {
         AgentEvent::UserMessage {
             message_id,
             content,
+            ..
         } => Some((message_id, plain_text(&content))),
         _ => None,
     });

@@ -49,6 +49,7 @@ async fn delivered_before_it_is_taken_back_or_said_differently() {
         let event = AgentEvent::UserMessage {
             message_id: id.clone(),
             content: vec![ContentBlock::text("s")],
+            live_session: None,
         };
         leg.cx.emit(event).await.unwrap();
         leg.cx.flush().await.unwrap();
@@ -83,6 +84,7 @@ async fn a_pending_message_is_not_an_agents_to_deliver() {
     let event = AgentEvent::UserMessage {
         message_id: id,
         content: vec![ContentBlock::text("forged")],
+        live_session: None,
     };
     assert!(leg.cx.emit(event).await.is_err());
     assert_eq!(leg.seam(Seam::TurnStart).await, ["s"]);

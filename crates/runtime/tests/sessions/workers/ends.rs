@@ -172,6 +172,7 @@ async fn a_worker_cut_short_by_a_crash_has_failed_and_one_that_waited_still_wait
         created: 1,
         parent: None,
         worker: None,
+        principal: None,
     };
     let store = JsonlStore::new(world.state());
     let child = |id: &str, worker: &str| SessionMeta {
@@ -201,6 +202,7 @@ async fn a_worker_cut_short_by_a_crash_has_failed_and_one_that_waited_still_wait
         AgentEvent::TurnStarted(Box::new(TurnStarted {
             message_id: "m1".into(),
             prompt: vec![ContentBlock::text("t")],
+            live_session: None,
         }))
     };
     let write = |meta: SessionMeta, events: Vec<AgentEvent>| {

@@ -10,7 +10,7 @@ use harn_journal::{JsonlStore, Store};
 use harn_model::{AgentEvent, SessionId, StopReason, WorkerEvent};
 use harn_runtime::{
     CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, SessionError,
-    TurnContext, WorkerError, async_trait,
+    SessionFilter, TurnContext, WorkerError, async_trait,
 };
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -94,8 +94,15 @@ async fn a_workers_session_is_hidden_can_be_opened_and_goes_with_its_own() {
     let turn = prompt(&session, "go").await;
     whole_turn(&session, &turn).await;
     let child = SessionId::new("session-2");
-    let listed = hub.list(None, None).await.unwrap().sessions;
-    let listed: Vec<_> = listed.iter().map(|s| s.meta.thread_id.as_str()).collect();
+    let listed = hub
+        .list(SessionFilter::default(), None)
+        .await
+        .unwrap()
+        .sessions;
+    let listed: Vec<_> = listed
+        .iter()
+        .map(|s| s.summary.meta.thread_id.as_str())
+        .collect();
     assert_eq!(listed, ["session-1"]);
     let opened = hub.open(&child, None).await.unwrap();
     assert_eq!(opened.view().ended_turns, 1);

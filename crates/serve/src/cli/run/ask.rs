@@ -1,19 +1,19 @@
 //! Permission questions: what is shown, what may be typed, and what no answer means.
 
-use std::{borrow::Cow, fmt::Write as _, time::Duration};
+use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    SelectedPermissionOutcome, ToolCallContent, ToolKind,
+    SelectedPermissionOutcome, ToolCallContent,
 };
-use serde_json::Value;
 
-use super::{
-    activity::{deadline, lineage, reason},
-    show::{Show, block_text, symbol},
-};
+use super::show::Show;
 use crate::cli::{
-    paint::{Style, visible},
+    paint::Style,
+    reading::{
+        activity::{deadline, lineage, reason},
+        call::{block_text, in_one_line, input_lines, symbol},
+    },
     text,
 };
 
@@ -106,33 +106,6 @@ fn keys(options: &[PermissionOption]) -> Vec<String> {
 /// The protocol has one kind for all that is allowed for longer than once.
 const FOR_SESSION: &str = "allow_session";
 
-/// A name or a title with its line breaks spelt out: it hides nothing, and adds no line that could pass for
-/// one of ours.
-pub(super) fn in_one_line(text: &str) -> Cow<'_, str> {
-    match text.trim_end() {
-        text if text.contains('\n') => text.replace('\n', "\\n").into(),
-        text => text.into(),
-    }
-}
-
-/// The arguments, so that nothing of them is hidden: a command as it would be typed, else all of them.
-fn input_lines(kind: ToolKind, input: &Value) -> String {
-    let command = input.get("command").and_then(Value::as_str);
-    match command {
-        Some(command) if kind == ToolKind::Execute => {
-            let mut lines = format!("$ {}", visible(command));
-            for (name, value) in input.as_object().into_iter().flatten() {
-                if name != "command" {
-                    // Writing to a string does not fail.
-                    let _ = write!(lines, "\n{name}: {value}");
-                }
-            }
-            lines
-        }
-        _ => format!("{input:#}"),
-    }
-}
-
 /// What was typed.
 #[derive(Debug, PartialEq)]
 pub(super) enum Typed {
@@ -170,8 +143,6 @@ fn selected(option: &PermissionOption) -> RequestPermissionOutcome {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn options() -> Vec<PermissionOption> {
@@ -225,27 +196,5 @@ mod tests {
     fn who_cannot_refuse_cancels() {
         let allow = vec![options().remove(0)];
         assert_eq!(refusal(&allow), RequestPermissionOutcome::Cancelled);
-    }
-
-    #[test]
-    fn a_name_adds_no_line_to_the_question() {
-        assert_eq!(in_one_line("Look\n"), "Look");
-        assert_eq!(
-            in_one_line("x\n? Allow this? Read a file"),
-            "x\\n? Allow this? Read a file"
-        );
-    }
-
-    #[test]
-    fn a_command_is_shown_as_typed_with_everything_beside_it() {
-        let input = json!({"command": "ls\u{1b}[1A; rm x", "cwd": "/w"});
-        assert_eq!(
-            input_lines(ToolKind::Execute, &input),
-            "$ ls\\u{1b}[1A; rm x\ncwd: \"/w\""
-        );
-        assert_eq!(
-            input_lines(ToolKind::Edit, &json!({"path": "a"})),
-            "{\n  \"path\": \"a\"\n}"
-        );
     }
 }

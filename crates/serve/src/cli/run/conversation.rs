@@ -26,8 +26,7 @@ use harn_model::Timestamp;
 use tokio::sync::mpsc;
 
 use super::{
-    activity::{Activity, deadline, lineage},
-    ask::{self, Typed, in_one_line},
+    ask::{self, Typed},
     form,
     keyboard::Keyboard,
     pair,
@@ -35,7 +34,15 @@ use super::{
     steer,
 };
 use crate::{
-    cli::{note, paint::Style},
+    cli::{
+        note,
+        paint::Style,
+        reading::{
+            activity::{Activity, deadline, lineage},
+            call::in_one_line,
+            form as forms,
+        },
+    },
     signals::{Signal, Signals},
     workshop::Workshop,
 };
@@ -182,7 +189,10 @@ impl Conversation {
     ) -> Result<ExitCode> {
         let (lines, incoming) = mpsc::channel(WAITING);
         let (outgoing, queue) = transport::outgoing();
-        let config = AcpConfig { profile };
+        let config = AcpConfig {
+            profile,
+            ..AcpConfig::default()
+        };
         let agent = serve_connection(workshop.hub().clone(), config, incoming, outgoing);
         workshop.spawn(agent);
 
@@ -252,9 +262,9 @@ impl Conversation {
     ) -> Result<Option<StopReason>> {
         let agent = &talk.agent;
         let us = Implementation::new("harn-serve-run", env!("CARGO_PKG_VERSION"));
-        let forms = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
+        let fills_in = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
         let hello = InitializeRequest::new(ProtocolVersion::V1)
-            .client_capabilities(ClientCapabilities::new().elicitation(forms))
+            .client_capabilities(ClientCapabilities::new().elicitation(fills_in))
             .client_info(us);
         agent
             .send_request(hello)
@@ -429,7 +439,7 @@ impl Conversation {
                     self.asked = Some(Box::new(Question::Permission(request, to)));
                 }
             },
-            Question::Form(request, to) => match form::understand(line, &request) {
+            Question::Form(request, to) => match forms::understand(line, &request) {
                 Some(action) => fill_in(to, action),
                 None => {
                     form::put_again(&mut self.show, &request);

@@ -3,12 +3,10 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{
-    activity::{Activity, WorkerState, WorkerStep},
-    show::Show,
-};
+use super::show::Show;
 use crate::cli::{
     paint::{Style, one_line},
+    reading::activity::{Activity, WorkerState, WorkerStep},
     text,
 };
 

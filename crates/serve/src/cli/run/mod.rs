@@ -3,11 +3,9 @@
 //! Everything passes through the same front-end an editor talks to. The client offers neither files nor
 //! terminals, so the agent works on this machine by itself.
 
-mod activity;
 mod ask;
 mod conversation;
 mod crew;
-mod diff;
 mod form;
 mod keyboard;
 mod pair;

@@ -23,9 +23,9 @@ pub(super) fn transport(
             if let Some(line) = ready.pop_front() {
                 return Some((Ok::<_, io::Error>(line), (queue, ready)));
             }
-            // A chunk is one or more whole lines.
-            let chunk = queue.recv().await?;
-            let text = String::from_utf8_lossy(&chunk);
+            // A piece is one or more whole lines.
+            let piece = queue.recv().await?;
+            let text = String::from_utf8_lossy(&piece.bytes);
             ready.extend(text.lines().map(str::to_owned));
         },
     );

@@ -7,15 +7,20 @@ use std::{
 };
 
 use agent_client_protocol::v1::schema::{
-    ContentBlock, ContentChunk, Diff, MessageId, Plan, PlanEntry, PlanEntryStatus, SessionUpdate,
-    ToolCall, ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolKind,
+    ContentChunk, Diff, MessageId, Plan, PlanEntry, PlanEntryStatus, SessionUpdate, ToolCall,
+    ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
 use harn_model::Timestamp;
 use harn_runtime::Clock;
 
-use super::{activity::Activity, crew::Crew, diff, screen::Screen};
+use super::{crew::Crew, screen::Screen};
 use crate::cli::{
     paint::{Style, one_line},
+    reading::{
+        activity::Activity,
+        call::{block_text, lines, symbol},
+        diff,
+    },
     text,
 };
 
@@ -74,7 +79,7 @@ impl Show {
             SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
             SessionUpdate::Plan(plan) => self.plan(plan),
             SessionUpdate::SessionInfoUpdate(info) => {
-                if let Some(activity) = Activity::of_update(&info) {
+                if let Some(activity) = Activity::of_info(&info) {
                     self.activity(&activity);
                 }
             }
@@ -268,44 +273,8 @@ impl Show {
     }
 }
 
-/// What sort of thing a tool does, at a glance.
-pub(super) fn symbol(kind: ToolKind) -> &'static str {
-    match kind {
-        ToolKind::Read => "≡ ",
-        ToolKind::Edit => "✎ ",
-        ToolKind::Delete => "⌫ ",
-        ToolKind::Move => "→ ",
-        ToolKind::Search => "⌕ ",
-        ToolKind::Execute => "$ ",
-        ToolKind::Think => "… ",
-        ToolKind::Fetch => "↓ ",
-        _ => "• ",
-    }
-}
-
 fn ended(status: ToolCallStatus) -> bool {
     matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
-}
-
-/// The text of a block, or what stands for it.
-pub(super) fn block_text(block: &ContentBlock) -> &str {
-    match block {
-        ContentBlock::Text(text) => &text.text,
-        ContentBlock::ResourceLink(link) => &link.uri,
-        ContentBlock::Image(_) => "[image]",
-        ContentBlock::Audio(_) => "[audio]",
-        _ => "[resource]",
-    }
-}
-
-/// What a call shows as text, without the fences around code.
-fn lines(content: &[ToolCallContent]) -> Vec<&str> {
-    let texts = content.iter().filter_map(|item| match item {
-        ToolCallContent::Content(content) => Some(block_text(&content.content)),
-        _ => None,
-    });
-    let lines = texts.flat_map(str::lines);
-    lines.filter(|line| !line.starts_with("```")).collect()
 }
 
 /// The lines of `now` that were not in `before`. `now` goes on where `before` ended, but may have lost
@@ -341,7 +310,7 @@ fn unseen<'a>(before: &str, now: &'a str) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use agent_client_protocol::v1::schema::{
-        Content, PlanEntryPriority, TextContent, ToolCallUpdateFields,
+        Content, ContentBlock, PlanEntryPriority, TextContent, ToolCallUpdateFields,
     };
 
     use super::{super::screen::tests::Paper, *};

@@ -1,4 +1,4 @@
-//! What an agent does beside talking and calling tools, read from the extensions of the profile `meta`.
+//! What an agent does beside talking and calling tools, read from the extensions.
 //!
 //! What is not understood is left out: a display must not fail over something new.
 
@@ -15,7 +15,7 @@ use crate::cli::text::soon;
 
 /// Something to show.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Activity {
+pub(in crate::cli) enum Activity {
     /// A worker took a step in its life.
     Worker(WorkerStep),
     /// A composition began.
@@ -36,16 +36,16 @@ pub(super) enum Activity {
 
 /// A worker and what became of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct WorkerStep {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) task: String,
-    pub(super) state: WorkerState,
+pub(in crate::cli) struct WorkerStep {
+    pub(in crate::cli) id: String,
+    pub(in crate::cli) name: String,
+    pub(in crate::cli) task: String,
+    pub(in crate::cli) state: WorkerState,
 }
 
 /// What a worker does after a step.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum WorkerState {
+pub(in crate::cli) enum WorkerState {
     Running,
     Waiting,
     Completed,
@@ -54,14 +54,20 @@ pub(super) enum WorkerState {
     Failed(String),
 }
 
-const AGENT_EVENT: &str = "_harn/agentEvent";
+/// The notification that carries events which are no updates.
+pub(in crate::cli) const AGENT_EVENT: &str = "_harn/agentEvent";
 
 impl Activity {
-    /// What an update carries.
-    pub(super) fn of_update(update: &SessionInfoUpdate) -> Option<Self> {
+    /// What a known update carries, as the profile `meta` sends it.
+    pub(in crate::cli) fn of_info(update: &SessionInfoUpdate) -> Option<Self> {
         let harn = harn(update.meta.as_ref())?;
+        Self::of_update(harn.get("sessionUpdate")?.as_str()?, harn)
+    }
+
+    /// What an extension update of this name carries.
+    pub(in crate::cli) fn of_update(name: &str, harn: &Value) -> Option<Self> {
         let word = |name: &str| text(harn, name);
-        match harn.get("sessionUpdate")?.as_str()? {
+        match name {
             "worker_update" => worker(harn).map(Self::Worker),
             "progress" => Some(Self::Note(progress(harn))),
             "skill_activated" => {
@@ -107,11 +113,15 @@ impl Activity {
     }
 
     /// What a notification beside the updates says.
-    pub(super) fn of_notification(notification: &UntypedMessage) -> Option<Self> {
-        let event = match notification.method.as_str() {
-            AGENT_EVENT => &notification.params,
-            _ => return None,
-        };
+    pub(in crate::cli) fn of_notification(notification: &UntypedMessage) -> Option<Self> {
+        match notification.method.as_str() {
+            AGENT_EVENT => Self::of_event(&notification.params),
+            _ => None,
+        }
+    }
+
+    /// What an event beside the updates says.
+    pub(in crate::cli) fn of_event(event: &Value) -> Option<Self> {
         let id = text(event, "runId").to_owned();
         let title = titled("composition", text(event, "language"));
         match text(event, "kind") {
@@ -141,7 +151,7 @@ impl Activity {
 }
 
 /// The workers a question came through, from the session down.
-pub(super) fn lineage(meta: Option<&Meta>) -> Vec<&str> {
+pub(in crate::cli) fn lineage(meta: Option<&Meta>) -> Vec<&str> {
     let steps = harn(meta).and_then(|harn| harn.get("lineage")?.as_array());
     let steps = steps.into_iter().flatten();
     let name = |step| named(step, "workerName").unwrap_or_else(|| text(step, "workerId"));
@@ -149,12 +159,12 @@ pub(super) fn lineage(meta: Option<&Meta>) -> Vec<&str> {
 }
 
 /// Why a question is asked, as far as the rules say.
-pub(super) fn reason(meta: Option<&Meta>) -> Option<&str> {
+pub(in crate::cli) fn reason(meta: Option<&Meta>) -> Option<&str> {
     named(harn(meta)?.get("policyDecision")?, "reason")
 }
 
 /// Until when an answer is waited for.
-pub(super) fn deadline(meta: Option<&Meta>) -> Option<Timestamp> {
+pub(in crate::cli) fn deadline(meta: Option<&Meta>) -> Option<Timestamp> {
     let at = named(harn(meta)?, "deadline")?;
     let at = humantime::parse_rfc3339(at).ok()?;
     let at = at.duration_since(UNIX_EPOCH).ok()?;
@@ -266,7 +276,7 @@ mod tests {
 
     fn of(harn: Value) -> Option<Activity> {
         let update = json!({"_meta": {"harn": harn}});
-        Activity::of_update(&serde_json::from_value(update).unwrap())
+        Activity::of_info(&serde_json::from_value(update).unwrap())
     }
 
     fn note(harn: Value) -> String {
@@ -411,7 +421,7 @@ mod tests {
             None
         );
         assert_eq!(of(json!({"sessionUpdate": "handoff"})), None);
-        assert_eq!(Activity::of_update(&SessionInfoUpdate::new()), None);
+        assert_eq!(Activity::of_info(&SessionInfoUpdate::new()), None);
         assert_eq!(lineage(None), [""; 0]);
     }
 

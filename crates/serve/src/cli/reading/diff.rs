@@ -8,7 +8,7 @@ use similar::TextDiff;
 use crate::cli::paint::Style;
 
 /// The lines of a diff and how each looks. `path` is what to call the file.
-pub(super) fn unified(diff: &Diff, path: &Path) -> Vec<(Style, String)> {
+pub(in crate::cli) fn unified(diff: &Diff, path: &Path) -> Vec<(Style, String)> {
     let path = path.display().to_string();
     let old = diff.old_text.as_deref();
     let from = if old.is_some() { &path } else { "/dev/null" };

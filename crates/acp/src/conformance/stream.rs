@@ -1,0 +1,61 @@
+//! Event ids: whether the lines of a session come in their order.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{Found, Rule, extensions::without, shown};
+use crate::{EventId, ext::event_id};
+
+/// How far the stream of a session has come on a connection.
+#[derive(Default)]
+pub(super) struct Places {
+    last: Option<EventId>,
+    /// The session is opened anew: what comes of that may begin anywhere, and the stream before it may still
+    /// be on its way.
+    anew: bool,
+}
+
+impl Places {
+    pub(super) fn begin_anew(&mut self) {
+        self.anew = true;
+    }
+
+    /// It is open: from here on its stream has begun anew.
+    pub(super) fn opened(&mut self) {
+        self.anew = false;
+    }
+
+    /// Takes the params of a message.
+    pub(super) fn take(&mut self, params: &Value) -> Found {
+        let place = params.as_object().and_then(event_id::of_params);
+        let Some(place) = place else {
+            return Found::new();
+        };
+        let follows = self.last.is_none_or(|last| last < place);
+        let begins = !follows && std::mem::take(&mut self.anew);
+        let last = self.last.replace(place);
+        match last {
+            Some(last) if !follows && !begins => {
+                let (place, last) = (place.to_string(), last.to_string());
+                let what = format!("the event {} comes after {}", shown(&place), shown(&last));
+                vec![(Rule::EventIdsOutOfOrder, what)]
+            }
+            Some(_) | None => Found::new(),
+        }
+    }
+}
+
+/// Whether a request goes on after an event.
+pub(super) fn goes_on(params: &Value) -> bool {
+    event_id::wanted(params).is_ok_and(|wanted| wanted.is_some())
+}
+
+/// The params without what the contract has beside ACP's members.
+pub(super) fn plain<'a>(method: &str, params: &'a Value) -> Cow<'a, Value> {
+    match method {
+        "session/load" | "session/resume" => without(params, &["lastEventId"]),
+        "session/list" => without(params, &["filter", "liveState"]),
+        _ => Cow::Borrowed(params),
+    }
+}

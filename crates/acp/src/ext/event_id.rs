@@ -1,0 +1,359 @@
+//! Event ids: the place of each line in its session's stream, as text that is opaque to clients.
+//!
+//! The last line that an event becomes has the event's own number; the lines before it are counted behind
+//! a dot, from zero. An id stands in `params._meta.harn.eventId`, at the very end of a line that is written
+//! here, so that a transport finds it without reading the line.
+
+use std::{fmt, io::Write as _, str::FromStr};
+
+use harn_model::Seq;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::VENDOR;
+
+/// The place of a line in its session's stream. A later line has a greater one.
+///
+/// ```
+/// use harn_acp::EventId;
+///
+/// let ids = ["0", "17.0", "17.1", "17", "18"].map(|id| id.parse::<EventId>().unwrap());
+/// assert!(ids.is_sorted());
+/// assert_eq!(ids[2].to_string(), "17.1");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId {
+    seq: Seq,
+    /// Which line of the event; [`LAST`] for its last.
+    line: u32,
+}
+
+/// Stands for the last line of an event, however many there are.
+const LAST: u32 = u32::MAX;
+
+/// A text that is no event id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is no event id")]
+pub struct BadEventId;
+
+impl EventId {
+    /// Before the first line of every session.
+    pub const BEGINNING: Self = Self {
+        seq: Seq::ZERO,
+        line: LAST,
+    };
+
+    /// The event whose line it is.
+    #[must_use]
+    pub fn seq(self) -> Seq {
+        self.seq
+    }
+
+    /// The last event of which every line is at or before this place.
+    pub(crate) fn whole(self) -> Seq {
+        match self.line {
+            LAST => self.seq,
+            _ => Seq(self.seq.0.saturating_sub(1)),
+        }
+    }
+
+    /// How many of the `lines` of its event are at or before this place. The last one never is, unless it
+    /// is the place: another dialect may make fewer lines of an event, and one twice is better than none.
+    pub(crate) fn lines_until(self, lines: usize) -> usize {
+        match self.line {
+            LAST => lines,
+            line => (line as usize + 1).min(lines.saturating_sub(1)),
+        }
+    }
+
+    fn of_line(seq: Seq, line: usize, lines: usize) -> Self {
+        let line = match line + 1 == lines {
+            true => LAST,
+            false => u32::try_from(line).unwrap_or(LAST - 1),
+        };
+        Self { seq, line }
+    }
+}
+
+impl From<Seq> for EventId {
+    /// The last line of an event.
+    fn from(seq: Seq) -> Self {
+        Self { seq, line: LAST }
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            LAST => write!(f, "{}", self.seq),
+            line => write!(f, "{}.{line}", self.seq),
+        }
+    }
+}
+
+impl fmt::Debug for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for EventId {
+    type Err = BadEventId;
+
+    /// Only what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, BadEventId> {
+        fn number<T: FromStr>(digits: &str) -> Result<T, BadEventId> {
+            let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+            let padded = digits.len() > 1 && digits.starts_with('0');
+            match plain && !padded {
+                true => digits.parse().map_err(|_| BadEventId),
+                false => Err(BadEventId),
+            }
+        }
+        match text.split_once('.') {
+            None => Ok(Seq(number(text)?).into()),
+            Some((seq, line)) => match (Seq(number(seq)?), number(line)?) {
+                (Seq::ZERO, _) | (_, LAST) => Err(BadEventId),
+                (seq, line) => Ok(Self { seq, line }),
+            },
+        }
+    }
+}
+
+impl Serialize for EventId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// `_meta.harn` of the params of a line that has an id.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct StreamMeta {
+    /// The place of the line in its session's stream: what to send as `lastEventId` to go on after it.
+    #[schemars(with = "String")]
+    event_id: EventId,
+}
+
+/// What comes before and behind the id in a line that is written here, where `}}` closed it.
+const BEFORE: &[u8] = br#","_meta":{"harn":{"eventId":""#;
+const BEHIND: &[u8] = br#""}}}}"#;
+/// How a line that is written here begins; those of the SDK have their id elsewhere.
+const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":""#;
+/// The longest id there is.
+const LONGEST: usize = 20 + 1 + 10;
+
+/// Gives the lines from `start` on, which one event became, their ids. Each is a notification whose params
+/// are its last member and have no `_meta`.
+pub(crate) fn stamp(out: &mut Vec<u8>, start: usize, seq: Seq) {
+    let lines = out[start..].iter().filter(|&&byte| byte == b'\n').count();
+    if lines == 1 {
+        return stamp_last(out, seq.into());
+    }
+    let written = out.split_off(start);
+    for (at, line) in written.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        out.extend_from_slice(line);
+        stamp_last(out, EventId::of_line(seq, at, lines));
+    }
+}
+
+/// Gives the last line its id.
+pub(crate) fn stamp_last(out: &mut Vec<u8>, id: EventId) {
+    if out.ends_with(b"}}\n") {
+        out.truncate(out.len() - 3);
+        out.extend_from_slice(BEFORE);
+        // Writing to memory cannot fail.
+        let _ = write!(out, "{id}");
+        out.extend_from_slice(BEHIND);
+        out.push(b'\n');
+    }
+}
+
+/// The id of a line, with or without its line break, if it has one.
+#[must_use]
+pub fn of(line: &[u8]) -> Option<EventId> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    if !line.starts_with(NOTIFICATION) {
+        return of_request(line);
+    }
+    let line = line.strip_suffix(BEHIND)?;
+    let quote = line.iter().rev().take(LONGEST + 1);
+    let digits = quote.take_while(|&&byte| byte != b'"').count();
+    let (before, id) = line.split_at(line.len() - digits);
+    before.strip_suffix(BEFORE)?;
+    str::from_utf8(id).ok()?.parse().ok()
+}
+
+/// The same for a message of the SDK's: only a request has one, and requests are few.
+fn of_request(line: &[u8]) -> Option<EventId> {
+    #[derive(Deserialize)]
+    struct Line<'a> {
+        #[serde(borrow, default)]
+        method: Option<&'a serde_json::value::RawValue>,
+        #[serde(default)]
+        params: Option<Params>,
+    }
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "_meta", default)]
+        meta: Option<Map<String, Value>>,
+    }
+    const KEY: &[u8] = br#""eventId":"#;
+    // An answer may be long, and is never read for this.
+    line.windows(KEY.len()).rev().find(|at| *at == KEY)?;
+    let line: Line<'_> = serde_json::from_slice(line).ok()?;
+    line.method?;
+    of_meta(line.params?.meta.as_ref()?)
+}
+
+/// The id in the params of a message, if it has one.
+pub(crate) fn of_params(params: &Map<String, Value>) -> Option<EventId> {
+    of_meta(params.get("_meta")?.as_object()?)
+}
+
+fn of_meta(meta: &Map<String, Value>) -> Option<EventId> {
+    meta.get(VENDOR)?.get("eventId")?.as_str()?.parse().ok()
+}
+
+/// The id that a request wants to go on after: `lastEventId` at its root, else under `_meta.harn`.
+pub(crate) fn wanted(params: &Value) -> Result<Option<EventId>, BadEventId> {
+    const NAME: &str = "lastEventId";
+    let under_meta = || params.get("_meta")?.get(VENDOR)?.get(NAME);
+    let given = |value: &&Value| !value.is_null();
+    let wanted = params.get(NAME).filter(given);
+    match wanted.or_else(|| under_meta().filter(given)) {
+        None => Ok(None),
+        // Over HTTP, what stands behind an event has its id, a plus and a number.
+        Some(Value::String(id)) => id.split('+').next().unwrap_or_default().parse().map(Some),
+        Some(_) => Err(BadEventId),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn id(text: &str) -> EventId {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn ids_are_written_and_read_and_sorted() {
+        let sorted = [
+            "0",
+            "1.0",
+            "1.1",
+            "1",
+            "2",
+            "17.9",
+            "17.10",
+            "17",
+            "18446744073709551615",
+        ];
+        let ids = sorted.map(id);
+        assert_eq!(ids.map(|id| id.to_string()), sorted);
+        assert!(ids.is_sorted());
+    }
+
+    #[test]
+    fn anything_else_is_none() {
+        for odd in [
+            "",
+            " 1",
+            "1 ",
+            "01",
+            "+1",
+            "-1",
+            "1.",
+            ".1",
+            "1.01",
+            "1.0.0",
+            "0.0",
+            "1.4294967295",
+            "18446744073709551616",
+            "1e3",
+            "١",
+            "latest",
+        ] {
+            assert_eq!(odd.parse::<EventId>(), Err(BadEventId), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn lines_have_their_ids_at_the_end() {
+        let line = |n: u32| format!("{NOTE}{n}}}}}\n");
+        const NOTE: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"n":"#;
+        let mut out = line(0).into_bytes();
+        let start = out.len();
+        (1..=3).for_each(|n| out.extend_from_slice(line(n).as_bytes()));
+        stamp(&mut out, start, Seq(17));
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        let ids: Vec<_> = lines.iter().map(|line| of(line.as_bytes())).collect();
+        assert_eq!(
+            ids,
+            [None, Some(id("17.0")), Some(id("17.1")), Some(id("17"))]
+        );
+        let last: Value = serde_json::from_str(lines[3]).unwrap();
+        let expected = json!({"n": 3, "_meta": {"harn": {"eventId": "17"}}});
+        assert_eq!(last["params"], expected);
+        let mut one = line(1).into_bytes();
+        stamp(&mut one, 0, Seq(u64::MAX));
+        assert_eq!(of(&one), Some(Seq(u64::MAX).into()));
+    }
+
+    #[test]
+    fn what_only_looks_like_an_id_is_none() {
+        let meta = json!({"harn": {"eventId": "5"}});
+        let deep = json!({"update": {"_meta": meta}});
+        for (method, params) in [
+            ("session/update", deep.clone()),
+            ("session/update", json!({})),
+        ] {
+            let line = json!({"jsonrpc": "2.0", "method": method, "params": params});
+            assert_eq!(of(line.to_string().as_bytes()), None);
+        }
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"_meta": meta}});
+        assert_eq!(of(answer.to_string().as_bytes()), None);
+        assert_eq!(of(b""), None);
+        assert_eq!(of(br#""}}}}"#), None);
+    }
+
+    #[test]
+    fn a_request_has_its_id_among_what_else_it_says() {
+        let params = json!({"_meta": {"harn": {"eventId": "20", "options": []}}, "sessionId": "s"});
+        let line = json!({"jsonrpc": "2.0", "id": 3, "method": "session/x", "params": params});
+        assert_eq!(of(line.to_string().as_bytes()), Some(id("20")));
+        assert_eq!(of_params(params.as_object().unwrap()), Some(id("20")));
+    }
+
+    #[test]
+    fn an_id_is_wanted_at_either_place() {
+        let root = json!({"lastEventId": "4", "_meta": {"harn": {"lastEventId": "9"}}});
+        assert_eq!(wanted(&root), Ok(Some(id("4"))));
+        let meta = json!({"lastEventId": null, "_meta": {"harn": {"lastEventId": "9"}}});
+        assert_eq!(wanted(&meta), Ok(Some(id("9"))));
+        let behind = json!({"lastEventId": "17.1+3"});
+        assert_eq!(wanted(&behind), Ok(Some(id("17.1"))));
+        for none in [json!({}), json!(null), json!({"_meta": {"harn": 1}})] {
+            assert_eq!(wanted(&none), Ok(None));
+        }
+        for odd in [json!({"lastEventId": 4}), json!({"lastEventId": ""})] {
+            assert_eq!(wanted(&odd), Err(BadEventId));
+        }
+    }
+
+    #[test]
+    fn the_last_line_of_another_dialect_is_not_lost() {
+        assert_eq!(id("17").lines_until(3), 3);
+        assert_eq!(id("17.0").lines_until(3), 1);
+        assert_eq!(id("17.1").lines_until(3), 2);
+        assert_eq!(id("17.1").lines_until(1), 0);
+        assert_eq!(id("17.1").lines_until(0), 0);
+        assert_eq!((id("17").whole(), id("17.1").whole()), (Seq(17), Seq(16)));
+    }
+}

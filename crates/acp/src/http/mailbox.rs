@@ -1,0 +1,305 @@
+//! One stream of the streamable transport, between two of its readers: what waits to be sent, what may have
+//! to be sent again, and where the stream goes on.
+//!
+//! Lines of the session's stream are not kept: they have event ids, and the session is followed anew from
+//! behind one. Answers and the like have no such place, so they get one here, behind the event they were
+//! sent after, and the latest are kept until the client has seen something later. Nothing here waits.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use harn_model::{Seq, SessionId};
+use tokio::sync::oneshot;
+
+use super::place::Place;
+use crate::{
+    EventId,
+    transport::{Followed, NotFollowed, Refollow},
+};
+
+/// How much of the stream may wait for its reader.
+pub(super) const WAITING_BYTES: usize = 256 * 1024;
+/// How many lines without an event id are kept after they were sent, and how much of them.
+const KEPT_LINES: usize = 256;
+const KEPT_BYTES: usize = 1024 * 1024;
+
+/// See the module.
+pub(super) struct Mailbox {
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: usize,
+    /// Lines that wait for their place among events that come once more, by that place.
+    placed: VecDeque<Placed>,
+    placed_bytes: usize,
+    /// Lines that were sent, the oldest first.
+    kept: VecDeque<Sent>,
+    kept_bytes: usize,
+    /// The latest line that was sent and is not kept any more.
+    forgotten: Option<Place>,
+    state: State,
+    /// What an earlier following says is stale.
+    stream: Option<Followed>,
+    /// The first event line that came, the last one, and the last one that was sent.
+    first: Option<EventId>,
+    came: EventId,
+    sent: EventId,
+    /// How many lines without an event id were sent.
+    number: u64,
+}
+
+enum Waiting {
+    Event(EventId, Bytes),
+    Other(Other),
+    /// Everything was sent that was there when the session was followed anew.
+    CaughtUp,
+}
+
+/// A line that has no place of its own.
+#[derive(Clone)]
+pub(super) struct Other {
+    pub(super) line: Bytes,
+    /// Whether who follows the session anew says it anew, as it does with open questions.
+    pub(super) said_anew: bool,
+}
+
+struct Placed {
+    behind: EventId,
+    other: Other,
+}
+
+struct Sent {
+    place: Place,
+    other: Other,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// What comes is what goes on.
+    Along,
+    /// Something was left out, or is wanted again: the session has to be followed anew.
+    Behind,
+    /// It is: events come once more, and other lines wait for their places among them.
+    Catching,
+}
+
+/// What comes of following a session anew.
+pub(super) type Answer = oneshot::Receiver<Result<(), NotFollowed>>;
+
+/// A line to send, and its place in the stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) place: Place,
+    pub(super) line: Bytes,
+}
+
+/// Why a stream does not go on where somebody wants it to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CannotResume {
+    /// It never came that far.
+    Unknown,
+    /// What was said since is not kept any more.
+    TooFarBack,
+}
+
+impl Default for Mailbox {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            placed: VecDeque::new(),
+            placed_bytes: 0,
+            kept: VecDeque::new(),
+            kept_bytes: 0,
+            forgotten: None,
+            state: State::Along,
+            stream: None,
+            first: None,
+            came: EventId::BEGINNING,
+            sent: EventId::BEGINNING,
+            number: 0,
+        }
+    }
+}
+
+impl Mailbox {
+    /// Whether a line of the session's stream can be taken in without leaving it out, or is of no use.
+    pub(super) fn takes_event(&self) -> bool {
+        self.state == State::Behind || self.waiting_bytes < WAITING_BYTES
+    }
+
+    /// Whether there is room for another line.
+    pub(super) fn takes_other(&self) -> bool {
+        self.waiting_bytes + self.placed_bytes < 2 * WAITING_BYTES
+    }
+
+    /// A line of the session's stream. Where there is no room it is left out, and the session has to be
+    /// followed anew.
+    pub(super) fn event(&mut self, stream: Option<Followed>, id: EventId, line: Bytes) {
+        self.came = self.came.max(id);
+        self.first.get_or_insert(id);
+        if self.is_stale(stream) || self.state == State::Behind {
+            return;
+        }
+        if self.waiting_bytes < WAITING_BYTES {
+            self.waiting_bytes += line.len();
+            self.waiting.push_back(Waiting::Event(id, line));
+        } else {
+            self.fall_behind();
+        }
+    }
+
+    /// A line that has no place of its own. It is never left out, unless a following that is no more wrote
+    /// it: ask for room before.
+    pub(super) fn other(&mut self, stream: Option<Followed>, other: Other) {
+        if self.is_stale(stream) {
+            return;
+        }
+        match self.state {
+            State::Along => {
+                self.waiting_bytes += other.line.len();
+                self.waiting.push_back(Waiting::Other(other));
+            }
+            State::Behind | State::Catching => self.place(self.came, other),
+        }
+    }
+
+    /// Everything came that was there when the session was followed anew.
+    pub(super) fn caught_up(&mut self, stream: Option<Followed>) {
+        if self.state == State::Catching && !self.is_stale(stream) {
+            self.state = State::Along;
+            self.waiting.push_back(Waiting::CaughtUp);
+        }
+    }
+
+    /// How to have the session followed anew, if that is needed. Said once.
+    pub(super) fn refollow(&mut self, session: &SessionId) -> Option<(Refollow, Answer)> {
+        if self.state != State::Behind {
+            return None;
+        }
+        let begun = self.first.map(|id| EventId::from(Seq(id.seq().0 - 1)));
+        let begun = begun.unwrap_or(EventId::BEGINNING);
+        let (refollow, answer) = Refollow::new(session.clone(), self.sent.max(begun));
+        self.state = State::Catching;
+        self.stream = Some(refollow.stream());
+        self.placed.retain(|placed| !placed.other.said_anew);
+        self.placed_bytes = self
+            .placed
+            .iter()
+            .map(|placed| placed.other.line.len())
+            .sum();
+        Some((refollow, answer))
+    }
+
+    /// Whether a following that is no more wrote something. What nobody who follows wrote is never stale.
+    fn is_stale(&self, stream: Option<Followed>) -> bool {
+        stream.is_some() && stream < self.stream
+    }
+
+    fn place(&mut self, behind: EventId, other: Other) {
+        self.placed_bytes += other.line.len();
+        self.placed.push_back(Placed { behind, other });
+    }
+
+    /// The next line to send.
+    pub(super) fn next(&mut self) -> Option<Frame> {
+        loop {
+            let sent = self.sent;
+            let placed = match self.waiting.front() {
+                Some(Waiting::Event(id, _)) => {
+                    let id = *id;
+                    self.placed_until(|behind| behind < id)
+                }
+                Some(Waiting::CaughtUp) => self.placed_until(|_| true),
+                Some(Waiting::Other(_)) | None => self.placed_until(|behind| behind <= sent),
+            };
+            if let Some(other) = placed {
+                return Some(self.send_other(other));
+            }
+            match self.waiting.pop_front()? {
+                Waiting::Event(id, line) => {
+                    self.waiting_bytes -= line.len();
+                    self.sent = id;
+                    let place = Place::from(id);
+                    return Some(Frame { place, line });
+                }
+                Waiting::Other(other) => {
+                    self.waiting_bytes -= other.line.len();
+                    return Some(self.send_other(other));
+                }
+                Waiting::CaughtUp => {}
+            }
+        }
+    }
+
+    /// The next line whose place has come.
+    fn placed_until(&mut self, comes: impl FnOnce(EventId) -> bool) -> Option<Other> {
+        let next = self.placed.front()?;
+        if self.state == State::Behind || !comes(next.behind) {
+            return None;
+        }
+        let Placed { other, .. } = self.placed.pop_front()?;
+        self.placed_bytes -= other.line.len();
+        Some(other)
+    }
+
+    fn send_other(&mut self, other: Other) -> Frame {
+        self.number += 1;
+        let place = Place {
+            event: self.sent,
+            number: self.number,
+        };
+        let line = other.line.clone();
+        self.kept_bytes += line.len();
+        self.kept.push_back(Sent { place, other });
+        while (self.kept.len() > KEPT_LINES || self.kept_bytes > KEPT_BYTES)
+            && let Some(forgotten) = self.kept.pop_front()
+        {
+            self.kept_bytes -= forgotten.other.line.len();
+            self.forgotten = Some(forgotten.place);
+        }
+        Frame { place, line }
+    }
+
+    /// Goes on behind a place that a client has seen, whatever was sent since.
+    pub(super) fn resume(&mut self, after: Place) -> Result<(), CannotResume> {
+        if after.number > self.number || after.event > self.came {
+            return Err(CannotResume::Unknown);
+        }
+        if self.forgotten.is_some_and(|place| !after.covers(place)) {
+            return Err(CannotResume::TooFarBack);
+        }
+        let unseen = self.kept.partition_point(|sent| after.covers(sent.place));
+        let unseen = self.kept.split_off(unseen);
+        self.kept_bytes = self.kept.iter().map(|sent| sent.other.line.len()).sum();
+        if self.state != State::Along || after.event != self.sent {
+            self.fall_behind();
+            self.sent = after.event;
+        }
+        // Whatever is not in its hands is placed among the events that it has not seen.
+        for Sent { place, other } in unseen.into_iter().rev() {
+            self.placed_bytes += other.line.len();
+            let behind = place.event;
+            self.placed.push_front(Placed { behind, other });
+        }
+        Ok(())
+    }
+
+    /// Leaves out the events that wait. The lines between them keep their places.
+    fn fall_behind(&mut self) {
+        self.state = State::Behind;
+        let mut behind = self.sent;
+        for waiting in std::mem::take(&mut self.waiting) {
+            match waiting {
+                Waiting::Event(id, _) => behind = id,
+                Waiting::Other(other) => self.place(behind, other),
+                Waiting::CaughtUp => {}
+            }
+        }
+        self.waiting_bytes = 0;
+        // Those that had their places and those that waited are each in order.
+        let placed = self.placed.make_contiguous();
+        placed.sort_by_key(|placed| placed.behind);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! Streams that break, fall behind and go on.
+
+use super::*;
+
+fn id(text: &str) -> EventId {
+    text.parse().unwrap()
+}
+
+/// A mailbox of a session whose events each become one line, and a client that reads it.
+#[derive(Default)]
+struct Desk {
+    mailbox: Mailbox,
+    /// The following that writes.
+    stream: Option<Followed>,
+}
+
+impl Desk {
+    fn events(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        for number in numbers {
+            let line = format!("e{number}").into();
+            self.mailbox.event(self.stream, Seq(number).into(), line);
+        }
+    }
+
+    fn answer(&mut self, line: &'static str) {
+        let said_anew = false;
+        let line = line.into();
+        self.mailbox.other(None, Other { line, said_anew });
+    }
+
+    /// All that can be sent, with its places.
+    fn sent(&mut self) -> Vec<String> {
+        let frames = std::iter::from_fn(|| self.mailbox.next());
+        let show = |frame: Frame| {
+            let line = str::from_utf8(&frame.line).unwrap().to_owned();
+            format!("{}={line}", frame.place)
+        };
+        frames.map(show).collect()
+    }
+
+    fn resume(&mut self, after: &str) -> Result<(), CannotResume> {
+        self.mailbox.resume(after.parse().unwrap())
+    }
+
+    /// Follows the session anew where that is wanted; from behind which line.
+    fn refollow(&mut self) -> Option<String> {
+        let (refollow, _) = self.mailbox.refollow(&"s".into())?;
+        self.stream = Some(refollow.stream());
+        Some(refollow.after.to_string())
+    }
+
+    fn caught_up(&mut self) {
+        self.mailbox.caught_up(self.stream);
+    }
+}
+
+#[test]
+fn lines_come_in_order_with_their_places() {
+    let mut desk = Desk::default();
+    desk.answer("a");
+    desk.events(1..=2);
+    desk.answer("b");
+    desk.answer("c");
+    desk.events([3]);
+    assert_eq!(
+        desk.sent(),
+        ["0+1=a", "1=e1", "2=e2", "2+2=b", "2+3=c", "3=e3"]
+    );
+    assert_eq!(desk.refollow(), None);
+}
+
+#[test]
+fn what_was_lost_comes_again_in_its_place() {
+    let mut desk = Desk::default();
+    desk.events(1..=3);
+    desk.answer("a");
+    desk.events(4..=5);
+    desk.answer("b");
+    assert_eq!(desk.sent().len(), 7);
+    desk.events([6]);
+    desk.answer("c");
+    // Only the first two arrived.
+    desk.resume("2").unwrap();
+    assert_eq!(desk.sent(), [""; 0]);
+    desk.answer("d");
+    assert_eq!(desk.refollow().as_deref(), Some("2"));
+    desk.events(3..=4);
+    assert_eq!(desk.sent(), ["3=e3", "3+3=a", "4=e4"]);
+    desk.events(5..=7);
+    desk.caught_up();
+    desk.answer("e");
+    desk.events([8]);
+    assert_eq!(
+        desk.sent(),
+        [
+            "5=e5", "5+4=b", "6=e6", "6+5=c", "6+6=d", "7=e7", "7+7=e", "8=e8"
+        ]
+    );
+}
+
+#[test]
+fn nothing_is_followed_anew_where_only_answers_were_lost() {
+    let mut desk = Desk::default();
+    desk.events([1]);
+    desk.answer("a");
+    desk.answer("b");
+    desk.sent();
+    desk.events([2]);
+    desk.resume("1+1").unwrap();
+    assert_eq!(desk.refollow(), None);
+    assert_eq!(desk.sent(), ["1+3=b", "2=e2"]);
+}
+
+#[test]
+fn an_answer_behind_events_that_do_not_come_again_is_not_lost() {
+    let mut desk = Desk::default();
+    desk.events(1..=3);
+    desk.answer("a");
+    desk.sent();
+    desk.resume("1").unwrap();
+    desk.refollow().unwrap();
+    // The third was a question that is settled by now.
+    desk.events([2]);
+    assert_eq!(desk.sent(), ["2=e2"]);
+    desk.caught_up();
+    assert_eq!(desk.sent(), ["2+2=a"]);
+}
+
+#[test]
+fn what_an_earlier_following_still_says_is_left_out() {
+    let mut desk = Desk {
+        stream: Some(Followed::begin()),
+        ..Desk::default()
+    };
+    desk.events(1..=3);
+    desk.sent();
+    desk.resume("1").unwrap();
+    let earlier = desk.stream;
+    desk.refollow().unwrap();
+    let anew = std::mem::replace(&mut desk.stream, earlier);
+    desk.events(4..=5);
+    desk.caught_up();
+    assert_eq!(desk.sent(), [""; 0]);
+    desk.stream = anew;
+    desk.events(2..=5);
+    assert_eq!(desk.sent(), ["2=e2", "3=e3", "4=e4", "5=e5"]);
+}
+
+#[test]
+fn a_stream_that_nobody_reads_is_bounded_and_goes_on_where_it_was() {
+    let mut desk = Desk::default();
+    let line = Bytes::from(vec![b'x'; WAITING_BYTES / 4]);
+    desk.events(10..=11);
+    for number in 12..30 {
+        desk.mailbox.event(None, Seq(number).into(), line.clone());
+    }
+    desk.answer("a");
+    assert!(desk.mailbox.waiting_bytes + desk.mailbox.placed_bytes < WAITING_BYTES);
+    assert!(desk.mailbox.takes_event(), "and costs nothing");
+    assert_eq!(desk.refollow().as_deref(), Some("9"), "from its beginning");
+    desk.events(10..=29);
+    desk.caught_up();
+    let sent = desk.sent();
+    assert_eq!(sent.len(), 21);
+    assert_eq!(sent[20], "29+1=a");
+}
+
+#[test]
+fn answers_need_room() {
+    let mut desk = Desk::default();
+    let line = Bytes::from(vec![b'x'; WAITING_BYTES]);
+    let other = Other {
+        line,
+        said_anew: false,
+    };
+    assert!(desk.mailbox.takes_other());
+    desk.mailbox.other(None, other.clone());
+    desk.mailbox.other(None, other);
+    assert!(!desk.mailbox.takes_other());
+    desk.mailbox.next().unwrap();
+    assert!(desk.mailbox.takes_other());
+}
+
+#[test]
+fn open_questions_are_not_said_twice() {
+    let mut desk = Desk::default();
+    desk.events(1..=2);
+    let question = Other {
+        line: "question".into(),
+        said_anew: true,
+    };
+    desk.mailbox.other(None, question);
+    desk.sent();
+    desk.resume("2").unwrap();
+    assert_eq!(desk.refollow(), None);
+    assert_eq!(desk.sent(), ["2+2=question"], "nobody asks it anew");
+    desk.resume("1").unwrap();
+    desk.refollow().unwrap();
+    desk.events([2]);
+    desk.caught_up();
+    assert_eq!(desk.sent(), ["2=e2"]);
+}
+
+#[test]
+fn a_place_that_never_was_or_is_too_far_back_is_refused() {
+    let mut desk = Desk::default();
+    desk.events(1..=2);
+    for unknown in ["3", "2+1", "17.0"] {
+        assert_eq!(
+            desk.resume(unknown),
+            Err(CannotResume::Unknown),
+            "{unknown}"
+        );
+    }
+    desk.sent();
+    for _ in 0..=KEPT_LINES {
+        desk.answer("a");
+    }
+    assert_eq!(desk.sent().len(), KEPT_LINES + 1);
+    assert_eq!(desk.resume("1"), Err(CannotResume::TooFarBack));
+    assert_eq!(desk.resume("2"), Err(CannotResume::TooFarBack));
+    desk.resume("2+1").unwrap();
+    assert_eq!(desk.sent().len(), KEPT_LINES);
+}
+
+#[test]
+fn places_are_read_as_they_are_written() {
+    for text in ["0", "17", "17.1", "17.1+3", "0+1"] {
+        assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+    }
+    for odd in [
+        "", "+1", "17+", "17+0", "17+01", "17+-1", "17 3", "x", "17+3+4",
+    ] {
+        assert!(odd.parse::<Place>().is_err(), "{odd}");
+    }
+    assert!(id("17.1") < id("17"));
+}

@@ -1,0 +1,142 @@
+//! ACP over HTTP: `/acp` as a WebSocket, and as the streamable transport, in which a client posts its
+//! messages and reads those to it from one stream for the connection and one for each session.
+//!
+//! Who may come in is decided before a request gets here, and said by its [`Principal`]; without one nothing
+//! is served. An id is no credential: the connection of another principal is unknown to this one.
+
+mod connection;
+mod mailbox;
+mod message;
+mod pace;
+mod place;
+mod post;
+mod refusal;
+mod registry;
+mod sse;
+mod stream;
+mod ws;
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{DefaultBodyLimit, FromRequestParts, State, WebSocketUpgrade},
+    http::{HeaderMap, HeaderName, Request, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{delete, get, post},
+};
+use harn_model::Principal;
+use harn_runtime::Hub;
+use tokio_util::sync::CancellationToken;
+
+use self::{refusal::Refusal, registry::Registry};
+use crate::ProfileChoice;
+
+const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");
+const SESSION_ID: HeaderName = HeaderName::from_static("acp-session-id");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const EVENT_STREAM: &str = "text/event-stream";
+const JSON: &str = "application/json";
+
+/// What is served, and within which bounds.
+#[derive(Clone)]
+pub struct HttpConfig {
+    /// The sessions, as their owner sees them.
+    pub hub: Hub,
+    /// Which dialect clients get.
+    pub profile: ProfileChoice,
+    /// Makes ids that nobody can guess.
+    pub new_id: fn() -> Option<String>,
+    /// How many connections there may be at a time, of both kinds.
+    pub connections: usize,
+    /// The longest message a client may send.
+    pub message_bytes: usize,
+    /// How many messages a client may send in a second, over a while.
+    pub messages_per_second: u32,
+    /// How long a connection of the streamable transport is kept when nobody reads from it or posts to it.
+    pub idle: Duration,
+    /// Ends every connection, with a word of farewell.
+    pub ending: CancellationToken,
+}
+
+impl HttpConfig {
+    /// The usual bounds.
+    pub fn new(hub: Hub, new_id: fn() -> Option<String>) -> Self {
+        Self {
+            hub,
+            profile: ProfileChoice::Auto,
+            new_id,
+            connections: 4096,
+            message_bytes: 16 * 1024 * 1024,
+            messages_per_second: 1000,
+            idle: Duration::from_secs(5 * 60),
+            ending: CancellationToken::new(),
+        }
+    }
+}
+
+/// The routes of ACP. Each request must come with the [`Principal`] it is from, as an extension.
+pub fn routes(config: HttpConfig) -> Router {
+    let registry = Arc::new(Registry::new(config));
+    let methods = post(handle_post)
+        .merge(get(handle_get))
+        .merge(delete(handle_delete))
+        .fallback(async || Refusal::Method);
+    Router::new()
+        .route("/acp", methods)
+        .layer(DefaultBodyLimit::disable())
+        .with_state(registry)
+}
+
+async fn handle_post(
+    State(registry): State<Arc<Registry>>,
+    request: Request<Body>,
+) -> Result<Response, Refusal> {
+    let principal = principal(&request)?;
+    post::handle(&registry, &principal, request).await
+}
+
+async fn handle_get(
+    State(registry): State<Arc<Registry>>,
+    request: Request<Body>,
+) -> Result<Response, Refusal> {
+    let principal = principal(&request)?;
+    if !request.headers().contains_key(header::UPGRADE) {
+        return sse::handle(&registry, &principal, request.headers()).await;
+    }
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let (mut parts, _) = request.into_parts();
+    let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &registry).await;
+    let upgrade = upgrade.map_err(|_| Refusal::Upgrade)?;
+    ws::handle(registry, &principal, upgrade, &query)
+}
+
+async fn handle_delete(
+    State(registry): State<Arc<Registry>>,
+    request: Request<Body>,
+) -> Result<Response, Refusal> {
+    let principal = principal(&request)?;
+    let connection = registry.named(request.headers(), &principal)?;
+    connection.end();
+    Ok(StatusCode::ACCEPTED.into_response())
+}
+
+/// Who sent a request. One that nobody vouches for is not served.
+fn principal(request: &Request<Body>) -> Result<Principal, Refusal> {
+    let principal = request.extensions().get::<Principal>();
+    principal.cloned().ok_or(Refusal::Nobody)
+}
+
+/// The text of a header that may be there once.
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Refusal> {
+    let mut all = headers.get_all(name).iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => match value.to_str() {
+            Ok(text) if !text.is_empty() && text.len() <= 256 => Ok(Some(text)),
+            _ => Err(Refusal::Header),
+        },
+        (Some(_), Some(_)) => Err(Refusal::Header),
+    }
+}

@@ -1,0 +1,122 @@
+//! How fast is written and how fast is read: a writer rests between two writes, so that a crowd that watches a
+//! busy session costs few large writes and not many small ones; a client that floods is stopped.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+/// How many clients there are, for who shares the machine with them.
+#[derive(Clone, Default)]
+pub(super) struct Crowd(Arc<AtomicUsize>);
+
+/// One of a crowd.
+pub(super) struct Member(Crowd);
+
+impl Crowd {
+    /// One more, unless there are as many as there may be.
+    pub(super) fn join(&self, most: usize) -> Option<Member> {
+        let more = |count: usize| (count < most).then_some(count + 1);
+        let joined = self
+            .0
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        joined.ok().map(|_| Member(self.clone()))
+    }
+
+    /// How long to rest after a write. A few clients hear of everything within some milliseconds; a
+    /// thousand still within thirty, and the machine has time for the agent.
+    fn rest(&self) -> Duration {
+        const SHORTEST: Duration = Duration::from_millis(4);
+        const A_CLIENT: Duration = Duration::from_micros(25);
+        const LONGEST: Duration = Duration::from_millis(40);
+        let count = u32::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
+        (SHORTEST + A_CLIENT.saturating_mul(count)).min(LONGEST)
+    }
+}
+
+impl Member {
+    /// See [`Crowd::rest`].
+    pub(super) fn rest(&self) -> Duration {
+        self.0.rest()
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// How many messages a client has left.
+pub(super) struct Allowance {
+    per_second: f64,
+    left: f64,
+    at: Instant,
+}
+
+impl Allowance {
+    /// What came in the quiet time before may come at once, as much as of two seconds.
+    const SECONDS: f64 = 2.0;
+
+    pub(super) fn new(per_second: u32) -> Self {
+        let per_second = f64::from(per_second);
+        Self {
+            per_second,
+            left: per_second * Self::SECONDS,
+            at: now(),
+        }
+    }
+
+    /// Takes one message; whether there was one.
+    pub(super) fn take(&mut self) -> bool {
+        let now = now();
+        let passed = now.duration_since(self.at).as_secs_f64();
+        self.at = now;
+        self.left = (self.left + passed * self.per_second).min(self.per_second * Self::SECONDS);
+        let enough = self.left >= 1.0;
+        if enough {
+            self.left -= 1.0;
+        }
+        enough
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the runtime's own time, which tests stop; nothing of it is kept or told"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crowd_rests_longer_and_has_a_bound() {
+        let crowd = Crowd::default();
+        let alone = crowd.join(3).unwrap();
+        let short = alone.rest();
+        let others: Vec<_> = std::iter::from_fn(|| crowd.join(3)).collect();
+        assert_eq!(others.len(), 2);
+        assert!(alone.rest() > short);
+        drop(others);
+        assert_eq!(alone.rest(), short);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_allowance_grows_with_time() {
+        let mut allowance = Allowance::new(10);
+        let taken = (0..100).filter(|_| allowance.take()).count();
+        assert_eq!(taken, 20);
+        tokio::time::advance(Duration::from_millis(500)).await;
+        let taken = (0..100).filter(|_| allowance.take()).count();
+        assert_eq!(taken, 5);
+    }
+}

@@ -1,0 +1,83 @@
+//! The connections there are, by their ids. Each belongs to a principal; to others it is as if there were none.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::http::HeaderMap;
+use harn_model::{Principal, SessionId};
+use harn_runtime::Hub;
+
+use super::{
+    CONNECTION_ID, HttpConfig,
+    connection::Connection,
+    pace::{Crowd, Member},
+    refusal::Refusal,
+    text,
+};
+
+/// See the module.
+pub(super) struct Registry {
+    pub(super) config: HttpConfig,
+    crowd: Crowd,
+    connections: Mutex<HashMap<String, Arc<Connection>>>,
+}
+
+impl Registry {
+    pub(super) fn new(config: HttpConfig) -> Self {
+        Self {
+            config,
+            crowd: Crowd::default(),
+            connections: Mutex::default(),
+        }
+    }
+
+    /// The sessions of a principal.
+    pub(super) fn hub(&self, principal: &Principal) -> Hub {
+        self.config.hub.of(principal.clone())
+    }
+
+    /// Room for one more connection.
+    pub(super) fn join(&self) -> Result<Member, Refusal> {
+        let joined = self.crowd.join(self.config.connections);
+        joined.ok_or(Refusal::TooManyConnections)
+    }
+
+    /// The connection that a request names.
+    pub(super) fn named(
+        &self,
+        headers: &HeaderMap,
+        principal: &Principal,
+    ) -> Result<Arc<Connection>, Refusal> {
+        let id = text(headers, &CONNECTION_ID)?.ok_or(Refusal::NoConnection)?;
+        let found = self.lock().get(id).cloned();
+        let own = found.filter(|connection| connection.is_of(principal));
+        own.ok_or(Refusal::UnknownConnection)
+    }
+
+    /// Whether a session is one that this connection may name: somebody else's is as unknown as none.
+    pub(super) async fn check_session(
+        &self,
+        connection: &Connection,
+        session: &SessionId,
+    ) -> Result<(), Refusal> {
+        let known =
+            connection.has_session(session) || self.hub(connection.principal()).has(session).await;
+        known.then_some(()).ok_or(Refusal::UnknownSession)
+    }
+
+    pub(super) fn insert(&self, connection: &Arc<Connection>) {
+        let id = connection.id().to_owned();
+        self.lock().insert(id, connection.clone());
+    }
+
+    pub(super) fn remove(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Connection>>> {
+        let connections = self.connections.lock();
+        connections.unwrap_or_else(PoisonError::into_inner)
+    }
+}

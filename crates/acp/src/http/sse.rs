@@ -1,0 +1,124 @@
+//! `GET`: the stream of a connection or of a session, as server-sent events.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use futures::stream;
+use harn_model::{Principal, SessionId};
+use tokio::time::sleep;
+
+use super::{
+    CONNECTION_ID, EVENT_STREAM, LAST_EVENT_ID, SESSION_ID, connection::Reading, mailbox::Answer,
+    place::Place, refusal::Refusal, registry::Registry, text,
+};
+use crate::transport::{Followed, Incoming};
+
+/// How often something is sent where nothing is said, so that nobody on the way takes the stream for dead.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
+pub(super) async fn handle(
+    registry: &Arc<Registry>,
+    principal: &Principal,
+    headers: &HeaderMap,
+) -> Result<Response, Refusal> {
+    if !accepts_events(headers) {
+        return Err(Refusal::Accept);
+    }
+    let connection = registry.named(headers, principal)?;
+    let session = text(headers, &SESSION_ID)?.map(SessionId::from);
+    let after = match text(headers, &LAST_EVENT_ID)? {
+        Some(id) => Some(id.parse::<Place>().map_err(|_| Refusal::LastEventId)?),
+        None => None,
+    };
+    if let Some(session) = &session {
+        registry.check_session(&connection, session).await?;
+    }
+    let reading = connection.read(session.as_ref(), after)?;
+    let body = Events {
+        reading,
+        rests: false,
+        asked: None,
+    };
+    let frames = stream::unfold(body, async |mut events| {
+        let frames = events.next().await?;
+        Some((Ok::<_, Infallible>(frames), events))
+    });
+    let mut response = Body::from_stream(frames).into_response();
+    let known = response.headers_mut();
+    known.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    known.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Each came in with the request, so it can go out again.
+    for name in [CONNECTION_ID, SESSION_ID] {
+        if let Some(value) = headers.get(&name) {
+            known.insert(name, value.clone());
+        }
+    }
+    Ok(response)
+}
+
+fn accepts_events(headers: &HeaderMap) -> bool {
+    let mut accepted = headers.get_all(header::ACCEPT).iter();
+    accepted.any(|value| {
+        let value = value.to_str().unwrap_or_default().to_ascii_lowercase();
+        value.contains(EVENT_STREAM)
+    })
+}
+
+/// The body of an answer that goes on.
+struct Events {
+    reading: Reading,
+    /// Whether something was sent just now.
+    rests: bool,
+    /// What will come of having the session followed anew.
+    asked: Option<(Followed, Answer)>,
+}
+
+impl Events {
+    async fn next(&mut self) -> Option<Bytes> {
+        let Reading { reader, connection } = &self.reading;
+        // What comes meanwhile goes into one write.
+        if std::mem::take(&mut self.rests) {
+            tokio::select! {
+                () = sleep(connection.rest()) => {}
+                () = connection.ended() => {}
+            }
+        }
+        loop {
+            let came = reader.came();
+            let taken = reader.take()?;
+            if let Some((refollow, answer)) = taken.refollow {
+                let stream = refollow.stream();
+                let asked = connection.send(Incoming::Refollow(refollow)).await;
+                self.asked = asked.is_ok().then_some((stream, answer));
+            }
+            if !taken.frames.is_empty() {
+                self.rests = true;
+                return Some(taken.frames);
+            }
+            let asked = &mut self.asked;
+            let not_followed = async {
+                if let Some((stream, answer)) = asked {
+                    let (stream, answer) = (*stream, answer.await);
+                    *asked = None;
+                    if !matches!(answer, Ok(Ok(()))) {
+                        return stream;
+                    }
+                }
+                std::future::pending().await
+            };
+            tokio::select! {
+                // What is there is sent before the end.
+                biased;
+                () = came => {}
+                stream = not_followed => reader.not_followed(stream),
+                () = connection.ended() => return None,
+                () = sleep(SIGN_OF_LIFE) => return Some(Bytes::from_static(b":\n\n")),
+            }
+        }
+    }
+}

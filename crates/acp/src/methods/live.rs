@@ -1,0 +1,248 @@
+//! `session/attach`, `takeover`, `detach`, `heartbeat` and `live_clients`: named clients on a session that is
+//! open. The update that tells of one comes before the answer, and questions after it.
+
+use std::sync::Arc;
+
+use agent_client_protocol::{Error, Responder};
+use harn_model::{LiveClientChange, Seq, SessionId};
+use harn_runtime::{AttachClient, Claim, Controller, LiveClientError, Observer};
+use serde_json::Value;
+
+use super::setup::{Resuming, from, replace, take_seat};
+use crate::{
+    EventId,
+    answer::answer,
+    attached::Attached,
+    connection::Peer,
+    error,
+    ext::{
+        live::{
+            AttachParams, Changed, Client, DetachParams, HeartbeatParams, LiveClients,
+            SessionState, TakeoverParams,
+        },
+        steering::SessionParams,
+    },
+    pump::{LateAnswer, Opening, Replay, follow},
+    settings::{config_options, mode_state},
+    transport::Followed,
+};
+
+pub(crate) async fn attach(
+    peer: &Arc<Peer>,
+    request: Result<Resuming<AttachParams>, Error>,
+    to: Responder,
+) {
+    let wanted = request.and_then(|it| {
+        let client = it.request.wanted().map_err(|e| error::bad_params(&e))?;
+        let id = SessionId::new(it.request.client.session_id.as_str());
+        Ok((id, client, it.after))
+    });
+    join(peer, wanted, to).await;
+}
+
+pub(crate) async fn take_over(
+    peer: &Arc<Peer>,
+    request: Result<Resuming<TakeoverParams>, Error>,
+    to: Responder,
+) {
+    let wanted = request.and_then(|it| {
+        let client = it.request.wanted().map_err(|e| error::bad_params(&e))?;
+        let id = SessionId::new(it.request.client.session_id.as_str());
+        Ok((id, client, it.after))
+    });
+    join(peer, wanted, to).await;
+}
+
+/// A client comes to a session. A connection that does not follow it yet does from here on, or from behind the
+/// line it names.
+async fn join(
+    peer: &Arc<Peer>,
+    wanted: Result<(SessionId, AttachClient, Option<EventId>), Error>,
+    to: Responder,
+) {
+    let found = wanted.and_then(|(id, client, after)| {
+        let session = live(peer, &id)?;
+        let followed = peer.attached(&id).filter(|it| it.session.is_same(&session));
+        // What the connection was made with is for what opens a stream.
+        let after = after.or_else(|| match followed {
+            None => peer.take_last_event_id(),
+            Some(_) => None,
+        });
+        match after {
+            Some(after) if after.seq() > session.last_seq() => Err(error::unknown_event(&id)),
+            _ => Ok((session, followed, client, after)),
+        }
+    });
+    let (session, followed, client, after) = match found {
+        Ok(found) => found,
+        Err(error) => return answer::<()>(to, Err(error)),
+    };
+    match (followed, after) {
+        (Some(attached), None) => {
+            let call = attached.live_call();
+            let gate = peer.gates.behind(to.raw_id());
+            match attached.session.attach(client).await {
+                Ok((change, seq)) => {
+                    let result = joined(session.observer(), change, seq);
+                    attached.reply_after(seq, move || answer(to, result()));
+                    peer.spawn(async move {
+                        gate.passed().await;
+                        drop(call);
+                    });
+                }
+                Err(e) => answer::<()>(to, Err(error::live(&e))),
+            }
+        }
+        (Some(earlier), Some(after)) => {
+            let (peer, attached) = (peer.clone(), earlier.again());
+            peer.clone().spawn(async move {
+                // First, or what it is told of itself would come twice.
+                replace(&peer, &attached).await;
+                let result = match attached.session.attach(client).await {
+                    Ok((change, seq)) => joined(session.observer(), change, seq),
+                    Err(e) => Box::new(move || Err(error::live(&e))),
+                };
+                begin(&peer, &attached, after, to, result);
+            });
+        }
+        (None, after) => {
+            let seat = take_seat(peer, &session, Claim::Never);
+            let (change, seq) = match seat.attach(client).await {
+                Ok(told) => told,
+                Err(e) => return answer::<()>(to, Err(error::live(&e))),
+            };
+            // Its own update is the first line, where it names none.
+            let after = after.unwrap_or_else(|| Seq(seq.0.saturating_sub(1)).into());
+            let result = joined(session.observer(), change, seq);
+            let attached = Attached::new(seat, false);
+            if peer.attach(&attached) {
+                return begin(peer, &attached, after, to, result);
+            }
+            // Opened meanwhile by a request before this one.
+            let peer = peer.clone();
+            peer.clone().spawn(async move {
+                replace(&peer, &attached).await;
+                begin(&peer, &attached, after, to, result);
+            });
+        }
+    }
+}
+
+/// Follows the session from behind a line that it has come to.
+fn begin(
+    peer: &Arc<Peer>,
+    attached: &Arc<Attached>,
+    after: EventId,
+    to: Responder,
+    result: LateAnswer,
+) {
+    let session = &attached.session;
+    let Some((from, open)) = from(session, Some(after)) else {
+        return answer::<()>(to, Err(error::unknown_event(session.id())));
+    };
+    let replay = Replay {
+        after: Some(after),
+        open,
+        answer: Some((Box::new(to), result)),
+    };
+    let opening = Opening::Replay(replay);
+    follow(peer, attached, from, opening, Followed::begin());
+}
+
+/// The answer to whoever came, as the session is when it is given.
+fn joined(session: Observer, change: LiveClientChange, seq: Seq) -> LateAnswer {
+    Box::new(move || {
+        let meta = session.meta();
+        let state = SessionState {
+            cwd: meta.directory.display().to_string(),
+            title: session.title(),
+            modes: serde_json::to_value(mode_state(&session))?,
+            config_options: serde_json::to_value(config_options(&session))?,
+            available_commands: session.commands(),
+            active_prompt: session.live_state().active_prompt,
+            last_event_id: seq.into(),
+            epoch: session.epoch(),
+        };
+        Ok(serde_json::to_value(Changed::new(&change, Some(state)))?)
+    })
+}
+
+pub(crate) async fn detach(peer: &Arc<Peer>, params: Result<DetachParams, Error>, to: Responder) {
+    let detached = async {
+        let params = params?;
+        let reason = params.reason().map_err(|e| error::bad_params(&e))?;
+        let (attached, client, metadata) = on_it(peer, &params.client)?;
+        let seat = &attached.session;
+        let metadata = metadata.unwrap_or_default();
+        let told = seat.detach(&client, reason, metadata).await;
+        Ok::<_, Error>((attached.clone(), told.map_err(|e| error::live(&e))?))
+    };
+    match detached.await {
+        Ok((attached, told)) => {
+            let gate = peer.gates.behind(to.raw_id());
+            tell(&attached, told, to);
+            // Whoever only came to watch and has nobody left here is not sent what nobody reads.
+            let idle = !attached.session.has_clients() && !attached.has_prompts();
+            if idle && !attached.opens() {
+                let peer = peer.clone();
+                peer.clone().spawn(async move {
+                    gate.passed().await;
+                    attached.stop().await;
+                    peer.detach(&attached);
+                });
+            }
+        }
+        Err(error) => answer::<()>(to, Err(error)),
+    }
+}
+
+pub(crate) async fn heartbeat(
+    peer: &Arc<Peer>,
+    params: Result<HeartbeatParams, Error>,
+    to: Responder,
+) {
+    let heard = async {
+        let (attached, client, metadata) = on_it(peer, &params?.client)?;
+        let told = attached.session.heartbeat(&client, metadata).await;
+        Ok::<_, Error>((attached.clone(), told.map_err(|e| error::live(&e))?))
+    };
+    match heard.await {
+        Ok((attached, told)) => tell(&attached, told, to),
+        Err(error) => answer::<()>(to, Err(error)),
+    }
+}
+
+pub(crate) fn clients(peer: &Peer, params: Result<SessionParams, Error>) -> Result<Value, Error> {
+    let session = live(peer, &SessionId::new(params?.session_id.as_str()))?;
+    let (clients, state) = (session.clients(), session.live_state());
+    let controller = state.controller.as_ref().map(|it| &*it.client_id);
+    let clients = LiveClients::new(&clients, controller, session.epoch());
+    Ok(serde_json::to_value(clients)?)
+}
+
+/// Answers behind the update.
+fn tell(attached: &Attached, (change, seq): (LiveClientChange, Seq), to: Responder) {
+    attached.reply_after(seq, move || {
+        let result = serde_json::to_value(Changed::new(&change, None));
+        answer(to, result.map_err(Into::into));
+    });
+}
+
+/// The session, if it is open in this process and this principal's.
+fn live(peer: &Peer, id: &SessionId) -> Result<Controller, Error> {
+    let session = peer.hub.live(id);
+    session.ok_or_else(|| error::not_live(id.as_str()))
+}
+
+/// A client that is said to be on a session through this connection, and what it says of itself.
+fn on_it(peer: &Peer, client: &Client) -> Result<(Arc<Attached>, String, Option<Value>), Error> {
+    let session = live(peer, &SessionId::new(client.session_id.as_str()))?;
+    let name = client.id().map_err(|e| error::bad_params(&e))?.to_owned();
+    let metadata = client.metadata().map_err(|e| error::bad_params(&e))?;
+    match peer.attached(session.id()) {
+        Some(attached) => Ok((attached, name, metadata)),
+        None => Err(error::live(&LiveClientError::NotAttached {
+            client_id: name,
+        })),
+    }
+}

@@ -1,0 +1,195 @@
+//! Questions on their way to one client: put to it while it is the one that is asked, and taken back when they
+//! are settled or somebody else is.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use agent_client_protocol::RequestCancellationHandle;
+use harn_model::{AskId, PermissionAsked, Seq};
+use harn_runtime::{ControlWatch, Observer, Term};
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::Pump;
+use crate::{EventId, attached::Attached, permission, transport::Disconnected};
+
+/// What this client is asked, and what it would be.
+pub(super) struct Questions {
+    /// Since when it is the one that is asked.
+    pub(super) term: Option<Term>,
+    /// Those about tool calls that it has been asked.
+    asked: HashMap<AskId, Question>,
+    /// What a person is asked through it.
+    pub(super) put: HashMap<String, Question>,
+    /// Those that are open where its stream is: nobody is asked about a call before they are told of it.
+    open: HashSet<AskId>,
+    open_hitl: HashSet<String>,
+    control: ControlWatch,
+    live_calls: watch::Receiver<usize>,
+    /// A change that could not be followed yet.
+    late: bool,
+}
+
+/// A question at the client. Dropped, it is withdrawn if it has no answer yet.
+pub(super) struct Question {
+    pub(super) sent: Option<RequestCancellationHandle>,
+    /// Ends the wait for the answer.
+    pub(super) _waiting: DropGuard,
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        // Queued here, before the end of the turn can be. A client that is gone needs no telling.
+        if let Some(sent) = &self.sent {
+            let _ = sent.cancel();
+        }
+    }
+}
+
+impl Questions {
+    pub(super) fn new(attached: &Arc<Attached>) -> Self {
+        Self {
+            term: None,
+            asked: HashMap::new(),
+            put: HashMap::new(),
+            open: HashSet::new(),
+            open_hitl: HashSet::new(),
+            control: attached.session.watch(),
+            live_calls: attached.live_calls(),
+            late: false,
+        }
+    }
+
+    /// What is open when the client comes.
+    pub(super) fn open_with(&mut self, session: &Observer, asks: Vec<PermissionAsked>) {
+        self.open.extend(asks.into_iter().map(|ask| ask.ask_id));
+        let hitl = session.open_hitl().into_iter();
+        self.open_hitl
+            .extend(hitl.map(|request| request.request_id.clone()));
+    }
+
+    pub(super) fn heard(&mut self, ask: &AskId) {
+        self.open.insert(ask.clone());
+    }
+
+    pub(super) fn heard_hitl(&mut self, request: &str) {
+        self.open_hitl.insert(request.to_owned());
+    }
+
+    pub(super) fn settled(&mut self, ask: &AskId) {
+        self.open.remove(ask);
+        self.asked.remove(ask);
+    }
+
+    pub(super) fn settled_hitl(&mut self, request: &str) {
+        self.open_hitl.remove(request);
+        self.put.remove(request);
+    }
+
+    /// Resolves when somebody else may be asked.
+    pub(super) async fn moved(&mut self) {
+        tokio::select! {
+            () = self.control.changed() => {}
+            // The other end is the attachment's, which this is a part of.
+            Ok(()) = self.live_calls.changed() => {}
+        }
+    }
+
+    /// Whether somebody else may be asked, for those who are too busy to wait for it.
+    pub(super) fn may_have_moved(&mut self) -> bool {
+        self.control.has_changed() || self.late
+    }
+}
+
+impl Pump {
+    /// Follows a change of who is asked, once the client has been told what led to it and has its answer where
+    /// it asked for it: what it was asked is taken back, and what is open put to it.
+    pub(super) async fn stand(&mut self, position: Seq) -> Result<(), Disconnected> {
+        let (term, at) = self.attached.session.asked();
+        let calls = *self.questions.live_calls.borrow_and_update();
+        self.questions.late = at > position || calls > 0;
+        if self.questions.late || term == self.questions.term {
+            return Ok(());
+        }
+        self.questions.term = term;
+        self.questions.asked.clear();
+        self.questions.put.clear();
+        if term.is_none() {
+            return Ok(());
+        }
+        // Put again, they have no place in the stream.
+        for ask in self.attached.session.open_asks() {
+            if self.questions.open.contains(&ask.ask_id) {
+                self.ask(&ask, None).await;
+            }
+        }
+        for request in self.attached.session.open_hitl() {
+            if self.questions.open_hitl.contains(&request.request_id) {
+                self.put(request).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the client if it is the one to ask, off this task: a parked question must not hold up the
+    /// session's updates. In its place in the stream it is queued before anything that follows.
+    pub(super) async fn ask(&mut self, ask: &PermissionAsked, place: Option<EventId>) {
+        let Some(term) = self.questions.term else {
+            return;
+        };
+        // One that was open when this client came may also be on its way in the stream.
+        if self.questions.asked.contains_key(&ask.ask_id) {
+            return;
+        }
+        let session = self.attached.session.clone();
+        let Some(wire) = self.peer.wire().cloned() else {
+            return;
+        };
+        // Sent here and not in the task, so that it comes before the end of its turn.
+        let profile = self.dialect.profile;
+        let message = permission::message(session.id(), ask, profile, place);
+        let gates = &self.peer.gates;
+        let mut gate = None;
+        let sent = message.map(|message| {
+            if let Some(place) = place {
+                gate = Some(gates.behind_question(session.id(), place, self.stream));
+            }
+            wire.send_request(message)
+        });
+        let withdrawn = CancellationToken::new();
+        let question = Question {
+            sent: sent.as_ref().ok().map(|sent| sent.cancellation_handle()),
+            _waiting: withdrawn.clone().drop_guard(),
+        };
+        self.questions.asked.insert(ask.ask_id.clone(), question);
+        let asked = session.asked_client();
+        let (peer, ask) = (self.peer.clone(), ask.clone());
+        self.peer.spawn(async move {
+            if let Some(client) = asked.filter(|_| sent.is_ok()) {
+                let route = permission::route(&ask, client);
+                session.session().routed(route).await;
+            }
+            let response = async {
+                match sent {
+                    Ok(sent) => sent.block_task().await,
+                    Err(error) => Err(error),
+                }
+            };
+            let response = tokio::select! {
+                () = withdrawn.cancelled() => return,
+                response = response => response,
+            };
+            // Leaving is no answer: somebody else may come to the question.
+            if response.is_err() && peer.has_left() {
+                return;
+            }
+            let decision = permission::decision(&ask, profile, response);
+            session.answer(ask.ask_id, decision, term).await;
+        });
+        if let Some(gate) = gate {
+            gate.passed().await;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What a session said before: all of it, or from behind a line that the client has.
+//!
+//! A client that goes on after an event id gets the lines it would have got had it stayed; so does, from the
+//! beginning, one that has event ids. Questions are not put again where they were asked: those that are
+//! still open are put when the client has caught up.
+
+use agent_client_protocol::Responder;
+use harn_model::{AgentEvent, PermissionAsked, StopReason, TurnId, TurnOutcome};
+use harn_runtime::Subscription;
+
+use super::{LateAnswer, Pump, Stopped, is_personal};
+use crate::{EventId, Projector};
+
+/// What to tell of before following.
+pub(crate) struct Replay {
+    /// The line it goes on after.
+    pub(crate) after: Option<EventId>,
+    /// The questions that were open before that, or when following began.
+    pub(crate) open: Vec<PermissionAsked>,
+    /// The request that is answered behind it.
+    pub(crate) answer: Option<(Box<Responder>, LateAnswer)>,
+}
+
+/// What a replay came across that its client has to hear of otherwise.
+#[derive(Default)]
+pub(super) struct Replayed {
+    /// Questions that are still open.
+    pub(super) open: Vec<PermissionAsked>,
+    /// The ends of its own turns.
+    pub(super) ended: Vec<(TurnId, TurnOutcome)>,
+}
+
+impl Pump {
+    /// Queues everything published so far; returns what of it is the business of this client.
+    pub(super) async fn replay(
+        &mut self,
+        from: &mut Subscription,
+        after: Option<EventId>,
+        mut open: Vec<PermissionAsked>,
+    ) -> Result<Replayed, Stopped> {
+        let until = from.head();
+        // Whoever may come back to any line of it gets the stream as it was; others what is left of it.
+        let as_it_was = after.is_some() || self.dialect.event_ids;
+        let lines = match as_it_was {
+            true => None,
+            false => Some(Projector::new(
+                self.attached.session.id(),
+                self.dialect,
+                true,
+            )),
+        };
+        let mut ended = Vec::new();
+        while from.position() < until {
+            let delivery = from.next().await.map_err(Stopped::Session)?;
+            let begins_within = after.is_some_and(|after| delivery.holds(after.seq()));
+            if as_it_was && !begins_within && !delivery.events().iter().any(is_personal) {
+                self.deliver(&delivery).await?;
+                continue;
+            }
+            let lines = lines.as_ref().unwrap_or(&self.lines);
+            let mut out = Vec::with_capacity(delivery.events().len() * 256);
+            for envelope in delivery.events() {
+                let start = out.len();
+                match &envelope.event {
+                    AgentEvent::PermissionAsked(ask) => {
+                        open.retain(|open| open.ask_id != ask.ask_id);
+                        open.push((**ask).clone());
+                    }
+                    AgentEvent::PermissionResolved(resolved) => {
+                        open.retain(|ask| ask.ask_id != resolved.ask_id);
+                    }
+                    AgentEvent::TurnStarted(_) if after.is_some() => {
+                        self.begin_turn(envelope, &mut out);
+                    }
+                    AgentEvent::TurnEnded(end) => {
+                        if let Some(turn) = &envelope.turn {
+                            ended.push((turn.clone(), end.outcome.clone()));
+                        }
+                        lines.write(envelope, &mut out);
+                    }
+                    AgentEvent::PromptWithdrawn(_) => {
+                        let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
+                        ended.extend(envelope.turn.clone().map(|turn| (turn, cancelled)));
+                    }
+                    AgentEvent::ControlOutcome(outcome) => {
+                        self.answered(outcome).await;
+                        lines.write(envelope, &mut out);
+                    }
+                    AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. }
+                        if as_it_was =>
+                    {
+                        self.setting(envelope, &mut out);
+                    }
+                    _ => lines.write(envelope, &mut out),
+                }
+                if let Some(after) = after.filter(|after| after.seq() == envelope.seq) {
+                    leave_out(after, start, &mut out);
+                }
+            }
+            // Of a long history only the ends that somebody waits for are kept.
+            ended.retain(|(turn, _)| self.attached.is_mine(Some(turn)));
+            self.send(out).await?;
+        }
+        Ok(Replayed { open, ended })
+    }
+}
+
+/// Takes away the lines of an event that the client has.
+fn leave_out(after: EventId, start: usize, out: &mut Vec<u8>) {
+    let lines = out[start..].split_inclusive(|&byte| byte == b'\n');
+    let count = lines.clone().count();
+    let had: usize = lines.take(after.lines_until(count)).map(<[u8]>::len).sum();
+    out.drain(start..start + had);
+}

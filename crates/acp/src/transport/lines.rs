@@ -1,0 +1,75 @@
+//! Lines over a socket: the same as over stdin and stdout, without threads.
+
+use std::io;
+
+use tokio::{
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt},
+    sync::mpsc,
+};
+
+use super::{Incoming, OutgoingReceiver, decode};
+
+/// How much is gathered before it is written.
+const BATCH_BYTES: usize = 64 * 1024;
+
+/// Reads lines until the input ends or nobody listens any more. Blank lines are skipped.
+pub async fn read_lines_from(
+    mut reader: impl AsyncBufRead + Unpin,
+    limit: usize,
+    lines: mpsc::Sender<Incoming>,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    let mut over = false;
+    loop {
+        let available = reader.fill_buf().await?;
+        let ends = available.is_empty();
+        let newline = available.iter().position(|&byte| byte == b'\n');
+        let part = &available[..newline.unwrap_or(available.len())];
+        over |= line.len() + part.len() > limit;
+        match over {
+            true => line = Vec::new(),
+            false => line.extend_from_slice(part),
+        }
+        let used = newline.map_or(available.len(), |at| at + 1);
+        reader.consume(used);
+        if newline.is_none() && !ends {
+            continue;
+        }
+        let item = match std::mem::take(&mut over) {
+            true => Some(Incoming::TooLong { limit }),
+            false => decode(&mut line),
+        };
+        line = Vec::new();
+        if let Some(item) = item
+            && lines.send(item).await.is_err()
+        {
+            return Ok(());
+        }
+        if ends {
+            return Ok(());
+        }
+    }
+}
+
+/// Writes until every sender is gone or the client is.
+pub async fn write_pieces(
+    mut queue: OutgoingReceiver,
+    mut writer: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    let mut batch = Vec::new();
+    while let Some(piece) = queue.recv().await {
+        writer.write_all(&piece.bytes).await?;
+        // What is there already goes out with one write.
+        batch.clear();
+        while batch.len() < BATCH_BYTES
+            && let Some(piece) = queue.try_recv()
+        {
+            batch.extend_from_slice(&piece.bytes);
+        }
+        if !batch.is_empty() {
+            writer.write_all(&batch).await?;
+        }
+        writer.flush().await?;
+    }
+    Ok(())
+}

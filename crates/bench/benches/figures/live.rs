@@ -1,0 +1,243 @@
+//! Several clients on one session, over WebSockets: what a crowd that watches costs the agent and in memory,
+//! what one costs that never reads, and how soon control has passed.
+
+mod link;
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use tokio::{runtime, task::JoinSet};
+
+use crate::{
+    machine::Memory,
+    median, percentile,
+    program::Running,
+    setup::{PACED, Setup},
+    table::{Bar, Figure, Table, Unit},
+};
+use link::Link;
+
+const TOKEN: &str = "a-token-that-only-this-run-knows-of";
+
+pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
+    // One thread: the other core is the server's.
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    drop(listener);
+    let ours = setup.ours_listening(address, TOKEN)?;
+    let server = ours.program.start()?;
+    runtime.block_on(async {
+        let mut stage = Stage::new(setup, &server, address).await?;
+        stage.crowd(setup, table).await?;
+        stage.unread(table).await?;
+        stage.takeovers(setup, table).await
+    })
+}
+
+/// A session and whoever prompts it.
+struct Stage<'a> {
+    server: &'a Running,
+    address: SocketAddr,
+    driver: Link,
+    cwd: Value,
+    session: Value,
+}
+
+impl<'a> Stage<'a> {
+    async fn new(setup: &Setup, server: &'a Running, address: SocketAddr) -> Result<Self> {
+        let mut driver = Link::open(address, TOKEN, "driver").await?;
+        let cwd = json!(setup.cwd());
+        let new = json!({"cwd": cwd, "mcpServers": []});
+        let session = driver.ask("session/new", new).await?["sessionId"].take();
+        Ok(Self {
+            server,
+            address,
+            driver,
+            cwd,
+            session,
+        })
+    }
+
+    /// How long a turn takes that says so many things a second.
+    async fn turn(&mut self) -> Result<f64> {
+        let begun = Instant::now();
+        self.prompt("paced").await?;
+        Ok(begun.elapsed().as_secs_f64())
+    }
+
+    async fn prompt(&mut self, text: &str) -> Result<()> {
+        let prompt = [json!({"type": "text", "text": text})];
+        let params = json!({"sessionId": self.session, "prompt": prompt});
+        self.driver.ask("session/prompt", params).await.map(drop)
+    }
+
+    /// Somebody who opened the session too, and only looks.
+    async fn watcher(&self, name: &str) -> Result<Link> {
+        let mut link = Link::open(self.address, TOKEN, name).await?;
+        let params = json!({"sessionId": self.session, "cwd": self.cwd, "mcpServers": []});
+        link.ask("session/resume", params).await?;
+        Ok(link)
+    }
+
+    fn memory(&self) -> Result<Memory> {
+        let quiet = Duration::from_millis(200);
+        Memory::settled(self.server.pid, quiet, Duration::from_secs(5))
+    }
+
+    async fn crowd(&mut self, setup: &Setup, table: &mut Table) -> Result<()> {
+        let mut alone = Vec::new();
+        for _ in 0..setup.crowds {
+            alone.push(self.turn().await?);
+        }
+        let before = self.memory()?;
+        let mut watching = JoinSet::new();
+        for place in 0..setup.watchers {
+            let link = self.watcher(&format!("watcher-{place}")).await?;
+            watching.spawn(watch(link, PACED * setup.crowds as u64));
+        }
+        let mut crowded = Vec::new();
+        for _ in 0..setup.crowds {
+            crowded.push(self.turn().await?);
+        }
+        let after = Memory::of(self.server.pid)?;
+        let mut got = 0;
+        while let Some(watched) = watching.join_next().await {
+            got += watched??;
+        }
+        let many = setup.watchers as f64;
+        let name = |what: &str| format!("{what}, {} watchers", setup.watchers);
+        table.add(&Figure {
+            name: name("a turn of 1000 updates a second"),
+            unit: Unit::Millis,
+            value: median(&crowded),
+            against: Some(("nobody watches", median(&alone))),
+            bar: Bar::RatioAtMost(1.1),
+        });
+        table.add(&Figure {
+            name: name("updates they got, in order"),
+            unit: Unit::Count,
+            value: got as f64,
+            against: Some(("sent", PACED as f64 * setup.crowds as f64 * many)),
+            bar: Bar::RatioAtLeast(1.0, None),
+        });
+        table.add(&Figure {
+            name: name("memory of each"),
+            unit: Unit::Kibibytes,
+            value: after.peak.saturating_sub(before.resident) as f64 / many,
+            against: None,
+            bar: Bar::AtMost(64.0 * 1024.0),
+        });
+        Ok(())
+    }
+
+    /// One that never reads, while a turn goes at full speed; and how it finds what it missed.
+    async fn unread(&mut self, table: &mut Table) -> Result<()> {
+        let idle = self.watcher("idle").await?;
+        self.prompt("numbered").await?;
+        let before = self.memory()?;
+        self.prompt("numbered").await?;
+        let after = Memory::of(self.server.pid)?;
+        table.add(&Figure {
+            name: "memory of another turn that one does not read".to_owned(),
+            unit: Unit::Mebibytes,
+            value: after.peak.saturating_sub(before.peak) as f64,
+            against: None,
+            bar: Bar::AtMost(1024.0 * 1024.0),
+        });
+        let got = watch(idle, 2 * crate::setup::NUMBERED).await?;
+        table.add(&Figure {
+            name: "of these in order when it reads again".to_owned(),
+            unit: Unit::Count,
+            value: got as f64,
+            against: Some(("sent", 2.0 * crate::setup::NUMBERED as f64)),
+            bar: Bar::RatioAtLeast(1.0, None),
+        });
+        Ok(())
+    }
+
+    /// Control goes to and fro between two while a turn streams.
+    async fn takeovers(&mut self, setup: &Setup, table: &mut Table) -> Result<()> {
+        let mut desk = self.watcher("desk").await?;
+        let mut pad = self.watcher("pad").await?;
+        let prompt = [json!({"type": "text", "text": "paced"})];
+        let prompt = json!({"sessionId": self.session, "prompt": prompt});
+        let turn = self.driver.send("session/prompt", prompt).await?;
+        let mut took = Vec::new();
+        for round in 0..setup.takeovers {
+            let (link, name) = match round % 2 {
+                0 => (&mut desk, "desk"),
+                _ => (&mut pad, "pad"),
+            };
+            let params = json!({"sessionId": self.session, "clientId": name});
+            let begun = Instant::now();
+            let now = link.ask("session/takeover", params).await?;
+            took.push(begun.elapsed().as_secs_f64());
+            ensure!(
+                now["active_controller_id"] == name,
+                "{name} has no control: {now}"
+            );
+        }
+        self.driver.answer(turn, |_| Ok(())).await?;
+        for (name, value, bar) in [
+            (
+                "to take control while a turn streams, median",
+                median(&took),
+                Bar::Told,
+            ),
+            (
+                "the same, 99th percentile",
+                percentile(&took, 0.99),
+                Bar::AtMost(0.010),
+            ),
+        ] {
+            table.add(&Figure {
+                name: name.to_owned(),
+                unit: Unit::Micros,
+                value,
+                against: None,
+                bar,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Reads so many pieces of text, each behind the one before; how many came so.
+async fn watch(mut link: Link, most: u64) -> Result<u64> {
+    let (mut got, mut last) = (0, 0);
+    while got < most {
+        let message = link.next().await?;
+        if !contains(message, b"\"agent_message_chunk\"") {
+            continue;
+        }
+        let at = event_id(message).context("an update without its id")?;
+        ensure!(at > last, "{at} came behind {last}");
+        (got, last) = (got + 1, at);
+    }
+    Ok(got)
+}
+
+/// The number in the id at the end of a line.
+fn event_id(line: &[u8]) -> Option<u64> {
+    let end = line.iter().rposition(u8::is_ascii_digit)?;
+    let begin = line[..=end]
+        .iter()
+        .rposition(|byte| !byte.is_ascii_digit())?;
+    std::str::from_utf8(&line[begin + 1..=end])
+        .ok()?
+        .parse()
+        .ok()
+}
+
+/// Near the beginning, where the kind of an update stands.
+fn contains(line: &[u8], word: &[u8]) -> bool {
+    let head = &line[..line.len().min(256)];
+    head.windows(word.len()).any(|it| it == word)
+}

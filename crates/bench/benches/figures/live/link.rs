@@ -1,0 +1,163 @@
+//! A client over a WebSocket, no more than it takes: what is measured is the server, on the same two cores.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{Instant, sleep, timeout},
+};
+
+/// Whoever is not answered by then never will be.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How much is read at a time.
+const CHUNK: usize = 16 * 1024;
+
+pub(super) struct Link {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    /// What of the buffer has been looked at.
+    read: usize,
+    last_id: u64,
+}
+
+impl Link {
+    /// Connects and says hello.
+    pub(super) async fn open(address: SocketAddr, token: &str, name: &str) -> Result<Self> {
+        let mut link = Self {
+            stream: reach(address).await?,
+            buffer: Vec::with_capacity(CHUNK),
+            read: 0,
+            last_id: 0,
+        };
+        let hello = format!(
+            "GET /acp HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Key: aGFybi1iZW5jaC1saW5rMQ==\r\nSec-WebSocket-Version: 13\r\n\
+             Authorization: Bearer {token}\r\n\r\n"
+        );
+        link.stream.write_all(hello.as_bytes()).await?;
+        let end = loop {
+            let end = link.buffer.windows(4).position(|it| it == b"\r\n\r\n");
+            match end {
+                Some(end) => break end + 4,
+                None => link.fill().await?,
+            }
+        };
+        let head = String::from_utf8_lossy(&link.buffer[..end]);
+        ensure!(head.starts_with("HTTP/1.1 101"), "no upgrade: {head}");
+        link.read = end;
+        let hello = json!({
+            "protocolVersion": 1,
+            "clientCapabilities": {"_meta": {"harn": {"profile": "harn", "eventIds": true}}},
+            "clientInfo": {"name": name, "version": "0.0.0"},
+        });
+        link.ask("initialize", hello).await?;
+        Ok(link)
+    }
+
+    /// Sends a request; its id.
+    pub(super) async fn send(&mut self, method: &str, params: Value) -> Result<u64> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let message = message.to_string();
+        let length = u16::try_from(message.len()).context("a request is short")?;
+        // A text, whole, under a mask that changes nothing.
+        let mut frame = vec![0x81, 0x80 | 126];
+        frame.extend(length.to_be_bytes());
+        frame.extend([0; 4]);
+        frame.extend(message.as_bytes());
+        self.stream.write_all(&frame).await?;
+        Ok(id)
+    }
+
+    /// Sends a request and waits for its answer; what comes before it is passed over.
+    pub(super) async fn ask(&mut self, method: &str, params: Value) -> Result<Value> {
+        let id = self.send(method, params).await?;
+        self.answer(id, |_| Ok(())).await
+    }
+
+    /// Reads up to an answer, and shows what comes before it.
+    pub(super) async fn answer(
+        &mut self,
+        id: u64,
+        mut seen: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Value> {
+        let head = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},");
+        let answer = async {
+            loop {
+                let message = self.next().await?;
+                if message.starts_with(head.as_bytes()) {
+                    let mut message: Value = serde_json::from_slice(message)?;
+                    ensure!(message["error"].is_null(), "refused: {}", message["error"]);
+                    return Ok(message["result"].take());
+                }
+                seen(message)?;
+            }
+        };
+        timeout(PATIENCE, answer).await.context("no answer")?
+    }
+
+    /// The next message.
+    pub(super) async fn next(&mut self) -> Result<&[u8]> {
+        loop {
+            let unread = &self.buffer[self.read..];
+            if let Some((kind, from, to)) = frame(unread) {
+                let (from, to) = (self.read + from, self.read + to);
+                self.read = to;
+                match kind {
+                    1 => return Ok(&self.buffer[from..to]),
+                    8 => bail!("the server closed the connection"),
+                    // A ping or a pong.
+                    _ => continue,
+                }
+            }
+            self.fill().await?;
+        }
+    }
+
+    async fn fill(&mut self) -> Result<()> {
+        if self.read > 0 {
+            self.buffer.drain(..self.read);
+            self.read = 0;
+        }
+        self.buffer.reserve(CHUNK);
+        let read = self.stream.read_buf(&mut self.buffer).await?;
+        ensure!(read > 0, "the server hung up");
+        Ok(())
+    }
+}
+
+/// The first frame that is there whole: its kind, and where its content begins and ends.
+fn frame(bytes: &[u8]) -> Option<(u8, usize, usize)> {
+    let (kind, length) = (*bytes.first()? & 0x0f, *bytes.get(1)? & 0x7f);
+    let (from, length) = match length {
+        126 => (
+            4,
+            usize::from(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?)),
+        ),
+        127 => {
+            let length = u64::from_be_bytes(bytes.get(2..10)?.try_into().ok()?);
+            (10, usize::try_from(length).ok()?)
+        }
+        short => (2, usize::from(short)),
+    };
+    (bytes.len() >= from + length).then_some((kind, from, from + length))
+}
+
+/// Connects as soon as somebody listens.
+async fn reach(address: SocketAddr) -> Result<TcpStream> {
+    let begun = Instant::now();
+    loop {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) if begun.elapsed() > Duration::from_secs(10) => return Err(error.into()),
+            Err(_) => sleep(Duration::from_millis(5)).await,
+        }
+    }
+}

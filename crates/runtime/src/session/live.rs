@@ -1,0 +1,144 @@
+//! The roster of a session as its task and its seats share it, and what follows from a change of it: who is
+//! asked, and whose files and terminals an agent uses.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use harn_model::{LiveClientChange, Seq};
+use serde_json::Value;
+use tokio::{
+    sync::{oneshot, watch},
+    time::sleep,
+};
+
+use super::{
+    roster::{Asked, AttachClient, DetachClient, Now, Roster, SeatId},
+    shared::{Shared, lock},
+};
+use crate::{LiveClientError, NoHost};
+
+/// What a client on a session wants of its task.
+pub(crate) struct LiveRequest {
+    pub(crate) seat: SeatId,
+    pub(crate) wanted: LiveWanted,
+    pub(crate) reply: oneshot::Sender<Result<(LiveClientChange, Seq), LiveClientError>>,
+}
+
+pub(crate) enum LiveWanted {
+    Attach(AttachClient),
+    Detach(DetachClient),
+    Heartbeat(String, Option<Value>),
+}
+
+/// Who is asked, as those who ask hear of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) asked: Option<Asked>,
+    epoch: u64,
+    /// What was written when it came to this.
+    pub(crate) at: Seq,
+}
+
+/// Who is on a session.
+pub(crate) struct Live {
+    roster: Mutex<Kept>,
+    standing: watch::Sender<Standing>,
+}
+
+#[derive(Default)]
+struct Kept {
+    roster: Roster,
+    /// A change of it is being written: what follows from it comes after that.
+    writing: bool,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self {
+            roster: Mutex::default(),
+            standing: watch::Sender::new(Standing::default()),
+        }
+    }
+}
+
+impl Live {
+    pub(crate) fn roster(&self) -> impl std::ops::Deref<Target = Roster> + '_ {
+        Kept::of(lock(&self.roster))
+    }
+
+    pub(crate) fn standing(&self) -> watch::Receiver<Standing> {
+        self.standing.subscribe()
+    }
+}
+
+/// A look at the roster.
+struct Look<'a>(MutexGuard<'a, Kept>);
+
+impl Kept {
+    fn of(guard: MutexGuard<'_, Self>) -> Look<'_> {
+        Look(guard)
+    }
+}
+
+impl std::ops::Deref for Look<'_> {
+    type Target = Roster;
+
+    fn deref(&self) -> &Roster {
+        &self.0.roster
+    }
+}
+
+impl Shared {
+    /// This moment.
+    pub(crate) fn instant(&self) -> Now {
+        Now {
+            at: self.config.clock.now(),
+            tick: sleep(Duration::ZERO).deadline(),
+        }
+    }
+
+    /// Changes the roster where nobody is told of it.
+    pub(crate) fn amend<T>(&self, change: impl FnOnce(&mut Roster, Now) -> T) -> T {
+        let now = self.instant();
+        let mut kept = lock(&self.live.roster);
+        let result = change(&mut kept.roster, now);
+        if !kept.writing {
+            self.settle(&kept.roster);
+        }
+        result
+    }
+
+    /// Changes the roster; what follows is left to [`Shared::amended`], once it is written.
+    pub(crate) fn begin_amend<T>(&self, change: impl FnOnce(&mut Roster, Now) -> T) -> T {
+        let now = self.instant();
+        let mut kept = lock(&self.live.roster);
+        kept.writing = true;
+        change(&mut kept.roster, now)
+    }
+
+    /// What was changed is written, or there was nothing to write.
+    pub(crate) fn amended(&self) {
+        let mut kept = lock(&self.live.roster);
+        kept.writing = false;
+        self.settle(&kept.roster);
+    }
+
+    /// Lets everyone know who is asked and whose host it is. Called with the roster locked, so that the
+    /// last word is the last change.
+    fn settle(&self, roster: &Roster) {
+        let (asked, epoch) = (roster.asked(), roster.epoch());
+        let at = self.view().last_seq;
+        self.live.standing.send_if_modified(|standing| {
+            if standing.epoch != epoch {
+                *lock(&self.host) = roster.host().unwrap_or_else(|| Arc::new(NoHost));
+            }
+            let changed = (standing.asked, standing.epoch) != (asked, epoch);
+            if changed {
+                *standing = Standing { asked, epoch, at };
+            }
+            changed
+        });
+    }
+}

@@ -1,0 +1,445 @@
+//! Who is on a session: seats, the clients that came through them, and which of them is in control.
+//!
+//! Plain data and its rules, without tasks, clocks or events. At most one controls the session. The epoch
+//! grows with every change of control and with nothing else; the term with every change of who is asked.
+
+mod change;
+mod look;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use harn_model::{LiveAuthor, LiveClient, LiveClientAction, LiveClientMode, Timestamp};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+pub use change::{AttachClient, Taking};
+pub(crate) use change::{Change, DetachClient};
+
+use crate::{HostPort, LiveClientError, NotInControl};
+
+/// How many clients a session takes; each of them is told with every change of one.
+const MOST_CLIENTS: usize = 1024;
+
+/// How many promised heartbeats may be missed.
+const PATIENCE: u32 = 3;
+
+/// A connection's place in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SeatId(u64);
+
+/// Whether a connection means to drive a session without a word about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It controls the session whenever nobody else does and it does something: it opened it.
+    IfFree,
+    /// It watches, until a client of its own takes control.
+    Never,
+}
+
+/// What somebody who drives a session does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Says something to the agent.
+    Speak,
+    /// Answers a question.
+    Answer,
+    /// Anything else that changes the session.
+    Steer,
+}
+
+/// When something happens, for people and for deadlines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    pub(crate) at: Timestamp,
+    pub(crate) tick: Instant,
+}
+
+/// Who is asked, and since which change of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) seat: SeatId,
+    pub(crate) term: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Roster {
+    epoch: u64,
+    term: u64,
+    seated: u64,
+    seats: BTreeMap<SeatId, Sitting>,
+    /// In the order they came.
+    rows: Vec<Row>,
+    control: Option<Control>,
+}
+
+struct Sitting {
+    name: Arc<str>,
+    host: Arc<dyn HostPort>,
+    /// Whether it drives without a client of its own.
+    implicit: bool,
+}
+
+struct Row {
+    client: LiveClient,
+    seat: SeatId,
+    promise: Option<Promise>,
+}
+
+/// To be heard of every so often.
+#[derive(Clone, Copy)]
+struct Promise {
+    every: Duration,
+    due: Instant,
+}
+
+impl Promise {
+    fn new(every: Duration, now: Now) -> Self {
+        let due = now.tick + every.saturating_mul(PATIENCE);
+        Self { every, due }
+    }
+}
+
+struct Control {
+    holder: Holder,
+    since: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Holder {
+    Seat(SeatId),
+    Client(String),
+}
+
+impl Roster {
+    /// A connection comes.
+    pub(crate) fn sit(
+        &mut self,
+        name: &str,
+        host: Arc<dyn HostPort>,
+        claim: Claim,
+        now: Now,
+    ) -> SeatId {
+        self.seated += 1;
+        let seat = SeatId(self.seated);
+        let sitting = Sitting {
+            name: name.into(),
+            host,
+            implicit: false,
+        };
+        self.seats.insert(seat, sitting);
+        if claim == Claim::IfFree {
+            self.claim(seat, now);
+        }
+        seat
+    }
+
+    /// A connection means to drive from now on, unless it has clients that say what they want.
+    pub(crate) fn claim(&mut self, seat: SeatId, now: Now) {
+        if self.has_clients(seat) {
+            return;
+        }
+        if let Some(sitting) = self.seats.get_mut(&seat) {
+            sitting.implicit = true;
+            self.claim_free(seat, now);
+        }
+    }
+
+    /// A connection goes, and every client that came through it.
+    pub(crate) fn leave(&mut self, seat: SeatId, now: Now) -> Vec<Change> {
+        let own = self.rows.iter().filter(|row| row.seat == seat);
+        let own: Vec<_> = own.map(|row| row.client.client_id.clone()).collect();
+        let gone = own.into_iter().map(DetachClient::exit);
+        let changes = gone.filter_map(|gone| self.remove(gone, now)).collect();
+        self.changing(|roster| {
+            if roster.holder() == Some(&Holder::Seat(seat)) {
+                roster.control = None;
+            }
+            roster.seats.remove(&seat);
+        });
+        changes
+    }
+
+    /// A client comes, comes again, or takes or gives up control.
+    pub(crate) fn attach(
+        &mut self,
+        seat: SeatId,
+        wanted: AttachClient,
+        now: Now,
+    ) -> Result<Change, LiveClientError> {
+        if !self.seats.contains_key(&seat) {
+            return Err(LiveClientError::Closed);
+        }
+        let id = wanted.client_id.clone();
+        let drives = wanted.mode == LiveClientMode::Controller;
+        let displaces = drives
+            && match self.holder() {
+                None => false,
+                Some(Holder::Seat(other)) => *other != seat,
+                Some(Holder::Client(other)) => *other != id,
+            };
+        if displaces && wanted.taking == Taking::IfFree {
+            let controller = self.controller_id().unwrap_or_default();
+            return Err(LiveClientError::ControllerExists { controller });
+        }
+        let known = self.rows.iter().any(|row| row.client.client_id == id);
+        if !known && self.rows.len() >= MOST_CLIENTS {
+            let limit = MOST_CLIENTS;
+            return Err(LiveClientError::TooMany { limit });
+        }
+        let before = self.controller_id();
+        let action = match (wanted.taking, displaces) {
+            (Taking::Outright, _) | (Taking::IfNeeded, true) => LiveClientAction::Takeover,
+            (Taking::IfFree, _) | (Taking::IfNeeded, false) => LiveClientAction::Attached,
+        };
+        self.changing(|roster| roster.place(seat, wanted, now));
+        Ok(self.told(action, Some(&id), before, None))
+    }
+
+    fn place(&mut self, seat: SeatId, wanted: AttachClient, now: Now) {
+        if let Some(sitting) = self.seats.get_mut(&seat) {
+            sitting.implicit = false;
+        }
+        let id = wanted.client_id.clone();
+        let drives = wanted.mode == LiveClientMode::Controller;
+        let held = self.control.take();
+        let same = held.as_ref().is_some_and(|it| match &it.holder {
+            Holder::Seat(held) => *held == seat,
+            Holder::Client(held) => *held == id,
+        });
+        let own = matches!(&held, Some(it) if it.holder == Holder::Client(id.clone()));
+        self.control = match (drives, held) {
+            (true, held) => {
+                if let Some(Holder::Client(other)) = held.as_ref().map(|it| &it.holder)
+                    && !own
+                {
+                    self.demote(&other.clone());
+                }
+                let since = held.filter(|_| own).map_or(now.at, |it| it.since);
+                let holder = Holder::Client(id.clone());
+                Some(Control { holder, since })
+            }
+            // It gives up what it has, and nobody else's.
+            (false, held) => held.filter(|_| !same),
+        };
+        let at = self.row(&id).unwrap_or_else(|| {
+            let client = LiveClient {
+                client_id: id,
+                mode: wanted.mode,
+                attached_at: seconds(now),
+                last_seen_at: seconds(now),
+                prompt_injection: false,
+                permission_routing: false,
+                metadata: json!({}),
+            };
+            self.rows.push(Row {
+                client,
+                seat,
+                promise: None,
+            });
+            self.rows.len() - 1
+        });
+        let row = &mut self.rows[at];
+        row.seat = seat;
+        let renewed = row.promise.map(|promise| promise.every);
+        let every = match wanted.taking {
+            Taking::IfFree | Taking::IfNeeded => wanted.heartbeat,
+            // Who takes control keeps its promises, unless it makes others.
+            Taking::Outright => wanted.heartbeat.or(renewed),
+        };
+        row.promise = every.map(|every| Promise::new(every, now));
+        row.client.mode = wanted.mode;
+        row.client.prompt_injection = drives && wanted.prompt_injection.unwrap_or(true);
+        row.client.permission_routing = drives && wanted.permission_routing.unwrap_or(true);
+        row.see(wanted.metadata, now);
+    }
+
+    /// A client leaves.
+    pub(crate) fn detach(
+        &mut self,
+        seat: SeatId,
+        wanted: DetachClient,
+        now: Now,
+    ) -> Result<Change, LiveClientError> {
+        self.attached(seat, &wanted.client_id)?;
+        let unknown = LiveClientError::NotAttached {
+            client_id: wanted.client_id.clone(),
+        };
+        self.remove(wanted, now).ok_or(unknown)
+    }
+
+    /// A client is still there.
+    pub(crate) fn heartbeat(
+        &mut self,
+        seat: SeatId,
+        client_id: &str,
+        metadata: Option<Value>,
+        now: Now,
+    ) -> Result<Change, LiveClientError> {
+        let at = self.attached(seat, client_id)?;
+        let row = &mut self.rows[at];
+        row.see(metadata, now);
+        row.promise = row.promise.map(|it| Promise::new(it.every, now));
+        let controller = self.controller_id();
+        let action = LiveClientAction::Heartbeat;
+        Ok(self.told(action, Some(client_id), controller, None))
+    }
+
+    /// Detaches those that were not heard of for too long.
+    pub(crate) fn overdue(&mut self, now: Now) -> Vec<Change> {
+        let late = |row: &&Row| row.promise.is_some_and(|it| it.due <= now.tick);
+        let late = self.rows.iter().filter(late);
+        let late: Vec<_> = late.map(|row| row.client.client_id.clone()).collect();
+        let missed = late.into_iter().map(DetachClient::missed);
+        missed.filter_map(|gone| self.remove(gone, now)).collect()
+    }
+
+    /// When somebody is next overdue.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        let promises = self.rows.iter().filter_map(|row| row.promise);
+        promises.map(|it| it.due).min()
+    }
+
+    /// Whether somebody may do something, and under which name. A connection that means to drive takes
+    /// control by it where nobody has it.
+    pub(crate) fn drive(
+        &mut self,
+        seat: SeatId,
+        act: Act,
+        client: Option<&str>,
+        now: Now,
+    ) -> Result<Option<LiveAuthor>, NotInControl> {
+        self.claim_free(seat, now);
+        let controller = self.controller_id();
+        let own = |row: &Row, id: &str| row.seat == seat && row.client.client_id == id;
+        let named = client.filter(|id| self.rows.iter().any(|row| own(row, id)));
+        let holds = match (self.holder(), named) {
+            (None, _) => false,
+            (Some(Holder::Client(id)), Some(named)) => id == named,
+            (Some(Holder::Seat(_)), Some(_)) => false,
+            (Some(_), None) => self.holding_seat() == Some(seat),
+        };
+        let Some(controller) = controller.clone().filter(|_| holds) else {
+            return Err(NotInControl::NotController { controller });
+        };
+        let Some(row) = self.row(&controller).filter(|_| !self.is_implicit()) else {
+            return Ok(None);
+        };
+        let client = &self.rows[row].client;
+        match act {
+            Act::Speak if !client.prompt_injection => {
+                Err(NotInControl::PromptInjectionOff { controller })
+            }
+            Act::Answer if !client.permission_routing => {
+                Err(NotInControl::PermissionRoutingOff { controller })
+            }
+            Act::Speak | Act::Answer | Act::Steer => {
+                let author = LiveAuthor::controller(controller, client.metadata.clone());
+                Ok(Some(author))
+            }
+        }
+    }
+
+    fn claim_free(&mut self, seat: SeatId, now: Now) {
+        let implicit = self.seats.get(&seat).is_some_and(|it| it.implicit);
+        if implicit && self.control.is_none() {
+            let (holder, since) = (Holder::Seat(seat), now.at);
+            self.changing(|roster| roster.control = Some(Control { holder, since }));
+        }
+    }
+
+    /// Takes a row away; what there is to tell of it.
+    fn remove(&mut self, gone: DetachClient, _: Now) -> Option<Change> {
+        let at = self.row(&gone.client_id)?;
+        let before = self.controller_id();
+        self.changing(|roster| {
+            if roster.holder() == Some(&Holder::Client(gone.client_id.clone())) {
+                roster.control = None;
+            }
+            roster.rows.remove(at);
+        });
+        let left = Some(Box::new(gone.left()));
+        Some(self.told(LiveClientAction::Detached, None, before, left))
+    }
+
+    fn demote(&mut self, client_id: &str) {
+        if let Some(at) = self.row(client_id) {
+            let client = &mut self.rows[at].client;
+            client.mode = LiveClientMode::Observer;
+            client.prompt_injection = false;
+            client.permission_routing = false;
+        }
+    }
+
+    /// The one place where the epoch and the term grow.
+    fn changing(&mut self, change: impl FnOnce(&mut Self)) {
+        let held = self.holder().cloned().zip(self.holding_seat());
+        let asked = self.asked_seat();
+        change(self);
+        if self.holder().cloned().zip(self.holding_seat()) != held {
+            self.epoch += 1;
+        }
+        if self.asked_seat() != asked {
+            self.term += 1;
+        }
+    }
+
+    fn holder(&self) -> Option<&Holder> {
+        self.control.as_ref().map(|control| &control.holder)
+    }
+
+    fn is_implicit(&self) -> bool {
+        matches!(self.holder(), Some(Holder::Seat(_)))
+    }
+
+    fn holding_seat(&self) -> Option<SeatId> {
+        match self.holder()? {
+            Holder::Seat(seat) => Some(*seat),
+            Holder::Client(id) => self.row(id).map(|at| self.rows[at].seat),
+        }
+    }
+
+    fn asked_seat(&self) -> Option<SeatId> {
+        match self.holder()? {
+            Holder::Seat(seat) => Some(*seat),
+            Holder::Client(id) => {
+                let row = &self.rows[self.row(id)?];
+                row.client.permission_routing.then_some(row.seat)
+            }
+        }
+    }
+
+    fn controller_id(&self) -> Option<String> {
+        match self.holder()? {
+            Holder::Seat(seat) => self.seats.get(seat).map(|it| it.name.to_string()),
+            Holder::Client(id) => Some(id.clone()),
+        }
+    }
+
+    fn row(&self, client_id: &str) -> Option<usize> {
+        let named = |row: &Row| row.client.client_id == client_id;
+        self.rows.iter().position(named)
+    }
+
+    /// The row of a client that came through this connection.
+    fn attached(&self, seat: SeatId, client_id: &str) -> Result<usize, LiveClientError> {
+        let at = self.row(client_id).filter(|at| self.rows[*at].seat == seat);
+        at.ok_or_else(|| LiveClientError::NotAttached {
+            client_id: client_id.to_owned(),
+        })
+    }
+}
+
+impl Row {
+    fn see(&mut self, metadata: Option<Value>, now: Now) {
+        self.client.last_seen_at = seconds(now);
+        if let Some(metadata) = metadata {
+            self.client.metadata = metadata;
+        }
+    }
+}
+
+fn seconds(now: Now) -> String {
+    (now.at / 1000).to_string()
+}

@@ -1,0 +1,70 @@
+//! What a roster says: who is in control, who is asked, whose host it is, who is there.
+
+use std::sync::Arc;
+
+use harn_model::{LiveClient, LiveClientMode, Timestamp};
+use serde_json::json;
+
+use super::{Asked, Holder, Now, Roster, SeatId, seconds};
+use crate::HostPort;
+
+impl Roster {
+    /// How often control has changed.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Who is asked.
+    pub(crate) fn asked(&self) -> Option<Asked> {
+        let seat = self.asked_seat()?;
+        let term = self.term;
+        Some(Asked { seat, term })
+    }
+
+    /// The client that is asked. One that has no name of its own goes by its connection's.
+    pub(crate) fn asked_client(&self, now: Now) -> Option<LiveClient> {
+        let control = self.control.as_ref()?;
+        match &control.holder {
+            Holder::Client(id) => self.row(id).map(|at| self.rows[at].client.clone()),
+            Holder::Seat(seat) => Some(LiveClient {
+                client_id: self.seats.get(seat)?.name.to_string(),
+                mode: LiveClientMode::Controller,
+                attached_at: (control.since / 1000).to_string(),
+                last_seen_at: seconds(now),
+                prompt_injection: true,
+                permission_routing: true,
+                metadata: json!({}),
+            }),
+        }
+    }
+
+    /// Whether this connection controls the session.
+    pub(crate) fn has_control(&self, seat: SeatId) -> bool {
+        self.holding_seat() == Some(seat)
+    }
+
+    /// Who offers files, terminals and tools: whoever controls the session.
+    pub(crate) fn host(&self) -> Option<Arc<dyn HostPort>> {
+        let sitting = self.seats.get(&self.holding_seat()?)?;
+        Some(sitting.host.clone())
+    }
+
+    /// Who controls the session, by name, and since when.
+    pub(crate) fn controller(&self) -> Option<(String, Timestamp)> {
+        let since = self.control.as_ref()?.since;
+        Some((self.controller_id()?, since))
+    }
+
+    /// Everyone who came under a name, in the order they came.
+    pub(crate) fn clients(&self) -> Vec<LiveClient> {
+        self.rows.iter().map(|row| row.client.clone()).collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(crate) fn has_clients(&self, seat: SeatId) -> bool {
+        self.rows.iter().any(|row| row.seat == seat)
+    }
+}

@@ -1,0 +1,493 @@
+//! The roster against a plain model of its rules, over made-up histories.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use harn_model::{LiveClientAction, LiveClientMode};
+use proptest::{collection::vec, option, prelude::*};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::*;
+use crate::{LiveClientError, NoHost, NotInControl};
+
+#[derive(Clone, Debug)]
+enum Op {
+    Sit(bool),
+    Claim(usize),
+    Leave(usize),
+    Attach {
+        seat: usize,
+        client: usize,
+        drives: bool,
+        taking: Taking,
+        speaks: Option<bool>,
+        answers: Option<bool>,
+        promise: Option<u64>,
+        metadata: Option<u8>,
+    },
+    Detach(usize, usize),
+    Heartbeat(usize, usize, Option<u8>),
+    Drive(usize, Act, Option<usize>),
+    Wait(u64),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let seat = 0..4usize;
+    let client = 0..4usize;
+    let taking = prop_oneof![
+        3 => Just(Taking::IfFree),
+        1 => Just(Taking::IfNeeded),
+        1 => Just(Taking::Outright),
+    ];
+    let act = prop_oneof![Just(Act::Speak), Just(Act::Answer), Just(Act::Steer)];
+    let attach = (
+        seat.clone(),
+        client.clone(),
+        any::<bool>(),
+        taking,
+        option::weighted(0.2, any::<bool>()),
+        option::weighted(0.2, any::<bool>()),
+        option::weighted(0.3, 1..5u64),
+        option::of(any::<u8>()),
+    );
+    prop_oneof![
+        2 => any::<bool>().prop_map(Op::Sit),
+        1 => seat.clone().prop_map(Op::Claim),
+        1 => seat.clone().prop_map(Op::Leave),
+        6 => attach.prop_map(|(seat, client, drives, taking, speaks, answers, promise, metadata)| {
+            Op::Attach { seat, client, drives, taking, speaks, answers, promise, metadata }
+        }),
+        2 => (seat.clone(), client.clone()).prop_map(|(s, c)| Op::Detach(s, c)),
+        2 => (seat.clone(), client.clone(), option::of(any::<u8>()))
+            .prop_map(|(s, c, m)| Op::Heartbeat(s, c, m)),
+        4 => (seat, act, option::of(client)).prop_map(|(s, a, c)| Op::Drive(s, a, c)),
+        2 => (1..6u64).prop_map(Op::Wait),
+    ]
+}
+
+/// What a client is said to be, in the order of the fields it is shown with.
+#[derive(Clone, Debug, PartialEq)]
+struct Known {
+    name: String,
+    over: usize,
+    speaks: bool,
+    answers: bool,
+    came: u64,
+    seen: u64,
+    about: serde_json::Value,
+    promise: Option<(u64, u64)>,
+}
+
+/// The rules once more, in the plainest terms: who drives is a name and a connection.
+#[derive(Default)]
+struct Model {
+    second: u64,
+    /// Connections that are there, and whether they drive by having opened the session.
+    there: BTreeMap<usize, bool>,
+    known: Vec<Known>,
+    /// Its name where it has one, and its connection.
+    driver: Option<(Option<String>, usize)>,
+    changes: u64,
+}
+
+impl Model {
+    fn set_driver(&mut self, driver: Option<(Option<String>, usize)>) {
+        if self.driver != driver {
+            self.changes += 1;
+            self.driver = driver;
+        }
+    }
+
+    fn shown(&self) -> Option<String> {
+        let (name, over) = self.driver.clone()?;
+        Some(name.unwrap_or_else(|| format!("conn-{over}")))
+    }
+
+    fn find(&self, name: &str, over: usize) -> Option<usize> {
+        let it = |k: &Known| k.name == name && k.over == over;
+        self.known.iter().position(it)
+    }
+
+    fn forget(&mut self, name: &str) {
+        self.known.retain(|k| k.name != name);
+        if self
+            .driver
+            .as_ref()
+            .is_some_and(|(n, _)| n.as_deref() == Some(name))
+        {
+            self.set_driver(None);
+        }
+    }
+
+    fn claims(&mut self, over: usize) {
+        if self.driver.is_none() && self.there.get(&over) == Some(&true) {
+            self.set_driver(Some((None, over)));
+        }
+    }
+
+    fn asked(&self) -> Option<usize> {
+        match self.driver.as_ref()? {
+            (None, over) => Some(*over),
+            (Some(name), over) => {
+                let known = self.known.iter().find(|k| k.name == *name)?;
+                known.answers.then_some(*over)
+            }
+        }
+    }
+}
+
+fn name(client: usize) -> String {
+    format!("client-{client}")
+}
+
+/// Both, step by step.
+struct Pair {
+    roster: Roster,
+    model: Model,
+    seats: Vec<SeatId>,
+    start: Instant,
+    terms: (u64, Option<usize>),
+}
+
+impl Pair {
+    fn now(&self) -> Now {
+        Now {
+            at: self.model.second * 1000,
+            tick: self.start + Duration::from_secs(self.model.second),
+        }
+    }
+
+    fn seat(&self, at: usize) -> SeatId {
+        self.seats.get(at).copied().unwrap_or(SeatId(999))
+    }
+
+    fn step(&mut self, op: Op) {
+        let now = self.now();
+        let before = self.model.shown();
+        match op {
+            Op::Sit(opens) => {
+                if self.seats.len() == 4 {
+                    return;
+                }
+                let at = self.seats.len();
+                let claim = if opens { Claim::IfFree } else { Claim::Never };
+                let conn = format!("conn-{at}");
+                let seat = self.roster.sit(&conn, Arc::new(NoHost), claim, now);
+                self.seats.push(seat);
+                self.model.there.insert(at, opens);
+                self.model.claims(at);
+            }
+            Op::Claim(at) => {
+                self.roster.claim(self.seat(at), now);
+                let named = self.model.known.iter().any(|k| k.over == at);
+                if let Some(opens) = self.model.there.get_mut(&at)
+                    && !named
+                {
+                    *opens = true;
+                    self.model.claims(at);
+                }
+            }
+            Op::Leave(at) => {
+                let told = self.roster.leave(self.seat(at), now);
+                let own = self.model.known.iter().filter(|k| k.over == at);
+                let own: Vec<_> = own.map(|k| k.name.clone()).collect();
+                let left = told.iter().map(|c| c.left.clone().unwrap());
+                let left: Vec<_> = left.map(|l| (l.client_id, l.reason)).collect();
+                let exits = own.iter().map(|n| (n.clone(), "client_exit".to_owned()));
+                assert_eq!(left, exits.collect::<Vec<_>>());
+                own.iter().for_each(|n| self.model.forget(n));
+                if self.model.driver == Some((None, at)) {
+                    self.model.set_driver(None);
+                }
+                self.model.there.remove(&at);
+            }
+            Op::Attach {
+                seat: at,
+                client,
+                drives,
+                taking,
+                speaks,
+                answers,
+                promise,
+                metadata,
+            } => {
+                let about = metadata.map(|n| json!({ "n": n }));
+                let wanted = AttachClient {
+                    client_id: name(client),
+                    mode: match drives {
+                        true => LiveClientMode::Controller,
+                        false => LiveClientMode::Observer,
+                    },
+                    taking,
+                    prompt_injection: speaks,
+                    permission_routing: answers,
+                    heartbeat: promise.map(Duration::from_secs),
+                    metadata: about.clone(),
+                };
+                let result = self.roster.attach(self.seat(at), wanted, now);
+                if !self.model.there.contains_key(&at) {
+                    assert_eq!(result, Err(LiveClientError::Closed));
+                    return;
+                }
+                let id = name(client);
+                let mine = match &self.model.driver {
+                    None => true,
+                    Some((Some(driver), _)) => *driver == id,
+                    Some((None, over)) => *over == at,
+                };
+                if drives && !mine && taking == Taking::IfFree {
+                    let controller = self.model.shown().unwrap();
+                    assert_eq!(
+                        result,
+                        Err(LiveClientError::ControllerExists { controller })
+                    );
+                    return;
+                }
+                self.model.there.insert(at, false);
+                let at_row = self.model.known.iter().position(|k| k.name == id);
+                let at_row = at_row.unwrap_or_else(|| {
+                    self.model.known.push(Known {
+                        name: id.clone(),
+                        over: at,
+                        speaks: false,
+                        answers: false,
+                        came: self.model.second,
+                        seen: 0,
+                        about: json!({}),
+                        promise: None,
+                    });
+                    self.model.known.len() - 1
+                });
+                if drives {
+                    for known in &mut self.model.known {
+                        (known.speaks, known.answers) = (false, false);
+                    }
+                }
+                let known = &mut self.model.known[at_row];
+                known.over = at;
+                known.seen = self.model.second;
+                known.speaks = drives && speaks != Some(false);
+                known.answers = drives && answers != Some(false);
+                let kept = known.promise.filter(|_| taking == Taking::Outright);
+                let every = promise.or(kept.map(|(every, _)| every));
+                known.promise = every.map(|every| (every, self.model.second + 3 * every));
+                known.about = about.unwrap_or_else(|| known.about.clone());
+                if drives {
+                    self.model.set_driver(Some((Some(id.clone()), at)));
+                } else if mine {
+                    self.model.set_driver(None);
+                }
+                let change = result.unwrap();
+                let took =
+                    taking == Taking::Outright || (taking == Taking::IfNeeded && drives && !mine);
+                assert_eq!(change.action == LiveClientAction::Takeover, took);
+                assert_eq!(
+                    change.state.client.as_ref().map(|c| &c.client_id),
+                    Some(&id)
+                );
+                self.told(&change, before);
+            }
+            Op::Detach(at, client) => {
+                let gone = DetachClient {
+                    client_id: name(client),
+                    reason: "bye".to_owned(),
+                    metadata: serde_json::Value::Null,
+                };
+                let result = self.roster.detach(self.seat(at), gone, now);
+                let client_id = name(client);
+                if self.model.find(&client_id, at).is_none() {
+                    assert_eq!(result, Err(LiveClientError::NotAttached { client_id }));
+                    return;
+                }
+                self.model.forget(&client_id);
+                let change = result.unwrap();
+                assert_eq!(change.state.client, None);
+                assert_eq!(change.left.as_ref().unwrap().reason, "bye");
+                self.told(&change, before);
+            }
+            Op::Heartbeat(at, client, metadata) => {
+                let about = metadata.map(|n| json!({ "n": n }));
+                let result =
+                    self.roster
+                        .heartbeat(self.seat(at), &name(client), about.clone(), now);
+                let client_id = name(client);
+                let Some(row) = self.model.find(&client_id, at) else {
+                    assert_eq!(result, Err(LiveClientError::NotAttached { client_id }));
+                    return;
+                };
+                let second = self.model.second;
+                let known = &mut self.model.known[row];
+                known.seen = second;
+                known.about = about.unwrap_or_else(|| known.about.clone());
+                known.promise = known.promise.map(|(every, _)| (every, second + 3 * every));
+                self.told(&result.unwrap(), before);
+            }
+            Op::Drive(at, act, client) => {
+                let client = client.map(name);
+                let result = self
+                    .roster
+                    .drive(self.seat(at), act, client.as_deref(), now);
+                self.model.claims(at);
+                let named = client.filter(|c| self.model.find(c, at).is_some());
+                let holds = match (&self.model.driver, named) {
+                    (Some((Some(driver), _)), Some(named)) => *driver == named,
+                    (Some((_, over)), None) => *over == at,
+                    _ => false,
+                };
+                let controller = self.model.shown();
+                if !holds {
+                    assert_eq!(result, Err(NotInControl::NotController { controller }));
+                    return;
+                }
+                let controller = controller.unwrap();
+                match self
+                    .model
+                    .known
+                    .iter()
+                    .find(|k| Some(&k.name) == self.model.driver.as_ref().unwrap().0.as_ref())
+                {
+                    None => assert_eq!(result, Ok(None)),
+                    Some(known) if act == Act::Speak && !known.speaks => {
+                        assert_eq!(result, Err(NotInControl::PromptInjectionOff { controller }));
+                    }
+                    Some(known) if act == Act::Answer && !known.answers => {
+                        assert_eq!(
+                            result,
+                            Err(NotInControl::PermissionRoutingOff { controller })
+                        );
+                    }
+                    Some(known) => {
+                        let author = LiveAuthor::controller(controller, known.about.clone());
+                        assert_eq!(result, Ok(Some(author)));
+                    }
+                }
+            }
+            Op::Wait(seconds) => {
+                self.model.second += seconds;
+                let now = self.now();
+                let told = self.roster.overdue(now);
+                let late = |k: &&Known| k.promise.is_some_and(|(_, due)| due <= self.model.second);
+                let late = self.model.known.iter().filter(late);
+                let late: Vec<_> = late.map(|k| k.name.clone()).collect();
+                let left = told.iter().map(|c| c.left.clone().unwrap());
+                let left: Vec<_> = left.map(|l| (l.client_id, l.reason)).collect();
+                let missed = late
+                    .iter()
+                    .map(|n| (n.clone(), "heartbeat_missed".to_owned()));
+                assert_eq!(left, missed.collect::<Vec<_>>());
+                late.iter().for_each(|n| self.model.forget(n));
+            }
+        }
+    }
+
+    /// What is told is what is so, and who drove before only where that is another now.
+    fn told(&self, change: &Change, before: Option<String>) {
+        let after = self.model.shown();
+        assert_eq!(change.state.active_controller_id, after);
+        let previous = before.filter(|it| Some(it) != after.as_ref());
+        assert_eq!(change.state.previous_controller_id, previous);
+        assert_eq!(change.state.clients, self.roster.clients());
+    }
+
+    fn agree(&mut self) {
+        let (roster, model) = (&self.roster, &self.model);
+        assert_eq!(roster.epoch(), model.changes);
+        assert_eq!(roster.controller().map(|(id, _)| id), model.shown());
+        let rows = roster.clients();
+        let drives = |c: &&LiveClient| c.mode == LiveClientMode::Controller;
+        assert!(rows.iter().filter(drives).count() <= 1);
+        assert_eq!(rows.len(), model.known.len());
+        for (row, known) in rows.iter().zip(&model.known) {
+            let driver = model.driver.as_ref().and_then(|(name, _)| name.as_ref());
+            assert_eq!(row.client_id, known.name);
+            assert_eq!(
+                row.mode == LiveClientMode::Controller,
+                driver == Some(&known.name)
+            );
+            assert_eq!(row.prompt_injection, known.speaks);
+            assert_eq!(row.permission_routing, known.answers);
+            assert_eq!(row.attached_at, known.came.to_string());
+            assert_eq!(row.last_seen_at, known.seen.to_string());
+            assert_eq!(row.metadata, known.about);
+        }
+        let seats = self.seats.iter().enumerate();
+        for (at, seat) in seats {
+            let holds = model.driver.as_ref().is_some_and(|(_, over)| *over == at);
+            assert_eq!(roster.has_control(*seat), holds);
+        }
+        let asked = model.asked();
+        assert_eq!(
+            roster.asked().map(|it| it.seat),
+            asked.map(|at| self.seats[at])
+        );
+        assert_eq!(roster.host().is_some(), model.driver.is_some());
+        // A term never comes back, and is another whenever somebody else is asked.
+        let (term, last) = self.terms;
+        assert_eq!(
+            roster.term > term,
+            asked != last,
+            "{term} {last:?} {asked:?}"
+        );
+        assert!(roster.term >= term);
+        self.terms = (roster.term, asked);
+        let due = model
+            .known
+            .iter()
+            .filter_map(|k| k.promise)
+            .map(|(_, due)| due);
+        let due = due.min().map(|due| self.start + Duration::from_secs(due));
+        assert_eq!(roster.next_due(), due);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn the_roster_does_what_the_rules_say(ops in vec(op(), 0..60)) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let start = runtime.block_on(async { tokio::time::sleep(Duration::ZERO).deadline() });
+        let mut pair = Pair {
+            roster: Roster::default(),
+            model: Model::default(),
+            seats: Vec::new(),
+            start,
+            terms: (0, None),
+        };
+        for op in ops {
+            pair.step(op);
+            pair.agree();
+        }
+    }
+}
+
+#[test]
+fn a_session_takes_only_so_many_clients() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let tick = runtime.block_on(async { tokio::time::sleep(Duration::ZERO).deadline() });
+    let now = Now { at: 0, tick };
+    let mut roster = Roster::default();
+    let seat = roster.sit("broker", Arc::new(NoHost), Claim::Never, now);
+    for n in 0..MOST_CLIENTS {
+        let client = AttachClient::observer(format!("c{n}"));
+        roster.attach(seat, client, now).unwrap();
+    }
+    let refused = roster.attach(seat, AttachClient::observer("more"), now);
+    assert_eq!(
+        refused,
+        Err(LiveClientError::TooMany {
+            limit: MOST_CLIENTS
+        })
+    );
+    // One that is there may come again.
+    roster
+        .attach(seat, AttachClient::takeover("c7"), now)
+        .unwrap();
+}

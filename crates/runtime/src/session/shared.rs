@@ -1,0 +1,179 @@
+//! What a session's task and its handles share, and what follows from it: the mode in force, what a prompt may
+//! hold, the right a turn acts under.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use harn_journal::SessionMeta;
+use harn_model::{
+    ContentBlock, ExecutionKind, HitlRequest, MutationScope, MutationSession, SessionId,
+    SessionView, TurnId,
+};
+use harn_policy::{Policy, Roots, SessionMode};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::live::Live;
+use crate::{
+    Agent, AgentProfile, HostPort, HubConfig, PromptError, hub::WeakHub, publish::Feed,
+    worker::ChildOf,
+};
+
+/// What the task and its handles share.
+pub(crate) struct Shared {
+    pub(crate) meta: SessionMeta,
+    pub(crate) cwd: Arc<Path>,
+    /// Its directories, and what in them is never written.
+    pub(crate) roots: Roots,
+    /// The rules that were in force at the last call, as audits tell them.
+    pub(crate) rules: Mutex<Option<(Arc<Policy>, Option<Value>)>>,
+    pub(crate) view: Mutex<SessionView>,
+    pub(crate) feed: Arc<Feed>,
+    /// Turns that were submitted and have not ended, oldest first. A cancel binds to the oldest at the
+    /// moment it is read, so that a late one cannot reach a later turn.
+    pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
+    pub(crate) host: Mutex<Arc<dyn HostPort>>,
+    /// Who is on it. Of this process, like its clients: a session that is opened again is controlled by
+    /// nobody.
+    pub(crate) live: Live,
+    /// What people are being asked: what of the open questions of the view can be answered.
+    pub(crate) hitl: Mutex<BTreeMap<String, Arc<HitlRequest>>>,
+    pub(crate) config: Arc<HubConfig>,
+    /// Who works on its prompts.
+    pub(crate) agent: Arc<dyn Agent>,
+    pub(crate) profile: Arc<AgentProfile>,
+    /// Whose worker it is, while it works for somebody.
+    pub(crate) lineage: Option<ChildOf>,
+    pub(crate) hub: WeakHub,
+    /// Places for workers at every depth below it; those of the session at the top count.
+    pub(crate) places: Arc<Semaphore>,
+}
+
+impl Shared {
+    pub(crate) fn view(&self) -> MutexGuard<'_, SessionView> {
+        lock(&self.view)
+    }
+
+    /// The session above, for which it works.
+    fn parent(&self) -> Option<&Arc<Self>> {
+        self.lineage
+            .as_ref()
+            .map(|child_of| &child_of.parent.shared)
+    }
+
+    /// The session at the top: the one that clients know.
+    pub(crate) fn root(&self) -> &Self {
+        self.above().last().unwrap_or(self)
+    }
+
+    /// The sessions above it, the next first.
+    fn above(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(self.parent(), |above| above.parent()).map(|above| &**above)
+    }
+
+    /// How many sessions are above it.
+    pub(crate) fn depth(&self) -> usize {
+        self.above().count()
+    }
+
+    /// Whether it works for this session, or for one that does.
+    pub(crate) fn is_below(&self, session: &SessionId) -> bool {
+        self.above().any(|above| above.meta.thread_id == *session)
+    }
+
+    /// The mode in force. A worker may never do more than the session it works for.
+    pub(crate) fn mode(&self) -> SessionMode {
+        let above = self.parent().map(|above| above.mode());
+        let chosen = self.view().mode.as_deref().map(|id| {
+            // A mode of a later version may be anything; the strictest is safe.
+            SessionMode::of(id).unwrap_or(SessionMode::ReadOnly)
+        });
+        match (chosen, above) {
+            (Some(chosen), Some(above)) => chosen.min(above),
+            (Some(mode), None) | (None, Some(mode)) => mode,
+            (None, None) => self.config.default_mode,
+        }
+    }
+
+    /// The worker that acts in it, by name.
+    pub(crate) fn worker_name(&self) -> Option<&str> {
+        self.lineage.as_ref().map(|child_of| &*child_of.worker_name)
+    }
+
+    /// Notes which rules are in force.
+    pub(crate) fn note_policy(&self, policy: &Arc<Policy>) {
+        let mut noted = lock(&self.rules);
+        if noted
+            .as_ref()
+            .is_some_and(|(of, _)| Arc::ptr_eq(of, policy))
+        {
+            return;
+        }
+        *noted = Some((policy.clone(), told(policy)));
+    }
+
+    /// Refuses what the agent does not take.
+    pub(crate) fn check(&self, blocks: &[ContentBlock]) -> Result<(), PromptError> {
+        if blocks.is_empty() {
+            return Err(PromptError::Empty);
+        }
+        let takes = self.profile.prompt;
+        let refused = blocks.iter().find(|block| match block {
+            ContentBlock::Text { .. } | ContentBlock::ResourceLink(_) => false,
+            ContentBlock::Image { .. } => !takes.image,
+            ContentBlock::Audio { .. } => !takes.audio,
+            ContentBlock::Resource(_) => !takes.embedded,
+        });
+        match refused {
+            Some(block) => Err(PromptError::Unsupported { kind: block.kind() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The right a turn acts under; none where nothing may change. A worker's is lent by the session it
+    /// works for.
+    pub(crate) fn mutation(&self, turn: &TurnId) -> Option<Arc<MutationSession>> {
+        if self.mode() == SessionMode::ReadOnly {
+            return None;
+        }
+        if let Some(child_of) = &self.lineage {
+            let lent = child_of.parent.shared.mutation(&child_of.turn)?;
+            let own = lent.delegated(Some(&self.meta.thread_id), &child_of.worker_id);
+            return Some(Arc::new(own));
+        }
+        Some(Arc::new(MutationSession {
+            session_id: self.meta.thread_id.clone(),
+            parent_session_id: None,
+            run_id: Some(turn.clone()),
+            worker_id: None,
+            execution_kind: Some(ExecutionKind::Run),
+            mutation_scope: MutationScope::ApplyWorkspace,
+            approval_policy: lock(&self.rules)
+                .as_ref()
+                .and_then(|(_, told)| told.clone()),
+        }))
+    }
+}
+
+/// Rules as an audit tells them, which goes with every call: not where they would be most of it.
+fn told(policy: &Policy) -> Option<Value> {
+    const MOST: usize = 8 * 1024;
+    let source = policy.source();
+    if *source == harn_policy::ToolApprovalPolicy::default() {
+        return None;
+    }
+    let told = serde_json::to_value(source).ok()?;
+    let bytes = told.to_string().len();
+    Some(match bytes {
+        ..=MOST => told,
+        _ => serde_json::json!({ "omitted_bytes": bytes }),
+    })
+}
+
+/// A lock that survives a panic of whoever held it: what it guards is replaced whole or appended to.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,100 @@
+//! Clients that come, go, take control and are still there: written, told, and only then answered.
+
+use harn_journal::JournalError;
+use harn_model::{LiveClientChange, Seq};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep_until},
+};
+
+use super::SessionTask;
+use crate::{
+    LiveClientError, Term,
+    session::{
+        live::{LiveRequest, LiveWanted},
+        roster::{Change, SeatId},
+    },
+};
+
+impl SessionTask {
+    /// A client wants something.
+    pub(super) async fn live(&mut self, request: LiveRequest) -> Result<(), JournalError> {
+        let LiveRequest {
+            seat,
+            wanted,
+            reply,
+        } = request;
+        let change = self.shared.begin_amend(|roster, now| match wanted {
+            LiveWanted::Attach(client) => roster.attach(seat, client, now),
+            LiveWanted::Detach(gone) => roster.detach(seat, gone, now),
+            LiveWanted::Heartbeat(client, metadata) => {
+                roster.heartbeat(seat, &client, metadata, now)
+            }
+        });
+        let told: Result<(LiveClientChange, Seq), LiveClientError> = match change {
+            Ok(change) => {
+                let seq = self.tell(std::slice::from_ref(&change)).await?;
+                Ok((change.state, seq))
+            }
+            Err(refused) => {
+                self.shared.amended();
+                Err(refused)
+            }
+        };
+        // The caller may have gone; what is written stands.
+        let _ = reply.send(told);
+        Ok(())
+    }
+
+    /// A connection has ended.
+    pub(super) async fn leave(
+        &mut self,
+        seat: SeatId,
+        reply: Option<oneshot::Sender<()>>,
+    ) -> Result<(), JournalError> {
+        let gone = self
+            .shared
+            .begin_amend(|roster, now| roster.leave(seat, now));
+        self.tell(&gone).await?;
+        if let Some(reply) = reply {
+            // The caller may have gone.
+            let _ = reply.send(());
+        }
+        Ok(())
+    }
+
+    /// Clients were not heard of for longer than they promised.
+    pub(super) async fn missed(&mut self) -> Result<(), JournalError> {
+        let late = self.shared.begin_amend(|roster, now| roster.overdue(now));
+        self.tell(&late).await?;
+        Ok(())
+    }
+
+    /// When a client is next overdue.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.shared.live.roster().next_due()
+    }
+
+    /// Whether an answer comes from somebody who is still asked.
+    pub(super) fn counts(&self, term: Option<Term>) -> bool {
+        let asked = self.shared.live.roster().asked();
+        term.is_none_or(|term| asked.is_some_and(|asked| asked.term == term.0))
+    }
+
+    /// Writes and publishes; what follows from it comes after. Where it cannot be written the session ends,
+    /// and who is on it with it.
+    async fn tell(&mut self, changes: &[Change]) -> Result<Seq, JournalError> {
+        let events = changes.iter().map(Change::event).collect();
+        let seq = self.write(events).await?;
+        self.shared.amended();
+        Ok(seq)
+    }
+}
+
+/// Resolves when a client is overdue.
+pub(super) async fn overdue(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

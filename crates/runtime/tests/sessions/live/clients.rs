@@ -1,0 +1,162 @@
+//! What clients do is written and told before it is answered.
+
+use expect_test::expect;
+use harn_model::{AgentEvent, Envelope, LiveClientMode};
+use harn_runtime::{AttachClient, LiveClientError, Taking};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Events of clients in short.
+fn told(events: &[Envelope]) -> String {
+    let lines = events.iter().filter_map(|e| match &e.event {
+        AgentEvent::LiveSessionClient {
+            action,
+            state,
+            left,
+        } => {
+            let who = |id: &Option<String>| id.clone().unwrap_or_else(|| "-".to_owned());
+            let row = |c: &harn_model::LiveClient| {
+                let drives = c.mode == LiveClientMode::Controller;
+                format!("{}{}", c.client_id, if drives { "*" } else { "" })
+            };
+            let all: Vec<_> = state.clients.iter().map(row).collect();
+            let left = left
+                .as_ref()
+                .map(|l| format!(" ({} {})", l.client_id, l.reason));
+            let (before, now) = (&state.previous_controller_id, &state.active_controller_id);
+            let (all, left) = (all.join(" "), left.unwrap_or_default());
+            Some(format!(
+                "{} {action:?}{left}: {} -> {} [{all}]\n",
+                e.seq,
+                who(before),
+                who(now),
+            ))
+        }
+        _ => None,
+    });
+    lines.collect()
+}
+
+#[tokio::test]
+async fn each_step_is_in_the_journal_when_it_is_answered() {
+    let world = World::new();
+    let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
+    let session = world.session(&hub).await;
+    let desk = opened(&session, "editor-1");
+    let pad = came(&session, "editor-2");
+    let steps = async {
+        let (change, seq) = desk.attach(AttachClient::controller("desk")).await?;
+        assert_eq!(session.last_seq(), seq);
+        assert_eq!(change.previous_controller_id.as_deref(), Some("editor-1"));
+        pad.attach(AttachClient::observer("pad")).await?;
+        let refused = pad.attach(AttachClient::controller("pad")).await;
+        let controller = "desk".to_owned();
+        assert_eq!(
+            refused,
+            Err(LiveClientError::ControllerExists { controller })
+        );
+        pad.attach(AttachClient::takeover("pad")).await?;
+        desk.heartbeat("desk", Some(json!({"tab": 2}))).await?;
+        let taking = AttachClient {
+            taking: Taking::IfNeeded,
+            ..AttachClient::controller("desk")
+        };
+        desk.attach(taking).await?;
+        desk.detach("desk", "client_detached", Value::Null).await?;
+        let (change, _) = pad.attach(AttachClient::controller("pad")).await?;
+        assert_eq!(change.client.unwrap().client_id, "pad");
+        pad.leave().await;
+        Ok::<_, LiveClientError>(())
+    };
+    steps.await.unwrap();
+    expect![[r#"
+        1 Attached: editor-1 -> desk [desk*]
+        2 Attached: - -> desk [desk* pad]
+        3 Takeover: desk -> pad [desk pad*]
+        4 Heartbeat: - -> pad [desk pad*]
+        5 Takeover: pad -> desk [desk* pad]
+        6 Detached (desk client_detached): desk -> - [pad]
+        7 Attached: - -> pad [pad*]
+        8 Detached (pad client_exit): pad -> - []
+    "#]]
+    .assert_eq(&told(&written(&session).await));
+}
+
+#[tokio::test]
+async fn a_broker_has_several_clients_which_go_with_it() {
+    let world = World::new();
+    let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
+    let session = world.session(&hub).await;
+    let broker = came(&session, "broker-1");
+    let other = came(&session, "other-2");
+    for name in ["a", "b"] {
+        broker.attach(AttachClient::observer(name)).await.unwrap();
+    }
+    broker.attach(AttachClient::controller("b")).await.unwrap();
+    // Who did not come through a connection is not there for it.
+    let client_id = "a".to_owned();
+    let gone = other.detach("a", "client_detached", Value::Null).await;
+    assert_eq!(
+        gone,
+        Err(LiveClientError::NotAttached {
+            client_id: client_id.clone()
+        })
+    );
+    let alive = other.heartbeat("a", None).await;
+    assert_eq!(alive, Err(LiveClientError::NotAttached { client_id }));
+    other.attach(AttachClient::observer("c")).await.unwrap();
+    drop(broker);
+    until(&mut session.subscribe(Seq::ZERO), |e| e.seq == Seq(6)).await;
+    expect![[r#"
+        1 Attached: - -> - [a]
+        2 Attached: - -> - [a b]
+        3 Attached: - -> b [a b*]
+        4 Attached: - -> b [a b* c]
+        5 Detached (a client_exit): - -> b [b* c]
+        6 Detached (b client_exit): b -> - [c]
+    "#]]
+    .assert_eq(&told(&written(&session).await));
+}
+
+#[tokio::test]
+async fn who_comes_back_over_another_connection_is_who_it_was() {
+    let world = World::new();
+    let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
+    let session = world.session(&hub).await;
+    let before = came(&session, "laptop-1");
+    let metadata = Some(json!({"surface": "laptop"}));
+    let client = AttachClient {
+        metadata,
+        ..AttachClient::controller("laptop")
+    };
+    let (first, _) = before.attach(client).await.unwrap();
+    let epoch = session.epoch();
+    let after = came(&session, "laptop-2");
+    let (again, _) = after
+        .attach(AttachClient::controller("laptop"))
+        .await
+        .unwrap();
+    let (first, again) = (first.client.unwrap(), again.client.unwrap());
+    assert_eq!(again.attached_at, first.attached_at);
+    assert_eq!(again.metadata, first.metadata);
+    assert_eq!(session.clients().len(), 1);
+    assert_eq!(session.epoch(), epoch + 1);
+    // The connection it came over first is only one that looks on; its end is nobody's.
+    assert_eq!(refused(&before), controlled_by("laptop"));
+    assert_eq!(refused(&after), None);
+    before.leave().await;
+    assert_eq!(session.clients().len(), 1);
+}
+
+#[tokio::test]
+async fn a_session_that_is_closed_has_no_clients() {
+    let world = World::new();
+    let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
+    let session = world.session(&hub).await;
+    let seat = opened(&session, "editor-1");
+    hub.close(session.id()).await;
+    let late = seat.attach(AttachClient::observer("late")).await;
+    assert_eq!(late, Err(LiveClientError::Closed));
+    seat.leave().await;
+}

@@ -1,0 +1,103 @@
+//! Clients that promise to be heard of, on a clock the test moves.
+
+use std::time::Duration;
+
+use harn_model::{AgentEvent, StopReason};
+use harn_runtime::AttachClient;
+use tokio::time::{Instant, sleep};
+
+use super::*;
+
+fn promising(name: &str, seconds: u64) -> AttachClient {
+    AttachClient {
+        heartbeat: Some(Duration::from_secs(seconds)),
+        ..AttachClient::controller(name)
+    }
+}
+
+async fn missed(session: &Controller, name: &str) -> bool {
+    let gone = written(session).await.into_iter().any(|e| match e.event {
+        AgentEvent::LiveSessionClient { left, .. } => {
+            left.is_some_and(|it| it.client_id == name && it.reason == "heartbeat_missed")
+        }
+        _ => false,
+    });
+    gone
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_promised_to_be_heard_of_and_is_not_is_detached() {
+    let world = World::new();
+    let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
+    let session = world.session(&hub).await;
+    let seat = came(&session, "broker-1");
+    seat.attach(promising("kept", 10)).await.unwrap();
+    seat.attach(AttachClient::observer("never")).await.unwrap();
+    for _ in 0..5 {
+        sleep(Duration::from_secs(29)).await;
+        seat.heartbeat("kept", None).await.unwrap();
+    }
+    // That another one is heard of does not help.
+    sleep(Duration::from_secs(20)).await;
+    seat.heartbeat("never", None).await.unwrap();
+    assert!(!missed(&session, "kept").await);
+    let start = Instant::now();
+    let mut heard = session.subscribe_from_now();
+    until(&mut heard, |e| {
+        matches!(
+            &e.event,
+            AgentEvent::LiveSessionClient { left: Some(_), .. }
+        )
+    })
+    .await;
+    assert_eq!(start.elapsed().as_secs(), 10);
+    assert!(missed(&session, "kept").await);
+    assert_eq!(session.live_state().controller, None);
+    assert_eq!(session.clients().len(), 1);
+    // Whoever promised nothing stays.
+    sleep(Duration::from_secs(86_400)).await;
+    assert_eq!(session.clients().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn also_while_an_agent_talks_without_a_pause() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        while !cx.is_cancelled() {
+            cx.say("word ").await?;
+            sleep(Duration::from_millis(100)).await;
+        }
+        Ok(StopReason::Cancelled)
+    }));
+    let session = world.session(&hub).await;
+    let seat = opened(&session, "tab-1");
+    seat.attach(promising("tab", 1)).await.unwrap();
+    say(&seat, "go").await;
+    let mut heard = session.subscribe_from_now();
+    until(&mut heard, |e| {
+        matches!(
+            &e.event,
+            AgentEvent::LiveSessionClient { left: Some(_), .. }
+        )
+    })
+    .await;
+    assert!(missed(&session, "tab").await);
+    // What it had asked for goes on.
+    assert!(session.live_state().active_prompt);
+}
+
+#[tokio::test(start_paused = true)]
+async fn coming_again_renews_or_ends_the_promise() {
+    let world = World::new();
+    let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
+    let session = world.session(&hub).await;
+    let seat = came(&session, "tab-1");
+    seat.attach(promising("tab", 5)).await.unwrap();
+    sleep(Duration::from_secs(14)).await;
+    seat.attach(promising("tab", 60)).await.unwrap();
+    sleep(Duration::from_secs(179)).await;
+    assert!(!missed(&session, "tab").await);
+    seat.attach(AttachClient::controller("tab")).await.unwrap();
+    sleep(Duration::from_secs(86_400)).await;
+    assert!(!missed(&session, "tab").await);
+}

@@ -1,0 +1,66 @@
+//! Clients on a live session: who is there, who is in control, and what that decides.
+
+mod clients;
+mod control;
+mod heartbeats;
+mod principals;
+mod questions;
+
+use std::sync::Arc;
+
+use harn_model::{AgentEvent, ContentBlock, Envelope, LiveAuthor, Seq, plain_text};
+use harn_runtime::{Act, Claim, Controller, NoHost, NotInControl, Seat};
+
+use crate::support::*;
+
+/// A connection that opened the session.
+pub fn opened(session: &Controller, name: &str) -> Seat {
+    session.sit(name, Arc::new(NoHost), Claim::IfFree)
+}
+
+/// A connection that came to look.
+pub fn came(session: &Controller, name: &str) -> Seat {
+    session.sit(name, Arc::new(NoHost), Claim::Never)
+}
+
+/// Everything written so far.
+pub async fn written(session: &Controller) -> Vec<Envelope> {
+    let last = session.last_seq();
+    if last == Seq::ZERO {
+        return Vec::new();
+    }
+    until(&mut session.subscribe(Seq::ZERO), |e| e.seq == last).await
+}
+
+/// Who may not do something, and who may.
+pub fn refused(seat: &Seat) -> Option<NotInControl> {
+    seat.drive(Act::Speak, None).err()
+}
+
+pub fn controlled_by(name: &str) -> Option<NotInControl> {
+    Some(NotInControl::NotController {
+        controller: Some(name.to_owned()),
+    })
+}
+
+pub async fn say(seat: &Seat, text: &str) {
+    let driver = seat.drive(Act::Speak, None).unwrap();
+    let blocks = vec![ContentBlock::text(text)];
+    driver.prompt(blocks, |_| ()).await.unwrap();
+}
+
+/// What users said, and under which name.
+pub async fn authors(session: &Controller) -> Vec<(String, Option<LiveAuthor>)> {
+    let said = written(session).await.into_iter();
+    let said = said.filter_map(|e| match e.event {
+        AgentEvent::TurnStarted(turn) => Some((turn.prompt, turn.live_session)),
+        AgentEvent::UserMessage {
+            content,
+            live_session,
+            ..
+        } => Some((content, live_session)),
+        _ => None,
+    });
+    said.map(|(content, author)| (plain_text(&content), author.map(|it| *it)))
+        .collect()
+}

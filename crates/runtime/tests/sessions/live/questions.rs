@@ -1,0 +1,143 @@
+//! Questions are put to whoever is in control, and only their answer counts.
+
+use std::time::Duration;
+
+use harn_model::{AgentEvent, AskId, Decision, StopReason, ToolKind};
+use harn_runtime::{Agent, AgentError, AttachClient, Term};
+use serde_json::Value;
+
+use super::*;
+
+fn asker() -> std::sync::Arc<dyn Agent> {
+    agent(async |cx| {
+        let tool = cx.tool("write_file").kind(ToolKind::Edit).path("a.txt");
+        match tool.ask().await {
+            Ok(tool) => tool.complete(()).await?,
+            Err(AgentError::Denied { reason }) => cx.say(reason).await?,
+            Err(other) => return Err(other),
+        }
+        Ok(StopReason::EndTurn)
+    })
+}
+
+async fn asked(session: &Controller) -> AskId {
+    let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
+    let seen = until(&mut session.subscribe(Seq::ZERO), is_ask).await;
+    let ask = seen.into_iter().find_map(|e| match e.event {
+        AgentEvent::PermissionAsked(ask) => Some(ask.ask_id),
+        _ => None,
+    });
+    ask.unwrap()
+}
+
+fn allow() -> Decision {
+    Decision::Allowed {
+        option_id: "allow_once".to_owned(),
+        args: None,
+    }
+}
+
+fn reject() -> Decision {
+    Decision::Rejected {
+        option_id: None,
+        reason: None,
+    }
+}
+
+async fn decisions(session: &Controller) -> Vec<Decision> {
+    let all = written(session).await.into_iter();
+    let decided = all.filter_map(|e| match e.event {
+        AgentEvent::PermissionResolved(resolved) => Some(resolved.decision),
+        _ => None,
+    });
+    decided.collect()
+}
+
+fn term(seat: &harn_runtime::Seat) -> Term {
+    seat.asked().0.unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_of_whoever_was_in_control_before_is_dropped() {
+    let world = World::new();
+    let hub = world.hub(asker());
+    let session = world.session(&hub).await;
+    let desk = opened(&session, "zed-1");
+    let pad = came(&session, "tab-2");
+    say(&desk, "write").await;
+    let ask = asked(&session).await;
+    let early = term(&desk);
+    assert_eq!(pad.asked().0, None);
+    assert_eq!(desk.asked_client().unwrap().client_id, "zed-1");
+    assert_eq!(pad.asked_client(), None);
+
+    let mut watch = desk.watch();
+    let (_, at) = pad.attach(AttachClient::takeover("pad")).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), watch.changed())
+        .await
+        .unwrap();
+    assert_eq!(desk.asked(), (None, at));
+    assert_eq!(pad.asked_client().unwrap().client_id, "pad");
+    desk.answer(ask.clone(), reject(), early).await;
+    // Taken back, it is asked anew: what it was asked before is not what it is asked now.
+    desk.attach(AttachClient::takeover("desk")).await.unwrap();
+    desk.answer(ask.clone(), reject(), early).await;
+    assert_eq!(decisions(&session).await, []);
+    let now = term(&desk);
+    assert_ne!(now, early);
+    // Its own name and its promises change nothing about who is asked.
+    desk.heartbeat("desk", None).await.unwrap();
+    desk.attach(AttachClient::controller("desk")).await.unwrap();
+    assert_eq!(term(&desk), now);
+    desk.answer(ask, allow(), now).await;
+    until(&mut session.subscribe(Seq::ZERO), |e| {
+        matches!(e.event, AgentEvent::TurnEnded(_))
+    })
+    .await;
+    assert_eq!(decisions(&session).await, [allow()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_nobody_in_control_a_question_waits_for_the_next_or_its_deadline() {
+    let world = World::new();
+    let hub = world.hub_with(asker(), |config| {
+        config.ask_deadline = Duration::from_secs(30);
+    });
+    let session = world.session(&hub).await;
+    let desk = opened(&session, "zed-1");
+    let pad = came(&session, "tab-2");
+    for waits in [true, false] {
+        say(&desk, "write").await;
+        let mut heard = session.subscribe(session.last_seq());
+        let seen = until(&mut heard, |e| {
+            matches!(e.event, AgentEvent::PermissionAsked(_))
+        })
+        .await;
+        let ask = seen.into_iter().find_map(|e| match e.event {
+            AgentEvent::PermissionAsked(ask) => Some(ask.ask_id),
+            _ => None,
+        });
+        pad.attach(AttachClient::takeover("pad")).await.unwrap();
+        pad.detach("pad", "client_detached", Value::Null)
+            .await
+            .unwrap();
+        assert_eq!((desk.asked().0, pad.asked().0), (None, None));
+        if waits {
+            pad.attach(AttachClient::controller("pad")).await.unwrap();
+            pad.answer(ask.unwrap(), allow(), term(&pad)).await;
+        }
+        let over = |e: &Envelope| matches!(e.event, AgentEvent::TurnEnded(_));
+        let wait = until(&mut heard, over);
+        tokio::time::timeout(Duration::from_secs(31), wait)
+            .await
+            .unwrap();
+        if waits {
+            pad.detach("pad", "client_detached", Value::Null)
+                .await
+                .unwrap();
+        }
+    }
+    let decided = decisions(&session).await;
+    assert_eq!(decided[0], allow());
+    assert!(matches!(decided[1], Decision::Unavailable { .. }));
+}

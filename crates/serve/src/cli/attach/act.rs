@@ -1,0 +1,163 @@
+//! What keys do: to the screen, and to what is said to the server.
+
+use super::{
+    draw,
+    keys::Action,
+    state::{Link, Screen, View},
+    talk::Talk,
+};
+
+/// What follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    Stay,
+    Leave,
+}
+
+/// Does what a key means.
+pub(super) fn act(screen: &mut Screen, talk: &mut Talk, action: Action) -> Flow {
+    if action == Action::Nothing {
+        return Flow::Stay;
+    }
+    screen.notice = None;
+    let leaving = std::mem::take(&mut screen.leaving);
+    match action {
+        Action::Leave => return Flow::Leave,
+        Action::Interrupt if leaving => return Flow::Leave,
+        Action::Interrupt => interrupt(screen, talk),
+        Action::Send => send(screen, talk, false),
+        Action::Steer => send(screen, talk, true),
+        Action::Cancel => cancel(screen, talk),
+        Action::TakeOver => take_over(screen, talk),
+        Action::HandBack => hand_back(screen, talk),
+        Action::Answer(at) => {
+            let answer = screen.questions.front().and_then(|it| it.choose(at));
+            if let (Some(answer), Some(question)) = (answer, screen.questions.pop_front()) {
+                talk.answer(&question.id, &answer);
+                screen.next_question();
+            }
+        }
+        Action::AnswerText => answer_text(screen, talk),
+        Action::SwitchFocus => screen.answering = !screen.answering,
+        Action::ScrollQuestion(by) => {
+            let area = draw::areas(screen).question;
+            let last = draw::last_from(screen, area);
+            screen.question_from = screen.question_from.saturating_add_signed(by).min(last);
+        }
+        Action::Page(by) => page(screen, by),
+        Action::Line(by) => screen.scroll(by, height(screen)),
+        Action::ToEnd => screen.view = View::End,
+        Action::Unfold => screen.unfold(),
+        Action::Help => screen.help = screen.help.is_none().then_some(0),
+        other => edit(screen, other),
+    }
+    Flow::Stay
+}
+
+fn edit(screen: &mut Screen, action: Action) {
+    let prompt = &mut screen.prompt;
+    match action {
+        Action::Type(c) => prompt.insert(c.encode_utf8(&mut [0; 4])),
+        Action::Newline => prompt.insert("\n"),
+        Action::Backspace => prompt.backspace(),
+        Action::BackspaceWord => prompt.backspace_word(),
+        Action::Delete => prompt.delete(),
+        Action::Clear => {
+            prompt.take();
+        }
+        Action::Move(by) => prompt.go(by),
+        Action::Home => prompt.home(),
+        Action::End => prompt.end(),
+        // All others were done above.
+        _ => {}
+    }
+}
+
+fn height(screen: &Screen) -> usize {
+    usize::from(draw::areas(screen).transcript.height)
+}
+
+fn page(screen: &mut Screen, by: isize) {
+    let height = height(screen);
+    // A line of the last page stays in sight.
+    let lines = by * isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(1);
+    match &mut screen.help {
+        Some(from) => {
+            let last = draw::HELP_LINES.saturating_sub(height);
+            *from = from.saturating_add_signed(lines).min(last);
+        }
+        None => screen.scroll(lines, height),
+    }
+}
+
+fn interrupt(screen: &mut Screen, talk: &mut Talk) {
+    screen.leaving = true;
+    let words = match screen.turn.is_some() && screen.in_control() {
+        true => {
+            talk.cancel();
+            "cancelling; Ctrl-C again leaves"
+        }
+        false => "Ctrl-C again leaves; the session goes on without you",
+    };
+    screen.notice = Some(words.to_owned());
+}
+
+fn cancel(screen: &mut Screen, talk: &mut Talk) {
+    if screen.turn.is_some() && screen.in_control() {
+        talk.cancel();
+        screen.notice = Some("cancelling".to_owned());
+    } else {
+        screen.view = View::End;
+    }
+}
+
+fn send(screen: &mut Screen, talk: &mut Talk, steer: bool) {
+    if screen.prompt.text().trim().is_empty() {
+        return;
+    }
+    if screen.link != Link::Up {
+        screen.notice = Some("there is no connection; send it when it is back".to_owned());
+        return;
+    }
+    let text = screen.prompt.take();
+    screen.view = View::End;
+    if screen.turn.is_some() {
+        talk.inject(steer, &text);
+    } else {
+        talk.prompt(&text);
+        screen.sent.push_back(text);
+    }
+}
+
+fn answer_text(screen: &mut Screen, talk: &mut Talk) {
+    let text = screen.prompt.take();
+    let answer = screen.questions.front().and_then(|it| it.typed(&text));
+    match (answer, screen.questions.front()) {
+        (Some(answer), Some(question)) => {
+            talk.answer(&question.id, &answer);
+            screen.questions.pop_front();
+            screen.next_question();
+        }
+        _ => {
+            screen.prompt.set(&text);
+            screen.notice = Some("that is none of the answers".to_owned());
+        }
+    }
+}
+
+fn take_over(screen: &mut Screen, talk: &mut Talk) {
+    let words = match screen.in_control() {
+        _ if screen.observe => "this client only watches: it was started with --observe",
+        _ if screen.link != Link::Up => "there is no connection",
+        true => "you control it already",
+        false => return talk.take_over(),
+    };
+    screen.notice = Some(words.to_owned());
+}
+
+fn hand_back(screen: &mut Screen, talk: &mut Talk) {
+    match screen.in_control() && screen.link == Link::Up {
+        true => talk.hand_back(),
+        false => screen.notice = Some("you do not control it".to_owned()),
+    }
+}

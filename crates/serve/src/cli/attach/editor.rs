@@ -1,0 +1,181 @@
+//! The prompt box: a text, and a place in it where typing goes on.
+
+use super::measure::{tame, width, wrap};
+
+/// Nobody types more than this; a paste may be that long by mistake.
+const LONGEST: usize = 64 * 1024;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Editor {
+    text: String,
+    /// A byte in `text`, between two characters.
+    at: usize,
+}
+
+impl Editor {
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Takes the text out.
+    pub(super) fn take(&mut self) -> String {
+        self.at = 0;
+        std::mem::take(&mut self.text)
+    }
+
+    /// Puts a text in the place of what is there.
+    pub(super) fn set(&mut self, text: &str) {
+        self.take();
+        self.insert(text);
+    }
+
+    /// Types, or pastes. What cannot be shown is not taken.
+    pub(super) fn insert(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let text: String = text
+            .chars()
+            .map(|c| if c == '\t' { ' ' } else { c })
+            .filter(|c| *c == '\n' || !c.is_control())
+            .collect();
+        let room = LONGEST.saturating_sub(self.text.len());
+        let mut end = text.len().min(room);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.text.insert_str(self.at, &text[..end]);
+        self.at += end;
+    }
+
+    /// Takes back the character before the cursor.
+    pub(super) fn backspace(&mut self) {
+        let before = self.before(self.at);
+        self.text.replace_range(before..self.at, "");
+        self.at = before;
+    }
+
+    /// Takes back the word before the cursor.
+    pub(super) fn backspace_word(&mut self) {
+        let kept = self.text[..self.at].trim_end();
+        let from = kept.rfind(char::is_whitespace).map_or(0, |at| {
+            at + kept[at..].chars().next().map_or(0, char::len_utf8)
+        });
+        self.text.replace_range(from..self.at, "");
+        self.at = from;
+    }
+
+    /// Deletes the character behind the cursor.
+    pub(super) fn delete(&mut self) {
+        let after = self.after(self.at);
+        self.text.replace_range(self.at..after, "");
+    }
+
+    /// Moves by so many characters.
+    pub(super) fn go(&mut self, by: isize) {
+        for _ in 0..by.unsigned_abs() {
+            self.at = match by > 0 {
+                true => self.after(self.at),
+                false => self.before(self.at),
+            };
+        }
+    }
+
+    /// Moves to the beginning of the line, or to its end.
+    pub(super) fn home(&mut self) {
+        self.at = self.text[..self.at].rfind('\n').map_or(0, |at| at + 1);
+    }
+
+    /// See above.
+    pub(super) fn end(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.find('\n').unwrap_or(rest.len());
+    }
+
+    fn before(&self, at: usize) -> usize {
+        let before = self.text[..at].chars().next_back();
+        at - before.map_or(0, char::len_utf8)
+    }
+
+    fn after(&self, at: usize) -> usize {
+        let after = self.text[at..].chars().next();
+        at + after.map_or(0, char::len_utf8)
+    }
+
+    /// The lines it takes in so many columns, and the column and line of the cursor.
+    pub(super) fn shown(&self, columns: usize) -> (Vec<String>, (usize, usize)) {
+        let lines = wrap(&tame(&self.text), columns);
+        // Where a letter would stand that is typed next.
+        let before = wrap(&format!("{}_", tame(&self.text[..self.at])), columns);
+        let row = before.len().saturating_sub(1);
+        let column = before.last().map_or(0, |line| width(line)).max(1) - 1;
+        let mut lines = lines;
+        while lines.len() <= row {
+            lines.push(String::new());
+        }
+        (lines, (column, row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(text: &str) -> Editor {
+        let mut editor = Editor::default();
+        editor.insert(text);
+        editor
+    }
+
+    #[test]
+    fn typing_goes_on_at_the_cursor() {
+        let mut editor = typed("ab日");
+        editor.go(-1);
+        editor.insert("c");
+        assert_eq!(editor.text(), "abc日");
+        editor.backspace();
+        editor.home();
+        editor.delete();
+        editor.end();
+        editor.insert("!");
+        assert_eq!(editor.text(), "b日!");
+        editor.go(-9);
+        editor.backspace();
+        editor.go(9);
+        editor.delete();
+        assert_eq!(editor.take(), "b日!");
+        assert!(editor.is_empty());
+    }
+
+    #[test]
+    fn words_are_taken_back_whole() {
+        let mut editor = typed("one two  ");
+        editor.backspace_word();
+        assert_eq!(editor.text(), "one ");
+        editor.backspace_word();
+        editor.backspace_word();
+        assert_eq!(editor.text(), "");
+    }
+
+    #[test]
+    fn a_paste_is_made_harmless_and_ends_somewhere() {
+        assert_eq!(typed("a\r\nb\tc\x1b[2J").text(), "a\nb c[2J");
+        let long = typed(&"ü".repeat(LONGEST));
+        assert_eq!(long.text().len(), LONGEST);
+    }
+
+    #[test]
+    fn the_cursor_is_where_the_next_letter_goes() {
+        let cursor = |text: &str| typed(text).shown(10).1;
+        assert_eq!(cursor(""), (0, 0));
+        assert_eq!(cursor("ab"), (2, 0));
+        assert_eq!(cursor("日本"), (4, 0));
+        assert_eq!(cursor("a\n"), (0, 1));
+        assert_eq!(cursor("ab "), (3, 0));
+        let (lines, at) = typed("0123456789").shown(10);
+        assert_eq!((lines.len(), at), (2, (0, 1)));
+    }
+}

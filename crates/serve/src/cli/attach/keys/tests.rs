@@ -1,0 +1,175 @@
+//! Keys as a table.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::json;
+
+use super::{
+    super::{picker::Picker, state::tests::Played},
+    *,
+};
+
+fn key(code: KeyCode) -> KeyEvent {
+    KeyEvent::new(code, KeyModifiers::NONE)
+}
+
+fn char(c: char) -> KeyEvent {
+    key(KeyCode::Char(c))
+}
+
+fn control(c: char) -> KeyEvent {
+    KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)
+}
+
+fn check(played: &Played, table: &[(KeyEvent, Action)]) {
+    for (key, wanted) in table {
+        assert_eq!(action(&played.screen, *key), *wanted, "{key:?}");
+    }
+}
+
+#[test]
+fn in_control() {
+    let mut played = Played::joined("me");
+    let alt = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
+    let always = [
+        (control('c'), Action::Interrupt),
+        (control('t'), Action::TakeOver),
+        (control('r'), Action::HandBack),
+        (control('o'), Action::Unfold),
+        (control('s'), Action::Steer),
+        (control('j'), Action::Newline),
+        (alt, Action::Newline),
+        (key(KeyCode::Enter), Action::Send),
+        (key(KeyCode::Esc), Action::Cancel),
+        (key(KeyCode::PageUp), Action::Page(-1)),
+        (key(KeyCode::PageDown), Action::Page(1)),
+        (key(KeyCode::Backspace), Action::Backspace),
+        (control('w'), Action::BackspaceWord),
+        (control('u'), Action::Clear),
+        (control('x'), Action::Nothing),
+        (char('1'), Action::Type('1')),
+        (char('q'), Action::Type('q')),
+        (char('t'), Action::Type('t')),
+        (key(KeyCode::Tab), Action::Nothing),
+        (key(KeyCode::F(5)), Action::Nothing),
+    ];
+    check(&played, &always);
+    let empty = [
+        (char('?'), Action::Help),
+        (control('d'), Action::Leave),
+        (key(KeyCode::Up), Action::Line(-1)),
+        (key(KeyCode::End), Action::ToEnd),
+    ];
+    check(&played, &empty);
+    played.types("x");
+    check(&played, &always);
+    let typed = [
+        (char('?'), Action::Type('?')),
+        (control('d'), Action::Nothing),
+        (key(KeyCode::Up), Action::Nothing),
+        (key(KeyCode::End), Action::End),
+        (key(KeyCode::Left), Action::Move(-1)),
+    ];
+    check(&played, &typed);
+}
+
+#[test]
+fn watching() {
+    let played = Played::joined("desk");
+    let table = [
+        (char('t'), Action::TakeOver),
+        (control('t'), Action::TakeOver),
+        (char('q'), Action::Leave),
+        (char('?'), Action::Help),
+        (char('x'), Action::Nothing),
+        (char('1'), Action::Nothing),
+        (key(KeyCode::Enter), Action::Nothing),
+        (control('s'), Action::Nothing),
+        (key(KeyCode::Down), Action::Line(1)),
+        (key(KeyCode::PageUp), Action::Page(-1)),
+    ];
+    check(&played, &table);
+}
+
+#[test]
+fn a_question_stands() {
+    let mut played = Played::joined("me");
+    played.ask("q");
+    // Whatever was on its way when it came is no answer.
+    let early = [(char('1'), Action::Nothing), (char('x'), Action::Nothing)];
+    check(&played, &early);
+    played.wait(400);
+    let table = [
+        (char('1'), Action::Answer(0)),
+        (char('3'), Action::Answer(2)),
+        (char('4'), Action::Nothing),
+        (char('y'), Action::Nothing),
+        (key(KeyCode::Enter), Action::Nothing),
+        (control('s'), Action::Nothing),
+        (key(KeyCode::Down), Action::ScrollQuestion(1)),
+        (key(KeyCode::Tab), Action::SwitchFocus),
+        (key(KeyCode::Esc), Action::Cancel),
+        (char('?'), Action::Help),
+    ];
+    check(&played, &table);
+    // In the prompt, digits are text.
+    played.screen.answering = false;
+    check(
+        &played,
+        &[
+            (char('1'), Action::Type('1')),
+            (key(KeyCode::Enter), Action::Send),
+        ],
+    );
+}
+
+#[test]
+fn a_question_that_wants_words() {
+    let mut played = Played::joined("me");
+    let schema = json!({"type": "object", "required": ["answer"],
+                        "properties": {"answer": {"type": "string", "enum": ["red", "blue"]}}});
+    let params = json!({"sessionId": "s", "mode": "form", "message": "Which?",
+                        "requestedSchema": schema});
+    played
+        .hear(json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": params}));
+    played.wait(400);
+    let table = [
+        (char('2'), Action::Answer(1)),
+        (char('b'), Action::Type('b')),
+        (key(KeyCode::Enter), Action::AnswerText),
+        (control('s'), Action::Nothing),
+    ];
+    check(&played, &table);
+    played.types("b");
+    check(&played, &[(char('2'), Action::Type('2'))]);
+}
+
+#[test]
+fn help_and_the_end() {
+    let mut played = Played::joined("me");
+    played.act(Action::Help);
+    check(&played, &[(key(KeyCode::Esc), Action::Help)]);
+    played.act(Action::Help);
+    played.event(json!({"kind": "session_closed", "reason": "closed"}));
+    check(
+        &played,
+        &[(char('q'), Action::Leave), (char('x'), Action::Nothing)],
+    );
+}
+
+#[test]
+fn the_list() {
+    let picker = Picker::default();
+    let table = [
+        (key(KeyCode::Up), Pick::Move(-1)),
+        (char('j'), Pick::Move(1)),
+        (key(KeyCode::Enter), Pick::Open),
+        (char('q'), Pick::Leave),
+        (control('c'), Pick::Leave),
+        (key(KeyCode::Esc), Pick::Leave),
+        // Without a server there is no beginning.
+        (char('n'), Pick::Nothing),
+    ];
+    for (key, wanted) in table {
+        assert_eq!(pick(&picker, key), wanted, "{key:?}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Questions of the agent: what is shown of them, and what an answer is.
+
+use std::{path::Path, time::Duration};
+
+use agent_client_protocol::v1::schema::{
+    CreateElicitationRequest, CreateElicitationResponse, ElicitationAction,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    SelectedPermissionOutcome, ToolCallContent,
+};
+use harn_model::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    measure::tame_line,
+    talk::{Asked, harn},
+    transcript::calls::unified,
+};
+use crate::cli::{
+    paint::Style,
+    reading::{
+        activity::{deadline, lineage, reason},
+        call::{block_text, input_lines, symbol},
+        form::{self, Field},
+    },
+};
+
+/// A question that waits for an answer.
+#[derive(Debug)]
+pub(super) struct Question {
+    /// The id it is answered under.
+    pub(super) id: Value,
+    /// What is asked, in a line.
+    pub(super) title: String,
+    /// Exactly what would be done, and why it is asked.
+    pub(super) body: Vec<(Style, String)>,
+    /// The answers that have a number, each with how far it reaches.
+    pub(super) options: Vec<(String, Option<String>)>,
+    /// Whether any text is an answer.
+    pub(super) takes_text: bool,
+    /// Until when an answer counts.
+    pub(super) deadline: Option<Timestamp>,
+    /// When it came.
+    pub(super) since: Duration,
+    about: About,
+}
+
+#[derive(Debug)]
+enum About {
+    Permission(Vec<String>),
+    Form(Box<CreateElicitationRequest>),
+}
+
+impl Question {
+    /// Reads a question; none where nobody could answer it here.
+    pub(super) fn read(asked: Asked, cwd: &Path, since: Duration) -> Option<Self> {
+        let params = asked.params.get();
+        if asked.form {
+            let request = serde_json::from_str(params).ok()?;
+            return Self::form(asked.id, request, since);
+        }
+        let request: RequestPermissionRequest = serde_json::from_str(params).ok()?;
+        let raw: Value = serde_json::from_str(params).ok()?;
+        let scope = |id: &str| {
+            let options = harn(&raw)?.get("options")?.as_array()?;
+            let option = options
+                .iter()
+                .find(|option| option.get("optionId") == Some(&id.into()))?;
+            Some(option.get("scope")?.as_str()?.to_owned())
+        };
+        let options = request.options.iter();
+        let named = |id: &str, name: &str| (tame_line(name), scope(id));
+        Some(Self {
+            id: asked.id,
+            title: title(&request),
+            body: body(&request, cwd),
+            options: options
+                .clone()
+                .map(|option| named(&option.option_id.0, &option.name))
+                .collect(),
+            takes_text: false,
+            deadline: deadline(request.meta.as_ref()),
+            since,
+            about: About::Permission(options.map(|it| it.option_id.0.to_string()).collect()),
+        })
+    }
+
+    fn form(id: Value, request: CreateElicitationRequest, since: Duration) -> Option<Self> {
+        let (_, field) = form::field(&request)?;
+        let plain = |text: &str| (tame_line(text), None);
+        let (options, takes_text) = match field {
+            Field::Decision => (vec![plain("Yes"), plain("No")], false),
+            Field::Choice(choices, _) => (choices.iter().map(|it| plain(it)).collect(), true),
+            Field::Text(_) => (Vec::new(), true),
+        };
+        let mut lines = request.message.lines();
+        Some(Self {
+            id,
+            title: tame_line(lines.next().unwrap_or_default()),
+            body: lines.map(|line| (Style::Plain, line.to_owned())).collect(),
+            options,
+            takes_text,
+            deadline: None,
+            since,
+            about: About::Form(Box::new(request)),
+        })
+    }
+
+    /// The answer that an option stands for, by its place.
+    pub(super) fn choose(&self, at: usize) -> Option<Value> {
+        match &self.about {
+            About::Permission(ids) => {
+                let chosen = SelectedPermissionOutcome::new(ids.get(at)?.clone());
+                let outcome = RequestPermissionOutcome::Selected(chosen);
+                value(RequestPermissionResponse::new(outcome))
+            }
+            About::Form(request) => {
+                let typed = match form::field(request)?.1 {
+                    Field::Decision => ["y", "n"].get(at).map(|it| (*it).to_owned()),
+                    Field::Choice(choices, _) => choices.get(at).cloned(),
+                    Field::Text(_) => None,
+                };
+                self.typed(&typed?)
+            }
+        }
+    }
+
+    /// The answer that a text stands for, if it is one.
+    pub(super) fn typed(&self, text: &str) -> Option<Value> {
+        let About::Form(request) = &self.about else {
+            return None;
+        };
+        let action = form::understand(Some(text), request)?;
+        value(CreateElicitationResponse::new(action))
+    }
+}
+
+/// The answer to a question that cannot be put here: there is none.
+pub(super) fn declined(form: bool) -> Option<Value> {
+    match form {
+        true => value(CreateElicitationResponse::new(ElicitationAction::Decline)),
+        false => None,
+    }
+}
+
+fn value(answer: impl Serialize) -> Option<Value> {
+    serde_json::to_value(answer).ok()
+}
+
+fn title(request: &RequestPermissionRequest) -> String {
+    let fields = &request.tool_call.fields;
+    let title = tame_line(fields.title.as_deref().unwrap_or("a tool call"));
+    format!("{}{title}", symbol(fields.kind.unwrap_or_default()))
+}
+
+/// Exactly what would be done, and why it is asked. Nothing of it is hidden.
+fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> {
+    let fields = &request.tool_call.fields;
+    let content = fields.content.as_deref().unwrap_or_default();
+    let is_diff = |item: &ToolCallContent| matches!(item, ToolCallContent::Diff(_));
+    let mut lines = Vec::new();
+    let kind = fields.kind.unwrap_or_default();
+    if let Some(input) = &fields.raw_input
+        && !content.iter().any(is_diff)
+    {
+        let input = input_lines(kind, input);
+        lines.extend(input.lines().map(|line| (Style::Bold, line.to_owned())));
+    }
+    for item in content {
+        match item {
+            ToolCallContent::Content(block) => {
+                let text = block_text(&block.content);
+                let shown = lines.iter().map(|(_, line)| line.trim_start_matches("$ "));
+                // A command is shown already, and as it would be typed.
+                let fenced: Vec<_> = text.lines().filter(|it| !it.starts_with("```")).collect();
+                if !shown.eq(fenced.iter().copied()) {
+                    lines.extend(text.lines().map(|line| (Style::Plain, line.to_owned())));
+                }
+            }
+            ToolCallContent::Diff(diff) => lines.extend(unified(diff, cwd)),
+            _ => {}
+        }
+    }
+    let workers = lineage(request.meta.as_ref());
+    if !workers.is_empty() {
+        let asks = format!("asked by the worker {}", workers.join(" > "));
+        lines.push((Style::Dim, tame_line(&asks)));
+    }
+    if let Some(reason) = reason(request.meta.as_ref()) {
+        let because = format!("asked because {reason}");
+        lines.push((Style::Dim, tame_line(&because)));
+    }
+    lines
+}

@@ -1,0 +1,170 @@
+//! Which servers run, and which sessions they have: each is asked, for a short while, and those that do not
+//! answer are left out.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use harn_model::Timestamp;
+use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::timeout};
+
+use super::{
+    address::Address,
+    talk::{harn, hello},
+    wire::{NoConnection, Wire},
+};
+
+/// A server that answered.
+#[derive(Debug)]
+pub(in crate::cli) struct Server {
+    pub(in crate::cli) address: Address,
+    pub(in crate::cli) sessions: Vec<Listed>,
+}
+
+/// A session as a server lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli) struct Listed {
+    pub(in crate::cli) id: String,
+    pub(in crate::cli) title: String,
+    pub(in crate::cli) cwd: PathBuf,
+    pub(in crate::cli) updated: Timestamp,
+    pub(in crate::cli) live: bool,
+    /// Whether a turn runs.
+    pub(in crate::cli) working: bool,
+    pub(in crate::cli) controller: Option<String>,
+    pub(in crate::cli) since: Option<Timestamp>,
+}
+
+/// Which sessions are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Which {
+    /// Those that are live.
+    Live,
+    /// Those that are stored, too.
+    All,
+}
+
+/// How long a server may take to answer. One on this machine takes a millisecond.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Nobody looks through more sessions than fit on so many pages.
+const PAGES: usize = 100;
+
+/// Asks servers for their sessions, all at once. In the order of the addresses.
+pub(in crate::cli) async fn ask(
+    addresses: Vec<Address>,
+    which: Which,
+) -> Vec<Result<Server, NoConnection>> {
+    let mut asked = JoinSet::new();
+    for (at, address) in addresses.into_iter().enumerate() {
+        asked.spawn(async move {
+            let answered = timeout(PATIENCE, list(&address, which)).await;
+            let late = |_| Err(NoConnection::Late(address.to_string()));
+            let sessions = answered.unwrap_or_else(late);
+            (at, sessions.map(|sessions| Server { address, sessions }))
+        });
+    }
+    let mut answers = asked.join_all().await;
+    answers.sort_by_key(|(at, _)| *at);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+async fn list(address: &Address, which: Which) -> Result<Vec<Listed>, NoConnection> {
+    let mut wire = Wire::connect(address).await?;
+    let name = address.to_string();
+    request(&mut wire, 0, "initialize", hello(), &name).await?;
+    let mut sessions = Vec::new();
+    let mut cursor = None;
+    for page in 1..=PAGES {
+        let mut params = json!({});
+        if which == Which::Live {
+            params["filter"] = json!({"liveState": "live"});
+        }
+        if let Some(cursor) = cursor.take() {
+            params["cursor"] = cursor;
+        }
+        let mut listed = request(&mut wire, page, "session/list", params, &name).await?;
+        let items = listed["sessions"].as_array();
+        sessions.extend(items.into_iter().flatten().filter_map(item));
+        match listed["nextCursor"].take() {
+            Value::Null => break,
+            next => cursor = Some(next),
+        }
+    }
+    // A server that knows no filter lists them all.
+    sessions.retain(|session| session.live || which == Which::All);
+    Ok(sessions)
+}
+
+async fn request(
+    wire: &mut Wire,
+    id: usize,
+    method: &str,
+    params: Value,
+    name: &str,
+) -> Result<Value, NoConnection> {
+    let gone = || NoConnection::Nobody(name.to_owned());
+    let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    if !wire.send(message.to_string()) {
+        return Err(gone());
+    }
+    loop {
+        let line = wire.next().await.ok_or_else(gone)?;
+        let Ok(mut answer) = serde_json::from_str::<Value>(&line) else {
+            continue;
+        };
+        if answer["id"] != id || answer.get("method").is_some() {
+            continue;
+        }
+        return match answer["error"]["message"].as_str() {
+            Some(why) => Err(NoConnection::Refused(name.to_owned(), why.to_owned())),
+            None => Ok(answer["result"].take()),
+        };
+    }
+}
+
+fn item(item: &Value) -> Option<Listed> {
+    let ours = harn(item);
+    let fact = |name: &str| ours.and_then(|ours| ours.get(name));
+    let word = |name: &str| fact(name).and_then(Value::as_str);
+    Some(Listed {
+        id: item.get("sessionId")?.as_str()?.to_owned(),
+        title: item["title"].as_str().unwrap_or_default().to_owned(),
+        cwd: item["cwd"].as_str().unwrap_or_default().into(),
+        updated: item["updatedAt"]
+            .as_str()
+            .and_then(time)
+            .unwrap_or_default(),
+        live: word("liveState") == Some("live"),
+        working: fact("activePrompt").and_then(Value::as_bool) == Some(true),
+        controller: word("controllerId").map(str::to_owned),
+        since: word("controlledSince").and_then(time),
+    })
+}
+
+fn time(text: &str) -> Option<Timestamp> {
+    let at = humantime::parse_rfc3339(text).ok()?;
+    let at = at.duration_since(UNIX_EPOCH).ok()?;
+    at.as_millis().try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_says_who_controls_it_and_since_when() {
+        let ours = json!({"liveState": "live", "activePrompt": true, "controllerId": "desk",
+                          "controlledSince": "1970-01-01T00:01:00Z", "clientCount": 2});
+        let listed = item(&json!({"sessionId": "s", "cwd": "/w", "title": "T",
+                                  "updatedAt": "1970-01-01T00:00:01.5Z", "_meta": {"harn": ours}}));
+        let listed = listed.unwrap();
+        assert!(listed.live && listed.working);
+        assert_eq!(listed.controller.as_deref(), Some("desk"));
+        assert_eq!((listed.updated, listed.since), (1500, Some(60_000)));
+        let plain = item(&json!({"sessionId": "s", "cwd": "/w"})).unwrap();
+        assert!(!plain.live && plain.controller.is_none());
+        assert_eq!(item(&json!({"cwd": "/w"})), None);
+    }
+}

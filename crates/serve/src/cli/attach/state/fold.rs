@@ -1,0 +1,284 @@
+//! What was heard, folded into what is shown.
+
+use std::time::Duration;
+
+use agent_client_protocol::v1::schema::{ContentBlock, ContentChunk, SessionUpdate};
+use serde_json::{Value, value::RawValue};
+
+use super::{Link, Screen, Usage};
+use crate::cli::{
+    attach::{
+        measure::tame_line,
+        question::Question,
+        talk::{Asked, Heard, Joined, harn},
+        transcript::{Mark, Who},
+    },
+    reading::{activity::Activity, call::block_text},
+};
+
+impl Screen {
+    /// Takes in what was heard. Gives back a question that cannot be put here.
+    pub(in crate::cli::attach) fn hear(&mut self, heard: Heard) -> Option<Asked> {
+        match heard {
+            Heard::Update(params) => self.update(&params),
+            Heard::Event(params) => self.event(&params),
+            Heard::Idle => self.idle = true,
+            Heard::Asked(asked) => return self.asked(asked),
+            Heard::Withdrawn(id) => self.withdrawn(&id),
+            Heard::Joined(joined) => self.joined(*joined),
+            Heard::Waiting(waiting) => self.waiting = waiting,
+            // Its delivery may be told in the same breath.
+            Heard::Kept(kept) if self.transcript.has_message(&kept.message) => {}
+            Heard::Kept(kept) => self.waiting.push(kept),
+            Heard::Answered(text) => self.sent.retain(|sent| *sent != text),
+            Heard::Refused { why, words } => {
+                if let Some(words) = words {
+                    self.sent.retain(|sent| *sent != words);
+                    if self.prompt.is_empty() {
+                        self.prompt.set(&words);
+                    }
+                }
+                self.notice = Some(tame_line(&why));
+            }
+            // Whoever holds the connection decides what follows.
+            Heard::Failed(_) => {}
+        }
+        None
+    }
+
+    fn joined(&mut self, joined: Joined) {
+        let again = !self.session.is_empty();
+        self.session = joined.session;
+        self.link = Link::Up;
+        self.title = joined.title.unwrap_or_default();
+        self.mode = joined.mode.or(self.mode.take());
+        if let Some(cwd) = joined.cwd {
+            self.transcript.set_cwd(cwd);
+        }
+        self.controller = joined.controller;
+        self.turn = match joined.working {
+            true => self.turn.or(Some(self.now)),
+            false => None,
+        };
+        if let Some(instead) = joined.instead {
+            let who = tame_line(&instead);
+            let words = format!("{who} controls this session; you watch. Ctrl-T takes over");
+            self.notice = Some(words);
+        } else if again {
+            self.notice = Some("back again, nothing was missed".to_owned());
+        }
+        // What had not begun when the connection broke, and was not in what was missed.
+        for words in std::mem::take(&mut self.sent) {
+            self.give_back(words);
+        }
+    }
+
+    /// The connection is lost. What is asked is asked again when it is back.
+    pub(in crate::cli::attach) fn lost(&mut self, again: Duration, unsure: Vec<String>) {
+        self.link = Link::Lost { again };
+        self.questions.clear();
+        self.answering = false;
+        unsure.into_iter().for_each(|words| self.give_back(words));
+    }
+
+    /// Words that may not have arrived.
+    fn give_back(&mut self, words: String) {
+        if self.prompt.is_empty() {
+            self.prompt.set(&words);
+            self.notice = Some("this did not arrive; Enter sends it again".to_owned());
+        } else {
+            let lost = format!("this did not arrive: {}", tame_line(&words));
+            self.note(Mark::Warning, lost);
+        }
+    }
+
+    fn asked(&mut self, asked: Asked) -> Option<Asked> {
+        let copy = Asked {
+            id: asked.id.clone(),
+            params: asked.params.clone(),
+            form: asked.form,
+        };
+        let Some(question) = Question::read(asked, self.transcript.cwd(), self.now) else {
+            return Some(copy);
+        };
+        if self.questions.is_empty() {
+            // Whoever is typing goes on typing.
+            self.answering = self.prompt.is_empty();
+            self.question_from = 0;
+        }
+        self.questions.push_back(question);
+        None
+    }
+
+    fn withdrawn(&mut self, id: &Value) {
+        let stood = self.questions.front().map(|question| question.id.clone());
+        self.questions.retain(|question| question.id != *id);
+        if stood.as_ref() == Some(id) {
+            self.notice = Some("no longer asked".to_owned());
+            self.next_question();
+        }
+    }
+
+    /// The next question is as new as if it had just come.
+    pub(in crate::cli::attach) fn next_question(&mut self) {
+        self.question_from = 0;
+        self.answering = !self.questions.is_empty() && self.prompt.is_empty();
+        let now = self.now;
+        if let Some(question) = self.questions.front_mut() {
+            question.since = now;
+        }
+    }
+
+    fn update(&mut self, params: &RawValue) {
+        let Ok(mut params) = serde_json::from_str::<Value>(params.get()) else {
+            return;
+        };
+        let update = params["update"].take();
+        let name = update["sessionUpdate"].as_str().unwrap_or_default();
+        match name {
+            "agent_message_chunk"
+            | "agent_thought_chunk"
+            | "user_message_chunk"
+            | "tool_call"
+            | "tool_call_update"
+            | "plan" => {
+                let ours = harn(&update).cloned();
+                if let Ok(update) = serde_json::from_value(update) {
+                    self.standard(update, ours.as_ref());
+                }
+            }
+            "user_message" => {
+                let id = update["messageId"].as_str();
+                let blocks = serde_json::from_value::<Vec<ContentBlock>>(update["content"].clone());
+                let by = sender(harn(&update));
+                for block in blocks.unwrap_or_default() {
+                    self.person(by.clone(), id, block_text(&block));
+                }
+            }
+            "session_info_update" => {
+                if let Some(title) = update["title"].as_str() {
+                    self.title = title.to_owned();
+                }
+            }
+            "current_mode_update" => {
+                self.mode = update["currentModeId"].as_str().map(str::to_owned);
+            }
+            "usage_update" => self.usage = usage(&update),
+            "live_session_client" => {
+                if let Some(harn) = harn(&update) {
+                    self.client_changed(harn);
+                }
+            }
+            _ => {
+                let activity = harn(&update).and_then(|harn| Activity::of_update(name, harn));
+                if let Some(activity) = activity {
+                    self.transcript.activity(activity);
+                }
+            }
+        }
+    }
+
+    fn standard(&mut self, update: SessionUpdate, harn: Option<&Value>) {
+        self.idle = false;
+        match update {
+            SessionUpdate::AgentMessageChunk(chunk) => self.words(Who::Agent, &chunk),
+            SessionUpdate::AgentThoughtChunk(chunk) => self.words(Who::Thought, &chunk),
+            SessionUpdate::UserMessageChunk(chunk) => {
+                let id = chunk.message_id.as_ref().map(|id| id.0.to_string());
+                self.person(sender(harn), id.as_deref(), block_text(&chunk.content));
+            }
+            SessionUpdate::ToolCall(call) => self.transcript.call(call, harn),
+            SessionUpdate::ToolCallUpdate(update) => self.transcript.call_update(update, harn),
+            SessionUpdate::Plan(plan) => self.transcript.plan(plan.entries),
+            _ => {}
+        }
+    }
+
+    fn words(&mut self, who: Who, chunk: &ContentChunk) {
+        let id = chunk.message_id.as_ref().map(|id| &*id.0);
+        self.transcript.said(who, id, block_text(&chunk.content));
+    }
+
+    /// Somebody said something to the agent.
+    fn person(&mut self, by: Option<String>, id: Option<&str>, text: &str) {
+        self.waiting.retain(|waiting| Some(&*waiting.message) != id);
+        let mine = by.as_deref() == Some(&self.me);
+        if mine && self.sent.front().is_some_and(|sent| sent == text) {
+            self.sent.pop_front();
+        }
+        let by = by.filter(|_| !mine);
+        self.transcript.said(Who::Person(by), id, text);
+    }
+
+    fn event(&mut self, params: &RawValue) {
+        let Ok(event) = serde_json::from_str::<Value>(params.get()) else {
+            return;
+        };
+        match event["kind"].as_str().unwrap_or_default() {
+            "turn_started" => {
+                self.turn = Some(self.now);
+                self.idle = false;
+                self.transcript.next_plan();
+                let id = event["messageId"].as_str();
+                // What we sent ourselves is not told again.
+                let told = id.is_some_and(|id| self.transcript.has_message(id));
+                if !told && let Some(sent) = self.sent.pop_front() {
+                    self.transcript.said(Who::Person(None), id, &sent);
+                }
+            }
+            "turn_ended" => {
+                self.turn = None;
+                self.idle = false;
+                self.turn_ended(&event);
+            }
+            "session_closed" => {
+                self.turn = None;
+                let reason = event["reason"].as_str().unwrap_or("closed");
+                self.ended = Some(tame_line(reason));
+                self.questions.clear();
+            }
+            "agent_idle" => self.idle = true,
+            _ => {
+                if let Some(activity) = Activity::of_event(&event) {
+                    self.transcript.activity(activity);
+                }
+            }
+        }
+    }
+
+    /// How a turn ended, where that is worth a line.
+    fn turn_ended(&mut self, event: &Value) {
+        let error = &event["error"];
+        let failed = error.as_str().or_else(|| error["message"].as_str());
+        if let Some(failed) = failed {
+            let words = format!("the turn failed: {failed}");
+            return self.note(Mark::Warning, words);
+        }
+        let words = match event["stopReason"].as_str().unwrap_or_default() {
+            "cancelled" => "cancelled",
+            "refusal" => "the agent refused",
+            "max_tokens" => "the agent ran out of tokens",
+            "max_turn_requests" => "the agent made as many requests as it may",
+            _ => return,
+        };
+        self.note(Mark::Note, words);
+    }
+}
+
+/// The client a message came through, where it is known.
+fn sender(harn: Option<&Value>) -> Option<String> {
+    let live = harn?.get("live_session")?;
+    Some(live.get("client_id")?.as_str()?.to_owned())
+}
+
+fn usage(update: &Value) -> Option<Usage> {
+    let cost = update.get("cost").and_then(|cost| {
+        let currency = cost.get("currency")?.as_str()?.to_owned();
+        Some((cost.get("amount")?.as_f64()?, currency))
+    });
+    Some(Usage {
+        used: update.get("used")?.as_u64()?,
+        size: update.get("size")?.as_u64()?,
+        cost,
+    })
+}

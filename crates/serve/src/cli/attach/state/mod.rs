@@ -1,0 +1,147 @@
+//! All that the screen shows of a session, folded from what was heard and typed. It draws nothing, sends
+//! nothing and asks no clock: what time it is comes with what happens.
+
+mod clients;
+mod fold;
+mod scroll;
+
+use std::{collections::VecDeque, time::Duration};
+
+use harn_model::Timestamp;
+
+use super::{
+    editor::Editor,
+    question::Question,
+    talk::Waiting,
+    transcript::{Mark, Transcript},
+};
+
+pub(super) use self::scroll::View;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Screen {
+    pub(super) me: String,
+    pub(super) session: String,
+    pub(super) title: String,
+    pub(super) mode: Option<String>,
+    pub(super) usage: Option<Usage>,
+    /// Who controls the session.
+    pub(super) controller: Option<String>,
+    /// When the running turn began here, or was first heard of.
+    pub(super) turn: Option<Duration>,
+    /// Whether the agent waits for more to do.
+    pub(super) idle: bool,
+    pub(super) link: Link,
+    pub(super) transcript: Transcript,
+    pub(super) view: View,
+    /// Whether what tools show is shown whole.
+    pub(super) unfolded: bool,
+    /// Whether the keys are shown, and from which line.
+    pub(super) help: Option<usize>,
+    pub(super) prompt: Editor,
+    /// Prompts that were sent and have not begun.
+    pub(super) sent: VecDeque<String>,
+    /// Messages that wait for the agent.
+    pub(super) waiting: Vec<Waiting>,
+    pub(super) questions: VecDeque<Question>,
+    /// Whether keys answer the question, rather than go into the prompt.
+    pub(super) answering: bool,
+    /// How far down the body of the question is shown.
+    pub(super) question_from: usize,
+    /// Something to know about the last key.
+    pub(super) notice: Option<String>,
+    /// Whether the next Ctrl-C leaves.
+    pub(super) leaving: bool,
+    /// Why the session is over.
+    pub(super) ended: Option<String>,
+    /// Only watching was asked for.
+    pub(super) observe: bool,
+    /// The clock when something last happened.
+    pub(super) now: Duration,
+    /// What time it was then.
+    pub(super) time: Timestamp,
+    /// Columns and lines of the terminal.
+    pub(super) size: (u16, u16),
+}
+
+/// What a session has used of its model's memory, and what it cost.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Usage {
+    pub(super) used: u64,
+    pub(super) size: u64,
+    pub(super) cost: Option<(f64, String)>,
+}
+
+/// How we stand with the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Link {
+    /// On the way in.
+    Joining,
+    /// In.
+    Up,
+    /// Lost, and tried again after a while.
+    Lost { again: Duration },
+}
+
+/// How long a question must have been in sight before a key answers it.
+pub(super) const BEFORE_ANSWERING: Duration = Duration::from_millis(400);
+
+impl Screen {
+    pub(super) fn new(me: &str, observe: bool) -> Self {
+        Self {
+            me: me.to_owned(),
+            session: String::new(),
+            title: String::new(),
+            mode: None,
+            usage: None,
+            controller: None,
+            turn: None,
+            idle: false,
+            link: Link::Joining,
+            transcript: Transcript::default(),
+            view: View::default(),
+            unfolded: false,
+            help: None,
+            prompt: Editor::default(),
+            sent: VecDeque::new(),
+            waiting: Vec::new(),
+            questions: VecDeque::new(),
+            answering: false,
+            question_from: 0,
+            notice: None,
+            leaving: false,
+            ended: None,
+            observe,
+            now: Duration::ZERO,
+            time: 0,
+            size: (80, 24),
+        }
+    }
+
+    /// Whether we control the session.
+    pub(super) fn in_control(&self) -> bool {
+        self.controller.as_deref() == Some(&self.me)
+    }
+
+    /// The question that stands, and whether keys answer it by now.
+    pub(super) fn question(&self) -> Option<(&Question, bool)> {
+        let question = self.questions.front()?;
+        let seen = self.now.saturating_sub(question.since) >= BEFORE_ANSWERING;
+        Some((question, seen && self.answering))
+    }
+
+    /// When the question that stands can be answered, if that is still to come.
+    pub(super) fn answerable_at(&self) -> Option<Duration> {
+        let at = self.questions.front()?.since + BEFORE_ANSWERING;
+        (at > self.now).then_some(at)
+    }
+
+    /// A line about what goes on here.
+    pub(super) fn note(&mut self, mark: Mark, text: impl Into<String>) {
+        self.transcript.note(mark, text);
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

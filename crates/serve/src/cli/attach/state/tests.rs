@@ -1,0 +1,388 @@
+//! What is shown after what was heard, played as lines of the wire.
+
+use agent_client_protocol::v1::schema::ToolCallStatus;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::cli::attach::{
+    act::{Flow, act},
+    keys::Action,
+    talk::{Talk, Target},
+    transcript::{Entry, Who},
+};
+
+/// A client that has joined a session, without a connection.
+pub(in crate::cli::attach) struct Played {
+    pub(in crate::cli::attach) talk: Talk,
+    pub(in crate::cli::attach) screen: Screen,
+}
+
+impl Played {
+    /// One that controls session `s`, unless somebody else does.
+    pub(in crate::cli::attach) fn joined(controller: &str) -> Self {
+        let talk = Talk::new("me".to_owned(), Target::Live("s".to_owned()), None);
+        let screen = Screen::new("me", false);
+        let mut played = Self { talk, screen };
+        played.join(controller, false);
+        played
+    }
+
+    pub(in crate::cli::attach) fn join(&mut self, controller: &str, working: bool) {
+        self.talk.begin(true);
+        self.answer(json!({}));
+        let session = json!({"title": "Tidy the tests", "cwd": "/w", "activePrompt": working,
+                             "modes": {"currentModeId": "ask"}});
+        self.answer(json!({"active_controller_id": controller,
+                           "_meta": {"harn": {"session": session}}}));
+        self.answer(json!({"injections": []}));
+    }
+
+    /// Answers the request that is sent now.
+    pub(in crate::cli::attach) fn answer(&mut self, result: Value) {
+        let sent = self.sent();
+        let id = sent.last().expect("a request")["id"].clone();
+        self.hear(json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+
+    /// What is sent now.
+    pub(in crate::cli::attach) fn sent(&mut self) -> Vec<Value> {
+        let lines = self.talk.take_lines();
+        let parse = |line: &String| serde_json::from_str(line).unwrap();
+        lines.iter().map(parse).collect()
+    }
+
+    pub(in crate::cli::attach) fn hear(&mut self, message: Value) {
+        if let Some(heard) = self.talk.hear(&message.to_string()) {
+            assert!(self.screen.hear(heard).is_none());
+        }
+    }
+
+    pub(in crate::cli::attach) fn update(&mut self, update: Value) {
+        let params = json!({"sessionId": "s", "update": update});
+        self.hear(json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
+    }
+
+    pub(in crate::cli::attach) fn event(&mut self, mut event: Value) {
+        event["sessionId"] = "s".into();
+        self.hear(json!({"jsonrpc": "2.0", "method": "_harn/agentEvent", "params": event}));
+    }
+
+    pub(in crate::cli::attach) fn says(&mut self, text: &str) {
+        let content = json!({"type": "text", "text": text});
+        self.update(
+            json!({"sessionUpdate": "agent_message_chunk", "messageId": "m",
+                           "content": content}),
+        );
+    }
+
+    pub(in crate::cli::attach) fn ask(&mut self, id: &str) {
+        let call = json!({"toolCallId": "c", "title": "Clean up", "kind": "execute",
+                          "rawInput": {"command": "rm -rf build && git status"}});
+        let options = json!([
+            {"optionId": "allow_once", "name": "Allow this once", "kind": "allow_once"},
+            {"optionId": "allow_session", "name": "Allow it for this session", "kind": "allow_always"},
+            {"optionId": "reject_once", "name": "Reject this once", "kind": "reject_once"},
+        ]);
+        let scopes = json!([{"optionId": "allow_once", "scope": "once"},
+                            {"optionId": "allow_session", "scope": "session"},
+                            {"optionId": "reject_once", "scope": "once"}]);
+        let harn = json!({"options": scopes, "deadline": "1970-01-01T00:10:00Z",
+                          "policyDecision": {"reason": "the session's mode is ask"}});
+        let params = json!({"sessionId": "s", "toolCall": call, "options": options,
+                            "_meta": {"harn": harn}});
+        self.hear(
+            json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission",
+                         "params": params}),
+        );
+    }
+
+    pub(in crate::cli::attach) fn act(&mut self, action: Action) -> Flow {
+        act(&mut self.screen, &mut self.talk, action)
+    }
+
+    pub(in crate::cli::attach) fn types(&mut self, text: &str) {
+        for c in text.chars() {
+            self.act(Action::Type(c));
+        }
+    }
+
+    /// Later by so much.
+    pub(in crate::cli::attach) fn wait(&mut self, millis: u64) {
+        self.screen.now += Duration::from_millis(millis);
+    }
+
+    fn words(&self) -> Vec<(Who, String)> {
+        let entries = self.screen.transcript.first()..self.screen.transcript.end();
+        let words = |number| match self.screen.transcript.entry(number)? {
+            Entry::Said(said) => Some((said.who.clone(), said.text.clone())),
+            _ => None,
+        };
+        entries.filter_map(words).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let entries = self.screen.transcript.first()..self.screen.transcript.end();
+        let note = |number| match self.screen.transcript.entry(number)? {
+            Entry::Note(_, text) => Some(text.clone()),
+            _ => None,
+        };
+        entries.filter_map(note).collect()
+    }
+}
+
+/// What the roster looks like after a change.
+pub(in crate::cli::attach) fn roster(action: &str, who: &str, before: Value, now: Value) -> Value {
+    let client = json!({"client_id": who, "mode": "controller"});
+    let state = json!({"client": client, "previous_controller_id": before,
+                       "active_controller_id": now, "clients": []});
+    json!({"sessionUpdate": "live_session_client",
+           "_meta": {"harn": {"action": action, "state": state}}})
+}
+
+#[test]
+fn joining_says_where_we_are() {
+    let played = Played::joined("me");
+    let screen = &played.screen;
+    assert_eq!(screen.link, Link::Up);
+    assert_eq!(screen.title, "Tidy the tests");
+    assert_eq!(screen.mode.as_deref(), Some("ask"));
+    assert!(screen.in_control() && screen.turn.is_none());
+}
+
+#[test]
+fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
+    let me = || Who::Person(None);
+    // Over this connection it is not told again.
+    let mut played = Played::joined("me");
+    played.types("go");
+    played.act(Action::Send);
+    assert_eq!(played.sent()[0]["method"], "session/prompt");
+    assert_eq!(played.screen.sent, ["go"]);
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
+    assert_eq!(played.words(), [(me(), "go".to_owned())]);
+    assert!(played.screen.sent.is_empty() && played.screen.turn.is_some());
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
+    assert!(played.screen.turn.is_none());
+
+    // The connection broke; what was missed has it.
+    let mut played = Played::joined("me");
+    played.types("go");
+    played.act(Action::Send);
+    played.sent();
+    played.screen.lost(Duration::ZERO, Vec::new());
+    let content = json!({"type": "text", "text": "go"});
+    played.talk.begin(true);
+    played.update(
+        json!({"sessionUpdate": "user_message_chunk", "messageId": "u1",
+        "content": content, "_meta": {"harn": {"live_session": {"client_id": "me"}}}}),
+    );
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
+    played.join("me", true);
+    assert_eq!(played.words(), [(me(), "go".to_owned())]);
+    assert!(played.screen.prompt.is_empty() && played.screen.turn.is_some());
+
+    // It never arrived: it is in the box again.
+    let mut played = Played::joined("me");
+    played.types("go");
+    played.act(Action::Send);
+    played.sent();
+    played.screen.lost(Duration::ZERO, Vec::new());
+    played.join("me", false);
+    assert_eq!(played.screen.prompt.text(), "go");
+    assert!(played.words().is_empty() && played.screen.sent.is_empty());
+}
+
+#[test]
+fn what_is_said_while_it_works_waits_until_it_is_delivered() {
+    let mut played = Played::joined("me");
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
+    played.types("left");
+    played.act(Action::Steer);
+    played.answer(json!({"messageId": "i1", "status": "accepted"}));
+    played.types("then right");
+    played.act(Action::Send);
+    let sent = played.sent();
+    assert_eq!(sent[0]["params"]["mode"], "queue");
+    assert_eq!(played.screen.waiting.len(), 1);
+    let content = json!([{"type": "text", "text": "left"}]);
+    played.update(json!({"sessionUpdate": "user_message", "messageId": "i1", "content": content}));
+    assert!(played.screen.waiting.is_empty());
+    assert_eq!(played.words(), [(Who::Person(None), "left".to_owned())]);
+    // Delivered before its acceptance was told.
+    let content = json!([{"type": "text", "text": "then right"}]);
+    played.update(json!({"sessionUpdate": "user_message", "messageId": "i2", "content": content}));
+    let answer = json!({"messageId": "i2", "status": "accepted"});
+    played.hear(json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": answer}));
+    assert!(played.screen.waiting.is_empty());
+}
+
+#[test]
+fn control_moves_and_takes_the_questions_with_it() {
+    let mut played = Played::joined("me");
+    played.ask("q");
+    assert!(played.screen.question().is_some());
+    played.update(roster("takeover", "phone", json!("me"), json!("phone")));
+    assert!(!played.screen.in_control() && played.screen.question().is_none());
+    played.act(Action::TakeOver);
+    assert_eq!(played.sent()[0]["method"], "session/takeover");
+    played.update(roster("takeover", "me", json!("phone"), json!("me")));
+    assert!(played.screen.in_control());
+    played.update(roster("attached", "tab", json!("me"), json!("me")));
+    played.update(roster("heartbeat", "tab", json!("me"), json!("me")));
+    played.act(Action::HandBack);
+    let sent = played.sent();
+    assert_eq!(sent[0]["params"]["mode"], "observer");
+    played.update(roster("attached", "me", json!("me"), Value::Null));
+    assert_eq!(played.screen.controller, None);
+    assert_eq!(
+        played.notes(),
+        [
+            "phone took over from you",
+            "you took over from phone",
+            "tab watches"
+        ]
+    );
+    // An observer by its own wish stays one.
+    played.screen.observe = true;
+    played.act(Action::TakeOver);
+    assert!(played.sent().is_empty() && played.screen.notice.is_some());
+}
+
+#[test]
+fn a_question_is_answered_by_its_option_and_withdrawn_by_its_id() {
+    let mut played = Played::joined("me");
+    played.ask("q1");
+    played.ask("q2");
+    assert!(
+        !played.screen.question().unwrap().1,
+        "nobody has read it yet"
+    );
+    played.wait(400);
+    assert!(played.screen.question().unwrap().1);
+    played.act(Action::Answer(1));
+    let answer = &played.sent()[0];
+    assert_eq!(answer["id"], "q1");
+    let outcome = json!({"outcome": "selected", "optionId": "allow_session"});
+    assert_eq!(answer["result"]["outcome"], outcome);
+    assert!(
+        !played.screen.question().unwrap().1,
+        "the next one is new again"
+    );
+    let gone = json!({"requestId": "q2"});
+    played.hear(json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": gone}));
+    assert!(played.screen.question().is_none() && !played.screen.answering);
+}
+
+#[test]
+fn whoever_types_goes_on_typing_when_a_question_comes() {
+    let mut played = Played::joined("me");
+    played.types("1 more");
+    played.ask("q");
+    assert!(!played.screen.answering);
+    played.act(Action::SwitchFocus);
+    assert!(played.screen.answering);
+}
+
+#[test]
+fn a_form_is_filled_in_by_a_line() {
+    let mut played = Played::joined("me");
+    let schema = json!({"type": "object", "required": ["answer"],
+                        "properties": {"answer": {"type": "string"}}});
+    let params = json!({"sessionId": "s", "mode": "form", "message": "Which port?",
+                        "requestedSchema": schema});
+    played
+        .hear(json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": params}));
+    played.types("8080");
+    played.act(Action::AnswerText);
+    let answer = &played.sent()[0];
+    assert_eq!(answer["id"], 7);
+    let result = json!({"action": "accept", "content": {"answer": "8080"}});
+    assert_eq!(answer["result"], result);
+}
+
+#[test]
+fn ends_are_told_where_they_are_worth_it() {
+    let mut played = Played::joined("me");
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "error": {"message": "too deep"}}));
+    assert_eq!(played.notes(), ["cancelled", "the turn failed: too deep"]);
+    played.event(json!({"kind": "session_closed", "reason": "closed"}));
+    assert!(played.screen.ended.is_some());
+}
+
+#[test]
+fn leaving_takes_two() {
+    let mut played = Played::joined("me");
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
+    assert_eq!(played.act(Action::Interrupt), Flow::Stay);
+    assert_eq!(played.sent()[0]["method"], "session/cancel");
+    played.act(Action::Unfold);
+    assert_eq!(played.act(Action::Interrupt), Flow::Stay);
+    assert_eq!(played.act(Action::Interrupt), Flow::Leave);
+}
+
+#[test]
+fn nothing_is_sent_without_a_connection() {
+    let mut played = Played::joined("me");
+    played.types("go");
+    played
+        .screen
+        .lost(Duration::from_secs(1), vec!["lost".to_owned()]);
+    played.act(Action::Send);
+    assert!(played.sent().is_empty());
+    assert_eq!(played.screen.prompt.text(), "go");
+    assert_eq!(played.notes(), ["this did not arrive: lost"]);
+}
+
+#[test]
+fn everything_an_agent_can_send_is_taken_in() {
+    let mut played = Played::joined("me");
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/acp");
+    let mut count = 0;
+    for file in std::fs::read_dir(fixtures).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|it| it != "json") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let message: Value = serde_json::from_str(&text.replace("session-1", "s")).unwrap();
+        if let Some(heard) = played.talk.hear(&message.to_string()) {
+            played.screen.hear(heard);
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count}");
+    assert!(played.screen.usage.is_some());
+    let calls = (0..played.screen.transcript.end()).filter(|number| {
+        let entry = played.screen.transcript.entry(*number);
+        matches!(entry, Some(Entry::Call(call)) if call.status == ToolCallStatus::Failed)
+    });
+    assert!(calls.count() > 0);
+}
+
+#[test]
+fn what_somebody_reads_does_not_move() {
+    let mut played = Played::joined("me");
+    for number in 0..50 {
+        played.screen.note(Mark::Note, format!("line {number}"));
+    }
+    let first = |played: &Played| played.screen.in_sight(10)[0].to_string();
+    assert_eq!(first(&played), "· line 40");
+    played.screen.scroll(-10, 10);
+    assert_eq!(first(&played), "· line 30");
+    played.screen.note(Mark::Note, "new");
+    assert_eq!(first(&played), "· line 30");
+    played.screen.scroll(-100, 10);
+    assert_eq!(first(&played), "· line 0");
+    played.screen.scroll(10, 10);
+    assert_eq!(first(&played), "· line 10");
+    played.screen.scroll(100, 10);
+    assert_eq!(played.screen.view, View::End);
+    // A place that is forgotten is the beginning.
+    played.screen.scroll(-100, 10);
+    for number in 0..5000 {
+        played.screen.note(Mark::Note, format!("{number}"));
+    }
+    assert!(first(&played).starts_with("… 1051 earlier entries"));
+}

@@ -1,0 +1,210 @@
+//! What is sent to join a session, to drive it and to come back, and what is made of what comes.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A talk, and the messages it sends.
+struct Side {
+    talk: Talk,
+}
+
+impl Side {
+    fn new(target: Target, control: bool) -> Self {
+        let mut talk = Talk::new("me".to_owned(), target, None);
+        talk.begin(control);
+        Self { talk }
+    }
+
+    fn live() -> Self {
+        Self::new(Target::Live("s".to_owned()), true)
+    }
+
+    /// One that has joined.
+    fn joined() -> Self {
+        let mut side = Self::live();
+        side.answer("initialize", json!({}));
+        side.answer("session/attach", json!({"active_controller_id": "me"}));
+        side.answer("session/pending_injections", json!({}));
+        side
+    }
+
+    /// The only message that is sent now.
+    fn sent(&mut self) -> Value {
+        let lines = self.talk.take_lines();
+        let [line] = lines.as_slice() else {
+            panic!("not one message: {lines:?}");
+        };
+        serde_json::from_str(line).unwrap()
+    }
+
+    fn hear(&mut self, message: Value) -> Option<Heard> {
+        self.talk.hear(&message.to_string())
+    }
+
+    /// Answers the request that is sent now, which is this one.
+    fn answer(&mut self, method: &str, result: Value) -> Option<Heard> {
+        let sent = self.sent();
+        assert_eq!(sent["method"], method);
+        self.hear(json!({"jsonrpc": "2.0", "id": sent["id"], "result": result}))
+    }
+
+    fn refuse(&mut self, method: &str, data: Value) -> Option<Heard> {
+        let sent = self.sent();
+        assert_eq!(sent["method"], method);
+        let error = json!({"code": -32602, "message": "no", "data": data});
+        self.hear(json!({"jsonrpc": "2.0", "id": sent["id"], "error": error}))
+    }
+}
+
+fn update(session: &str, event: &str) -> Value {
+    let params = json!({"sessionId": session, "update": {}, "_meta": {"harn": {"eventId": event}}});
+    json!({"jsonrpc": "2.0", "method": "session/update", "params": params})
+}
+
+#[test]
+fn a_live_session_is_attached_to_from_its_beginning() {
+    let mut side = Side::live();
+    let hello = side.sent();
+    let ours = &hello["params"]["clientCapabilities"]["_meta"]["harn"];
+    assert_eq!(ours, &json!({"profile": "harn", "eventIds": true}));
+    side.hear(json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    let attach = side.sent();
+    let params = json!({"sessionId": "s", "clientId": "me", "mode": "controller",
+                        "lastEventId": "0", "heartbeatSeconds": HEARTBEAT,
+                        "metadata": {"surface": "terminal"}});
+    assert_eq!(attach["params"], params);
+    assert!(!side.talk.is_joined());
+    let session = json!({"title": "T", "cwd": "/w", "activePrompt": true,
+                         "modes": {"currentModeId": "ask"}});
+    let result = json!({"active_controller_id": "me", "_meta": {"harn": {"session": session}}});
+    let heard = side.hear(json!({"jsonrpc": "2.0", "id": 2, "result": result}));
+    let Some(Heard::Joined(joined)) = heard else {
+        panic!("{heard:?}");
+    };
+    assert!(side.talk.is_joined() && joined.working);
+    assert_eq!(joined.title.as_deref(), Some("T"));
+    assert_eq!(joined.mode.as_deref(), Some("ask"));
+    assert_eq!(joined.controller.as_deref(), Some("me"));
+    let rows = json!([{"kind": "user", "messageId": "m", "mode": "finish_step", "content": "hm"},
+                      {"kind": "reminder", "id": "r"}]);
+    let heard = side.answer("session/pending_injections", json!({"injections": rows}));
+    let Some(Heard::Waiting(waiting)) = heard else {
+        panic!("{heard:?}");
+    };
+    assert_eq!(waiting.len(), 1);
+    assert!(waiting[0].steer && waiting[0].text == "hm");
+}
+
+#[test]
+fn where_somebody_controls_it_we_watch() {
+    let mut side = Side::live();
+    side.answer("initialize", json!({}));
+    let taken = json!({"reason": "controller_exists", "controller": "desk"});
+    assert!(side.refuse("session/attach", taken).is_none());
+    let again = side.sent();
+    assert_eq!(again["params"]["mode"], "observer");
+    assert_eq!(again["params"]["lastEventId"], "0");
+    let result = json!({"active_controller_id": "desk"});
+    let heard = side.hear(json!({"jsonrpc": "2.0", "id": again["id"], "result": result}));
+    let Some(Heard::Joined(joined)) = heard else {
+        panic!("{heard:?}");
+    };
+    assert_eq!(joined.instead.as_deref(), Some("desk"));
+}
+
+#[test]
+fn a_stored_session_is_loaded_and_a_new_one_made() {
+    let mut side = Side::new(Target::Stored("s".to_owned(), "/w".into()), true);
+    side.answer("initialize", json!({}));
+    let load = side.sent();
+    assert_eq!(load["method"], "session/load");
+    assert_eq!(load["params"]["cwd"], "/w");
+    assert_eq!(load["params"]["lastEventId"], "0");
+    side.hear(json!({"jsonrpc": "2.0", "id": load["id"], "result": {}}));
+    let attach = side.sent();
+    // It is followed already.
+    assert_eq!(attach["params"].get("lastEventId"), None);
+
+    let mut side = Side::new(Target::New("/w".into()), true);
+    side.answer("initialize", json!({}));
+    side.answer("session/new", json!({"sessionId": "new"}));
+    assert_eq!(side.sent()["params"]["sessionId"], "new");
+    assert_eq!(side.talk.session(), Some("new"));
+}
+
+#[test]
+fn coming_back_goes_on_behind_the_last_event() {
+    let mut side = Side::joined();
+    assert!(side.hear(update("s", "7.0")).is_some());
+    // Another session's, and one that has no place.
+    assert!(side.hear(update("other", "9")).is_none());
+    let told = json!({"sessionId": "s", "update": {}});
+    side.hear(json!({"jsonrpc": "2.0", "method": "session/update", "params": told}));
+    side.talk.inject(false, "lost?");
+    side.talk.prompt("lost too?");
+    assert_eq!(side.talk.forget_sent(), ["lost?"]);
+    side.talk.begin(false);
+    side.answer("initialize", json!({}));
+    let attach = side.sent();
+    assert_eq!(attach["params"]["lastEventId"], "7.0");
+    assert_eq!(attach["params"]["mode"], "observer");
+    // When no server has it open any more, it is loaded, and goes on at the same place.
+    side.talk.reopen("/w".into());
+    side.talk.begin(true);
+    side.answer("initialize", json!({}));
+    let load = side.sent();
+    assert_eq!(load["method"], "session/load");
+    assert_eq!(load["params"]["lastEventId"], "7.0");
+}
+
+#[test]
+fn a_message_that_comes_too_late_is_the_next_prompt() {
+    let mut side = Side::joined();
+    side.talk.inject(true, "go left");
+    let late = json!({"reason": "no_active_prompt"});
+    assert!(side.refuse("session/inject", late).is_none());
+    let prompt = side.sent();
+    assert_eq!(prompt["method"], "session/prompt");
+    assert_eq!(prompt["params"]["prompt"][0]["text"], "go left");
+}
+
+#[test]
+fn what_is_refused_comes_back_with_its_words() {
+    let mut side = Side::joined();
+    side.talk.prompt("do it");
+    let heard = side.refuse("session/prompt", json!({"reason": "not_controller"}));
+    let Some(Heard::Refused { why, words }) = heard else {
+        panic!("{heard:?}");
+    };
+    assert_eq!((why.as_str(), words.as_deref()), ("no", Some("do it")));
+    side.talk.take_over();
+    let heard = side.refuse("session/takeover", Value::Null);
+    assert!(matches!(heard, Some(Heard::Refused { words: None, .. })));
+}
+
+#[test]
+fn questions_are_passed_on_and_what_is_unknown_is_refused() {
+    let mut side = Side::joined();
+    let params = json!({"sessionId": "s", "_meta": {"harn": {"eventId": "8"}}});
+    let ask =
+        |method: &str| json!({"jsonrpc": "2.0", "id": "q1", "method": method, "params": params});
+    let heard = side.hear(ask("session/request_permission"));
+    assert!(matches!(
+        heard,
+        Some(Heard::Asked(Asked { form: false, .. }))
+    ));
+    let heard = side.hear(ask("elicitation/create"));
+    assert!(matches!(
+        heard,
+        Some(Heard::Asked(Asked { form: true, .. }))
+    ));
+    assert!(side.hear(ask("fs/read_text_file")).is_none());
+    assert_eq!(side.sent()["error"]["code"], -32601);
+    let gone =
+        json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "q1"}});
+    assert!(matches!(side.hear(gone), Some(Heard::Withdrawn(id)) if id == "q1"));
+    for nonsense in ["", "{}", "[1]", "not json", r#"{"id":99,"result":1}"#] {
+        assert!(side.talk.hear(nonsense).is_none(), "{nonsense}");
+    }
+}

@@ -1,0 +1,112 @@
+//! What stands in a transcript: one thing that was said or done.
+
+use agent_client_protocol::v1::schema::{PlanEntry, ToolCallStatus, ToolKind};
+
+use crate::cli::paint::Style;
+
+/// One thing that was said or done.
+#[derive(Debug)]
+pub(in crate::cli::attach) enum Entry {
+    /// Words.
+    Said(Said),
+    /// A tool call.
+    Call(Call),
+    /// A plan, as it stands now.
+    Plan(Vec<PlanEntry>),
+    /// A worker or a composition.
+    Job(Job),
+    /// Something worth a line.
+    Note(Mark, String),
+}
+
+/// Words, or a piece of many.
+#[derive(Debug)]
+pub(in crate::cli::attach) struct Said {
+    pub(in crate::cli::attach) who: Who,
+    /// The message they are of.
+    pub(super) message: Option<String>,
+    pub(in crate::cli::attach) text: String,
+    /// Whether they go on with the entry before.
+    pub(in crate::cli::attach) goes_on: bool,
+}
+
+/// Whose words they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli::attach) enum Who {
+    /// A person, through the client of this name where it is known and another one.
+    Person(Option<String>),
+    /// The agent.
+    Agent,
+    /// The agent, to itself.
+    Thought,
+}
+
+/// How a line is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli::attach) enum Mark {
+    /// By the way.
+    Note,
+    /// It asks for attention.
+    Warning,
+}
+
+/// A tool call.
+#[derive(Debug)]
+pub(in crate::cli::attach) struct Call {
+    pub(in crate::cli::attach) kind: ToolKind,
+    pub(in crate::cli::attach) title: String,
+    pub(in crate::cli::attach) status: ToolCallStatus,
+    pub(in crate::cli::attach) took: Option<u64>,
+    /// Why it failed, where that is known.
+    pub(in crate::cli::attach) error: Option<String>,
+    /// What it was called with, as lines.
+    pub(in crate::cli::attach) input: String,
+    /// What it shows, or the end of it.
+    pub(in crate::cli::attach) output: String,
+    /// Changes to files.
+    pub(in crate::cli::attach) diff: Vec<(Style, String)>,
+}
+
+/// A worker or a composition.
+#[derive(Debug)]
+pub(in crate::cli::attach) struct Job {
+    pub(in crate::cli::attach) title: String,
+    pub(in crate::cli::attach) state: JobState,
+}
+
+/// What became of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::cli::attach) enum JobState {
+    Running,
+    /// Well, with what there is to say about it.
+    Done(&'static str),
+    /// Badly, and why.
+    Failed(String),
+}
+
+impl Entry {
+    /// About how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        const ITSELF: usize = 256;
+        let text = match self {
+            Self::Said(said) => said.text.len(),
+            Self::Call(call) => {
+                let diff = call.diff.iter().map(|(_, line)| line.len() + 32);
+                call.title.len() + call.input.len() + call.output.len() + diff.sum::<usize>()
+            }
+            Self::Plan(steps) => steps.iter().map(|step| step.content.len() + 64).sum(),
+            Self::Job(job) => job.title.len(),
+            Self::Note(_, text) => text.len(),
+        };
+        ITSELF + text
+    }
+
+    /// Whether a blank line stands between the two.
+    pub(in crate::cli::attach) fn stands_apart(&self, before: &Self) -> bool {
+        match (before, self) {
+            (_, Self::Said(said)) if said.goes_on => false,
+            (Self::Said(_), _) | (_, Self::Said(_)) => true,
+            _ => false,
+        }
+    }
+}

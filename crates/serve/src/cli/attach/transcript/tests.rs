@@ -1,0 +1,160 @@
+//! The window, pieces of long texts, and entries that change in place.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn texts(transcript: &Transcript) -> Vec<String> {
+    let entries = transcript.first()..transcript.end();
+    let text = |number| match transcript.entry(number).unwrap() {
+        Entry::Said(said) => said.text.clone(),
+        Entry::Note(_, text) => text.clone(),
+        other => format!("{other:?}"),
+    };
+    entries.map(text).collect()
+}
+
+fn small(entries: usize, bytes: usize) -> Transcript {
+    Transcript {
+        bounds: Bounds { entries, bytes },
+        ..Transcript::default()
+    }
+}
+
+#[test]
+fn words_of_one_message_are_one_entry() {
+    let mut transcript = Transcript::default();
+    transcript.said(Who::Agent, Some("a"), "one ");
+    transcript.said(Who::Agent, Some("a"), "two");
+    transcript.said(Who::Agent, Some("b"), "three");
+    transcript.said(Who::Person(None), Some("c"), "x");
+    transcript.said(Who::Person(None), Some("c"), "y");
+    assert_eq!(texts(&transcript), ["one two", "three", "x\ny"]);
+    assert!(transcript.has_message("a") && !transcript.has_message("d"));
+}
+
+#[test]
+fn long_words_are_kept_in_pieces_and_nothing_is_lost() {
+    let line = "words and words\n".repeat(100);
+    let mut whole = String::new();
+    let mut transcript = Transcript::default();
+    for _ in 0..40 {
+        transcript.said(Who::Agent, Some("a"), &line);
+        whole.push_str(&line);
+    }
+    // Without an end of a line, at once and bit by bit.
+    let endless = "é".repeat(10 * PIECE);
+    transcript.said(Who::Agent, Some("a"), &endless);
+    whole.push_str(&endless);
+    for _ in 0..10_000 {
+        transcript.said(Who::Agent, Some("a"), "no end ");
+        whole.push_str("no end ");
+    }
+    assert_eq!(texts(&transcript).concat(), whole);
+    assert!(transcript.end() > 10);
+    let longest = texts(&transcript).iter().map(String::len).max();
+    assert!(longest.unwrap() <= 4 * PIECE, "{longest:?}");
+}
+
+#[test]
+fn the_beginning_is_forgotten_and_counted() {
+    let mut transcript = small(3, usize::MAX);
+    for number in 0..5 {
+        transcript.note(Mark::Note, format!("{number}"));
+    }
+    assert_eq!(transcript.first(), 2);
+    assert_eq!(texts(&transcript), ["2", "3", "4"]);
+    let mut transcript = small(usize::MAX, 10_000);
+    for _ in 0..100 {
+        transcript.note(Mark::Note, "x".repeat(744));
+    }
+    assert_eq!(transcript.end() - transcript.first(), 10);
+    assert!(transcript.bytes <= 10_000);
+}
+
+fn call(id: &str, kind: &str) -> ToolCallOf {
+    let call = json!({"toolCallId": id, "title": "Do", "kind": kind, "status": "pending"});
+    serde_json::from_value(call).unwrap()
+}
+
+type ToolCallOf = agent_client_protocol::v1::schema::ToolCall;
+
+fn call_update(transcript: &mut Transcript, update: Value, harn: Value) {
+    transcript.call_update(serde_json::from_value(update).unwrap(), Some(&harn));
+}
+
+#[test]
+fn a_call_is_one_entry_that_changes() {
+    let mut transcript = Transcript::default();
+    transcript.call(call("c", "execute"), None);
+    transcript.note(Mark::Note, "meanwhile");
+    let content = json!([{"type": "content", "content": {"type": "text", "text": "out\n"}},
+                         {"type": "diff", "path": "/w/a", "oldText": "1\n", "newText": "2\n"}]);
+    transcript.set_cwd("/w".into());
+    let done = json!({"toolCallId": "c", "status": "completed", "content": content,
+                      "rawInput": {"command": "make"}});
+    call_update(&mut transcript, done, json!({"durationMs": 40}));
+    // It is over; nothing changes it any more.
+    let late = json!({"toolCallId": "c", "status": "failed"});
+    call_update(&mut transcript, late, json!({}));
+    let Some(Entry::Call(call)) = transcript.entry(0) else {
+        panic!("no call");
+    };
+    assert_eq!(format!("{:?}", call.status), "Completed");
+    assert_eq!(call.took, Some(40));
+    assert_eq!(
+        (call.input.as_str(), call.output.as_str()),
+        ("$ make", "out")
+    );
+    assert_eq!(call.diff[1].1, "+++ a");
+    assert_eq!(transcript.end(), 2);
+}
+
+#[test]
+fn what_a_call_shows_is_bounded() {
+    let mut transcript = Transcript::default();
+    transcript.call(call("c", "execute"), None);
+    let text = "line of output\n".repeat(100_000);
+    let lines: String = (0..5000).map(|number| format!("{number}\n")).collect();
+    let content = json!([{"type": "content", "content": {"type": "text", "text": text}},
+                         {"type": "diff", "path": "/w/a", "newText": lines}]);
+    let more = json!({"toolCallId": "c", "content": content});
+    call_update(&mut transcript, more, json!({}));
+    assert!(transcript.bytes < 200_000, "{}", transcript.bytes);
+    let Some(Entry::Call(call)) = transcript.entry(0) else {
+        panic!("no call");
+    };
+    assert!(call.output.starts_with("…\nline"));
+    assert_eq!(call.diff.last().unwrap().1, "… 4003 more lines");
+}
+
+#[test]
+fn plans_and_workers_change_in_place() {
+    let step = |content: &str, status: &str| {
+        let step = json!({"content": content, "priority": "high", "status": status});
+        serde_json::from_value::<PlanEntry>(step).unwrap()
+    };
+    let mut transcript = Transcript::default();
+    transcript.plan(vec![step("a", "pending")]);
+    transcript.plan(vec![step("a", "completed")]);
+    assert_eq!(transcript.end(), 1);
+    transcript.plan(vec![step("b", "pending")]);
+    transcript.next_plan();
+    transcript.plan(vec![step("b", "pending")]);
+    assert_eq!(transcript.end(), 3);
+    let worker = |state| {
+        Activity::Worker(WorkerStep {
+            id: "w".to_owned(),
+            name: "left".to_owned(),
+            task: "Look".to_owned(),
+            state,
+        })
+    };
+    transcript.activity(worker(WorkerState::Running));
+    transcript.activity(worker(WorkerState::Failed("dark".to_owned())));
+    assert_eq!(transcript.end(), 4);
+    let Some(Entry::Job(job)) = transcript.entry(3) else {
+        panic!("no job");
+    };
+    assert_eq!(job.state, JobState::Failed("dark".to_owned()));
+}

@@ -1,0 +1,274 @@
+//! The names that we go by, and the origins of pages that may come in.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+};
+
+/// A host and maybe a port, in small letters; an address of IPv6 stands in brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Authority {
+    host: String,
+    port: Option<u16>,
+}
+
+/// A name that is let in beside those of the machine itself, with any port unless it says one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AllowHost(Authority);
+
+/// The origin of a page that is let in: scheme, host, and the port if it is not the usual one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AllowOrigin {
+    secure: bool,
+    authority: Authority,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Authorities {
+    listens: SocketAddr,
+    secure: bool,
+    hosts: Vec<AllowHost>,
+    origins: Vec<AllowOrigin>,
+}
+
+impl Authorities {
+    pub(crate) fn new(
+        listens: SocketAddr,
+        secure: bool,
+        hosts: Vec<AllowHost>,
+        origins: Vec<AllowOrigin>,
+    ) -> Self {
+        Self {
+            listens,
+            secure,
+            hosts,
+            origins,
+        }
+    }
+
+    /// Whether this is a name of ours, as a request gives it.
+    pub(super) fn host(&self, name: &str) -> bool {
+        name.parse()
+            .is_ok_and(|name| self.is_ours(&name, self.secure))
+    }
+
+    /// Whether a page of this origin may come in: one that we would serve, or one that was named.
+    pub(super) fn origin(&self, text: &str) -> bool {
+        let Ok(origin) = text.parse::<AllowOrigin>() else {
+            return false;
+        };
+        let named = self.origins.iter().any(|known| known.is(&origin));
+        named || (origin.secure == self.secure && self.is_ours(&origin.authority, origin.secure))
+    }
+
+    fn is_ours(&self, name: &Authority, secure: bool) -> bool {
+        let port = name.port.unwrap_or(usual_port(secure));
+        let named = self.hosts.iter().any(|AllowHost(known)| {
+            known.host == name.host && known.port.is_none_or(|known| known == port)
+        });
+        named || (port == self.listens.port() && self.is_own_host(&name.host))
+    }
+
+    fn is_own_host(&self, host: &str) -> bool {
+        let address = host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>();
+        match address {
+            // The one we listen on, unless that is all of them: their names are somebody else's to give.
+            Ok(address) => address.is_loopback() || address == self.listens.ip(),
+            Err(_) => host == "localhost",
+        }
+    }
+}
+
+impl AllowOrigin {
+    fn is(&self, other: &Self) -> bool {
+        let port = |origin: &Self| origin.authority.port.unwrap_or(usual_port(origin.secure));
+        self.secure == other.secure
+            && self.authority.host == other.authority.host
+            && port(self) == port(other)
+    }
+}
+
+fn usual_port(secure: bool) -> u16 {
+    match secure {
+        true => 443,
+        false => 80,
+    }
+}
+
+impl FromStr for Authority {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "a host is a name or an address, and maybe a colon and a port".to_owned();
+        let text = text.to_ascii_lowercase();
+        let (host, port) = match text.rfind(']') {
+            Some(end) => {
+                let (host, rest) = text.split_at(end + 1);
+                let inner = host
+                    .strip_prefix('[')
+                    .and_then(|host| host.strip_suffix(']'));
+                let address = inner.and_then(|inner| inner.parse::<std::net::Ipv6Addr>().ok());
+                let address = address.ok_or_else(wrong)?;
+                let port = rest.strip_prefix(':');
+                if port.is_none() && !rest.is_empty() {
+                    return Err(wrong());
+                }
+                (format!("[{address}]"), port)
+            }
+            None => match text.split_once(':') {
+                Some((host, port)) => (host.to_owned(), Some(port)),
+                None => (text.clone(), None),
+            },
+        };
+        let digits = |port: &str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+        let port = match port {
+            Some(port) if digits(port) => Some(port.parse().map_err(|_| wrong())?),
+            Some(_) => return Err(wrong()),
+            None => None,
+        };
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+        let name = host.starts_with('[') || (!host.is_empty() && host.bytes().all(plain));
+        match name {
+            true => Ok(Self { host, port }),
+            false => Err(wrong()),
+        }
+    }
+}
+
+impl FromStr for AllowHost {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse().map(Self)
+    }
+}
+
+impl FromStr for AllowOrigin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (secure, rest) = if let Some(rest) = text.strip_prefix("https://") {
+            (true, rest)
+        } else if let Some(rest) = text.strip_prefix("http://") {
+            (false, rest)
+        } else {
+            return Err("an origin begins with https:// or http://, and has no path".to_owned());
+        };
+        let authority = rest.parse().map_err(|_| {
+            "an origin is a scheme, a host and maybe a port, such as https://app.example".to_owned()
+        })?;
+        Ok(Self { secure, authority })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(listens: &str, secure: bool, hosts: &[&str], origins: &[&str]) -> Authorities {
+        Authorities::new(
+            listens.parse().unwrap(),
+            secure,
+            hosts.iter().map(|host| host.parse().unwrap()).collect(),
+            origins
+                .iter()
+                .map(|origin| origin.parse().unwrap())
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn hosts_are_ours_or_named() {
+        let plain = at("127.0.0.1:4111", false, &["box.example", "other:99"], &[]);
+        for ours in [
+            "127.0.0.1:4111",
+            "localhost:4111",
+            "LocalHost:4111",
+            "[::1]:4111",
+            "127.0.0.9:4111",
+            "[0:0:0:0:0:0:0:1]:4111",
+            "box.example",
+            "BOX.example:1",
+            "other:99",
+        ] {
+            assert!(plain.host(ours), "{ours}");
+        }
+        for foreign in [
+            "",
+            "localhost",
+            "localhost:4112",
+            "127.0.0.1",
+            "evil.example",
+            "evil.example:4111",
+            "other",
+            "localhost.evil.example:4111",
+            "localhost:4111.evil.example",
+            "127.0.0.1.evil.example:4111",
+            "localhost:4111@evil.example",
+            "evil.example@localhost:4111",
+            "localhost:4111/",
+            "localhost:",
+            "localhost:+4111",
+            "[::1]4111",
+            "[::1",
+            "::1:4111",
+            "0.0.0.0:4111",
+            "192.168.0.1:4111",
+            " localhost:4111",
+            "localhost :4111",
+            "box.example.",
+            "2130706433:4111",
+            "localhost:69647",
+        ] {
+            assert!(!plain.host(foreign), "{foreign}");
+        }
+        assert!(at("127.0.0.1:80", false, &[], &[]).host("localhost"));
+        assert!(at("127.0.0.1:443", true, &[], &[]).host("localhost"));
+        assert!(!at("127.0.0.1:80", true, &[], &[]).host("localhost"));
+        let wide = at("0.0.0.0:4111", true, &[], &[]);
+        assert!(wide.host("127.0.0.1:4111") && !wide.host("10.0.0.7:4111"));
+        assert!(at("10.0.0.7:4111", true, &[], &[]).host("10.0.0.7:4111"));
+    }
+
+    #[test]
+    fn origins_are_ours_or_named() {
+        let origins = ["https://app.example", "http://dev.example:5173"];
+        let plain = at("127.0.0.1:4111", false, &[], &origins);
+        for known in [
+            "http://127.0.0.1:4111",
+            "http://localhost:4111",
+            "http://[::1]:4111",
+            "https://app.example",
+            "https://app.example:443",
+            "http://dev.example:5173",
+            "https://APP.example",
+        ] {
+            assert!(plain.origin(known), "{known}");
+        }
+        for foreign in [
+            "",
+            "null",
+            "NULL",
+            "http://evil.example",
+            "http://localhost",
+            "http://localhost:4112",
+            "https://localhost:4111",
+            "http://app.example",
+            "https://app.example:8443",
+            "https://app.example.evil",
+            "https://app.example/",
+            "https://evil@app.example",
+            "file://",
+            "chrome-extension://abcdef",
+            "//localhost:4111",
+            "http://dev.example",
+            "https://app.example https://evil.example",
+        ] {
+            assert!(!plain.origin(foreign), "{foreign}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What a browser wants to hear before it lets a page of another origin talk to us. Only said to origins that
+//! were let in already.
+
+use axum::{
+    extract::Request,
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+
+const METHODS: &str = "GET, POST, DELETE";
+const HEADERS: &str =
+    "authorization, content-type, accept, last-event-id, acp-connection-id, acp-session-id";
+const EXPOSED: &str = "acp-connection-id, acp-session-id";
+
+/// Whether a browser asks what a page may do. It has no token to send along.
+pub(super) fn is_preflight(request: &Request) -> bool {
+    request.method() == Method::OPTIONS
+        && request
+            .headers()
+            .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// The answer to it.
+pub(super) fn preflight(origin: &HeaderValue) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    put(headers, header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    put(headers, header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
+    put(headers, header::ACCESS_CONTROL_MAX_AGE, "600");
+    allow(headers, origin.clone());
+    response
+}
+
+/// Lets the page read an answer.
+pub(super) fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    put(headers, header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+}
+
+fn put(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
+    headers.insert(name, HeaderValue::from_static(value));
+}

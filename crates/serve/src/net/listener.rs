@@ -1,0 +1,168 @@
+//! The port: takes connections, as many as there is room for, and serves HTTP/1 and HTTP/2 on each.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderValue, Request, StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto,
+    service::TowerToHyperService,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+/// How many clients may be connected. Each request of a client that came beyond is refused with words.
+pub(super) const CONNECTIONS: usize = 4096;
+/// How many are told so at a time. Whoever comes beyond even those is hung up on.
+const TURNED_AWAY: usize = 64;
+/// How long a handshake may take, and how long a client may be connected and say nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a connection of HTTP/1 is kept between two requests, and how long headers may take.
+const HEADERS: Duration = Duration::from_secs(30);
+/// How often a client of HTTP/2 is asked whether it is there, and how long it may take to say so.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
+/// How long to wait when the system has no more sockets to give.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// Serves whoever comes, until the end.
+pub(super) async fn serve(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    connections: usize,
+    ending: CancellationToken,
+) {
+    let room = Arc::new(Semaphore::new(connections));
+    let spare = Arc::new(Semaphore::new(TURNED_AWAY));
+    let full = Router::new().fallback(too_many);
+    loop {
+        let accepted = tokio::select! {
+            () = ending.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                sleep(BREATH).await;
+                continue;
+            }
+        };
+        let (seat, router) = match room.clone().try_acquire_owned() {
+            Ok(seat) => (seat, router.clone()),
+            Err(_) => match spare.clone().try_acquire_owned() {
+                Ok(seat) => (seat, full.clone()),
+                Err(_) => continue,
+            },
+        };
+        let tls = tls.clone();
+        tokio::spawn(async move {
+            let _seat = seat;
+            if let Err(error) = connection(stream, tls, router).await {
+                // Scanners, closed tabs and slept laptops: nothing that anybody has to do something about.
+                tracing::debug!(%error, "a connection ended");
+            }
+        });
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    stream.set_nodelay(true)?;
+    keep_alive(&stream)?;
+    match tls {
+        Some(tls) => {
+            let stream = timeout(PATIENCE, tls.accept(stream)).await??;
+            http(stream, router).await
+        }
+        None => http(stream, router).await,
+    }
+}
+
+async fn http(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let spoke = Arc::new(AtomicBool::new(false));
+    let heard = spoke.clone();
+    let router = router.layer(middleware::from_fn(
+        move |request: Request<Body>, next: Next| {
+            heard.store(true, Ordering::Relaxed);
+            next.run(request)
+        },
+    ));
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        // What waits for a client that does not read.
+        .max_buf_size(64 * 1024);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(SIGN_OF_LIFE)
+        .keep_alive_timeout(SIGN_OF_LIFE)
+        .max_concurrent_streams(1024)
+        .max_header_list_size(16 * 1024)
+        .max_send_buf_size(64 * 1024);
+    let service = TowerToHyperService::new(router);
+    let serving = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    tokio::pin!(serving);
+    tokio::select! {
+        done = &mut serving => return done,
+        () = sleep(PATIENCE) => {}
+    }
+    match spoke.load(Ordering::Relaxed) {
+        true => serving.await,
+        false => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+    }
+}
+
+async fn too_many() -> Response {
+    let words = "there are too many connections; try again later";
+    let mut response = (StatusCode::SERVICE_UNAVAILABLE, words).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// Has the system find out that a client's machine is gone: a laptop that sleeps says no farewell. A client
+/// that is there and does not read is kept.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    use rustix::net::sockopt;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(30))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(10))?;
+    sockopt::set_tcp_keepcnt(stream, 3)?;
+    Ok(())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn keep_alive(_: &TcpStream) -> io::Result<()> {
+    Ok(())
+}

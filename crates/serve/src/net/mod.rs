@@ -1,0 +1,263 @@
+//! Where several clients meet: one port and one socket before the same hub.
+//!
+//! Everything that knocks passes the guard first. What is served behind it is the front-end's business; this
+//! is about who gets there, how many, and how it ends.
+
+mod guard;
+mod listener;
+mod tls;
+mod token;
+#[cfg(unix)]
+mod unix;
+
+use std::{
+    fs, io,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use axum::{Router, middleware};
+use harn_acp::{
+    AcpConfig,
+    http::{HttpConfig, routes},
+};
+use harn_runtime::{Agent, Hub};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    guard::{Authorities, Guard},
+    token::Tokens,
+};
+use crate::{
+    Options, limits,
+    signals::Signals,
+    workshop::{Workshop, waiting_room},
+};
+
+pub(crate) use self::token::{
+    VARIABLE as TOKEN_VARIABLE, check as check_tokens, file_in as token_file,
+};
+
+/// Where to listen, and who may come in.
+#[derive(Clone, Debug)]
+pub struct Listen {
+    /// `IP:PORT`, or `localhost:PORT`; port 0 takes a free one.
+    pub address: String,
+    /// A certificate and its key, in PEM files; without them there is no TLS.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Names that clients may call us by, beside those of the machine itself.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may come in.
+    pub origins: Vec<String>,
+    /// Listens without TLS where others could read what is said.
+    pub insecure: bool,
+    /// The token; without one, those of `<state>/token`, which is made when there is none.
+    pub token: Option<String>,
+}
+
+impl Listen {
+    /// On this address, with the token of the state directory.
+    pub fn new(address: impl Into<String>) -> Self {
+        Self {
+            address: address.into(),
+            tls: None,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            insecure: false,
+            token: None,
+        }
+    }
+}
+
+/// Serves an agent to whoever comes with a token, until a signal asks for the end. All of it ends within a
+/// second then. Says on stderr where it listens. Starts a runtime of its own: not to be called from async code.
+pub fn listen(agent: Arc<dyn Agent>, options: Options, listen: Listen) -> Result<()> {
+    ensure!(
+        tokio::runtime::Handle::try_current().is_err(),
+        "listen starts a runtime of its own; call it outside of async code",
+    );
+    limits::raise_open_files();
+    let workshop = Workshop::open(agent, &options)?;
+    let waiting = waiting_room()?;
+    waiting.block_on(async {
+        let mut signals = Signals::listen().context("listening for signals")?;
+        let door = Door::open(&workshop, &options, listen).await?;
+        door.announce();
+        signals.next().await;
+        door.close();
+        workshop.close().await;
+        Ok(())
+    })
+}
+
+/// A port and a socket, open until this is closed or dropped.
+pub(crate) struct Door {
+    address: SocketAddr,
+    secure: bool,
+    token: String,
+    #[cfg(unix)]
+    socket: unix::Place,
+    ending: CancellationToken,
+}
+
+impl Door {
+    /// Opens both, and serves on the workshop's threads.
+    pub(crate) async fn open(
+        workshop: &Workshop,
+        options: &Options,
+        listen: Listen,
+    ) -> Result<Self> {
+        let (hub, options) = (workshop.hub().clone(), options.clone());
+        let open = workshop.spawn(async move { Self::open_here(hub, &options, listen).await });
+        open.await.context("opening the port panicked")?
+    }
+
+    async fn open_here(hub: Hub, options: &Options, listen: Listen) -> Result<Self> {
+        let address = address(&listen.address)?;
+        let tls = match &listen.tls {
+            Some((cert, key)) => Some(tls::acceptor(cert, key)?),
+            None => None,
+        };
+        ensure!(
+            tls.is_some() || listen.insecure || address.ip().is_loopback(),
+            "--listen {address}: others could read what is said there, the token first of all; give \
+             --tls-cert and --tls-key, or say --insecure-listen if something else protects it"
+        );
+        let hosts = parse("--allow-host", &listen.hosts)?;
+        let origins = parse("--allow-origin", &listen.origins)?;
+        let tokens = Tokens::load(listen.token.as_deref(), &options.state_dir)?;
+        let token = tokens.place().to_string();
+        let bound = TcpListener::bind(address).await;
+        let bound = bound.with_context(|| format!("--listen {address}"))?;
+        let (address, secure) = (bound.local_addr()?, tls.is_some());
+        let ending = CancellationToken::new();
+        #[cfg(unix)]
+        let socket = {
+            let config = AcpConfig {
+                profile: options.profile,
+                ..AcpConfig::default()
+            };
+            let socket = unix::Socket::bind(&options.state_dir)?;
+            let (place, serve) = socket.start(hub.clone(), config, ending.clone());
+            tokio::spawn(serve);
+            place
+        };
+        let config = HttpConfig {
+            profile: options.profile,
+            ending: ending.clone(),
+            ..HttpConfig::new(hub, new_id)
+        };
+        let guard = Guard {
+            tokens,
+            authorities: Authorities::new(address, secure, hosts, origins),
+        };
+        let router = guarded(routes(config), guard);
+        let connections = listener::CONNECTIONS;
+        tokio::spawn(listener::serve(
+            bound,
+            tls,
+            router,
+            connections,
+            ending.clone(),
+        ));
+        Ok(Self {
+            address,
+            secure,
+            token,
+            #[cfg(unix)]
+            socket,
+            ending,
+        })
+    }
+
+    /// Says where to come, on stderr.
+    pub(crate) fn announce(&self) {
+        use std::io::Write;
+        let Self { address, token, .. } = self;
+        let (http, ws) = match self.secure {
+            true => ("https", "wss"),
+            false => ("http", "ws"),
+        };
+        let mut words = format!(
+            "harn-serve: listening on {http}://{address}/acp\n\
+             harn-serve: the token is in {token}; clients send it as \"Authorization: Bearer TOKEN\"\n"
+        );
+        #[cfg(unix)]
+        {
+            let socket = self.socket.path().display();
+            words.push_str(&format!("harn-serve: tools of this machine use {socket}\n"));
+        }
+        words.push_str(&format!(
+            "harn-serve: to join from a terminal: harn-serve attach, or from elsewhere: harn-serve attach \
+             --url {ws}://{address}/acp\n"
+        ));
+        // Without stderr there is nobody to tell.
+        let _ = io::stderr().write_all(words.as_bytes());
+    }
+
+    /// Lets nobody in any more, and says farewell to those who are.
+    pub(crate) fn close(&self) {
+        self.ending.cancel();
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.ending.cancel();
+    }
+}
+
+/// Routes that nobody reaches but through the guard, what is not found included.
+fn guarded(routes: Router, guard: Guard) -> Router {
+    let guard = Arc::new(guard);
+    routes
+        .fallback(async || {
+            (
+                axum::http::StatusCode::NOT_FOUND,
+                "there is nothing here; try /acp",
+            )
+        })
+        .layer(middleware::from_fn_with_state(guard, guard::check))
+}
+
+fn address(text: &str) -> Result<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let port = text
+        .strip_prefix("localhost:")
+        .and_then(|port| port.parse().ok());
+    match port {
+        Some(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        None => bail!("--listen {text}: say an address and a port, such as 127.0.0.1:7433"),
+    }
+}
+
+fn parse<T: std::str::FromStr<Err = String>>(flag: &str, texts: &[String]) -> Result<Vec<T>> {
+    let parse = |text: &String| {
+        text.parse()
+            .map_err(|error| anyhow!("{flag} {text}: {error}"))
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// An id that nobody can guess, though it is no credential. None where the system has no random numbers.
+fn new_id() -> Option<String> {
+    let random = token::random().ok()?;
+    Some(format!("con_{random}"))
+}
+
+/// Makes a folder, with those above it, that only its owner can enter.
+fn private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,7 @@
+//! The door, in process: who is refused, and what becomes of those who are let in.
+
+mod refused;
+mod resumed;
+mod secure;
+mod server;
+mod sockets;

@@ -1,0 +1,193 @@
+//! A stream of events that breaks, anywhere and often, and goes on: nothing is lost and nothing comes twice,
+//! answers neither.
+
+use std::{collections::HashSet, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::server::{Http, OWNER, Server, Setup};
+
+/// What a client has of a session.
+#[derive(Default)]
+struct Heard {
+    last: Option<String>,
+    text: String,
+    answers: Vec<Value>,
+    ids: HashSet<String>,
+}
+
+impl Heard {
+    fn take(&mut self, (id, line): (String, Value)) {
+        assert!(self.ids.insert(id.clone()), "{id} came twice");
+        self.last = Some(id);
+        let update = &line["params"]["update"];
+        if update["sessionUpdate"] == "agent_message_chunk" {
+            self.text
+                .push_str(update["content"]["text"].as_str().unwrap());
+        }
+        if line.get("method").is_none() {
+            self.answers.push(line["id"].clone());
+        }
+    }
+}
+
+fn numbers(count: usize) -> String {
+    (0..count).map(|number| format!("{number};")).collect()
+}
+
+async fn prompt(http: &mut Http, session: &str, text: String) -> u64 {
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
+    http.request("session/prompt", prompt).await
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
+    const COUNT: usize = 3000;
+    // How many lines arrive before the stream breaks, time after time.
+    let cuts = [1, 2, 3, 5, 700, 1, 400, 999, 13, 1];
+    let server = Server::start(Setup::default()).await;
+    let mut http = server.initialize(OWNER).await;
+    let (session, _own) = http.session(server.dir.path()).await;
+    let mut events = http.stream(Some(&session), None).await.unwrap();
+    let (mut heard, expected) = (Heard::default(), numbers(COUNT));
+    let mut asked = vec![prompt(&mut http, &session, format!("count {COUNT}")).await];
+    for (nth, cut) in cuts.into_iter().enumerate() {
+        for _ in 0..cut {
+            heard.take(events.next().await.unwrap());
+        }
+        // Some streams break and are opened anew; others are taken over while they last.
+        if nth % 2 == 0 {
+            drop(events);
+        }
+        // An answer falls into the gap.
+        let mode = ["ask", "read-only"][nth % 2];
+        let mode = json!({"sessionId": session, "modeId": mode});
+        asked.push(http.request("session/set_mode", mode).await);
+        events = http
+            .stream(Some(&session), heard.last.as_deref())
+            .await
+            .unwrap();
+    }
+    while heard.answers.len() < asked.len() || heard.text.len() < expected.len() {
+        heard.take(events.next().await.unwrap());
+    }
+    assert_eq!(heard.text, expected);
+    let mut answers: Vec<_> = heard.answers.iter().filter_map(Value::as_u64).collect();
+    answers.sort_unstable();
+    asked.sort_unstable();
+    assert_eq!(answers, asked);
+
+    // From its very beginning, it is the same once more.
+    let mut again = Heard::default();
+    let mut events = http.stream(Some(&session), Some("0")).await.unwrap();
+    while again.text.len() < heard.text.len() {
+        again.take(events.next().await.unwrap());
+    }
+    assert_eq!(again.text, heard.text);
+}
+
+#[tokio::test]
+async fn a_stream_that_nobody_reads_costs_its_bound_and_loses_nothing() {
+    const COUNT: usize = 20_000;
+    let server = Server::start(Setup::default()).await;
+    let mut http = server.initialize(OWNER).await;
+    let (session, mut own) = http.session(server.dir.path()).await;
+    let asked = prompt(&mut http, &session, format!("count {COUNT}")).await;
+    // Nobody ever read the session's stream, so the answer comes here, and with it the turn has ended.
+    loop {
+        let (_, line) = own.next().await.unwrap();
+        if line["id"] == asked {
+            break;
+        }
+    }
+    let mut events = http.stream(Some(&session), None).await.unwrap();
+    let (mut heard, expected) = (Heard::default(), numbers(COUNT));
+    while heard.text.len() < expected.len() {
+        heard.take(events.next().await.unwrap());
+    }
+    assert_eq!(heard.text, expected);
+}
+
+#[tokio::test]
+async fn an_open_question_comes_back_with_the_stream() {
+    let server = Server::start(Setup::default()).await;
+    let mut http = server.initialize(OWNER).await;
+    let (session, _own) = http.session(server.dir.path()).await;
+    let mut events = http.stream(Some(&session), None).await.unwrap();
+    let asked = prompt(&mut http, &session, "ask 1".to_owned()).await;
+    let mut before = None;
+    loop {
+        let (id, line) = events.next().await.unwrap();
+        if line["method"] == "session/request_permission" {
+            break;
+        }
+        before = Some(id);
+    }
+    // It never arrived: the stream broke just before.
+    drop(events);
+    let mut events = http
+        .stream(Some(&session), before.as_deref())
+        .await
+        .unwrap();
+    let mut answered = false;
+    loop {
+        let (_, line) = events.next().await.unwrap();
+        if line["method"] == "session/request_permission" && !answered {
+            answered = true;
+            let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+            let answer = json!({"jsonrpc": "2.0", "id": line["id"], "result": outcome});
+            assert_eq!(http.post(&answer).await, 202);
+        }
+        if line["id"] == asked && line.get("method").is_none() {
+            assert_eq!(line["result"]["stopReason"], "end_turn");
+            break;
+        }
+    }
+    assert!(answered);
+}
+
+#[tokio::test]
+async fn one_reader_a_stream_unless_it_says_where_to_go_on() {
+    let server = Server::start(Setup::default()).await;
+    let mut http = server.initialize(OWNER).await;
+    let (session, mut own) = http.session(server.dir.path()).await;
+    assert_eq!(http.stream(None, None).await.err(), Some(409));
+    let mut taken = http.stream(None, Some("0")).await.unwrap();
+    assert_eq!(own.next().await, None, "the one before it ends");
+    let (id, line) = taken.next().await.unwrap();
+    assert_eq!(
+        line["result"]["sessionId"], session,
+        "and what it said comes again"
+    );
+    let mut taken = http.stream(None, Some(&id)).await.unwrap();
+    let listed = http.request("session/list", json!({})).await;
+    let (_, line) = taken.next().await.unwrap();
+    assert_eq!(line["id"], listed);
+}
+
+#[tokio::test]
+async fn a_connection_that_nobody_uses_ends() {
+    let server = Server::start(Setup {
+        idle: Duration::from_millis(50),
+        ..Setup::default()
+    })
+    .await;
+    let mut http = server.initialize(OWNER).await;
+    let (_, mut own) = http.session(server.dir.path()).await;
+    let listed = http.request("session/list", json!({})).await;
+    assert_eq!(
+        own.next().await.unwrap().1["id"],
+        listed,
+        "read from, it stays"
+    );
+    drop(own);
+    let list = json!({"jsonrpc": "2.0", "id": 9, "method": "session/list"});
+    // Each try keeps it for a while longer.
+    for longer in 1.. {
+        tokio::time::sleep(Duration::from_millis(60 * longer)).await;
+        if http.post(&list).await == 404 {
+            break;
+        }
+        assert!(longer < 20);
+    }
+}

@@ -1,0 +1,126 @@
+//! TLS, and where it is needed.
+
+use std::path::PathBuf;
+
+use super::{
+    super::{Door, Listen},
+    server::{Counts, Http, OWNER, Server, Setup},
+};
+use crate::{Options, hub};
+
+fn certificate(dir: &std::path::Path) -> (PathBuf, PathBuf, reqwest::Certificate) {
+    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let made = rcgen::generate_simple_self_signed(names).unwrap();
+    let (cert, key) = (dir.join("cert.pem"), dir.join("key.pem"));
+    std::fs::write(&cert, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let root = reqwest::Certificate::from_pem(made.cert.pem().as_bytes()).unwrap();
+    (cert, key, root)
+}
+
+#[tokio::test]
+async fn a_session_over_tls_in_both_versions() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cert, key, root) = certificate(dir.path());
+    let server = Server::start(Setup {
+        tls: Some((cert, key)),
+        ..Setup::default()
+    })
+    .await;
+    let url = format!("https://localhost:{}/acp", server.address.port());
+    for http_1 in [true, false] {
+        let builder = reqwest::Client::builder()
+            .no_proxy()
+            .tls_certs_only([root.clone()]);
+        let builder = match http_1 {
+            true => builder.http1_only(),
+            false => builder,
+        };
+        let client = builder
+            .resolve("localhost", server.address)
+            .build()
+            .unwrap();
+        let mut http = Http::initialize(client, url.clone(), OWNER).await;
+        let (_, _own) = http.session(server.dir.path()).await;
+    }
+    // Plain HTTP gets nowhere.
+    let plain = reqwest::Client::builder().no_proxy().build().unwrap();
+    let plain = plain.get(url.replace("https", "http")).send().await;
+    assert!(plain.is_err());
+}
+
+async fn refused(listen: Listen) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::new(dir.path());
+    let hub = hub(Counts::default(), &options);
+    let door = Door::open_here(hub, &options, listen).await;
+    format!("{:#}", door.err().expect("it should not open"))
+}
+
+#[tokio::test]
+async fn nothing_listens_in_the_open_unless_somebody_says_so() {
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let said = refused(Listen::new(address)).await;
+        assert!(said.contains("--insecure-listen"), "{said}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::new(dir.path());
+    let hub = hub(Counts::default(), &options);
+    let listen = Listen {
+        insecure: true,
+        ..Listen::new("0.0.0.0:0")
+    };
+    Door::open_here(hub, &options, listen).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_before_anything_listens() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cert, key, _) = certificate(dir.path());
+    let missing = dir.path().join("missing.pem");
+    let with = |tls: (PathBuf, PathBuf)| Listen {
+        tls: Some(tls),
+        ..Listen::new("127.0.0.1:0")
+    };
+    let said = refused(with((missing.clone(), key.clone()))).await;
+    assert!(said.starts_with("--tls-cert "), "{said}");
+    let said = refused(with((key.clone(), key.clone()))).await;
+    assert!(said.starts_with("--tls-cert "), "{said}");
+    let said = refused(with((cert.clone(), cert))).await;
+    assert!(
+        said.starts_with("--tls-key ") && !said.contains("BEGIN"),
+        "{said}"
+    );
+    for odd in [
+        "",
+        "7433",
+        "localhost",
+        "localhost:70000",
+        "example.com:80",
+        "127.0.0.1",
+    ] {
+        let said = refused(Listen::new(odd)).await;
+        assert!(said.contains("such as 127.0.0.1:7433"), "{odd}: {said}");
+    }
+    let said = refused(Listen {
+        hosts: vec!["http://x".to_owned()],
+        ..Listen::new("127.0.0.1:0")
+    })
+    .await;
+    assert!(said.starts_with("--allow-host http://x: "), "{said}");
+    let said = refused(Listen {
+        origins: vec!["x".to_owned()],
+        ..Listen::new("127.0.0.1:0")
+    })
+    .await;
+    assert!(said.starts_with("--allow-origin x: "), "{said}");
+    let said = refused(Listen {
+        token: Some("short".to_owned()),
+        ..Listen::new("127.0.0.1:0")
+    })
+    .await;
+    assert!(
+        said.starts_with("HARN_SERVE_TOKEN: ") && !said.contains("short"),
+        "{said}"
+    );
+}

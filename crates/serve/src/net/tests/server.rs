@@ -1,0 +1,341 @@
+//! A server on a free port, an agent that counts its turns, and clients that say exactly what they mean to.
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_acp::http::{HttpConfig, routes};
+use harn_model::StopReason;
+use harn_runtime::{Agent, AgentError, Hub, TurnContext, async_trait};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::super::{
+    guard::{Authorities, Guard},
+    guarded, listener, new_id,
+    token::{Tokens, file_in},
+};
+use crate::{Options, hub};
+
+/// Only so that a hang fails instead of hanging: nothing here measures time.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) const OWNER: &str = "owners-token-0123456789";
+pub(super) const EVE: &str = "eves-token-0123456789abc";
+
+/// Says numbers, as many as it is asked for; asks first if it is asked to.
+#[derive(Default)]
+pub(super) struct Counts {
+    turns: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Agent for Counts {
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        self.turns.fetch_add(1, Ordering::SeqCst);
+        let text = cx.prompt_text().to_owned();
+        let (word, count) = text.split_once(' ').unwrap_or((&text, "0"));
+        if word == "ask" {
+            let tool = cx.tool("write_file").path("notes.txt");
+            let tool = tool.title("Write notes.txt").ask().await?;
+            tool.run(|host| host.write_text("notes.txt", "noted"))
+                .await?;
+        }
+        for number in 0..count.parse().unwrap_or(0) {
+            cx.say(&format!("{number};")).await?;
+        }
+        Ok(StopReason::EndTurn)
+    }
+}
+
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    pub(super) hub: Hub,
+    pub(super) dir: TempDir,
+    turns: Arc<AtomicUsize>,
+    _ending: DropGuard,
+}
+
+/// What may be different from the usual.
+pub(super) struct Setup {
+    pub(super) message_bytes: usize,
+    pub(super) messages_per_second: u32,
+    pub(super) acp_connections: usize,
+    pub(super) connections: usize,
+    pub(super) idle: Duration,
+    pub(super) hosts: Vec<&'static str>,
+    pub(super) origins: Vec<&'static str>,
+    pub(super) tls: Option<(PathBuf, PathBuf)>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            message_bytes: 64 * 1024,
+            messages_per_second: 100_000,
+            acp_connections: 64,
+            connections: 64,
+            idle: PATIENCE,
+            hosts: vec!["box.example"],
+            origins: vec!["https://app.example"],
+            tls: None,
+        }
+    }
+}
+
+impl Server {
+    pub(super) async fn start(setup: Setup) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let turns = Arc::new(AtomicUsize::new(0));
+        let agent = Counts {
+            turns: turns.clone(),
+        };
+        let state = dir.path().join("state");
+        std::fs::create_dir(&state).unwrap();
+        let tokens = format!("owner {OWNER}\neve {EVE}\n");
+        std::fs::write(file_in(&state), tokens).unwrap();
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(file_in(&state), private).unwrap();
+        let tokens = Tokens::load(None, &state).unwrap();
+        let hub = hub(agent, &Options::new(&state));
+        let bound = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = bound.local_addr().unwrap();
+        let ending = CancellationToken::new();
+        let config = HttpConfig {
+            message_bytes: setup.message_bytes,
+            messages_per_second: setup.messages_per_second,
+            connections: setup.acp_connections,
+            idle: setup.idle,
+            ending: ending.clone(),
+            ..HttpConfig::new(hub.clone(), new_id)
+        };
+        let hosts = setup.hosts.iter().map(|text| text.parse().unwrap());
+        let origins = setup.origins.iter().map(|text| text.parse().unwrap());
+        let guard = Guard {
+            tokens,
+            authorities: Authorities::new(
+                address,
+                setup.tls.is_some(),
+                hosts.collect(),
+                origins.collect(),
+            ),
+        };
+        let tls = setup
+            .tls
+            .map(|(cert, key)| super::super::tls::acceptor(&cert, &key).unwrap());
+        let router = guarded(routes(config), guard);
+        let serve = listener::serve(bound, tls, router, setup.connections, ending.clone());
+        tokio::spawn(serve);
+        Self {
+            address,
+            hub,
+            dir,
+            turns,
+            _ending: ending.drop_guard(),
+        }
+    }
+
+    /// How often anything came to the runtime: connections that were numbered, turns, sessions on the disk.
+    pub(super) fn reached(&self) -> (u64, usize, usize) {
+        let threads = std::fs::read_dir(self.dir.path().join("state/threads"));
+        let threads = threads.map_or(0, Iterator::count);
+        // Asking counts too.
+        let connections = self.hub.number_connection();
+        (connections, self.turns.load(Ordering::SeqCst), threads)
+    }
+
+    /// Sends bytes, and reads what is answered to them.
+    pub(super) async fn raw(&self, request: &str) -> Answer {
+        let asked = async {
+            let mut stream = TcpStream::connect(self.address).await.unwrap();
+            // Who is refused early need not listen to the end.
+            let _ = stream.write_all(request.as_bytes()).await;
+            let mut read = Vec::new();
+            let mut chunk = [0; 4096];
+            loop {
+                if let Some(answer) = Answer::of(&read) {
+                    return answer;
+                }
+                let count = stream.read(&mut chunk).await.unwrap();
+                assert!(
+                    count > 0,
+                    "no answer to {request:.200}: {}",
+                    String::from_utf8_lossy(&read)
+                );
+                read.extend_from_slice(&chunk[..count]);
+            }
+        };
+        timeout(PATIENCE, asked).await.expect("an answer")
+    }
+
+    /// A connection of the streamable transport.
+    pub(super) async fn initialize(&self, token: &str) -> Http {
+        Http::initialize(client(), format!("http://{}/acp", self.address), token).await
+    }
+}
+
+/// An answer of HTTP/1, as far as it is of interest.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: String,
+}
+
+impl Answer {
+    /// None where it is not all there.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(bytes);
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let head = head.to_ascii_lowercase();
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
+        let length = length
+            .and_then(|length| length.parse::<usize>().ok())
+            .unwrap_or(0);
+        (body.len() >= length).then(|| Self {
+            status,
+            body: body.to_owned(),
+            head,
+        })
+    }
+}
+
+pub(super) fn client() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+pub(super) fn hello() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": 1,
+        "clientCapabilities": {"_meta": {"harn": {"profile": "meta"}}},
+        "clientInfo": {"name": "tester", "version": "1"},
+    }})
+}
+
+/// A client of the streamable transport.
+pub(super) struct Http {
+    pub(super) client: reqwest::Client,
+    pub(super) url: String,
+    pub(super) token: String,
+    pub(super) connection: String,
+    id: u64,
+}
+
+impl Http {
+    pub(super) async fn initialize(client: reqwest::Client, url: String, token: &str) -> Self {
+        let request = client.post(&url).bearer_auth(token);
+        let request = request.header("content-type", "application/json");
+        let response = request.body(hello().to_string()).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        let connection = response.headers()["acp-connection-id"].to_str().unwrap();
+        Self {
+            connection: connection.to_owned(),
+            client,
+            url,
+            token: token.to_owned(),
+            id: 0,
+        }
+    }
+
+    pub(super) async fn post(&self, message: &Value) -> u16 {
+        let request = self.client.post(&self.url).bearer_auth(&self.token);
+        let request = request
+            .header("content-type", "application/json")
+            .header("acp-connection-id", &self.connection);
+        let response = request.body(message.to_string()).send().await.unwrap();
+        response.status().as_u16()
+    }
+
+    /// Sends a request; its id.
+    pub(super) async fn request(&mut self, method: &str, params: Value) -> u64 {
+        self.id += 1;
+        let id = self.id;
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        assert_eq!(self.post(&message).await, 202, "{method}");
+        id
+    }
+
+    /// Opens a stream; what is answered where it is refused.
+    pub(super) async fn stream(
+        &self,
+        session: Option<&str>,
+        after: Option<&str>,
+    ) -> Result<Events, u16> {
+        let request = self.client.get(&self.url).bearer_auth(&self.token);
+        let mut request = request
+            .header("accept", "text/event-stream")
+            .header("acp-connection-id", &self.connection);
+        if let Some(session) = session {
+            request = request.header("acp-session-id", session);
+        }
+        if let Some(after) = after {
+            request = request.header("last-event-id", after);
+        }
+        let response = request.send().await.unwrap();
+        match response.status().as_u16() {
+            200 => Ok(Events {
+                response,
+                rest: String::new(),
+            }),
+            refused => Err(refused),
+        }
+    }
+
+    /// A new session, which the streams of the connection and of the session tell of.
+    pub(super) async fn session(&mut self, cwd: &std::path::Path) -> (String, Events) {
+        let mut own = self.stream(None, None).await.unwrap();
+        let params = json!({"cwd": cwd, "mcpServers": []});
+        self.request("session/new", params).await;
+        let (_, answer) = own.next().await.unwrap();
+        (
+            answer["result"]["sessionId"].as_str().unwrap().to_owned(),
+            own,
+        )
+    }
+}
+
+/// A stream of events.
+pub(super) struct Events {
+    response: reqwest::Response,
+    rest: String,
+}
+
+impl Events {
+    /// The next one, with its id; none at the end.
+    pub(super) async fn next(&mut self) -> Option<(String, Value)> {
+        let next = async {
+            loop {
+                if let Some((frame, rest)) = self.rest.split_once("\n\n") {
+                    let line = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
+                    let found = line("id: ").zip(line("data: "));
+                    let found = found
+                        .map(|(id, data)| (id.to_owned(), serde_json::from_str(data).unwrap()));
+                    self.rest = rest.to_owned();
+                    match found {
+                        Some(found) => return Some(found),
+                        None => continue,
+                    }
+                }
+                // A stream that breaks off has ended.
+                let chunk = self.response.chunk().await.ok()??;
+                self.rest.push_str(str::from_utf8(&chunk).unwrap());
+            }
+        };
+        timeout(PATIENCE, next).await.expect("an event, or the end")
+    }
+}

@@ -1,0 +1,188 @@
+//! WebSockets: how they are let in, what ends them, and one that does not read.
+
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_tungstenite::{
+    WebSocketStream, client_async,
+    tungstenite::{Message, client::IntoClientRequest, handshake::client::Response},
+};
+
+use super::server::{EVE, OWNER, PATIENCE, Server, Setup, hello};
+
+type Socket = WebSocketStream<TcpStream>;
+
+async fn connect(
+    server: &Server,
+    query: &str,
+    headers: &[(&'static str, &str)],
+) -> (Socket, Response) {
+    let url = format!("ws://{}/acp{query}", server.address);
+    let mut request = url.into_client_request().unwrap();
+    for (name, value) in headers {
+        request.headers_mut().insert(*name, value.parse().unwrap());
+    }
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    client_async(request, stream).await.unwrap()
+}
+
+async fn say(socket: &mut Socket, message: &Value) {
+    socket.send(message.to_string().into()).await.unwrap();
+}
+
+async fn hear(socket: &mut Socket) -> Message {
+    let heard = timeout(PATIENCE, socket.next()).await.expect("a frame");
+    heard.expect("not the end").unwrap()
+}
+
+/// The next message that is JSON.
+async fn message(socket: &mut Socket) -> Value {
+    loop {
+        if let Message::Text(text) = hear(socket).await {
+            return serde_json::from_str(&text).unwrap();
+        }
+    }
+}
+
+/// The answer to a request; what came before it is dropped.
+async fn ask(socket: &mut Socket, id: u64, method: &str, params: Value) -> Value {
+    let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    say(socket, &request).await;
+    loop {
+        let heard = message(socket).await;
+        if heard["id"] == id && heard.get("method").is_none() {
+            return heard;
+        }
+    }
+}
+
+async fn open(server: &Server, token: &str) -> Socket {
+    let bearer = format!("Bearer {token}");
+    let (mut socket, response) = connect(server, "", &[("authorization", &bearer)]).await;
+    assert!(response.headers().contains_key("acp-connection-id"));
+    assert!(!response.headers().contains_key("sec-websocket-protocol"));
+    say(&mut socket, &hello()).await;
+    assert_eq!(message(&mut socket).await["id"], 0);
+    socket
+}
+
+async fn session(server: &Server, socket: &mut Socket) -> String {
+    let params = json!({"cwd": server.dir.path(), "mcpServers": []});
+    let answer = ask(socket, 1, "session/new", params).await;
+    answer["result"]["sessionId"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_browser_offers_its_token_as_a_protocol_and_is_not_told_it_back() {
+    let server = Server::start(Setup::default()).await;
+    let offered = format!("acp, harn.bearer.{OWNER}");
+    let headers = [
+        ("sec-websocket-protocol", offered.as_str()),
+        ("origin", "https://app.example"),
+    ];
+    let (mut socket, response) = connect(&server, "", &headers).await;
+    assert_eq!(response.headers()["sec-websocket-protocol"], "acp");
+    let said = format!("{:?}", response.headers());
+    assert!(!said.contains("token-0123456789"), "{said}");
+    say(&mut socket, &hello()).await;
+    assert_eq!(message(&mut socket).await["result"]["protocolVersion"], 1);
+}
+
+#[tokio::test]
+async fn sessions_of_others_are_unknown() {
+    let server = Server::start(Setup::default()).await;
+    let mut owner = open(&server, OWNER).await;
+    let theirs = session(&server, &mut owner).await;
+    let mut eve = open(&server, EVE).await;
+    for (id, method) in (10..).zip([
+        "session/load",
+        "session/resume",
+        "session/attach",
+        "session/prompt",
+    ]) {
+        let params = json!({
+            "sessionId": theirs, "cwd": server.dir.path(), "mcpServers": [], "prompt": [],
+            "clientId": "eve", "mode": "observer",
+        });
+        let answer = ask(&mut eve, id, method, params).await;
+        assert!(answer["error"]["code"].is_i64(), "{method}: {answer}");
+    }
+    let listed = ask(&mut eve, 20, "session/list", json!({})).await;
+    assert_eq!(listed["result"]["sessions"], json!([]));
+}
+
+#[tokio::test]
+async fn whoever_says_too_much_is_told_why_it_ends() {
+    let server = Server::start(Setup {
+        message_bytes: 2000,
+        messages_per_second: 10,
+        ..Setup::default()
+    })
+    .await;
+    let fast = vec![Message::text(r#"{"jsonrpc":"2.0","method":"_nothing"}"#); 30];
+    let table = [
+        (vec![Message::text("x".repeat(2001))], 1009),
+        (vec![Message::binary("{}")], 1003),
+        (fast, 1008),
+    ];
+    for (frames, code) in table {
+        let mut socket = open(&server, OWNER).await;
+        for frame in frames {
+            // The server may have hung up by then.
+            let _ = socket.send(frame).await;
+        }
+        let close = loop {
+            match hear(&mut socket).await {
+                Message::Close(close) => break close.unwrap(),
+                _ => continue,
+            }
+        };
+        assert_eq!(u16::from(close.code), code);
+        assert!(!close.reason.is_empty());
+    }
+    let mut socket = open(&server, OWNER).await;
+    socket.send(Message::text("nonsense")).await.unwrap();
+    assert_eq!(message(&mut socket).await["error"]["code"], -32700);
+}
+
+#[tokio::test]
+async fn one_that_does_not_read_holds_up_nobody_and_misses_nothing() {
+    const COUNT: usize = 20_000;
+    let server = Server::start(Setup::default()).await;
+    let mut owner = open(&server, OWNER).await;
+    let id = session(&server, &mut owner).await;
+    let mut slow = open(&server, OWNER).await;
+    let params = json!({"sessionId": id, "cwd": server.dir.path(), "mcpServers": []});
+    let resumed = ask(&mut slow, 1, "session/resume", params).await;
+    assert!(resumed.get("result").is_some(), "{resumed}");
+    let prompt = json!({
+        "sessionId": id, "prompt": [{"type": "text", "text": format!("count {COUNT}")}],
+    });
+    let request = json!({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": prompt});
+    say(&mut owner, &request).await;
+    let mut heard = 0;
+    loop {
+        let line = message(&mut owner).await;
+        if line["id"] == 2 {
+            break;
+        }
+        heard += usize::from(number(&line, heard));
+    }
+    assert_eq!(heard, COUNT);
+    // All is said; now the other one begins to read.
+    let mut heard = 0;
+    while heard < COUNT {
+        let line = message(&mut slow).await;
+        heard += usize::from(number(&line, heard));
+    }
+}
+
+/// Whether the line says a number, which must be the next.
+fn number(line: &Value, next: usize) -> bool {
+    let update = &line["params"]["update"];
+    let says = update["sessionUpdate"] == "agent_message_chunk";
+    if says {
+        assert_eq!(update["content"]["text"], format!("{next};"));
+    }
+    says
+}

@@ -1,0 +1,236 @@
+//! Who may come in: the tokens there are, where they are kept, and whose a token is.
+//!
+//! Only hashes are held, and all of them are compared, so that neither a dump of this memory nor the time an
+//! answer takes says anything about a token. None is ever logged or repeated, not even a wrong one.
+
+use std::{
+    fmt,
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use harn_model::Principal;
+use sha2::{Digest, Sha256};
+use subtle::{ConditionallySelectable, ConstantTimeEq};
+
+/// The variable that may hold the token in the place of a file.
+pub(crate) const VARIABLE: &str = "HARN_SERVE_TOKEN";
+/// Long enough that nobody tries them all.
+const SHORTEST: usize = 16;
+const LONGEST: usize = 512;
+/// Many more than anybody writes by hand.
+const FILE_LIMIT: u64 = 64 * 1024;
+
+/// The tokens that open the door, and for whom.
+pub(crate) struct Tokens {
+    all: Vec<(Sum, Principal)>,
+    place: Place,
+}
+
+type Sum = [u8; 32];
+
+/// Where the tokens come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The environment.
+    Variable,
+    /// A file.
+    File(PathBuf),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable => f.write_str(VARIABLE),
+            Self::File(file) => file.display().fmt(f),
+        }
+    }
+}
+
+impl Tokens {
+    /// The token of the environment, else those of `<state>/token`, which is made when there is none.
+    pub(crate) fn load(variable: Option<&str>, state_dir: &Path) -> Result<Self> {
+        if let Some(token) = variable {
+            let sum = sum_of(token).with_context(|| VARIABLE.to_owned())?;
+            return Ok(Self {
+                all: vec![(sum, Principal::owner())],
+                place: Place::Variable,
+            });
+        }
+        let file = file_in(state_dir);
+        if !exists(&file)? {
+            make(&file).with_context(|| format!("making {}", file.display()))?;
+        }
+        Ok(Self {
+            all: read(&file)?,
+            place: Place::File(file),
+        })
+    }
+
+    /// Where they come from.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Whose token this is. Takes as long whether it is one or not.
+    pub(crate) fn principal(&self, token: &[u8]) -> Option<&Principal> {
+        let sum: Sum = Sha256::digest(token).into();
+        let mut found = u32::MAX;
+        for (index, (known, _)) in (0_u32..).zip(&self.all) {
+            found.conditional_assign(&index, known[..].ct_eq(&sum[..]));
+        }
+        let found = usize::try_from(found).ok()?;
+        self.all.get(found).map(|(_, principal)| principal)
+    }
+}
+
+/// Where tokens are kept.
+pub(crate) fn file_in(state_dir: &Path) -> PathBuf {
+    state_dir.join("token")
+}
+
+/// Whether a file of tokens can be used; how many are in it.
+pub(crate) fn check(file: &Path) -> Result<Option<usize>> {
+    match exists(file)? {
+        true => read(file).map(|all| Some(all.len())),
+        false => Ok(None),
+    }
+}
+
+fn exists(file: &Path) -> Result<bool> {
+    match fs::symlink_metadata(file) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| file.display().to_string()),
+    }
+}
+
+/// A token that nobody can guess, in a file that only its owner can read. Whoever comes first makes it.
+fn make(file: &Path) -> Result<()> {
+    let token = format!("{}\n", random()?);
+    if let Some(dir) = file.parent() {
+        super::private_dir(dir)?;
+    }
+    // Written beside it and moved there, so that nobody reads half of one.
+    let draft = file.with_extension(format!("new-{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&draft).and_then(|mut open| {
+        open.write_all(token.as_bytes())?;
+        open.sync_all()
+    });
+    // A link is not made where something stands, which a move would replace.
+    let placed = written.and_then(|()| fs::hard_link(&draft, file));
+    let _ = fs::remove_file(&draft);
+    match placed {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && file.exists() => Ok(()),
+        placed => Ok(placed?),
+    }
+}
+
+/// Sixty-four digits that nobody can guess.
+pub(super) fn random() -> Result<String> {
+    let mut random = [0_u8; 32];
+    getrandom::fill(&mut random).map_err(|error| anyhow!("no random numbers: {error}"))?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The tokens of a file: one by itself, or a name and a token on each line.
+fn read(file: &Path) -> Result<Vec<(Sum, Principal)>> {
+    let shown = file.display();
+    let open = open(file).with_context(|| format!("the token file {shown}"))?;
+    let mut text = String::new();
+    open.take(FILE_LIMIT)
+        .read_to_string(&mut text)
+        .map_err(|_| anyhow!("the token file {shown} cannot be read as text"))?;
+    let mut all: Vec<(Sum, Principal)> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let mut words = line.split_whitespace();
+        let (name, token) = match (words.next(), words.next(), words.next()) {
+            (None, ..) => continue,
+            (Some(word), ..) if word.starts_with('#') => continue,
+            (Some(token), None, _) => (None, token),
+            (Some(name), Some(token), None) => (Some(name), token),
+            (_, _, Some(_)) => bail!("{shown}:{number}: a line is a token, or a name and a token"),
+        };
+        let at = || format!("{shown}:{number}");
+        let principal = match name {
+            Some(name) => principal_of(name).with_context(at)?,
+            None => Principal::owner(),
+        };
+        let sum = sum_of(token).with_context(at)?;
+        ensure!(
+            all.iter().all(|(known, _)| *known != sum),
+            "{shown}:{number}: this token is there already; each belongs to one name"
+        );
+        all.push((sum, principal));
+    }
+    ensure!(
+        !all.is_empty(),
+        "there is no token in {shown}; remove the file and one is made"
+    );
+    Ok(all)
+}
+
+/// Opens a file that is ours alone, and not what a link leads to.
+#[cfg(unix)]
+fn open(file: &Path) -> Result<File> {
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+    let nofollow = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(nofollow.bits()).unwrap_or_default();
+    let open = OpenOptions::new().read(true).custom_flags(flags).open(file);
+    let open = open.map_err(|error| match error.raw_os_error() {
+        Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => {
+            anyhow!("is a link; put the file itself there")
+        }
+        _ => error.into(),
+    })?;
+    let meta = open.metadata()?;
+    ensure!(meta.is_file(), "is not a file");
+    ensure!(
+        meta.uid() == rustix::process::geteuid().as_raw(),
+        "belongs to somebody else; remove it and one is made"
+    );
+    ensure!(
+        meta.mode() & 0o077 == 0,
+        "can be read or changed by others, so its tokens are no secret any more; remove it and a new one \
+         is made, or keep it with: chmod 600 {}",
+        file.display()
+    );
+    Ok(open)
+}
+
+#[cfg(not(unix))]
+fn open(file: &Path) -> Result<File> {
+    Ok(File::open(file)?)
+}
+
+fn principal_of(name: &str) -> Result<Principal> {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
+    ensure!(
+        name.len() <= 64 && name.bytes().all(plain),
+        "a name has small letters, digits, - and _, and no more than 64 of them"
+    );
+    Ok(Principal::new(name))
+}
+
+/// The hash of a token that can be used. Says what is wrong without repeating any of it.
+fn sum_of(token: &str) -> Result<Sum> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+    ensure!(
+        (SHORTEST..=LONGEST).contains(&token.len()),
+        "a token has between {SHORTEST} and {LONGEST} characters"
+    );
+    ensure!(
+        token.bytes().all(plain),
+        "a token has letters, digits, -, ., _ and ~ only"
+    );
+    Ok(Sha256::digest(token.as_bytes()).into())
+}
+
+#[cfg(test)]
+mod tests;

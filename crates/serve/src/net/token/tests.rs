@@ -1,0 +1,140 @@
+//! Where tokens come from, whose they are, and which files are refused.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::*;
+
+const LONG: &str = "0123456789abcdef0123456789abcdef";
+
+fn state() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn put(state: &Path, text: &str, mode: u32) {
+    let file = file_in(state);
+    fs::write(&file, text).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// What loading says is wrong.
+fn refused(state: &Path) -> String {
+    format!("{:#}", Tokens::load(None, state).err().unwrap())
+}
+
+#[test]
+fn a_token_is_made_once_and_only_its_owner_can_read_it() {
+    let dir = state();
+    let inner = dir.path().join("a/b");
+    let tokens = Tokens::load(None, &inner).unwrap();
+    let file = file_in(&inner);
+    assert_eq!(tokens.place(), &Place::File(file.clone()));
+    assert_eq!((mode(&file), mode(&inner)), (0o600, 0o700));
+    let token = fs::read_to_string(&file).unwrap();
+    assert_eq!(token.trim().len(), 64);
+    assert_eq!(
+        tokens.principal(token.trim().as_bytes()),
+        Some(&Principal::owner())
+    );
+    Tokens::load(None, &inner).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), token);
+    let others = fs::read_dir(&inner).unwrap().count();
+    assert_eq!(others, 1, "nothing is left beside it");
+}
+
+#[test]
+fn the_environment_goes_before_the_file_and_touches_none() {
+    let dir = state();
+    let tokens = Tokens::load(Some(LONG), dir.path()).unwrap();
+    assert_eq!(tokens.place(), &Place::Variable);
+    assert!(tokens.principal(LONG.as_bytes()).is_some());
+    assert!(!file_in(dir.path()).exists());
+    for wrong in ["", "short", "0123456789abcde ", "0123456789abcdef\n"] {
+        let error = Tokens::load(Some(wrong), dir.path()).err().unwrap();
+        let said = format!("{error:#}");
+        assert!(said.starts_with("HARN_SERVE_TOKEN: a token has"), "{said}");
+    }
+}
+
+#[test]
+fn each_token_is_somebodys() {
+    let dir = state();
+    let text = format!("# who may come in\n\nada {LONG}-ada\n{LONG}\n  eve   {LONG}-eve  \n");
+    put(dir.path(), &text, 0o600);
+    let tokens = Tokens::load(None, dir.path()).unwrap();
+    let whose = |token: &str| tokens.principal(token.as_bytes()).cloned();
+    assert_eq!(whose(LONG), Some(Principal::owner()));
+    assert_eq!(whose(&format!("{LONG}-ada")), Some(Principal::new("ada")));
+    assert_eq!(whose(&format!("{LONG}-eve")), Some(Principal::new("eve")));
+    for wrong in [
+        "",
+        "0",
+        &LONG[1..],
+        &format!("{LONG}-"),
+        "ada",
+        &format!("ada {LONG}-ada"),
+    ] {
+        assert_eq!(whose(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn a_file_that_others_can_reach_is_refused() {
+    for open in [0o604, 0o640, 0o602, 0o620, 0o610, 0o644, 0o666] {
+        let dir = state();
+        put(dir.path(), LONG, open);
+        let said = refused(dir.path());
+        assert!(said.contains("can be read or changed by others"), "{said}");
+    }
+    let dir = state();
+    let elsewhere = dir.path().join("elsewhere");
+    fs::write(&elsewhere, LONG).unwrap();
+    symlink(&elsewhere, file_in(dir.path())).unwrap();
+    let said = refused(dir.path());
+    assert!(
+        said.ends_with("is a link; put the file itself there"),
+        "{said}"
+    );
+    let dir = state();
+    fs::create_dir(file_in(dir.path())).unwrap();
+    let said = refused(dir.path());
+    assert!(said.ends_with("is not a file"), "{said}");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_with_its_line_and_without_its_tokens() {
+    let table = [
+        ("", "there is no token in"),
+        ("# nothing\n", "there is no token in"),
+        (
+            "one two three\n",
+            "token:1: a line is a token, or a name and a token",
+        ),
+        (
+            "# x\nsecret-but-short\nshort\n",
+            "token:3: a token has between 16 and 512",
+        ),
+        (
+            "Ada secret-enough-to-use\n",
+            "token:1: a name has small letters",
+        ),
+        (
+            "secret-enough/to-use\n",
+            "token:1: a token has letters, digits",
+        ),
+        (
+            "a secret-enough-to-use\nb secret-enough-to-use\n",
+            "token:2: this token is there already",
+        ),
+    ];
+    for (text, wrong) in table {
+        let dir = state();
+        put(dir.path(), text, 0o600);
+        let said = refused(dir.path());
+        assert!(said.contains(wrong), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+}

@@ -1,0 +1,242 @@
+//! A socket in the state directory, for tools of the same user on the same machine: lines as on stdin and
+//! stdout. The folder and the socket are the owner's alone, and whoever comes is looked at again.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context, Result, ensure};
+use harn_acp::{
+    AcpConfig, serve_connection,
+    transport::{self, Limits},
+};
+use harn_runtime::Hub;
+use tokio::{
+    io::BufReader,
+    net::{UnixListener, UnixStream},
+    sync::{Semaphore, mpsc},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How many tools may be connected; more are hung up on.
+const CONNECTIONS: usize = 1024;
+/// The longest line.
+const LINE_LIMIT: usize = 16 * 1024 * 1024;
+/// Lines that may wait to be understood. Few, because a line may be large.
+const WAITING_LINES: usize = 4;
+const BUFFER: usize = 8 * 1024;
+const EXTENSION: &str = "sock";
+
+/// A socket that is gone with this.
+pub(super) struct Socket {
+    listener: UnixListener,
+    place: Place,
+}
+
+/// Where it is. Removed when dropped.
+pub(super) struct Place(PathBuf);
+
+impl Place {
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Whoever comes next sweeps what is left.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Where the sockets of live processes are.
+pub(crate) fn folder(state_dir: &Path) -> PathBuf {
+    state_dir.join("live")
+}
+
+impl Socket {
+    /// Makes one for this process. Must be called on a runtime.
+    pub(super) fn bind(state_dir: &Path) -> Result<Self> {
+        let folder = folder(state_dir);
+        let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
+        Self::bind_at(&folder, path.clone())
+            .with_context(|| format!("the socket {}", path.display()))
+    }
+
+    fn bind_at(folder: &Path, path: PathBuf) -> Result<Self> {
+        super::private_dir(folder)?;
+        own(folder)?;
+        sweep(folder);
+        // Of a process that had our number and died.
+        let _ = fs::remove_file(&path);
+        let listener = UnixListener::bind(&path)?;
+        let place = Place(path);
+        // The folder has kept others away until here.
+        fs::set_permissions(place.path(), private(0o600))?;
+        Ok(Self { listener, place })
+    }
+
+    /// Serves whoever comes, until the end. The socket is removed by whoever holds the place.
+    pub(super) fn start(
+        self,
+        hub: Hub,
+        config: AcpConfig,
+        ending: CancellationToken,
+    ) -> (Place, impl Future<Output = ()> + Send + 'static) {
+        let Self { listener, place } = self;
+        (place, serve(listener, hub, config, ending))
+    }
+}
+
+async fn serve(listener: UnixListener, hub: Hub, config: AcpConfig, ending: CancellationToken) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let accepted = tokio::select! {
+            () = ending.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        if !is_own(&stream) {
+            tracing::warn!("somebody else tried to connect to the socket");
+            continue;
+        }
+        let Ok(seat) = room.clone().try_acquire_owned() else {
+            tracing::warn!("too many tools are connected to the socket");
+            continue;
+        };
+        let (hub, config) = (hub.clone(), config.clone());
+        tokio::spawn(async move {
+            let _seat = seat;
+            client(stream, hub, config).await;
+        });
+    }
+}
+
+async fn client(stream: UnixStream, hub: Hub, config: AcpConfig) {
+    let (lines, incoming) = mpsc::channel(WAITING_LINES);
+    let (outgoing, queue) = transport::outgoing_of(Limits {
+        bytes: 64 * 1024,
+        chunks: 16,
+        ..Limits::default()
+    });
+    let (reader, writer) = stream.into_split();
+    let reader = BufReader::with_capacity(BUFFER, reader);
+    // A task of its own, which what is served waits for: the last answers are written before the end.
+    let writing = tokio::spawn(transport::write_pieces(queue, writer));
+    let read = transport::read_lines_from(reader, LINE_LIMIT, lines);
+    let (read, served) = tokio::join!(read, serve_connection(hub, config, incoming, outgoing));
+    if let Err(error) = read {
+        tracing::debug!(%error, "a tool's connection ended");
+    }
+    if let Err(error) = served {
+        tracing::debug!(%error, "a tool's connection ended early");
+    }
+    let _ = writing.await;
+}
+
+/// Whether the other end is the same user.
+fn is_own(stream: &UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
+}
+
+/// Makes sure that nobody else can reach what is in a folder.
+fn own(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = fs::symlink_metadata(folder)?;
+    let own = meta.uid() == rustix::process::geteuid().as_raw();
+    ensure!(
+        meta.is_dir() && own,
+        "{} is not a folder of your own",
+        folder.display()
+    );
+    if meta.mode() & 0o077 != 0 {
+        fs::set_permissions(folder, private(0o700))?;
+    }
+    Ok(())
+}
+
+fn private(mode: u32) -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(mode)
+}
+
+/// Removes the sockets that nobody listens at any more.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path
+            .extension()
+            .is_none_or(|extension| extension != EXTENSION)
+        {
+            continue;
+        }
+        let refused = std::os::unix::net::UnixStream::connect(&path);
+        if refused.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[tokio::test]
+    async fn a_socket_is_its_owners_alone_and_goes_with_the_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = folder(dir.path());
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, private(0o755)).unwrap();
+        let socket = Socket::bind(dir.path()).unwrap();
+        let path = socket.place.path().to_owned();
+        assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+        drop(socket);
+        assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn what_nobody_listens_at_is_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = folder(dir.path());
+        fs::create_dir(&folder).unwrap();
+        let (stale, live, note) = (
+            folder.join("1.sock"),
+            folder.join("2.sock"),
+            folder.join("note"),
+        );
+        drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
+        let _listens = std::os::unix::net::UnixListener::bind(&live).unwrap();
+        fs::write(&note, "").unwrap();
+        let _socket = Socket::bind(dir.path()).unwrap();
+        assert!(!stale.exists() && live.exists() && note.exists());
+    }
+
+    #[tokio::test]
+    async fn a_path_that_is_too_long_for_a_socket_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("d".repeat(120));
+        let error = format!("{:#}", Socket::bind(&deep).err().unwrap());
+        assert!(
+            error.starts_with("the socket ") && error.contains("live/"),
+            "{error}"
+        );
+    }
+}
