@@ -12,6 +12,7 @@ use super::{
     permission::{self, Expected},
     recording::{self, Entry},
     requests::{Answers, Asked, Requests},
+    roster,
     session::Sessions,
     shown, steering, stream,
 };
@@ -174,6 +175,7 @@ impl Checker {
             ("session/update", Known::Acp(method)) => match Update::read(params) {
                 Some(update) => {
                     found.extend(update.check(params, method));
+                    found.extend(roster::check_update(&update));
                     found.extend(self.update(params, &update));
                 }
                 None => found.extend(method.params.check(params, "params")),
@@ -300,6 +302,7 @@ impl Checker {
             Answers::Open(asked) => {
                 if let Outcome::Result(result) = outcome {
                     found.extend(fits(&asked.method, result));
+                    found.extend(roster::check_result(&asked.method, result));
                 }
                 if let ("initialize", Outcome::Result(result)) = (asked.method.as_str(), outcome) {
                     self.advertised = Some(Advertised::read(result, self.wish.as_deref()));

@@ -25,6 +25,7 @@ mod methods;
 mod permission;
 mod recording;
 mod requests;
+mod roster;
 mod rule;
 mod session;
 mod shape;

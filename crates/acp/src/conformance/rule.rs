@@ -76,6 +76,7 @@ rules! {
     DeliveredRevoked "delivered-revoked" "A message that was taken back is not delivered."
     OutcomeWrong "outcome-wrong" "A `control_outcome` is about its own session, and has its outcome as `reason` where it is `rejected`, and there alone."
     SkipWrong "skip-wrong" "A `loop_checkpoint` says at `pre_tool_dispatch` alone that tools were skipped, and then why."
+    RosterWrong "roster-wrong" "What is told of live clients can be so: each is there once, at most one controls the session and is the one that is said to, observers neither speak nor are asked."
     EventIdsOutOfOrder "event-ids-out-of-order" "The event ids of a session grow from line to line; only a request that opens it anew may have them begin again."
 }
 

@@ -140,18 +140,20 @@ impl Roster {
         if self.has_clients(seat) {
             return;
         }
-        if let Some(sitting) = self.seats.get_mut(&seat) {
-            sitting.implicit = true;
-            self.claim_free(seat, now);
-        }
+        self.changing(|roster| {
+            if let Some(sitting) = roster.seats.get_mut(&seat) {
+                sitting.implicit = true;
+            }
+        });
+        self.claim_free(seat, now);
     }
 
     /// A connection goes, and every client that came through it.
-    pub(crate) fn leave(&mut self, seat: SeatId, now: Now) -> Vec<Change> {
+    pub(crate) fn leave(&mut self, seat: SeatId) -> Vec<Change> {
         let own = self.rows.iter().filter(|row| row.seat == seat);
         let own: Vec<_> = own.map(|row| row.client.client_id.clone()).collect();
         let gone = own.into_iter().map(DetachClient::exit);
-        let changes = gone.filter_map(|gone| self.remove(gone, now)).collect();
+        let changes = gone.filter_map(|gone| self.remove(gone)).collect();
         self.changing(|roster| {
             if roster.holder() == Some(&Holder::Seat(seat)) {
                 roster.control = None;
@@ -260,13 +262,12 @@ impl Roster {
         &mut self,
         seat: SeatId,
         wanted: DetachClient,
-        now: Now,
     ) -> Result<Change, LiveClientError> {
         self.attached(seat, &wanted.client_id)?;
         let unknown = LiveClientError::NotAttached {
             client_id: wanted.client_id.clone(),
         };
-        self.remove(wanted, now).ok_or(unknown)
+        self.remove(wanted).ok_or(unknown)
     }
 
     /// A client is still there.
@@ -292,7 +293,7 @@ impl Roster {
         let late = self.rows.iter().filter(late);
         let late: Vec<_> = late.map(|row| row.client.client_id.clone()).collect();
         let missed = late.into_iter().map(DetachClient::missed);
-        missed.filter_map(|gone| self.remove(gone, now)).collect()
+        missed.filter_map(|gone| self.remove(gone)).collect()
     }
 
     /// When somebody is next overdue.
@@ -350,7 +351,7 @@ impl Roster {
     }
 
     /// Takes a row away; what there is to tell of it.
-    fn remove(&mut self, gone: DetachClient, _: Now) -> Option<Change> {
+    fn remove(&mut self, gone: DetachClient) -> Option<Change> {
         let at = self.row(&gone.client_id)?;
         let before = self.controller_id();
         self.changing(|roster| {
@@ -400,12 +401,18 @@ impl Roster {
         }
     }
 
+    /// Who is in control, unless it does not want to be asked. While nobody is, whoever opened the session
+    /// last: a question that nobody sees would hold the turn up until its deadline.
     fn asked_seat(&self) -> Option<SeatId> {
-        match self.holder()? {
-            Holder::Seat(seat) => Some(*seat),
-            Holder::Client(id) => {
+        match self.holder() {
+            Some(Holder::Seat(seat)) => Some(*seat),
+            Some(Holder::Client(id)) => {
                 let row = &self.rows[self.row(id)?];
                 row.client.permission_routing.then_some(row.seat)
+            }
+            None => {
+                let mut seats = self.seats.iter().rev();
+                seats.find(|(_, it)| it.implicit).map(|(seat, _)| *seat)
             }
         }
     }

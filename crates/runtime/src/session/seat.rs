@@ -246,10 +246,10 @@ impl Seat {
 
     /// Leaves, if nobody has to be told of it.
     fn get_up(&self) -> bool {
-        self.shared.amend(|roster, now| {
+        self.shared.amend(|roster, _| {
             let quiet = !roster.has_clients(self.id);
             if quiet {
-                roster.leave(self.id, now);
+                roster.leave(self.id);
             }
             quiet
         })

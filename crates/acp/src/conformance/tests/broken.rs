@@ -23,6 +23,7 @@ fn every_rule_is_broken_by_its_case_alone() {
         activity(),
         compositions(),
         steering::cases(),
+        roster::cases(),
         stream::cases(),
     ];
     for (rule, line, recording) in groups.into_iter().flatten() {

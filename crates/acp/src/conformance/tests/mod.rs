@@ -3,6 +3,7 @@
 
 mod broken;
 mod guessed;
+mod roster;
 mod shapes;
 mod spoiled;
 mod steering;

@@ -23,13 +23,15 @@ impl Roster {
 
     /// The client that is asked. One that has no name of its own goes by its connection's.
     pub(crate) fn asked_client(&self, now: Now) -> Option<LiveClient> {
-        let control = self.control.as_ref()?;
-        match &control.holder {
-            Holder::Client(id) => self.row(id).map(|at| self.rows[at].client.clone()),
-            Holder::Seat(seat) => Some(LiveClient {
-                client_id: self.seats.get(seat)?.name.to_string(),
+        match self.holder() {
+            Some(Holder::Client(id)) => self.row(id).map(|at| self.rows[at].client.clone()),
+            Some(Holder::Seat(_)) | None => Some(LiveClient {
+                client_id: self.seats.get(&self.asked_seat()?)?.name.to_string(),
                 mode: LiveClientMode::Controller,
-                attached_at: (control.since / 1000).to_string(),
+                attached_at: self
+                    .control
+                    .as_ref()
+                    .map_or_else(|| seconds(now), |it| (it.since / 1000).to_string()),
                 last_seen_at: seconds(now),
                 prompt_injection: true,
                 permission_routing: true,

@@ -126,9 +126,13 @@ impl Model {
     }
 
     fn asked(&self) -> Option<usize> {
-        match self.driver.as_ref()? {
-            (None, over) => Some(*over),
-            (Some(name), over) => {
+        match self.driver.as_ref() {
+            None => {
+                let opened = self.there.iter().filter(|(_, opens)| **opens);
+                opened.map(|(over, _)| *over).max()
+            }
+            Some((None, over)) => Some(*over),
+            Some((Some(name), over)) => {
                 let known = self.known.iter().find(|k| k.name == *name)?;
                 known.answers.then_some(*over)
             }
@@ -188,7 +192,7 @@ impl Pair {
                 }
             }
             Op::Leave(at) => {
-                let told = self.roster.leave(self.seat(at), now);
+                let told = self.roster.leave(self.seat(at));
                 let own = self.model.known.iter().filter(|k| k.over == at);
                 let own: Vec<_> = own.map(|k| k.name.clone()).collect();
                 let left = told.iter().map(|c| c.left.clone().unwrap());
@@ -293,7 +297,7 @@ impl Pair {
                     reason: "bye".to_owned(),
                     metadata: serde_json::Value::Null,
                 };
-                let result = self.roster.detach(self.seat(at), gone, now);
+                let result = self.roster.detach(self.seat(at), gone);
                 let client_id = name(client);
                 if self.model.find(&client_id, at).is_none() {
                     assert_eq!(result, Err(LiveClientError::NotAttached { client_id }));

@@ -26,7 +26,7 @@ impl SessionTask {
         } = request;
         let change = self.shared.begin_amend(|roster, now| match wanted {
             LiveWanted::Attach(client) => roster.attach(seat, client, now),
-            LiveWanted::Detach(gone) => roster.detach(seat, gone, now),
+            LiveWanted::Detach(gone) => roster.detach(seat, gone),
             LiveWanted::Heartbeat(client, metadata) => {
                 roster.heartbeat(seat, &client, metadata, now)
             }
@@ -52,9 +52,7 @@ impl SessionTask {
         seat: SeatId,
         reply: Option<oneshot::Sender<()>>,
     ) -> Result<(), JournalError> {
-        let gone = self
-            .shared
-            .begin_amend(|roster, now| roster.leave(seat, now));
+        let gone = self.shared.begin_amend(|roster, _| roster.leave(seat));
         self.tell(&gone).await?;
         if let Some(reply) = reply {
             // The caller may have gone.

@@ -16,13 +16,12 @@ fn promising(name: &str, seconds: u64) -> AttachClient {
 }
 
 async fn missed(session: &Controller, name: &str) -> bool {
-    let gone = written(session).await.into_iter().any(|e| match e.event {
+    written(session).await.into_iter().any(|e| match e.event {
         AgentEvent::LiveSessionClient { left, .. } => {
             left.is_some_and(|it| it.client_id == name && it.reason == "heartbeat_missed")
         }
         _ => false,
-    });
-    gone
+    })
 }
 
 #[tokio::test(start_paused = true)]

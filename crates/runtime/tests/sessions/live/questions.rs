@@ -98,15 +98,16 @@ async fn an_answer_of_whoever_was_in_control_before_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_nobody_in_control_a_question_waits_for_the_next_or_its_deadline() {
+async fn with_nobody_there_to_ask_a_question_waits_for_the_next_or_its_deadline() {
     let world = World::new();
     let hub = world.hub_with(asker(), |config| {
         config.ask_deadline = Duration::from_secs(30);
     });
     let session = world.session(&hub).await;
-    let desk = opened(&session, "zed-1");
+    let desk = came(&session, "zed-1");
     let pad = came(&session, "tab-2");
     for waits in [true, false] {
+        desk.attach(AttachClient::controller("desk")).await.unwrap();
         say(&desk, "write").await;
         let mut heard = session.subscribe(session.last_seq());
         let seen = until(&mut heard, |e| {
@@ -140,4 +141,30 @@ async fn with_nobody_in_control_a_question_waits_for_the_next_or_its_deadline() 
     let decided = decisions(&session).await;
     assert_eq!(decided[0], allow());
     assert!(matches!(decided[1], Decision::Unavailable { .. }));
+}
+
+#[tokio::test]
+async fn with_nobody_in_control_who_opened_the_session_last_is_asked() {
+    let world = World::new();
+    let session = world.session(&world.hub(asker())).await;
+    let [first, second] = ["zed-1", "vim-2"].map(|name| opened(&session, name));
+    let pad = came(&session, "tab-3");
+    pad.attach(AttachClient::takeover("pad")).await.unwrap();
+    say(&pad, "write").await;
+    let ask = asked(&session).await;
+    assert_eq!((first.asked().0, second.asked().0), (None, None));
+    pad.attach(AttachClient::observer("pad")).await.unwrap();
+    assert_eq!((first.asked().0, pad.asked().0), (None, None));
+    assert_eq!(second.asked_client().unwrap().client_id, "vim-2");
+    // Nobody is in control by being asked: whoever does something first is.
+    let early = term(&second);
+    say(&first, "later").await;
+    assert_eq!((second.asked().0, first.has_control()), (None, true));
+    second.answer(ask.clone(), allow(), early).await;
+    first.answer(ask, reject(), term(&first)).await;
+    until(&mut session.subscribe(Seq::ZERO), |e| {
+        matches!(e.event, AgentEvent::TurnEnded(_))
+    })
+    .await;
+    assert_eq!(decisions(&session).await[0], reject());
 }

@@ -1,0 +1,54 @@
+//! Live clients: whether what is told of them can be so.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Found, Rule, extensions::Update, shown};
+use crate::ext::steering::contract_name;
+
+/// Takes an update; those about live clients say who is there.
+pub(super) fn check_update(update: &Update<'_>) -> Found {
+    match update.name {
+        "live_session_client" => update.field("state").map_or_else(Found::new, check),
+        _ => Found::new(),
+    }
+}
+
+/// Takes the result of a method; those of live clients say the same.
+pub(super) fn check_result(method: &str, result: &Value) -> Found {
+    match contract_name(method) {
+        "session/attach" | "session/detach" | "session/heartbeat" | "session/takeover" => {
+            check(result)
+        }
+        _ => Found::new(),
+    }
+}
+
+fn check(state: &Value) -> Found {
+    let active = &state["active_controller_id"];
+    let clients = state["clients"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut names = HashSet::new();
+    let wrong = clients.iter().find_map(|client| {
+        let name = client["client_id"].as_str()?;
+        let drives = client["mode"] == "controller";
+        let has = |flag: &str| client[flag] == true;
+        let what = if !names.insert(name) {
+            "is listed twice"
+        } else if drives && active != name {
+            "is a controller, and another is in control"
+        } else if !drives && active == name {
+            "is in control, and only watches"
+        } else if !drives && (has("prompt_injection") || has("permission_routing")) {
+            "only watches, and may speak or is asked"
+        } else {
+            return None;
+        };
+        Some(format!("the client {} {what}", shown(name)))
+    });
+    let told = &state["client"];
+    let absent = || !told.is_null() && !clients.contains(told);
+    let wrong = wrong.or_else(|| absent().then(|| "who did it is not listed as it is".to_owned()));
+    let found = wrong.map(|what| (Rule::RosterWrong, what));
+    found.into_iter().collect()
+}
