@@ -22,6 +22,7 @@ use crate::{
     attached::Attached,
     backlog::Backlog,
     gate::{Asking, Gates},
+    lane::Lanes,
     methods::setup,
     route::Routes,
     router::Router,
@@ -67,6 +68,7 @@ pub async fn serve_connection(
         last_event_id,
         outgoing,
         gates: Gates::default(),
+        lanes: Lanes::default(),
         routes: Routes::default(),
         facts: OnceLock::new(),
         client_name: OnceLock::new(),
@@ -85,12 +87,18 @@ pub async fn serve_connection(
     let backlog = Backlog::default();
     let read = read(&peer, &backlog, incoming, to_sdk);
     let write = write(&peer, &backlog, from_sdk);
+    // However it ends, this is said before the connection is torn down, which fails every request that is
+    // under way.
     let protocol = async {
-        protocol
-            .await
-            .map_err(|e| ConnectionError::Protocol(e.message))
+        let result = protocol.await;
+        peer.leave();
+        result.map_err(|e| ConnectionError::Protocol(e.message))
     };
-    // Said before the connection is torn down, which fails every request that is under way.
+    let write = async {
+        let result = write.await;
+        peer.leave();
+        result
+    };
     let read = async {
         let result = read.await;
         peer.leave();
@@ -263,6 +271,7 @@ pub(crate) struct Peer {
     pub(crate) config: AcpConfig,
     pub(crate) outgoing: Outgoing,
     pub(crate) gates: Gates,
+    pub(crate) lanes: Lanes,
     routes: Routes,
     last_event_id: Mutex<Option<EventId>>,
     facts: OnceLock<Facts>,

@@ -279,6 +279,7 @@ pub(crate) fn live(e: &LiveClientError) -> Error {
             error(INVALID_PARAMS, e, &data)
         }
         LiveClientError::TooMany { .. } => simple(INVALID_PARAMS, e, "too_many_clients"),
+        LiveClientError::TooMuchMetadata { .. } => simple(INVALID_PARAMS, e, "too_much_metadata"),
         LiveClientError::Closed => simple(EXECUTION_FAILED, e, "session_closed"),
     }
 }

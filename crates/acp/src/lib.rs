@@ -17,6 +17,7 @@ mod gate;
 mod hitl;
 mod host;
 pub mod http;
+mod lane;
 mod methods;
 mod permission;
 mod profile;

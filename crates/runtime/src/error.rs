@@ -163,6 +163,12 @@ pub enum LiveClientError {
         /// How many it takes.
         limit: usize,
     },
+    /// They say more of themselves than can be told of all of them.
+    #[error("the metadata of all clients of the session together would be more than {limit} bytes")]
+    TooMuchMetadata {
+        /// How much they may say.
+        limit: usize,
+    },
     /// The session is gone.
     #[error("the session is closed")]
     Closed,

@@ -15,6 +15,8 @@ use super::{HarnMeta, VENDOR, event_id::EventId, sender::Name};
 const LONGEST_NAME: usize = 128;
 /// How much a client may say of itself.
 const MOST_METADATA: usize = 16 * 1024;
+/// How deep it may be nested: it is told, and written, inside of much else.
+const DEEPEST_METADATA: usize = 16;
 /// How seldom a client may promise to be heard of, in seconds.
 const SELDOM: u64 = 3600;
 
@@ -151,9 +153,21 @@ impl Client {
             Some(said) if said.to_string().len() > MOST_METADATA => {
                 Err(format!("metadata must have at most {MOST_METADATA} bytes"))
             }
+            Some(said) if depth(said) > DEEPEST_METADATA => Err(format!(
+                "metadata must be nested at most {DEEPEST_METADATA} levels deep"
+            )),
             _ => Ok(said),
         }
     }
+}
+
+fn depth(value: &Value) -> usize {
+    let inner = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(members) => members.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + inner.unwrap_or(0)
 }
 
 fn promise(seconds: Option<u64>) -> Result<Option<Duration>, Unfit> {

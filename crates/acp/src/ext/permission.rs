@@ -59,6 +59,9 @@ pub(crate) struct PermissionMeta<'a> {
     /// agent reads them after the answer, unless one interrupts: the question is taken back then.
     #[serde(rename = "pendingCount", skip_serializing_if = "Option::is_none")]
     pending_count: Option<u64>,
+    /// The client it is put to, where that has a name of its own: a broker may have several.
+    #[serde(rename = "clientId", skip_serializing_if = "Option::is_none")]
+    client_id: Option<&'a str>,
     /// Its place in the session's stream, for clients that have event ids; absent where it is put again.
     #[serde(rename = "eventId", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -69,6 +72,7 @@ impl<'a> PermissionMeta<'a> {
     pub(crate) fn new(
         ask: &'a PermissionAsked,
         approval: Approval<'a>,
+        client_id: Option<&'a str>,
         event_id: Option<EventId>,
     ) -> Self {
         Self {
@@ -77,6 +81,7 @@ impl<'a> PermissionMeta<'a> {
             lineage: ask.lineage.iter().map(LineageStep::from).collect(),
             options: ask.options.iter().map(OptionScope::from).collect(),
             pending_count: (ask.pending > 0).then_some(ask.pending),
+            client_id,
             event_id,
         }
     }

@@ -51,22 +51,21 @@ pub(crate) fn delete(
     });
 }
 
-/// One that somebody controls is removed by whoever does, and by nobody else.
+/// One that somebody controls is removed by whoever does, and by nobody else; while nobody does, not from under
+/// a turn or those who watch.
 fn may_delete(peer: &Peer, id: &SessionId, actor: &Actor) -> Result<(), Error> {
     if let Some(attached) = peer.attached(id) {
         return drive(&attached, Act::Steer, actor).map(drop);
     }
-    let session = peer.hub.live(id);
-    let controller = session.and_then(|session| session.live_state().controller);
-    match controller {
-        Some(it) => {
-            let controller = Some(it.client_id);
-            Err(error::not_in_control(&NotInControl::NotController {
-                controller,
-            }))
-        }
-        None => Ok(()),
+    let Some(state) = peer.hub.live(id).map(|session| session.live_state()) else {
+        return Ok(());
+    };
+    if state.controller.is_none() && state.clients == 0 && !state.active_prompt {
+        return Ok(());
     }
+    let controller = state.controller.map(|it| it.client_id);
+    let refused = NotInControl::NotController { controller };
+    Err(error::not_in_control(&refused))
 }
 
 /// Closes a session and waits until its last updates and answers are on their way.

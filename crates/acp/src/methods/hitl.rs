@@ -39,7 +39,11 @@ async fn take(
     let unknown = || HitlError::Unknown(response.request_id.clone());
     let attached = asked.ok_or_else(|| error::hitl(&unknown()))?;
     let driver = drive(&attached, Act::Answer, &Sender::default().actor())?;
-    let written = driver.hitl_respond(response.clone()).await;
+    // Whoever takes control from here on is asked, and this does not count any more.
+    let written = match attached.session.asked() {
+        (Some(term), _) => attached.session.hitl_respond(response.clone(), term).await,
+        (None, _) => driver.hitl_respond(response.clone()).await,
+    };
     let seq = written.map_err(|e| error::hitl(&e))?;
     Ok((attached.clone(), seq))
 }

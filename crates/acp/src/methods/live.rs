@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use agent_client_protocol::{Error, Responder};
 use harn_model::{LiveClientChange, Seq, SessionId};
-use harn_runtime::{AttachClient, Claim, Controller, LiveClientError, Observer};
+use harn_runtime::{AttachClient, Claim, Controller, LiveClientError, Observer, SessionEnd};
 use serde_json::Value;
 
-use super::setup::{Resuming, from, replace, take_seat};
+use super::setup::{Resuming, after_its_end, from, replace, take_seat};
 use crate::{
     EventId,
     answer::answer,
@@ -22,6 +22,8 @@ use crate::{
         },
         steering::SessionParams,
     },
+    gate::Gate,
+    lane::Lane,
     pump::{LateAnswer, Opening, Replay, follow},
     settings::{config_options, mode_state},
     transport::Followed,
@@ -35,7 +37,11 @@ pub(crate) async fn attach(
     let wanted = request.and_then(|it| {
         let client = it.request.wanted().map_err(|e| error::bad_params(&e))?;
         let id = SessionId::new(it.request.client.session_id.as_str());
-        Ok((id, client, it.after))
+        Ok(Coming {
+            id,
+            client,
+            after: it.after,
+        })
     });
     join(peer, wanted, to).await;
 }
@@ -48,82 +54,134 @@ pub(crate) async fn take_over(
     let wanted = request.and_then(|it| {
         let client = it.request.wanted().map_err(|e| error::bad_params(&e))?;
         let id = SessionId::new(it.request.client.session_id.as_str());
-        Ok((id, client, it.after))
+        Ok(Coming {
+            id,
+            client,
+            after: it.after,
+        })
     });
     join(peer, wanted, to).await;
 }
 
+/// A client that wants to come to a session, and behind which line the connection follows it from then on.
+struct Coming {
+    id: SessionId,
+    client: AttachClient,
+    after: Option<EventId>,
+}
+
 /// A client comes to a session. A connection that does not follow it yet does from here on, or from behind the
 /// line it names.
-async fn join(
-    peer: &Arc<Peer>,
-    wanted: Result<(SessionId, AttachClient, Option<EventId>), Error>,
-    to: Responder,
-) {
-    let found = wanted.and_then(|(id, client, after)| {
-        let session = live(peer, &id)?;
-        let followed = peer.attached(&id).filter(|it| it.session.is_same(&session));
-        // What the connection was made with is for what opens a stream.
-        let after = after.or_else(|| match followed {
-            None => peer.take_last_event_id(),
-            Some(_) => None,
-        });
-        match after {
-            Some(after) if after.seq() > session.last_seq() => Err(error::unknown_event(&id)),
-            _ => Ok((session, followed, client, after)),
-        }
-    });
-    let (session, followed, client, after) = match found {
-        Ok(found) => found,
+async fn join(peer: &Arc<Peer>, wanted: Result<Coming, Error>, to: Responder) {
+    let coming = match wanted {
+        Ok(coming) => coming,
         Err(error) => return answer::<()>(to, Err(error)),
     };
-    match (followed, after) {
-        (Some(attached), None) => {
-            let call = attached.live_call();
-            let gate = peer.gates.behind(to.raw_id());
-            match attached.session.attach(client).await {
-                Ok((change, seq)) => {
-                    let result = joined(session.observer(), change, seq);
-                    attached.reply_after(seq, move || answer(to, result()));
-                    peer.spawn(async move {
-                        gate.passed().await;
-                        drop(call);
-                    });
-                }
-                Err(e) => answer::<()>(to, Err(error::live(&e))),
-            }
+    let lane = peer.lanes.enter(&coming.id);
+    // Done right here, where that takes no waiting for the client, so that what it asks next finds it done.
+    let open = || peer.hub.live(&coming.id);
+    let is_other = |it: &Arc<Attached>| open().is_none_or(|open| !it.session.is_same(&open));
+    let waits = match peer.attached(&coming.id) {
+        None => false,
+        Some(followed) => coming.after.is_some() || is_other(&followed),
+    };
+    let in_place = lane.is_free() && !waits;
+    let peer = peer.clone();
+    one_by_one(&peer.clone(), in_place, async move {
+        lane.come().await;
+        let found = find(&peer, coming).await;
+        match found {
+            Ok(found) => found.join(&peer, to).await,
+            Err(error) => answer::<()>(to, Err(error)),
         }
-        (Some(earlier), Some(after)) => {
-            let (peer, attached) = (peer.clone(), earlier.again());
-            peer.clone().spawn(async move {
+    })
+    .await;
+}
+
+/// Does something here and now, or beside the dispatch loop.
+async fn one_by_one(peer: &Peer, in_place: bool, work: impl Future<Output = ()> + Send + 'static) {
+    match in_place {
+        true => work.await,
+        false => peer.spawn(work),
+    }
+}
+
+/// What there is of a session that a client comes to.
+struct Found {
+    session: Controller,
+    followed: Option<Arc<Attached>>,
+    client: AttachClient,
+    after: Option<EventId>,
+}
+
+async fn find(peer: &Peer, coming: Coming) -> Result<Found, Error> {
+    let Coming { id, client, after } = coming;
+    let session = live(peer, &id)?;
+    after_its_end(peer, &session).await;
+    let followed = peer.attached(&id);
+    // What the connection was made with is for what opens a stream.
+    let after = after.or_else(|| match followed {
+        None => peer.take_last_event_id(),
+        Some(_) => None,
+    });
+    match after {
+        Some(after) if after.seq() > session.last_seq() => Err(error::unknown_event(&id)),
+        _ => Ok(Found {
+            session,
+            followed,
+            client,
+            after,
+        }),
+    }
+}
+
+impl Found {
+    async fn join(self, peer: &Arc<Peer>, to: Responder) {
+        let Self {
+            session,
+            followed,
+            client,
+            after,
+        } = self;
+        match (followed, after) {
+            (Some(attached), None) => {
+                let call = attached.live_call();
+                let gate = peer.gates.behind(to.raw_id());
+                match attached.session.attach(client).await {
+                    Ok((change, seq)) => {
+                        let result = joined(session.observer(), change, seq);
+                        attached.reply_after(seq, move || answer(to, result()));
+                        peer.spawn(async move {
+                            gate.passed().await;
+                            drop(call);
+                        });
+                    }
+                    Err(e) => answer::<()>(to, Err(error::live(&e))),
+                }
+            }
+            (Some(earlier), Some(after)) => {
+                let attached = earlier.again();
                 // First, or what it is told of itself would come twice.
-                replace(&peer, &attached).await;
+                replace(peer, &attached).await;
                 let result = match attached.session.attach(client).await {
                     Ok((change, seq)) => joined(session.observer(), change, seq),
                     Err(e) => Box::new(move || Err(error::live(&e))),
                 };
-                begin(&peer, &attached, after, to, result);
-            });
-        }
-        (None, after) => {
-            let seat = take_seat(peer, &session, Claim::Never);
-            let (change, seq) = match seat.attach(client).await {
-                Ok(told) => told,
-                Err(e) => return answer::<()>(to, Err(error::live(&e))),
-            };
-            // Its own update is the first line, where it names none.
-            let after = after.unwrap_or_else(|| Seq(seq.0.saturating_sub(1)).into());
-            let result = joined(session.observer(), change, seq);
-            let attached = Attached::new(seat, false);
-            if peer.attach(&attached) {
-                return begin(peer, &attached, after, to, result);
+                begin(peer, &attached, after, to, result);
             }
-            // Opened meanwhile by a request before this one.
-            let peer = peer.clone();
-            peer.clone().spawn(async move {
-                replace(&peer, &attached).await;
-                begin(&peer, &attached, after, to, result);
-            });
+            (None, after) => {
+                let seat = take_seat(peer, &session, Claim::Never);
+                let (change, seq) = match seat.attach(client).await {
+                    Ok(told) => told,
+                    Err(e) => return answer::<()>(to, Err(error::live(&e))),
+                };
+                // Its own update is the first line, where it names none.
+                let after = after.unwrap_or_else(|| Seq(seq.0.saturating_sub(1)).into());
+                let result = joined(session.observer(), change, seq);
+                let attached = Attached::new(seat, false);
+                replace(peer, &attached).await;
+                begin(peer, &attached, after, to, result);
+            }
         }
     }
 }
@@ -168,31 +226,49 @@ fn joined(session: Observer, change: LiveClientChange, seq: Seq) -> LateAnswer {
 }
 
 pub(crate) async fn detach(peer: &Arc<Peer>, params: Result<DetachParams, Error>, to: Responder) {
-    let detached = async {
-        let params = params?;
-        let reason = params.reason().map_err(|e| error::bad_params(&e))?;
-        let (attached, client, metadata) = on_it(peer, &params.client)?;
-        let seat = &attached.session;
-        let metadata = metadata.unwrap_or_default();
-        let told = seat.detach(&client, reason, metadata).await;
-        Ok::<_, Error>((attached.clone(), told.map_err(|e| error::live(&e))?))
+    let params = match params {
+        Ok(params) => params,
+        Err(error) => return answer::<()>(to, Err(error)),
     };
-    match detached.await {
-        Ok((attached, told)) => {
-            let gate = peer.gates.behind(to.raw_id());
-            tell(&attached, told, to);
-            // Whoever only came to watch and has nobody left here is not sent what nobody reads.
-            let idle = !attached.session.has_clients() && !attached.has_prompts();
-            if idle && !attached.opens() {
-                let peer = peer.clone();
-                peer.clone().spawn(async move {
-                    gate.passed().await;
-                    attached.stop().await;
-                    peer.detach(&attached);
-                });
+    let lane = peer
+        .lanes
+        .enter(&SessionId::new(params.client.session_id.as_str()));
+    let (peer, in_place) = (peer.clone(), lane.is_free());
+    one_by_one(&peer.clone(), in_place, async move {
+        lane.come().await;
+        let detached = async {
+            let reason = params.reason().map_err(|e| error::bad_params(&e))?;
+            let (attached, client, metadata) = on_it(&peer, &params.client)?;
+            let metadata = metadata.unwrap_or_default();
+            let told = attached.session.detach(&client, reason, metadata).await;
+            Ok::<_, Error>((attached.clone(), told.map_err(|e| error::live(&e))?))
+        };
+        match detached.await {
+            Ok((attached, told)) => {
+                let gate = peer.gates.behind(to.raw_id());
+                tell(&attached, told, to);
+                let_go(&peer, attached, gate, lane);
             }
+            Err(error) => answer::<()>(to, Err(error)),
         }
-        Err(error) => answer::<()>(to, Err(error)),
+    })
+    .await;
+}
+
+/// Whoever only came to watch and has nobody left here is not sent what nobody reads. Who comes next waits for
+/// that.
+fn let_go(peer: &Arc<Peer>, attached: Arc<Attached>, gate: Gate, lane: Lane) {
+    let idle = !attached.session.has_clients() && !attached.has_prompts();
+    if idle && !attached.opens() {
+        let peer = peer.clone();
+        peer.clone().spawn(async move {
+            gate.passed().await;
+            attached.stop().await;
+            peer.detach(&attached);
+            // What waits there to be told would wait for ever.
+            attached.end(&SessionEnd::Closed);
+            drop(lane);
+        });
     }
 }
 
@@ -201,15 +277,27 @@ pub(crate) async fn heartbeat(
     params: Result<HeartbeatParams, Error>,
     to: Responder,
 ) {
-    let heard = async {
-        let (attached, client, metadata) = on_it(peer, &params?.client)?;
-        let told = attached.session.heartbeat(&client, metadata).await;
-        Ok::<_, Error>((attached.clone(), told.map_err(|e| error::live(&e))?))
+    let params = match params {
+        Ok(params) => params,
+        Err(error) => return answer::<()>(to, Err(error)),
     };
-    match heard.await {
-        Ok((attached, told)) => tell(&attached, told, to),
-        Err(error) => answer::<()>(to, Err(error)),
-    }
+    let lane = peer
+        .lanes
+        .enter(&SessionId::new(params.client.session_id.as_str()));
+    let (peer, in_place) = (peer.clone(), lane.is_free());
+    one_by_one(&peer.clone(), in_place, async move {
+        lane.come().await;
+        let heard = async {
+            let (attached, client, metadata) = on_it(&peer, &params.client)?;
+            let told = attached.session.heartbeat(&client, metadata).await;
+            Ok::<_, Error>((attached.clone(), told.map_err(|e| error::live(&e))?))
+        };
+        match heard.await {
+            Ok((attached, told)) => tell(&attached, told, to),
+            Err(error) => answer::<()>(to, Err(error)),
+        }
+    })
+    .await;
 }
 
 pub(crate) fn clients(peer: &Peer, params: Result<SessionParams, Error>) -> Result<Value, Error> {

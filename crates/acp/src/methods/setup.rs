@@ -24,6 +24,7 @@ use crate::{
     connection::Peer,
     error,
     host::ClientHost,
+    lane::Lane,
     pump::{LateAnswer, Opening, Replay, follow},
     settings::{config_options, mode_state},
     transport::{Followed, NotFollowed, Refollow},
@@ -37,7 +38,7 @@ pub(crate) fn new(peer: &Arc<Peer>, request: Result<NewSessionRequest, Error>, t
         let new = new_session(request.cwd, request.additional_directories);
         hub.create(new).await.map_err(|e| error::session(&e))
     };
-    begin(peer, to, created, |session| {
+    begin(peer, to, None, created, |session| {
         NewSessionResponse::new(wire_id(session.id()))
             .modes(mode_state(session))
             .config_options(config_options(session))
@@ -54,7 +55,7 @@ pub(crate) fn fork(peer: &Arc<Peer>, request: Result<ForkSessionRequest, Error>,
         let forked = hub.fork(&source, new).await;
         forked.map_err(|e| error::session_of(&source, &e))
     };
-    begin(peer, to, forked, |session| {
+    begin(peer, to, None, forked, |session| {
         ForkSessionResponse::new(wire_id(session.id()))
             .modes(mode_state(session))
             .config_options(config_options(session))
@@ -72,6 +73,9 @@ pub(crate) fn resume(
     };
     note_servers(&request.request.mcp_servers);
     let (hub, after) = (peer.hub.clone(), request.after(peer));
+    let lane = peer
+        .lanes
+        .enter(&SessionId::new(&*request.request.session_id.0));
     let response = |session: &Observer| {
         ResumeSessionResponse::new()
             .modes(mode_state(session))
@@ -82,8 +86,8 @@ pub(crate) fn resume(
         open(&hub, request.session_id, &request.cwd).await
     };
     match after {
-        None => begin(peer, to, opened, response),
-        Some(_) => go_on(peer, to, opened, after, response),
+        None => begin(peer, to, Some(lane), opened, response),
+        Some(_) => go_on(peer, to, lane, opened, after, response),
     }
 }
 
@@ -98,11 +102,14 @@ pub(crate) fn load(
     };
     note_servers(&request.request.mcp_servers);
     let (hub, after) = (peer.hub.clone(), request.after(peer));
+    let lane = peer
+        .lanes
+        .enter(&SessionId::new(&*request.request.session_id.0));
     let opened = async move {
         let request = request.request;
         open(&hub, request.session_id, &request.cwd).await
     };
-    go_on(peer, to, opened, after, |session| {
+    go_on(peer, to, lane, opened, after, |session| {
         LoadSessionResponse::new()
             .modes(mode_state(session))
             .config_options(config_options(session))
@@ -126,12 +133,14 @@ impl<T> Resuming<T> {
 fn go_on<R: Serialize>(
     peer: &Arc<Peer>,
     to: Responder,
+    lane: Lane,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
     after: Option<EventId>,
     response: impl FnOnce(&Observer) -> R + Send + 'static,
 ) {
     let peer = peer.clone();
     peer.clone().spawn(async move {
+        lane.come().await;
         let session = match opened.await {
             Ok(session) => session,
             Err(error) => return answer::<()>(to, Err(error)),
@@ -149,15 +158,20 @@ fn go_on<R: Serialize>(
 fn begin<R: Serialize>(
     peer: &Arc<Peer>,
     to: Responder,
+    lane: Option<Lane>,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
     response: impl FnOnce(&Observer) -> R + Send + 'static,
 ) {
     let peer = peer.clone();
     peer.clone().spawn(async move {
+        if let Some(lane) = &lane {
+            lane.come().await;
+        }
         let session = match opened.await {
             Ok(session) => session,
             Err(error) => return answer::<()>(to, Err(error)),
         };
+        after_its_end(&peer, &session).await;
         // Before the answer is made: a change in between comes as an update.
         let from = session.subscribe_from_now();
         let response = response(&session);
@@ -173,6 +187,15 @@ fn begin<R: Serialize>(
         }
         answer(to, Ok(response));
     });
+}
+
+/// One that was closed and is open again may be followed still, up to its end: that comes first.
+pub(crate) async fn after_its_end(peer: &Peer, session: &Controller) {
+    if let Some(closed) = peer.attached(session.id())
+        && !closed.session.is_same(session)
+    {
+        closed.drained().await;
+    }
 }
 
 /// Shows a session from its beginning or from behind a line, answers, and follows it from there. A line that
@@ -207,25 +230,27 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: Refollow) {
         stream,
         reply,
     } = refollow;
-    let found = match peer.attached(&session) {
-        None => Err(NotFollowed::NotOpen),
-        Some(earlier) => match from(&earlier.session, Some(after)) {
-            None => Err(NotFollowed::UnknownEvent),
-            Some((from, open)) => Ok((earlier, from, open)),
-        },
-    };
-    // The transport may be gone.
-    let _ = reply.send(found.as_ref().map(|_| ()).map_err(|why| *why));
-    let Ok((earlier, from, open)) = found else {
-        return;
-    };
-    let replay = Replay {
-        after: Some(after),
-        open,
-        answer: None,
-    };
+    let lane = peer.lanes.enter(&session);
     let peer = peer.clone();
     peer.clone().spawn(async move {
+        lane.come().await;
+        let found = match peer.attached(&session) {
+            None => Err(NotFollowed::NotOpen),
+            Some(earlier) => match from(&earlier.session, Some(after)) {
+                None => Err(NotFollowed::UnknownEvent),
+                Some((from, open)) => Ok((earlier, from, open)),
+            },
+        };
+        // The transport may be gone.
+        let _ = reply.send(found.as_ref().map(|_| ()).map_err(|why| *why));
+        let Ok((earlier, from, open)) = found else {
+            return;
+        };
+        let replay = Replay {
+            after: Some(after),
+            open,
+            answer: None,
+        };
         let attached = earlier.again();
         instead(&peer, &attached, from, replay, stream).await;
     });

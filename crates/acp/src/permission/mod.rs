@@ -10,7 +10,7 @@ use harn_model::{LiveClient, PermissionAsked, PermissionRoute};
 use serde_json::Value;
 
 pub(crate) use answer::{decision, not_asked};
-pub(crate) use request::{Request, message};
+pub(crate) use request::{Addressee, Request, message};
 
 pub(crate) const METHOD: &str = "session/request_permission";
 

@@ -90,17 +90,26 @@ impl<'a> From<&'a PermissionOption> for OptionWire<'a> {
     }
 }
 
-/// The question as a message to a client of this profile, with its place in the stream where it stands there.
+/// The question as a message to a client of this profile.
 pub(crate) fn message(
     session: &SessionId,
     ask: &PermissionAsked,
     profile: Profile,
-    place: Option<EventId>,
+    to: Addressee<'_>,
 ) -> Result<UntypedMessage, Error> {
     let approval = ApprovalRequest::of_tool(session, ask);
     let command = unshown_command(&ask.tool_call);
-    let params = params(session, ask, &approval, command.as_deref(), profile, place);
+    let params = params(session, ask, &approval, command.as_deref(), profile, to);
     UntypedMessage::new(METHOD, params)
+}
+
+/// Whom a question is put to, and where.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Addressee<'a> {
+    /// The client, where it has a name of its own.
+    pub(crate) client: Option<&'a str>,
+    /// Its place in the stream, where it stands there.
+    pub(crate) place: Option<EventId>,
 }
 
 fn params<'a>(
@@ -109,13 +118,18 @@ fn params<'a>(
     approval: &'a ApprovalRequest,
     command: Option<&'a str>,
     profile: Profile,
-    place: Option<EventId>,
+    to: Addressee<'a>,
 ) -> Request<'a> {
     let session_id = session.as_str();
     let tool_call = tool_call(&ask.tool_call, command);
     let options = ask.options.iter().map(OptionWire::from).collect();
     let approval = Approval::new(ask, approval);
-    let meta = HarnMeta::new(PermissionMeta::new(ask, approval.clone(), place));
+    let meta = HarnMeta::new(PermissionMeta::new(
+        ask,
+        approval.clone(),
+        to.client,
+        to.place,
+    ));
     match profile {
         Profile::Harn => Request::Harn(Beside {
             session_id,

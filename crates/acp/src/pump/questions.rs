@@ -13,7 +13,12 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Pump;
-use crate::{EventId, attached::Attached, permission, transport::Disconnected};
+use crate::{
+    EventId,
+    attached::Attached,
+    permission::{self, Addressee},
+    transport::Disconnected,
+};
 
 /// What this client is asked, and what it would be.
 pub(super) struct Questions {
@@ -149,7 +154,10 @@ impl Pump {
         };
         // Sent here and not in the task, so that it comes before the end of its turn.
         let profile = self.dialect.profile;
-        let message = permission::message(session.id(), ask, profile, place);
+        let client = session.asked_name();
+        let client = client.as_deref();
+        let to = Addressee { client, place };
+        let message = permission::message(session.id(), ask, profile, to);
         let gates = &self.peer.gates;
         let mut gate = None;
         let sent = message.map(|message| {

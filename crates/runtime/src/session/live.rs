@@ -9,12 +9,12 @@ use std::{
 use harn_model::{LiveClientChange, Seq};
 use serde_json::Value;
 use tokio::{
-    sync::{oneshot, watch},
+    sync::{Notify, oneshot, watch},
     time::sleep,
 };
 
 use super::{
-    roster::{Asked, AttachClient, DetachClient, Now, Roster, SeatId},
+    roster::{Asked, AttachClient, Change, DetachClient, Now, Roster, SeatId},
     shared::{Shared, lock},
 };
 use crate::{LiveClientError, NoHost};
@@ -45,6 +45,8 @@ pub(crate) struct Standing {
 pub(crate) struct Live {
     roster: Mutex<Kept>,
     standing: watch::Sender<Standing>,
+    /// Control has passed, and those who are there under a name have not been told.
+    untold: Notify,
 }
 
 #[derive(Default)]
@@ -52,6 +54,8 @@ struct Kept {
     roster: Roster,
     /// A change of it is being written: what follows from it comes after that.
     writing: bool,
+    /// Who is in control, as far as it was told.
+    told: Option<String>,
 }
 
 impl Default for Live {
@@ -59,6 +63,7 @@ impl Default for Live {
         Self {
             roster: Mutex::default(),
             standing: watch::Sender::new(Standing::default()),
+            untold: Notify::new(),
         }
     }
 }
@@ -66,6 +71,11 @@ impl Default for Live {
 impl Live {
     pub(crate) fn roster(&self) -> impl std::ops::Deref<Target = Roster> + '_ {
         Kept::of(lock(&self.roster))
+    }
+
+    /// Resolves when control has passed and somebody has to be told of it.
+    pub(crate) async fn stirred(&self) {
+        self.untold.notified().await;
     }
 
     pub(crate) fn standing(&self) -> watch::Receiver<Standing> {
@@ -105,7 +115,7 @@ impl Shared {
         let mut kept = lock(&self.live.roster);
         let result = change(&mut kept.roster, now);
         if !kept.writing {
-            self.settle(&kept.roster);
+            self.settle(&kept);
         }
         result
     }
@@ -118,16 +128,35 @@ impl Shared {
         change(&mut kept.roster, now)
     }
 
+    /// A passing of control that was not told, to be written as the changes of [`Shared::begin_amend`] are.
+    pub(crate) fn begin_telling(&self) -> Option<Change> {
+        let mut kept = lock(&self.live.roster);
+        let change = kept.roster.untold(kept.told.as_deref());
+        kept.writing = change.is_some();
+        change
+    }
+
+    /// These changes are written.
+    pub(crate) fn told(&self, changes: &[Change]) {
+        if let Some(last) = changes.last() {
+            lock(&self.live.roster).told = last.state.active_controller_id.clone();
+        }
+    }
+
     /// What was changed is written, or there was nothing to write.
     pub(crate) fn amended(&self) {
         let mut kept = lock(&self.live.roster);
         kept.writing = false;
-        self.settle(&kept.roster);
+        self.settle(&kept);
     }
 
     /// Lets everyone know who is asked and whose host it is. Called with the roster locked, so that the
     /// last word is the last change.
-    fn settle(&self, roster: &Roster) {
+    fn settle(&self, kept: &Kept) {
+        let roster = &kept.roster;
+        if roster.untold(kept.told.as_deref()).is_some() {
+            self.live.untold.notify_one();
+        }
         let (asked, epoch) = (roster.asked(), roster.epoch());
         let at = self.view().last_seq;
         self.live.standing.send_if_modified(|standing| {

@@ -22,6 +22,9 @@ use crate::{HostPort, LiveClientError, NotInControl};
 /// How many clients a session takes; each of them is told with every change of one.
 const MOST_CLIENTS: usize = 1024;
 
+/// How much clients may say of themselves, all together, in bytes: it is told with every change, too.
+const MOST_METADATA: usize = 256 * 1024;
+
 /// How many promised heartbeats may be missed.
 const PATIENCE: u32 = 3;
 
@@ -85,6 +88,8 @@ struct Row {
     client: LiveClient,
     seat: SeatId,
     promise: Option<Promise>,
+    /// How long what it says of itself is.
+    said: usize,
 }
 
 /// To be heard of every so often.
@@ -190,6 +195,7 @@ impl Roster {
             let limit = MOST_CLIENTS;
             return Err(LiveClientError::TooMany { limit });
         }
+        self.fits(&id, wanted.metadata.as_ref())?;
         let before = self.controller_id();
         let action = match (wanted.taking, displaces) {
             (Taking::Outright, _) | (Taking::IfNeeded, true) => LiveClientAction::Takeover,
@@ -239,6 +245,7 @@ impl Roster {
                 client,
                 seat,
                 promise: None,
+                said: 0,
             });
             self.rows.len() - 1
         });
@@ -279,6 +286,7 @@ impl Roster {
         now: Now,
     ) -> Result<Change, LiveClientError> {
         let at = self.attached(seat, client_id)?;
+        self.fits(client_id, metadata.as_ref())?;
         let row = &mut self.rows[at];
         row.see(metadata, now);
         row.promise = row.promise.map(|it| Promise::new(it.every, now));
@@ -376,13 +384,37 @@ impl Roster {
     /// The one place where the epoch and the term grow.
     fn changing(&mut self, change: impl FnOnce(&mut Self)) {
         let held = self.holder().cloned().zip(self.holding_seat());
-        let asked = self.asked_seat();
+        let asked = self.asked_party();
         change(self);
         if self.holder().cloned().zip(self.holding_seat()) != held {
             self.epoch += 1;
         }
-        if self.asked_seat() != asked {
+        if self.asked_party() != asked {
             self.term += 1;
+        }
+    }
+
+    /// Where questions go, and to which client there: a broker has several.
+    fn asked_party(&self) -> Option<(SeatId, Option<String>)> {
+        let name = self.asked_name().map(str::to_owned);
+        self.asked_seat().map(|seat| (seat, name))
+    }
+
+    /// Refuses what would make the clients too long to be told of.
+    fn fits(&self, client_id: &str, metadata: Option<&Value>) -> Result<(), LiveClientError> {
+        let Some(metadata) = metadata else {
+            return Ok(());
+        };
+        let others = self
+            .rows
+            .iter()
+            .filter(|row| row.client.client_id != client_id);
+        let others: usize = others.map(|row| row.said).sum();
+        match others + length(metadata) > MOST_METADATA {
+            true => Err(LiveClientError::TooMuchMetadata {
+                limit: MOST_METADATA,
+            }),
+            false => Ok(()),
         }
     }
 
@@ -442,9 +474,14 @@ impl Row {
     fn see(&mut self, metadata: Option<Value>, now: Now) {
         self.client.last_seen_at = seconds(now);
         if let Some(metadata) = metadata {
+            self.said = length(&metadata);
             self.client.metadata = metadata;
         }
     }
+}
+
+fn length(metadata: &Value) -> usize {
+    metadata.to_string().len()
 }
 
 fn seconds(now: Now) -> String {

@@ -163,6 +163,15 @@ impl Seat {
         roster.asked_client(now).filter(|_| here)
     }
 
+    /// The name of that client, where it has one of its own.
+    #[must_use]
+    pub fn asked_name(&self) -> Option<String> {
+        let roster = self.shared.live.roster();
+        let here = roster.asked().is_some_and(|asked| asked.seat == self.id);
+        let name = roster.asked_name().map(str::to_owned);
+        name.filter(|_| here)
+    }
+
     /// The session without checks, for what belongs to it and not to who is in control.
     #[must_use]
     pub fn session(&self) -> &Controller {

@@ -105,6 +105,10 @@ impl SessionTask {
                         self.missed().await?;
                         Next::Continue
                     }
+                    () = self.shared.live.stirred() => {
+                        self.control_passed().await?;
+                        Next::Continue
+                    }
                     wake = turn.wake(&mut self.items) => {
                         let more = matches!(wake, TurnWake::Items);
                         self.advance(wake).await?;
@@ -121,6 +125,10 @@ impl SessionTask {
                     msg = self.inbox.recv() => self.handle(msg).await?,
                     () = overdue(due) => {
                         self.missed().await?;
+                        Next::Continue
+                    }
+                    () = self.shared.live.stirred() => {
+                        self.control_passed().await?;
                         Next::Continue
                     }
                 }

@@ -122,6 +122,20 @@ impl Change {
 }
 
 impl Roster {
+    /// What there is to tell where control has passed since it was last told, without a client that did it: a
+    /// connection that opened the session took it or left. Where nobody is there under a name, nobody is told.
+    pub(crate) fn untold(&self, told: Option<&str>) -> Option<Change> {
+        let now = self.controller_id();
+        if self.rows.is_empty() || now.as_deref() == told {
+            return None;
+        }
+        let action = match now {
+            Some(_) => LiveClientAction::Takeover,
+            None => LiveClientAction::Detached,
+        };
+        Some(self.told(action, None, told.map(str::to_owned), None))
+    }
+
     /// What is told after a change. Who was in control before it is only told where it is another now.
     pub(super) fn told(
         &self,

@@ -40,6 +40,19 @@ impl Roster {
         }
     }
 
+    /// The name of the client that is asked, where it has one of its own.
+    pub(crate) fn asked_name(&self) -> Option<&str> {
+        match self.holder()? {
+            Holder::Client(id) => Some(id),
+            Holder::Seat(_) => None,
+        }
+    }
+
+    /// Whether this is the client that controls the session.
+    pub(crate) fn is_controller(&self, client_id: &str) -> bool {
+        matches!(self.holder(), Some(Holder::Client(id)) if id == client_id)
+    }
+
     /// Whether this connection controls the session.
     pub(crate) fn has_control(&self, seat: SeatId) -> bool {
         self.holding_seat() == Some(seat)

@@ -125,16 +125,16 @@ impl Model {
         }
     }
 
-    fn asked(&self) -> Option<usize> {
+    fn asked(&self) -> Option<(usize, Option<String>)> {
         match self.driver.as_ref() {
             None => {
                 let opened = self.there.iter().filter(|(_, opens)| **opens);
-                opened.map(|(over, _)| *over).max()
+                opened.map(|(over, _)| (*over, None)).max()
             }
-            Some((None, over)) => Some(*over),
+            Some((None, over)) => Some((*over, None)),
             Some((Some(name), over)) => {
                 let known = self.known.iter().find(|k| k.name == *name)?;
-                known.answers.then_some(*over)
+                known.answers.then(|| (*over, Some(name.clone())))
             }
         }
     }
@@ -150,7 +150,7 @@ struct Pair {
     model: Model,
     seats: Vec<SeatId>,
     start: Instant,
-    terms: (u64, Option<usize>),
+    terms: (u64, Option<(usize, Option<String>)>),
 }
 
 impl Pair {
@@ -422,17 +422,17 @@ impl Pair {
         let asked = model.asked();
         assert_eq!(
             roster.asked().map(|it| it.seat),
-            asked.map(|at| self.seats[at])
+            asked.as_ref().map(|(at, _)| self.seats[*at])
         );
         assert_eq!(roster.host().is_some(), model.driver.is_some());
         // A term never comes back, and is another whenever somebody else is asked.
-        let (term, last) = self.terms;
+        let (term, last) = &self.terms;
         assert_eq!(
-            roster.term > term,
-            asked != last,
+            roster.term > *term,
+            asked != *last,
             "{term} {last:?} {asked:?}"
         );
-        assert!(roster.term >= term);
+        assert!(roster.term >= *term);
         self.terms = (roster.term, asked);
         let due = model
             .known

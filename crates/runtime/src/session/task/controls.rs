@@ -29,6 +29,15 @@ enum Verdict {
 }
 
 impl SessionTask {
+    /// The owner of a message, where it is not this actor's to change. What waits goes with control: a client
+    /// that came by its name may change what whoever was in control before it has said.
+    fn whose(&self, view: &SessionView, id: &MessageId, actor: &Actor) -> Option<Actor> {
+        let owner = &view.pending.message(id)?.owner;
+        let controls = || self.shared.live.roster().is_controller(&actor.client_id);
+        let theirs = owner != actor && !actor.is_host_owner() && !controls();
+        theirs.then(|| owner.clone())
+    }
+
     pub(super) async fn control(&mut self, request: ControlRequest) -> Result<(), JournalError> {
         match self.settle_control(request).await? {
             Some(effect) => self.take_effect(effect).await,
@@ -126,7 +135,7 @@ impl SessionTask {
                 }
                 self.room(&view, 1, weigh(content))
             }
-            Wanted::RevokeInject(id) => match whose(&view, id, actor) {
+            Wanted::RevokeInject(id) => match self.whose(&view, id, actor) {
                 Some(owner) => Verdict::Theirs(owner),
                 None => match standing(&view, id) {
                     Standing::Pending => Verdict::Done(ControlResult::Revoked),
@@ -136,7 +145,7 @@ impl SessionTask {
                 },
             },
             Wanted::ReplaceInject { id, content } => {
-                if let Some(owner) = whose(&view, id, actor) {
+                if let Some(owner) = self.whose(&view, id, actor) {
                     return Verdict::Theirs(owner);
                 }
                 let content = match content {
@@ -409,10 +418,4 @@ fn standing(view: &SessionView, id: &MessageId) -> Standing {
     } else {
         Standing::Unknown
     }
-}
-
-/// The owner of a message, where it is not this actor's to change.
-fn whose(view: &SessionView, id: &MessageId, actor: &Actor) -> Option<Actor> {
-    let owner = &view.pending.message(id)?.owner;
-    (owner != actor && !actor.is_host_owner()).then(|| owner.clone())
 }

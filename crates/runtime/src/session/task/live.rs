@@ -68,6 +68,14 @@ impl SessionTask {
         Ok(())
     }
 
+    /// Control has passed without a client that did it.
+    pub(super) async fn control_passed(&mut self) -> Result<(), JournalError> {
+        if let Some(change) = self.shared.begin_telling() {
+            self.tell(&[change]).await?;
+        }
+        Ok(())
+    }
+
     /// When a client is next overdue.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.shared.live.roster().next_due()
@@ -84,6 +92,7 @@ impl SessionTask {
     async fn tell(&mut self, changes: &[Change]) -> Result<Seq, JournalError> {
         let events = changes.iter().map(Change::event).collect();
         let seq = self.write(events).await?;
+        self.shared.told(changes);
         self.shared.amended();
         Ok(seq)
     }

@@ -226,7 +226,10 @@ fn job(lines: &mut Vec<Line<'static>>, job: &Job, columns: usize) {
         &tame_line(&job.title),
         columns,
     );
-    let end = format!("{mark}{}", tame_line(words)).trim_end().to_owned();
+    let took = job.took.map(|took| text::duration(took.into()));
+    let words = took.into_iter().chain([tame_line(words)]);
+    let words: Vec<_> = words.filter(|it| !it.is_empty()).collect();
+    let end = format!("{mark}{}", words.join("  ")).trim_end().to_owned();
     match lines.last_mut() {
         Some(last) if last.width() + width(&end) <= columns => {
             last.push_span(Span::styled(end, style(look)));

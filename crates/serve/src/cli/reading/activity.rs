@@ -41,6 +41,8 @@ pub(in crate::cli) struct WorkerStep {
     pub(in crate::cli) name: String,
     pub(in crate::cli) task: String,
     pub(in crate::cli) state: WorkerState,
+    /// How long it worked, in milliseconds, where it has ended.
+    pub(in crate::cli) took: Option<u64>,
 }
 
 /// What a worker does after a step.
@@ -165,8 +167,11 @@ pub(in crate::cli) fn reason(meta: Option<&Meta>) -> Option<&str> {
 
 /// Until when an answer is waited for.
 pub(in crate::cli) fn deadline(meta: Option<&Meta>) -> Option<Timestamp> {
-    let at = named(harn(meta)?, "deadline")?;
-    let at = humantime::parse_rfc3339(at).ok()?;
+    time(harn(meta)?, "deadline")
+}
+
+fn time(of: &Value, name: &str) -> Option<Timestamp> {
+    let at = humantime::parse_rfc3339(named(of, name)?).ok()?;
     let at = at.duration_since(UNIX_EPOCH).ok()?;
     at.as_millis().try_into().ok()
 }
@@ -189,11 +194,16 @@ fn worker(harn: &Value) -> Option<WorkerStep> {
         // The cycle that follows is told.
         _ => return None,
     };
+    let took = harn.get("metadata").and_then(|metadata| {
+        let began = time(metadata, "started_at")?;
+        time(metadata, "finished_at")?.checked_sub(began)
+    });
     Some(WorkerStep {
         id: text(harn, "workerId").to_owned(),
         name: text(harn, "workerName").to_owned(),
         task: text(harn, "workerTask").to_owned(),
         state,
+        took,
     })
 }
 
@@ -289,7 +299,8 @@ mod tests {
     #[test]
     fn a_worker_is_told_by_its_event() {
         let step = |event: &str| {
-            let metadata = json!({"error": "no luck"});
+            let metadata = json!({"error": "no luck", "started_at": "2026-01-01T00:00:09.750Z",
+                                  "finished_at": "2026-01-01T00:00:10.250Z"});
             of(
                 json!({"sessionUpdate": "worker_update", "workerId": "w", "workerName": "n",
                       "workerTask": "t", "event": event, "metadata": metadata}),
@@ -307,6 +318,11 @@ mod tests {
         let failed = WorkerState::Failed("no luck".to_owned());
         assert_eq!(state("WorkerFailed"), failed);
         assert_eq!(step("WorkerProgressed"), None);
+        let took = match step("WorkerCompleted") {
+            Some(Activity::Worker(step)) => step.took,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(took, Some(500));
     }
 
     #[test]

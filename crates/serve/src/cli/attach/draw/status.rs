@@ -43,6 +43,8 @@ fn facts(screen: &Screen) -> Vec<String> {
         let seconds = screen.now.saturating_sub(began).as_secs();
         match screen.idle {
             _ if !screen.questions.is_empty() => "asks".to_owned(),
+            // Whoever else is asked: a call that nobody has to allow waits too short to be seen.
+            _ if screen.transcript.call_waits() => "waits for an answer".to_owned(),
             true => "the agent waits".to_owned(),
             false if seconds < 1 => "working".to_owned(),
             false => format!("working {}", time(seconds)),

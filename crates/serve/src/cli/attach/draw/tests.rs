@@ -178,6 +178,24 @@ fn output_unfolded() {
 }
 
 #[test]
+fn who_watches_sees_that_somebody_else_is_asked() {
+    let mut played = Played::joined("desk");
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
+    let metadata = json!({"started_at": "2026-01-01T00:00:09.000Z",
+                          "finished_at": "2026-01-01T00:00:10.500Z"});
+    let worker = json!({"workerId": "w", "workerName": "left", "workerTask": "Look left",
+                        "event": "WorkerCompleted", "metadata": metadata});
+    played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.rs",
+                      "kind": "edit", "status": "pending"});
+    played.update(call);
+    check(&mut played, (80, 6), expect![[""]]);
+    let end = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed"});
+    played.update(end);
+    check(&mut played, (80, 6), expect![[""]]);
+}
+
+#[test]
 fn a_question() {
     let mut played = working();
     played.ask("q");

@@ -72,6 +72,7 @@ pub(in crate::cli::attach) struct Call {
 pub(in crate::cli::attach) struct Job {
     pub(in crate::cli::attach) title: String,
     pub(in crate::cli::attach) state: JobState,
+    pub(in crate::cli::attach) took: Option<u64>,
 }
 
 /// What became of it.

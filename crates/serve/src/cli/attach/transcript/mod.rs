@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use agent_client_protocol::v1::schema::PlanEntry;
+use agent_client_protocol::v1::schema::{PlanEntry, ToolCallStatus};
 
 pub(super) use self::entry::{Call, Entry, Job, JobState, Mark, Said, Who};
 use crate::cli::reading::activity::{Activity, WorkerState, WorkerStep};
@@ -199,6 +199,15 @@ impl Transcript {
         self.plan = None;
     }
 
+    /// Whether a call waits to be allowed.
+    pub(super) fn call_waits(&self) -> bool {
+        let waits = |number: &u64| match self.entry(*number) {
+            Some(Entry::Call(call)) => call.status == ToolCallStatus::Pending,
+            _ => false,
+        };
+        self.open.values().any(waits)
+    }
+
     /// A line.
     pub(super) fn note(&mut self, mark: Mark, text: impl Into<String>) {
         self.push(Entry::Note(mark, text.into()));
@@ -208,10 +217,12 @@ impl Transcript {
     pub(super) fn activity(&mut self, activity: Activity) {
         match activity {
             Activity::Worker(step) => self.worker(step),
-            Activity::CompositionBegan { id, title } => self.job(&id, title, JobState::Running),
+            Activity::CompositionBegan { id, title } => {
+                self.job(&id, title, JobState::Running, None)
+            }
             Activity::CompositionEnded { id, title, failed } => {
                 let state = failed.map_or(JobState::Done(""), JobState::Failed);
-                self.job(&id, title, state);
+                self.job(&id, title, state, None);
             }
             Activity::Note(words) => self.note(Mark::Note, words),
             Activity::Warning(words) => self.note(Mark::Warning, words),
@@ -229,11 +240,12 @@ impl Transcript {
             WorkerState::Cancelled => JobState::Failed("cancelled".to_owned()),
             WorkerState::Failed(reason) => JobState::Failed(reason),
         };
-        self.job(&step.id, format!("{}: {}", step.name, step.task), state);
+        let title = format!("{}: {}", step.name, step.task);
+        self.job(&step.id, title, state, step.took);
     }
 
-    fn job(&mut self, id: &str, title: String, state: JobState) {
-        let job = Entry::Job(Job { title, state });
+    fn job(&mut self, id: &str, title: String, state: JobState, took: Option<u64>) {
+        let job = Entry::Job(Job { title, state, took });
         match self.open.get(id).copied() {
             Some(number) if number >= self.first => self.change(number, |entry| *entry = job),
             _ => {

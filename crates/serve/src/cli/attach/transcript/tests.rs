@@ -147,6 +147,7 @@ fn plans_and_workers_change_in_place() {
             id: "w".to_owned(),
             name: "left".to_owned(),
             task: "Look".to_owned(),
+            took: Some(1500),
             state,
         })
     };
@@ -157,4 +158,5 @@ fn plans_and_workers_change_in_place() {
         panic!("no job");
     };
     assert_eq!(job.state, JobState::Failed("dark".to_owned()));
+    assert_eq!(job.took, Some(1500));
 }

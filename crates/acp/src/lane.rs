@@ -1,0 +1,77 @@
+//! What opens, joins or leaves one session on one connection is done one after another, in the order it was
+//! asked for: two at once would follow the session twice, or not at all.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use harn_model::SessionId;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// The lanes of a connection, one a session.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    /// Who came last, until it is done.
+    last: Mutex<HashMap<SessionId, CancellationToken>>,
+}
+
+/// A place in a lane; dropped, the next may come.
+pub(crate) struct Lane {
+    before: Option<CancellationToken>,
+    _done: DropGuard,
+}
+
+impl Lanes {
+    /// Takes the place behind everyone who is there.
+    pub(crate) fn enter(&self, id: &SessionId) -> Lane {
+        let done = CancellationToken::new();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.retain(|_, done| !done.is_cancelled());
+        let before = last.insert(id.clone(), done.clone());
+        let _done = done.drop_guard();
+        Lane { before, _done }
+    }
+}
+
+impl Lane {
+    /// Whether everyone before it is done.
+    pub(crate) fn is_free(&self) -> bool {
+        let before = self.before.as_ref();
+        before.is_none_or(CancellationToken::is_cancelled)
+    }
+
+    /// Waits for everyone before it.
+    pub(crate) async fn come(&self) {
+        if let Some(before) = &self.before {
+            before.cancelled().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn each_waits_for_the_one_before_it_in_its_own_lane() {
+        let lanes = Lanes::default();
+        let [here, there] = ["a", "b"].map(SessionId::new);
+        let first = lanes.enter(&here);
+        let second = lanes.enter(&here);
+        let third = lanes.enter(&here);
+        assert!(first.is_free() && lanes.enter(&there).is_free());
+        assert!(!second.is_free() && second.come().now_or_never().is_none());
+        drop(first);
+        assert!(second.is_free() && second.come().now_or_never().is_some());
+        assert!(!third.is_free());
+        // Who gives up lets the next one come.
+        drop(second);
+        assert!(third.is_free());
+        drop(third);
+        lanes.enter(&there);
+        assert!(lanes.last.lock().unwrap().len() <= 1);
+    }
+}
