@@ -79,7 +79,7 @@ fn judged() -> PermissionAsked {
 }
 
 fn params(ask: &PermissionAsked, profile: Profile) -> Value {
-    message(&SessionId::from("s"), ask, profile, Addressee::default())
+    message(&SessionId::from("s"), ask, profile, super::Addressee::default())
         .unwrap()
         .into_parts()
         .1
