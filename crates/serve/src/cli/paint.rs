@@ -64,8 +64,8 @@ impl Paint {
 }
 
 /// `text` without anything a terminal would obey: what an agent says must not move the cursor over a
-/// question, or hide part of a command. Control characters are shown by name; those that change the
-/// direction of text are, too.
+/// question, or hide part of a command. Control characters are shown by name; so are those that change the
+/// direction of text, and those that take no place or break a line, of which terminals make what they like.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_obeyed) {
         return text.into();
@@ -83,9 +83,16 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
 }
 
 fn is_obeyed(c: char) -> bool {
-    let direction =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    direction || (c.is_control() && c != '\n' && c != '\t')
+    let direction = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    // Joiners stay: scripts and pictures are made with them.
+    let unseen = matches!(
+        c,
+        '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}'
+    );
+    direction || unseen || (c.is_control() && c != '\n' && c != '\t')
 }
 
 /// The first line of `text`, with a mark when there is more.
@@ -105,6 +112,19 @@ mod tests {
         assert_eq!(visible("plain\n\ttext ü"), "plain\n\ttext ü");
         assert_eq!(visible("\x1b[2Arm -rf ~\r ls"), "\\u{1b}[2Arm -rf ~\\r ls");
         assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
+        for unseen in [
+            '\u{61c}',
+            '\u{200b}',
+            '\u{2028}',
+            '\u{2060}',
+            '\u{feff}',
+            '\u{e0041}',
+        ] {
+            let shown = visible(&unseen.to_string()).into_owned();
+            assert_eq!(shown, unseen.escape_default().to_string());
+        }
+        let family = "\u{1f469}\u{200d}\u{1f467}";
+        assert_eq!(visible(family), family);
         assert_eq!(visible("bell\u{7} csi\u{9b}"), "bell\\u{7} csi\\u{9b}");
     }
 

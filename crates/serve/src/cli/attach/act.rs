@@ -30,18 +30,11 @@ pub(super) fn act(screen: &mut Screen, talk: &mut Talk, action: Action) -> Flow 
         Action::Cancel => cancel(screen, talk),
         Action::TakeOver => take_over(screen, talk),
         Action::HandBack => hand_back(screen, talk),
-        Action::Answer(at) => {
-            let answer = screen.questions.front().and_then(|it| it.choose(at));
-            if let (Some(answer), Some(question)) = (answer, screen.questions.pop_front()) {
-                talk.answer(&question.id, &answer);
-                screen.next_question();
-            }
-        }
+        Action::Answer(at) => answer(screen, talk, at),
         Action::AnswerText => answer_text(screen, talk),
         Action::SwitchFocus => screen.answering = !screen.answering,
         Action::ScrollQuestion(by) => {
-            let area = draw::areas(screen).question;
-            let last = draw::last_from(screen, area);
+            let last = draw::sight(screen).last;
             screen.question_from = screen.question_from.saturating_add_signed(by).min(last);
         }
         Action::Page(by) => page(screen, by),
@@ -49,16 +42,42 @@ pub(super) fn act(screen: &mut Screen, talk: &mut Talk, action: Action) -> Flow 
         Action::ToEnd => screen.view = View::End,
         Action::Unfold => screen.unfold(),
         Action::Help => screen.help = screen.help.is_none().then_some(0),
-        other => edit(screen, other),
+        other => {
+            // Whoever types has read enough.
+            screen.help = None;
+            edit(screen, other);
+        }
     }
     Flow::Stay
+}
+
+/// Takes in a paste, and says where it went when that is not where keys go.
+pub(super) fn paste(screen: &mut Screen, text: &str) {
+    if screen.ended.is_some() || !screen.in_control() {
+        screen.notice = Some("nothing was pasted: you only watch".to_owned());
+        return;
+    }
+    screen.help = None;
+    let whole = screen.prompt.insert(text);
+    // A question that wants a key is not answered by a text.
+    let beside = screen.answering && screen.questions.front().is_some_and(|it| !it.takes_text);
+    let words = match (whole, beside) {
+        (false, _) => "the paste is cut: the prompt holds 64 KiB",
+        (true, true) => "pasted into the prompt; Tab goes there",
+        (true, false) => return,
+    };
+    screen.notice = Some(words.to_owned());
 }
 
 fn edit(screen: &mut Screen, action: Action) {
     let prompt = &mut screen.prompt;
     match action {
-        Action::Type(c) => prompt.insert(c.encode_utf8(&mut [0; 4])),
-        Action::Newline => prompt.insert("\n"),
+        Action::Type(c) => {
+            prompt.insert(c.encode_utf8(&mut [0; 4]));
+        }
+        Action::Newline => {
+            prompt.insert("\n");
+        }
         Action::Backspace => prompt.backspace(),
         Action::BackspaceWord => prompt.backspace_word(),
         Action::Delete => prompt.delete(),
@@ -129,7 +148,28 @@ fn send(screen: &mut Screen, talk: &mut Talk, steer: bool) {
     }
 }
 
+/// Answers with an option, if whoever pressed the key can read it.
+fn answer(screen: &mut Screen, talk: &mut Talk, at: usize) {
+    let sight = draw::sight(screen);
+    if sight.too_small {
+        screen.notice = Some(TOO_SMALL.to_owned());
+    } else if !sight.answers.contains(&at) {
+        screen.notice = Some("↓ goes to that answer; read it first".to_owned());
+    } else if let Some(answer) = screen.questions.front().and_then(|it| it.choose(at))
+        && let Some(question) = screen.questions.pop_front()
+    {
+        talk.answer(&question.id, &answer);
+        screen.next_question();
+    }
+}
+
+const TOO_SMALL: &str = "make the window larger to read the question";
+
 fn answer_text(screen: &mut Screen, talk: &mut Talk) {
+    if draw::sight(screen).too_small {
+        screen.notice = Some(TOO_SMALL.to_owned());
+        return;
+    }
     let text = screen.prompt.take();
     let answer = screen.questions.front().and_then(|it| it.typed(&text));
     match (answer, screen.questions.front()) {

@@ -100,7 +100,8 @@ pub(in crate::cli) fn token(
             path.display()
         )
     })?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut first = None;
     for line in lines {
         match line.split_once(char::is_whitespace) {
@@ -158,6 +159,8 @@ mod tests {
         assert_eq!(read("abc\n").unwrap(), "abc");
         assert_eq!(read("ada one\nowner two\n").unwrap(), "two");
         assert_eq!(read("ada one\n").unwrap(), "one");
+        assert_eq!(read("# the owner's\n#old\nabc\n").unwrap(), "abc");
+        assert!(read("# none\n").is_err());
         assert!(read("\n").is_err());
         let given = || Some("given".to_owned());
         assert_eq!(token(given(), None, &file).unwrap(), "given");

@@ -14,7 +14,7 @@ use ratatui::DefaultTerminal;
 use tokio::time::sleep;
 
 use super::{
-    act::{Flow, act},
+    act::{Flow, act, paste},
     draw,
     keys::{self, Pick},
     link::{Link, Step},
@@ -216,11 +216,7 @@ impl Terminal {
                 act(screen, &mut link.talk, action)
             }
             Event::Paste(text) => {
-                // A question that wants a key is not answered by a text.
-                let taken = screen.questions.front().is_none_or(|it| it.takes_text);
-                if screen.in_control() && (taken || !screen.answering) {
-                    screen.prompt.insert(&text);
-                }
+                paste(screen, &text);
                 Flow::Stay
             }
             Event::Resize(columns, rows) => {

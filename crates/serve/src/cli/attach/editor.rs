@@ -34,13 +34,12 @@ impl Editor {
         self.insert(text);
     }
 
-    /// Types, or pastes. What cannot be shown is not taken.
-    pub(super) fn insert(&mut self, text: &str) {
+    /// Types, or pastes. What cannot be shown is not taken; false when not all of the rest is.
+    pub(super) fn insert(&mut self, text: &str) -> bool {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let text: String = text
             .chars()
-            .map(|c| if c == '\t' { ' ' } else { c })
-            .filter(|c| *c == '\n' || !c.is_control())
+            .filter(|c| matches!(c, '\n' | '\t') || !c.is_control())
             .collect();
         let room = LONGEST.saturating_sub(self.text.len());
         let mut end = text.len().min(room);
@@ -49,6 +48,7 @@ impl Editor {
         }
         self.text.insert_str(self.at, &text[..end]);
         self.at += end;
+        end == text.len()
     }
 
     /// Takes back the character before the cursor.
@@ -162,8 +162,11 @@ mod tests {
 
     #[test]
     fn a_paste_is_made_harmless_and_ends_somewhere() {
-        assert_eq!(typed("a\r\nb\tc\x1b[2J").text(), "a\nb c[2J");
-        let long = typed(&"ü".repeat(LONGEST));
+        assert_eq!(typed("a\r\nb\tc\x1b[2J").text(), "a\nb\tc[2J");
+        assert_eq!(typed("a\tb").shown(20).1, (6, 0));
+        let mut long = Editor::default();
+        assert!(long.insert(&"ü".repeat(LONGEST / 2)));
+        assert!(!long.insert("x"), "what is cut is told");
         assert_eq!(long.text().len(), LONGEST);
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Find {
 pub(super) struct Found {
     pub(super) address: Address,
     pub(super) target: Target,
+    /// The session's directory.
+    pub(super) cwd: PathBuf,
 }
 
 impl Found {
@@ -32,7 +34,12 @@ impl Found {
             true => Target::Live(id),
             false => Target::Stored(id, session.cwd.clone()),
         };
-        Self { address, target }
+        let cwd = session.cwd.clone();
+        Self {
+            address,
+            target,
+            cwd,
+        }
     }
 }
 
@@ -117,7 +124,8 @@ fn matches<'a>(servers: &'a [Server], wanted: &str, live: bool) -> Vec<Match<'a>
     for server in servers {
         for session in &server.sessions {
             let known = found.iter().any(|(_, known)| known.id == session.id);
-            if session.id.starts_with(wanted) && session.live >= live && !known {
+            let begins = is_begun(&session.id, wanted);
+            if begins && session.live >= live && !known {
                 found.push((server.address.clone(), session));
             }
         }
@@ -127,6 +135,12 @@ fn matches<'a>(servers: &'a [Server], wanted: &str, live: bool) -> Vec<Match<'a>
         return vec![found.swap_remove(at)];
     }
     found
+}
+
+/// Whether an id begins so; what all ids begin with need not be said.
+fn is_begun(id: &str, wanted: &str) -> bool {
+    let rest = id.strip_prefix("ses_");
+    id.starts_with(wanted) || rest.is_some_and(|rest| rest.starts_with(wanted))
 }
 
 fn one(found: &[Match<'_>], wanted: &str) -> Result<Option<Found>> {
@@ -175,6 +189,7 @@ mod tests {
             ("ab", true),
             ("cd1", true),
             ("cd2", true),
+            ("ses_0198", true),
         ];
         let sessions = sessions.map(|(id, live)| listed(id, live)).to_vec();
         let address = Address::Socket("/s".into());
@@ -191,6 +206,7 @@ mod tests {
         let stored = Target::Stored("ab2".to_owned(), "/w".into());
         assert_eq!(found("ab2", false).unwrap(), Some(stored));
         assert_eq!(found("x", false).unwrap(), None);
+        assert_eq!(found("019", true).unwrap(), live("ses_0198"));
         let several = found("cd", true).unwrap_err().to_string();
         assert_eq!(several, "several sessions begin with cd: cd1, cd2");
     }

@@ -66,6 +66,7 @@ pub(super) fn action(screen: &Screen, key: KeyEvent) -> Action {
         KeyCode::Char('d') if control && screen.prompt.is_empty() => Action::Leave,
         KeyCode::PageUp => Action::Page(-1),
         KeyCode::PageDown => Action::Page(1),
+        KeyCode::F(1) => Action::Help,
         KeyCode::Esc if screen.help.is_some() => Action::Help,
         KeyCode::Esc => Action::Cancel,
         KeyCode::Tab if !screen.questions.is_empty() => Action::SwitchFocus,
@@ -83,7 +84,8 @@ pub(super) fn action(screen: &Screen, key: KeyEvent) -> Action {
         let asked = match key.code {
             KeyCode::Up => Action::ScrollQuestion(-1),
             KeyCode::Down => Action::ScrollQuestion(1),
-            KeyCode::Char(digit @ '1'..='9') if !control && !other && screen.prompt.is_empty() => {
+            // Where a text is an answer, a digit may be its beginning.
+            KeyCode::Char(digit @ '1'..='9') if !control && !other && !question.takes_text => {
                 let at = digit as usize - '1' as usize;
                 match answerable && at < question.options.len() {
                     true => Action::Answer(at),

@@ -142,12 +142,14 @@ fn call(lines: &mut Vec<Line<'static>>, call: &Call, columns: usize, unfolded: b
     let took = call
         .took
         .map(|took| format!(" {}", text::duration(took.into())));
-    let took = took.unwrap_or_default();
-    if let Some(last) = lines.last_mut()
-        && last.width() + width(mark) + width(&took) <= columns
-    {
-        last.push_span(Span::styled(mark, style(look)));
-        last.push_span(Span::styled(took, style(paint::Style::Dim)));
+    let took = Span::styled(took.unwrap_or_default(), style(paint::Style::Dim));
+    match lines.last_mut() {
+        Some(last) if last.width() + width(mark) + took.width() <= columns => {
+            last.push_span(Span::styled(mark, style(look)));
+            last.push_span(took);
+        }
+        // What became of it is told, however long its name.
+        _ => lines.push(Line::from(vec![Span::styled(mark, style(look)), took])),
     }
     let indented = |lines: &mut Vec<_>, look, text: &str| {
         hang(lines, look, "  ", &tame(text), columns);

@@ -119,11 +119,21 @@ impl Attach {
             },
         };
         let mut screen = Screen::new(&self.me, self.args.observe);
+        // What was done before we came is told before we are told where.
+        screen.transcript.set_cwd(found.cwd.clone());
         let mut link = self.link(found, !self.args.observe);
         let followed = terminal.follow(&mut screen, &mut link).await;
         drop(terminal);
         link.close().await;
         followed?;
+        if screen.ended.is_none() && !screen.session.is_empty() {
+            let url = self.args.url.as_deref().map(|url| format!("--url {url} "));
+            let url = url.unwrap_or_default();
+            let id = &screen.session;
+            note(format!(
+                "the session goes on; `harn-serve attach {url}{id}` comes back to it"
+            ));
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -144,8 +154,12 @@ impl Attach {
 
     fn new_session(&self, address: Address) -> Result<Found> {
         let here = std::env::current_dir().context("this directory has no name")?;
-        let target = Target::New(here);
-        Ok(Found { address, target })
+        let target = Target::New(here.clone());
+        Ok(Found {
+            address,
+            target,
+            cwd: here,
+        })
     }
 
     fn link(&self, found: Found, control: bool) -> Link {

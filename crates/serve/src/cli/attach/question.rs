@@ -36,7 +36,7 @@ pub(super) struct Question {
     pub(super) body: Vec<(Style, String)>,
     /// The answers that have a number, each with how far it reaches.
     pub(super) options: Vec<(String, Option<String>)>,
-    /// Whether any text is an answer.
+    /// Whether an answer is typed, as a text or as its number, rather than given with one key.
     pub(super) takes_text: bool,
     /// Until when an answer counts.
     pub(super) deadline: Option<Timestamp>,
@@ -44,6 +44,9 @@ pub(super) struct Question {
     pub(super) since: Duration,
     about: About,
 }
+
+/// So many answers have a key each.
+const BY_A_KEY: usize = 9;
 
 #[derive(Debug)]
 enum About {
@@ -69,6 +72,7 @@ impl Question {
             Some(option.get("scope")?.as_str()?.to_owned())
         };
         let options = request.options.iter();
+        let many = options.len() > BY_A_KEY;
         let named = |id: &str, name: &str| (tame_line(name), scope(id));
         Some(Self {
             id: asked.id,
@@ -78,7 +82,7 @@ impl Question {
                 .clone()
                 .map(|option| named(&option.option_id.0, &option.name))
                 .collect(),
-            takes_text: false,
+            takes_text: many,
             deadline: deadline(request.meta.as_ref()),
             since,
             about: About::Permission(options.map(|it| it.option_id.0.to_string()).collect()),
@@ -128,7 +132,8 @@ impl Question {
     /// The answer that a text stands for, if it is one.
     pub(super) fn typed(&self, text: &str) -> Option<Value> {
         let About::Form(request) = &self.about else {
-            return None;
+            let number = text.trim().parse::<usize>().ok()?;
+            return self.choose(number.checked_sub(1)?);
         };
         let action = form::understand(Some(text), request)?;
         value(CreateElicitationResponse::new(action))

@@ -11,7 +11,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-pub(super) use self::{help::LINES as HELP_LINES, picker::picker, question::last_from};
+pub(super) use self::{help::LINES as HELP_LINES, picker::picker, question::Sight};
 use super::{
     lines::style,
     measure::{cut, tame_line, width},
@@ -31,6 +31,11 @@ pub(super) struct Areas {
     keys: Rect,
 }
 
+/// What of the question is in sight.
+pub(super) fn sight(screen: &Screen) -> Sight {
+    question::sight(screen, areas(screen).question)
+}
+
 /// Divides the screen. The status and the prompt come first, then a question, then the rest.
 pub(super) fn areas(screen: &Screen) -> Areas {
     let (columns, rows) = screen.size;
@@ -41,12 +46,14 @@ pub(super) fn areas(screen: &Screen) -> Areas {
         taken
     };
     let status = take(1, 0);
-    let typed = screen.prompt.shown(prompt_columns(columns)).0.len();
-    let prompt = take(u16::try_from(typed).unwrap_or(u16::MAX).min(5), 1);
-    let keys = take(1, 2);
-    let notice = take(u16::from(screen.notice.is_some()), 1);
     let question = question::height(screen, columns);
-    let question = take(question, if rows > 12 { 3 } else { 1 });
+    let least = question::least(question);
+    let typed = screen.prompt.shown(prompt_columns(columns)).0.len();
+    let tallest = if question > 0 && rows < ROOMY { 1 } else { 5 };
+    let prompt = take(u16::try_from(typed).unwrap_or(u16::MAX).min(tallest), 1);
+    let keys = take(1, least.max(2));
+    let notice = take(u16::from(screen.notice.is_some()), least.max(1));
+    let question = take(question, if rows < ROOMY { 0 } else { 3 });
     let waiting = screen.sent.len() + screen.waiting.len();
     let waiting = take(u16::try_from(waiting).unwrap_or(u16::MAX).min(3), 3);
     let mut y = 0;
@@ -65,6 +72,9 @@ pub(super) fn areas(screen: &Screen) -> Areas {
         keys: place(keys),
     }
 }
+
+/// With fewer lines than this, a question has all there is.
+const ROOMY: u16 = 20;
 
 const SIGN: &str = "> ";
 
@@ -89,7 +99,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     put(
         frame,
         within(areas.question),
-        question::lines(screen, areas.question),
+        question::sight(screen, areas.question).lines,
     );
     if let Some(notice) = &screen.notice {
         let notice = cut(notice, usize::from(areas.notice.width));

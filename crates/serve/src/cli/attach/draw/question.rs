@@ -18,14 +18,36 @@ use crate::cli::{
     text,
 };
 
+/// With less than this, a question that is longer cannot be read, and is not answered.
+const LEAST: (usize, usize) = (12, 3);
+/// So much of what would be done is in sight where the answers stay in their place.
+const BESIDE_ANSWERS: usize = 3;
+
 /// How many lines the question would like to have.
 pub(super) fn height(screen: &Screen, columns: u16) -> u16 {
     let Some((question, _)) = screen.question() else {
         return 0;
     };
     let columns = usize::from(columns);
-    let lines = body(question, columns).len() + 1 + options(question, false, columns).len();
+    let lines = body(question, columns).len() + 1 + options(question, |_| false, columns).len();
     u16::try_from(lines).unwrap_or(u16::MAX)
+}
+
+/// How many lines it has at least, before anything else has some.
+pub(super) fn least(wanted: u16) -> u16 {
+    wanted.min(LEAST.1 as u16)
+}
+
+/// What of a question is in sight.
+#[derive(Debug, Default)]
+pub(in crate::cli::attach) struct Sight {
+    pub(super) lines: Vec<Line<'static>>,
+    /// The answers that can be read whole, by their place.
+    pub(in crate::cli::attach) answers: Vec<usize>,
+    /// How far it can be scrolled.
+    pub(in crate::cli::attach) last: usize,
+    /// Whether there is no room to read it in.
+    pub(in crate::cli::attach) too_small: bool,
 }
 
 /// What would be done, in lines.
@@ -41,52 +63,82 @@ fn body(question: &Question, columns: usize) -> Vec<Line<'static>> {
     lines.collect()
 }
 
-/// The question in an area. Answers are always in sight; a body that is too long is shown in part, and says so.
-pub(super) fn lines(screen: &Screen, area: Rect) -> Vec<Line<'static>> {
+/// The question in an area. Where there is room its answers stay in sight, and what would be done is scrolled
+/// above them; else all of it is scrolled as one. What is not shown is counted, and an answer that cannot be read
+/// has no key.
+pub(in crate::cli::attach) fn sight(screen: &Screen, area: Rect) -> Sight {
     let Some((question, answerable)) = screen.question() else {
-        return Vec::new();
+        return Sight::default();
     };
-    let columns = usize::from(area.width);
+    let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     let body = body(question, columns);
-    let mut options = options(question, answerable, columns);
-    let room = usize::from(area.height).saturating_sub(1 + options.len());
+    let places: Vec<usize> = options(question, |_| false, columns)
+        .into_iter()
+        .map(|(at, _)| at)
+        .collect();
+    let all = body.len() + places.len();
     let mut lines = vec![head(screen, question, columns)];
-    if body.len() <= room {
-        lines.extend(body);
-    } else if room > 0 {
-        let last = body.len() - (room - 1);
-        let from = screen.question_from.min(last);
-        let below = last - from;
-        lines.extend(body.into_iter().skip(from).take(room - 1));
-        let more = match (from, below) {
-            (0, below) => format!("  ↓ {below} more lines below"),
-            (above, 0) => format!("  ↑ {above} lines above"),
-            (above, below) => format!("  ↑ {above} lines above, ↓ {below} below"),
+    // What moves, how much of it is in sight, and how much of the rest stays.
+    let (moves, room) = match rows.checked_sub(1 + all) {
+        Some(_) => (0, 0),
+        None if columns < LEAST.0 || rows < LEAST.1 => {
+            let words = [
+                "make the window larger to answer",
+                "make it larger",
+                "enlarge",
+            ];
+            let fits = |words: &&&str| width(words) + 2 <= columns;
+            let words = words.iter().find(fits).unwrap_or(&"!");
+            return Sight {
+                lines: vec![Line::styled(format!("? {words}"), style(Style::Yellow))],
+                too_small: true,
+                ..Sight::default()
+            };
+        }
+        None if rows >= 2 + places.len() + BESIDE_ANSWERS => (body.len(), rows - 2 - places.len()),
+        None => (all, rows - 2),
+    };
+    let last = moves - room;
+    let from = screen.question_from.min(last);
+    // Lines of the body and of the answers are counted as one.
+    let hidden = |at: usize| at < moves && !(from..from + room).contains(&at);
+    let unread = |answer: usize| {
+        let lines = places.iter().enumerate();
+        let mut lines = lines.filter(|(_, place)| **place == answer);
+        lines.any(|(at, _)| hidden(body.len() + at))
+    };
+    let counts = |answer: usize| answerable && !unread(answer);
+    let answers = (0..question.options.len()).filter(|at| !unread(*at));
+    let sight = Sight {
+        answers: answers.collect(),
+        last,
+        ..Sight::default()
+    };
+    let shown = body.len();
+    let options = options(question, counts, columns);
+    let rest = body.into_iter().chain(options.into_iter().map(|it| it.1));
+    let (mut above, mut below) = (Vec::new(), Vec::new());
+    for (at, line) in rest.enumerate().filter(|(at, _)| !hidden(*at)) {
+        let stays = at >= shown && moves <= shown;
+        if stays { &mut below } else { &mut above }.push(line);
+    }
+    lines.append(&mut above);
+    if last > 0 {
+        let more = match (from, last - from) {
+            (0, below) => format!("  ↓ {} not shown", counted(below)),
+            (above, 0) => format!("  ↑ {} above", counted(above)),
+            (above, below) => format!("  ↑ {} above, ↓ {below} not shown", counted(above)),
         };
         lines.push(Line::styled(cut(&more, columns), style(Style::Yellow)));
     }
-    // In a very small place the answers stand where the question would.
-    lines.truncate(
-        usize::from(area.height)
-            .saturating_sub(options.len())
-            .max(1),
-    );
-    lines.append(&mut options);
-    lines
+    lines.append(&mut below);
+    Sight { lines, ..sight }
 }
 
-/// How far the body of the question can be scrolled.
-pub(in crate::cli::attach) fn last_from(screen: &Screen, area: Rect) -> usize {
-    let Some((question, _)) = screen.question() else {
-        return 0;
-    };
-    let columns = usize::from(area.width);
-    let body = body(question, columns).len();
-    let answers = options(question, false, columns).len();
-    let room = usize::from(area.height).saturating_sub(1 + answers);
-    match body > room && room > 0 {
-        true => body - (room - 1),
-        false => 0,
+fn counted(lines: usize) -> String {
+    match lines {
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
     }
 }
 
@@ -100,7 +152,10 @@ fn head(screen: &Screen, question: &Question, columns: usize) -> Line<'static> {
         text::soon(Duration::from_millis(left))
     });
     let left = left.map(|left| format!(" (for {left})"));
-    let count = count + &left.unwrap_or_default();
+    let mut count = count + &left.unwrap_or_default();
+    if width(&count) > columns / 2 {
+        count.clear();
+    }
     let room = columns.saturating_sub(2 + width(&count));
     Line::from(vec![
         Span::styled("? ", style(Style::Yellow)),
@@ -109,32 +164,34 @@ fn head(screen: &Screen, question: &Question, columns: usize) -> Line<'static> {
     ])
 }
 
-fn options(question: &Question, answerable: bool, columns: usize) -> Vec<Line<'static>> {
+/// The lines of the answers, each with the place of its answer. A key that would not count is not offered.
+fn options(
+    question: &Question,
+    counts: impl Fn(usize) -> bool,
+    columns: usize,
+) -> Vec<(usize, Line<'static>)> {
     if question.options.is_empty() {
         let how = "  type the answer, Enter sends it";
-        return vec![Line::styled(cut(how, columns), style(Style::Dim))];
+        return vec![(0, Line::styled(cut(how, columns), style(Style::Dim)))];
     }
     let mut lines = Vec::new();
+    let digits = question.options.len().to_string().len();
     for (at, (name, scope)) in question.options.iter().enumerate() {
-        // A key that would not count is not offered.
-        let key = match answerable && at < 9 {
-            true => format!("  {}) ", at + 1),
-            false => "  ·  ".to_owned(),
+        let key = match counts(at) {
+            true => format!("  {:>digits$}) ", at + 1),
+            false => format!("  {:>digits$}  ", "·"),
         };
         let scope = scope.as_ref().map(|scope| format!("  ({})", tame(scope)));
         let scope = scope.unwrap_or_default();
         let room = columns.saturating_sub(width(&key));
+        let indent = " ".repeat(width(&key));
         // What an answer covers is part of its name: none of it is cut off.
         for (nth, part) in wrap(name, room).into_iter().enumerate() {
-            let key = if nth == 0 {
-                key.clone()
-            } else {
-                "     ".to_owned()
-            };
-            let key = Span::styled(key, style(Style::Yellow));
-            lines.push(Line::from(vec![key, Span::raw(part)]));
+            let key = if nth == 0 { &key } else { &indent };
+            let key = Span::styled(key.clone(), style(Style::Yellow));
+            lines.push((at, Line::from(vec![key, Span::raw(part)])));
         }
-        if let Some(last) = lines.last_mut()
+        if let Some((_, last)) = lines.last_mut()
             && last.width() + width(&scope) <= columns
         {
             last.push_span(Span::styled(scope, style(Style::Dim)));

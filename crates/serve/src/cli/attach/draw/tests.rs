@@ -189,10 +189,32 @@ fn who_watches_sees_that_somebody_else_is_asked() {
     let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.rs",
                       "kind": "edit", "status": "pending"});
     played.update(call);
-    check(&mut played, (80, 6), expect![[""]]);
+    check(
+        &mut played,
+        (80, 6),
+        expect![[r#"
+        » left: Look left  ✓ 1.5 s
+        ✎ Edit a.rs  waits
+
+         Tidy the tests           ask · waits for an answer · desk controls · connected
+        > watching; Ctrl-T takes over
+        ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+    "#]],
+    );
     let end = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed"});
     played.update(end);
-    check(&mut played, (80, 6), expect![[""]]);
+    check(
+        &mut played,
+        (80, 6),
+        expect![[r#"
+        » left: Look left  ✓ 1.5 s
+        ✎ Edit a.rs  ✗
+
+         Tidy the tests                       ask · working · desk controls · connected
+        > watching; Ctrl-T takes over
+        ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+    "#]],
+    );
 }
 
 #[test]
@@ -236,10 +258,10 @@ fn a_question() {
         &mut played,
         (40, 10),
         expect![[r#"
-            it.
             ? $ Clean up (for 10 min)
               $ rm -rf build && git status
-              ↓ 2 more lines below
+              asked because the session's mode is
+              ask
               1) Allow this once  (once)
               2) Allow it for this session
               3) Reject this once  (once)
@@ -269,21 +291,21 @@ fn a_long_question_says_that_there_is_more() {
         &mut played,
         (60, 14),
         expect![[r#"
-
-
-
-        ? ✎ Edit a.rs
-          --- a.rs
-          +++ a.rs
-          @@ -1,40 +1,40 @@
-          -0
-          ↓ 79 more lines below
-          1) Allow
-          2) Reject
-         Tidy the tests               ask · you control · connected
-        >
-        1-9 answer  ↑↓ read  Tab prompt  ^R hand back  ? help
-    "#]],
+            ? ✎ Edit a.rs
+              --- a.rs
+              +++ a.rs
+              @@ -1,40 +1,40 @@
+              -0
+              -1
+              -2
+              -3
+              ↓ 76 lines not shown
+              1) Allow
+              2) Reject
+             Tidy the tests               ask · you control · connected
+            >
+            1-9 answer  ↑↓ read  Tab prompt  ^R hand back  ? help
+        "#]],
     );
     for _ in 0..200 {
         played.act(Action::ScrollQuestion(1));
@@ -292,6 +314,98 @@ fn a_long_question_says_that_there_is_more() {
     assert!(
         end.contains("+line 39") && end.contains("lines above"),
         "{end}"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_cannot_be_allowed() {
+    let asked = || {
+        let mut played = Played::joined("me");
+        played.ask("q");
+        played.wait(500);
+        played
+    };
+    let mut played = asked();
+    check(
+        &mut played,
+        (24, 6),
+        expect![[r#"
+            ? $ Clean up
+              $ rm -rf build && git
+              ↓ 7 lines not shown
+             Tidy the te… connected
+            >
+            1-9 answer  ? help
+        "#]],
+    );
+    played.act(Action::Answer(0));
+    assert!(played.sent().is_empty(), "nobody has read it");
+    assert!(played.screen.notice.take().is_some());
+    for _ in 0..20 {
+        played.act(Action::ScrollQuestion(1));
+    }
+    check(
+        &mut played,
+        (24, 6),
+        expect![[r#"
+            ? $ Clean up
+              3) Reject this once
+              ↑ 7 lines above
+             Tidy the te… connected
+            >
+            1-9 answer  ? help
+        "#]],
+    );
+    played.act(Action::Answer(0));
+    assert!(played.sent().is_empty(), "it is out of sight again");
+    played.act(Action::Answer(2));
+    assert_eq!(played.sent().len(), 1);
+    for (columns, rows) in [(10, 3), (10, 8), (40, 4), (3, 2), (0, 0)] {
+        let mut played = asked();
+        drawn(&mut played, columns, rows);
+        played.act(Action::Answer(0));
+        assert!(played.sent().is_empty(), "{columns}x{rows}");
+    }
+    check(
+        &mut asked(),
+        (40, 4),
+        expect![[r#"
+        ? make the window larger to answer
+
+         Tidy the tests you control · connected
+        >
+    "#]],
+    );
+    // Whatever the size: what is allowed is in sight, or what is missing is counted.
+    for columns in 12..80 {
+        for rows in 5..24 {
+            let mut played = asked();
+            let text = drawn(&mut played, columns, rows);
+            let whole = text.contains("rm -rf") && text.contains("mode is ask");
+            assert!(whole || text.contains('↓'), "{columns}x{rows}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn how_a_call_went_is_told_however_long_its_name() {
+    let mut played = Played::joined("me");
+    let title = "Read some/very/long/path/until/the/line/is/full.rs";
+    played.update(
+        json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": title, "kind": "read",
+               "status": "completed", "_meta": {"harn": {"durationMs": 1500}}}),
+    );
+    check(
+        &mut played,
+        (54, 6),
+        expect![[r#"
+        ≡ Read some/very/long/path/until/the/line/is/full.rs
+          ✓ 1.5 s
+
+         Tidy the tests         ask · you control · connected
+        > what is to be done?
+        Enter send  ^R hand back  ^O unfold  ? help
+    "#]],
     );
 }
 

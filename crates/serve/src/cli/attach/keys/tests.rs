@@ -32,6 +32,7 @@ fn in_control() {
     let alt = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
     let always = [
         (control('c'), Action::Interrupt),
+        (key(KeyCode::F(1)), Action::Help),
         (control('t'), Action::TakeOver),
         (control('r'), Action::HandBack),
         (control('o'), Action::Unfold),
@@ -111,6 +112,9 @@ fn a_question_stands() {
         (char('?'), Action::Help),
     ];
     check(&played, &table);
+    // What somebody has begun to write is no answer, and in no answer's way.
+    played.types("a prompt");
+    check(&played, &[(char('1'), Action::Answer(0))]);
     // In the prompt, digits are text.
     played.screen.answering = false;
     check(
@@ -125,15 +129,9 @@ fn a_question_stands() {
 #[test]
 fn a_question_that_wants_words() {
     let mut played = Played::joined("me");
-    let schema = json!({"type": "object", "required": ["answer"],
-                        "properties": {"answer": {"type": "string", "enum": ["red", "blue"]}}});
-    let params = json!({"sessionId": "s", "mode": "form", "message": "Which?",
-                        "requestedSchema": schema});
-    played
-        .hear(json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": params}));
-    played.wait(400);
+    played.choose(&["red", "blue"]);
     let table = [
-        (char('2'), Action::Answer(1)),
+        (char('2'), Action::Type('2')),
         (char('b'), Action::Type('b')),
         (key(KeyCode::Enter), Action::AnswerText),
         (control('s'), Action::Nothing),
@@ -144,11 +142,34 @@ fn a_question_that_wants_words() {
 }
 
 #[test]
+fn a_digit_that_begins_an_answer_is_none() {
+    let many: Vec<_> = ('a'..='l').map(String::from).collect();
+    let many: Vec<_> = many.iter().map(String::as_str).collect();
+    let table: [(&[&str], &str, &str); 4] = [
+        (&[], "8080", "8080"),
+        (&["8080", "1234", "9090"], "1234", "1234"),
+        (&["red", "blue"], "2", "blue"),
+        (&many, "12", "l"),
+    ];
+    for (choices, typed, answer) in table {
+        let mut played = Played::joined("me");
+        played.choose(choices);
+        for code in typed.chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
+            let action = action(&played.screen, key(code));
+            played.act(action);
+        }
+        let sent = &played.sent()[0]["result"];
+        assert_eq!(sent["content"]["answer"], answer, "{choices:?}");
+    }
+}
+
+#[test]
 fn help_and_the_end() {
     let mut played = Played::joined("me");
     played.act(Action::Help);
     check(&played, &[(key(KeyCode::Esc), Action::Help)]);
-    played.act(Action::Help);
+    played.types("x");
+    assert_eq!(played.screen.help, None, "whoever types has read enough");
     played.event(json!({"kind": "session_closed", "reason": "closed"}));
     check(
         &played,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cli::attach::{
-    act::{Flow, act},
+    act::{Flow, act, paste},
     keys::Action,
     talk::{Talk, Target},
     transcript::{Entry, Who},
@@ -94,6 +94,22 @@ impl Played {
             json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission",
                          "params": params}),
         );
+    }
+
+    /// Asks for one of these, or for any text, and waits until it can be answered.
+    pub(in crate::cli::attach) fn choose(&mut self, choices: &[&str]) {
+        let mut answer = json!({"type": "string"});
+        if !choices.is_empty() {
+            answer["enum"] = choices.into();
+        }
+        let schema = json!({"type": "object", "required": ["answer"],
+                            "properties": {"answer": answer}});
+        let params = json!({"sessionId": "s", "mode": "form", "message": "Which?",
+                            "requestedSchema": schema});
+        self.hear(
+            json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": params}),
+        );
+        self.wait(400);
     }
 
     pub(in crate::cli::attach) fn act(&mut self, action: Action) -> Flow {
@@ -281,6 +297,26 @@ fn whoever_types_goes_on_typing_when_a_question_comes() {
     assert!(!played.screen.answering);
     played.act(Action::SwitchFocus);
     assert!(played.screen.answering);
+}
+
+#[test]
+fn a_paste_goes_to_the_prompt_or_is_told() {
+    let mut played = Played::joined("me");
+    paste(&mut played.screen, "a\tb");
+    assert_eq!(played.screen.prompt.text(), "a\tb");
+    assert_eq!(played.screen.notice, None);
+    played.ask("q");
+    played.act(Action::SwitchFocus);
+    paste(&mut played.screen, " c");
+    assert_eq!(played.screen.prompt.text(), "a\tb c");
+    let words = played.screen.notice.take().unwrap();
+    assert_eq!(words, "pasted into the prompt; Tab goes there");
+    paste(&mut played.screen, &"x".repeat(64 * 1024));
+    let words = played.screen.notice.take().unwrap();
+    assert_eq!(words, "the paste is cut: the prompt holds 64 KiB");
+    let mut played = Played::joined("desk");
+    paste(&mut played.screen, "x");
+    assert!(played.screen.prompt.is_empty() && played.screen.notice.is_some());
 }
 
 #[test]

@@ -93,10 +93,18 @@ impl Entry {
             Self::Said(said) => said.text.len(),
             Self::Call(call) => {
                 let diff = call.diff.iter().map(|(_, line)| line.len() + 32);
-                call.title.len() + call.input.len() + call.output.len() + diff.sum::<usize>()
+                let error = call.error.as_ref().map_or(0, String::len);
+                let shown = call.input.len() + call.output.len() + diff.sum::<usize>();
+                call.title.len() + error + shown
             }
             Self::Plan(steps) => steps.iter().map(|step| step.content.len() + 64).sum(),
-            Self::Job(job) => job.title.len(),
+            Self::Job(job) => {
+                let reason = match &job.state {
+                    JobState::Failed(reason) => reason.len(),
+                    JobState::Running | JobState::Done(_) => 0,
+                };
+                job.title.len() + reason
+            }
             Self::Note(_, text) => text.len(),
         };
         ITSELF + text
