@@ -20,6 +20,7 @@ pub(super) fn act(screen: &mut Screen, talk: &mut Talk, action: Action) -> Flow 
         return Flow::Stay;
     }
     screen.notice = None;
+    screen.notice_stays = false;
     let leaving = std::mem::take(&mut screen.leaving);
     match action {
         Action::Leave => return Flow::Leave,
@@ -112,22 +113,29 @@ fn page(screen: &mut Screen, by: isize) {
 fn interrupt(screen: &mut Screen, talk: &mut Talk) {
     screen.leaving = true;
     let words = match screen.turn.is_some() && screen.in_control() {
-        true => {
+        true if screen.link == Link::Up => {
             talk.cancel();
             "cancelling; Ctrl-C again leaves"
         }
-        false => "Ctrl-C again leaves; the session goes on without you",
+        _ if screen.ended.is_some() => "Ctrl-C again leaves",
+        _ => "Ctrl-C again leaves; the session goes on without you",
     };
     screen.notice = Some(words.to_owned());
 }
 
 fn cancel(screen: &mut Screen, talk: &mut Talk) {
-    if screen.turn.is_some() && screen.in_control() {
-        talk.cancel();
-        screen.notice = Some("cancelling".to_owned());
-    } else {
-        screen.view = View::End;
-    }
+    let words = match screen.turn.is_some() && screen.in_control() {
+        true if screen.link == Link::Up => {
+            talk.cancel();
+            "cancelling"
+        }
+        true => "there is no connection; the turn goes on",
+        false => {
+            screen.view = View::End;
+            return;
+        }
+    };
+    screen.notice = Some(words.to_owned());
 }
 
 fn send(screen: &mut Screen, talk: &mut Talk, steer: bool) {
@@ -143,8 +151,8 @@ fn send(screen: &mut Screen, talk: &mut Talk, steer: bool) {
     if screen.turn.is_some() {
         talk.inject(steer, &text);
     } else {
-        talk.prompt(&text);
-        screen.sent.push_back(text);
+        let number = talk.prompt(&text);
+        screen.sent.push_back((number, text));
     }
 }
 
@@ -187,6 +195,7 @@ fn answer_text(screen: &mut Screen, talk: &mut Talk) {
 
 fn take_over(screen: &mut Screen, talk: &mut Talk) {
     let words = match screen.in_control() {
+        _ if screen.ended.is_some() => "the session has ended; there is nothing to control",
         _ if screen.observe => "this client only watches: it was started with --observe",
         _ if screen.link != Link::Up => "there is no connection",
         true => "you control it already",
@@ -196,8 +205,11 @@ fn take_over(screen: &mut Screen, talk: &mut Talk) {
 }
 
 fn hand_back(screen: &mut Screen, talk: &mut Talk) {
-    match screen.in_control() && screen.link == Link::Up {
-        true => talk.hand_back(),
-        false => screen.notice = Some("you do not control it".to_owned()),
-    }
+    let words = match screen.in_control() {
+        _ if screen.ended.is_some() => "the session has ended; there is nothing to control",
+        _ if screen.link != Link::Up => "there is no connection",
+        true => return talk.hand_back(),
+        false => "you do not control it",
+    };
+    screen.notice = Some(words.to_owned());
 }

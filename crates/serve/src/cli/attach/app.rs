@@ -241,7 +241,7 @@ fn step(screen: &mut Screen, link: &mut Link, step: Step) -> Result<()> {
                 }
             }
         }
-        Step::Lost { again, unsure } => screen.lost(again, unsure),
+        Step::Lost { again, unsure, why } => screen.lost(again, unsure, why),
         Step::Failed(why) => return Err(why),
         Step::Nothing => {}
     }

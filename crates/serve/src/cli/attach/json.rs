@@ -20,14 +20,15 @@ const ATTEMPTS: u32 = 16;
 /// Prints until the session ends, somebody interrupts, or nobody reads any more.
 pub(super) async fn follow(mut link: Link) -> Result<ExitCode> {
     let mut signals = Signals::listen().context("listening for signals")?;
-    let mut lost = false;
+    // What was said about it, once it is lost.
+    let mut lost: Option<String> = None;
     loop {
         let step = tokio::select! {
             _ = signals.next() => break,
             step = link.next() => step,
         };
         match step {
-            Step::Heard(Heard::Update(params)) => {
+            Step::Heard(Heard::Update(params) | Heard::Replaced(params)) => {
                 if !print(&params)? {
                     break;
                 }
@@ -37,16 +38,18 @@ pub(super) async fn follow(mut link: Link) -> Result<ExitCode> {
                     break;
                 }
             }
-            Step::Heard(Heard::Joined(_)) if std::mem::take(&mut lost) => {
+            Step::Heard(Heard::Joined(_)) if lost.take().is_some() => {
                 note("back again, nothing was missed");
             }
             Step::Heard(_) | Step::Nothing => {}
-            Step::Lost { .. } => {
+            Step::Lost { why, .. } => {
                 if link.failures() > ATTEMPTS {
-                    bail!("the server is gone");
+                    bail!(why.unwrap_or_else(|| "the server is gone".to_owned()));
                 }
-                if !std::mem::replace(&mut lost, true) {
-                    note("the connection is lost; trying again");
+                let words = why.unwrap_or_else(|| "the connection is lost".to_owned());
+                if lost.as_ref() != Some(&words) {
+                    note(format!("{words}; trying again"));
+                    lost = Some(words);
                 }
             }
             Step::Failed(why) => return Err(why),

@@ -44,10 +44,12 @@ enum State {
 #[derive(Debug)]
 pub(super) enum Step {
     Heard(Heard),
-    /// It is lost, and tried again then; with the words that may not have arrived.
+    /// It is lost, and tried again then; with the words that may not have arrived, and with what the server
+    /// says, if one is there.
     Lost {
         again: Duration,
         unsure: Vec<String>,
+        why: Option<String>,
     },
     /// It never came to be, and why.
     Failed(anyhow::Error),
@@ -111,10 +113,10 @@ impl Link {
                         self.talk.begin(self.control);
                         self.flush()
                     }
-                    Ok(Err(why)) if !self.was_joined => Step::Failed(why.into()),
+                    Ok(Err(why)) if !self.was_there() => Step::Failed(why.into()),
                     // A token that is refused now is refused later.
                     Ok(Err(why @ NoConnection::Token(_))) => Step::Failed(why.into()),
-                    _ => self.lost(),
+                    _ => self.lost(None),
                 }
             }
             State::Up(wire) => {
@@ -122,7 +124,7 @@ impl Link {
                 tokio::select! {
                     line = wire.next() => match line {
                         Some(line) => self.heard(&line),
-                        None => self.lost(),
+                        None => self.lost(None),
                     },
                     () = sleep(beat) => {
                         self.talk.heartbeat();
@@ -168,14 +170,20 @@ impl Link {
     fn refused(&mut self, failure: Failure) -> Step {
         match failure {
             // The server was started again, or it is another one.
-            Failure::Refused(_) if self.was_joined => {
-                if let Some(cwd) = &self.reopen {
+            Failure::Refused(why) if self.was_joined => match &self.reopen {
+                Some(cwd) => {
                     self.talk.reopen(cwd.clone());
+                    self.lost(None)
                 }
-                self.lost()
-            }
+                None => self.lost(Some(why)),
+            },
             Failure::Refused(why) | Failure::Strange(why) => Step::Failed(anyhow::Error::msg(why)),
         }
+    }
+
+    /// Whether anything of the session has come, so that it is worth coming back.
+    fn was_there(&self) -> bool {
+        self.was_joined || self.talk.has_begun()
     }
 
     fn next_beat(&self) -> Duration {
@@ -185,7 +193,7 @@ impl Link {
     fn connect(&mut self) {
         // The server may have been started again, and has another socket then.
         let mut addresses = vec![self.address.clone()];
-        if let (Address::Socket(_), true) = (&self.address, self.was_joined) {
+        if let (Address::Socket(_), true) = (&self.address, self.was_there()) {
             addresses.extend(address::sockets(&self.state_dir));
         }
         let at = self.failed as usize % addresses.len();
@@ -194,7 +202,7 @@ impl Link {
         self.state = State::Connecting(connecting);
     }
 
-    fn lost(&mut self) -> Step {
+    fn lost(&mut self, why: Option<String>) -> Step {
         const FIRST: Duration = Duration::from_millis(100);
         const LONGEST: Duration = Duration::from_secs(5);
         let wait = FIRST.saturating_mul(1 << self.failed.min(10)).min(LONGEST);
@@ -202,12 +210,12 @@ impl Link {
         let again = self.clock.elapsed() + wait;
         self.state = State::Down { again };
         self.beat = Duration::MAX;
-        if !self.was_joined {
+        if !self.was_there() {
             let gone = NoConnection::Nobody(self.address.to_string());
             return Step::Failed(gone.into());
         }
         let unsure = self.talk.forget_sent();
-        Step::Lost { again, unsure }
+        Step::Lost { again, unsure, why }
     }
 
     /// Sends what is to be sent.
@@ -218,7 +226,7 @@ impl Link {
         };
         match lines.into_iter().all(|line| wire.send(line)) {
             true => Step::Nothing,
-            false => self.lost(),
+            false => self.lost(None),
         }
     }
 

@@ -14,23 +14,34 @@ use crate::cli::{
     paint::Style,
 };
 
-const KEYS: [(&str, &str); 16] = [
+const KEYS: [(&str, &str); 18] = [
     ("Enter", "send; while the agent works: for when it is done"),
     ("Ctrl-S", "steer: at the agent's next safe place"),
     ("Alt-Enter, Ctrl-J", "a new line"),
-    ("Esc", "cancel the turn"),
-    ("1-9", "answer a question"),
+    ("Esc", "cancel the turn; without one, go to the end"),
+    (
+        "1-9",
+        "answer a question; type the number where a text will do",
+    ),
+    (
+        "Up, Down",
+        "read a long question, or scroll while the prompt is empty",
+    ),
     ("Tab", "to the question and back to the prompt"),
     ("Ctrl-T", "take over control"),
     ("Ctrl-R", "hand control back, go on watching"),
     ("Ctrl-O", "show what tools show, whole or folded"),
-    ("PgUp, PgDn", "scroll; End goes to the end"),
+    (
+        "PgUp, PgDn",
+        "scroll; End goes to the end, while the prompt is empty",
+    ),
     ("Ctrl-U, Ctrl-W", "clear the prompt, take back a word"),
     ("Ctrl-C", "cancel; twice leaves, the session goes on"),
     ("Ctrl-D", "leave, when the prompt is empty"),
     ("t", "while watching: take over"),
     ("q", "while watching: leave"),
-    ("?", "this, and back"),
+    ("j, k", "while watching: scroll by a line"),
+    ("F1, ?", "this, and back; ? while the prompt is empty"),
 ];
 
 /// How many lines there are.

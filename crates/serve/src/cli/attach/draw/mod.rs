@@ -121,9 +121,14 @@ fn put(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'static>>) {
 
 /// What was said and has not reached the agent.
 fn waiting(screen: &Screen, area: Rect) -> Vec<Line<'static>> {
-    let sent = screen.sent.iter().map(|text| ("sent", text.as_str()));
+    let sent = screen.sent.iter().map(|(_, text)| ("sent", text.as_str()));
     let waiting = screen.waiting.iter().map(|waiting| {
-        let how = if waiting.steer { "steers" } else { "queued" };
+        let how = match waiting.steer {
+            // What it was said to is over.
+            _ if screen.turn.is_none() => "waits for the next prompt",
+            true => "steers",
+            false => "queued",
+        };
         (how, waiting.text.as_str())
     });
     let all: Vec<_> = sent.chain(waiting).collect();
@@ -161,7 +166,7 @@ fn prompt(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
         .map(|(at, line)| Line::from(vec![Span::styled(sign(at), style(look)), Span::raw(line)]))
         .collect();
     if screen.prompt.is_empty() || !types {
-        let hint = cut(status::hint(screen), columns);
+        let hint = cut(&status::hint(screen), columns);
         let hint = Span::styled(hint, style(Style::Dim));
         shown = vec![Line::from(vec![Span::styled(SIGN, style(look)), hint])];
     }

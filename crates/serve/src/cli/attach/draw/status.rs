@@ -1,5 +1,7 @@
 //! The status line, and the keys there are.
 
+use std::borrow::Cow;
+
 use ratatui::{
     style::Modifier,
     text::{Line, Span},
@@ -7,6 +9,7 @@ use ratatui::{
 
 use crate::cli::{
     attach::{
+        draw,
         lines::style,
         measure::{cut, tame_line, width},
         state::{Link, Screen, Usage},
@@ -14,8 +17,8 @@ use crate::cli::{
     paint::Style,
 };
 
-/// The title on the left, and on the right as much as there is room for: what is known is listed with what
-/// matters most last, and the rest goes first.
+/// The title on the left, cut to what there is room for beside what is known; of that, what matters most comes
+/// last, and the rest goes first where there is not enough room even so.
 pub(super) fn line(screen: &Screen) -> Line<'static> {
     let columns = usize::from(screen.size.0);
     let title = match screen.title.trim() {
@@ -23,8 +26,7 @@ pub(super) fn line(screen: &Screen) -> Line<'static> {
         title => tame_line(title),
     };
     let mut facts = facts(screen);
-    let room_for_title = width(&title).min(columns / 4);
-    while facts.len() > 1 && width(&facts.join(" · ")) + 3 + room_for_title > columns {
+    while facts.len() > 1 && width(&facts.join(" · ")) + 2 > columns {
         facts.remove(0);
     }
     let facts = cut(&facts.join(" · "), columns.saturating_sub(2));
@@ -46,28 +48,31 @@ fn facts(screen: &Screen) -> Vec<String> {
             // Whoever else is asked: a call that nobody has to allow waits too short to be seen.
             _ if screen.transcript.call_waits() => "waits for an answer".to_owned(),
             true => "the agent waits".to_owned(),
-            false if seconds < 1 => "working".to_owned(),
+            false if seconds < 1 || !screen.turn_seen => "working".to_owned(),
             false => format!("working {}", time(seconds)),
         }
     });
     facts.extend(working);
-    facts.push(match &screen.controller {
+    let controller = match &screen.controller {
         Some(_) if screen.in_control() => "you control".to_owned(),
+        Some(who) if *who == screen.me => "another of your name controls".to_owned(),
         Some(who) => format!("{} controls", cut(&tame_line(who), 24)),
         None => "nobody controls".to_owned(),
-    });
-    facts.push(match (&screen.ended, &screen.link) {
-        (Some(_), _) => "ended".to_owned(),
-        (None, Link::Joining) => "connecting".to_owned(),
-        (None, Link::Up) => "connected".to_owned(),
+    };
+    match (&screen.ended, &screen.link) {
+        (Some(_), _) => facts.push("ended".to_owned()),
+        // Who controls it is not known yet.
+        (None, Link::Joining) => facts.push("connecting".to_owned()),
+        (None, Link::Up) => facts.push(controller),
         (None, Link::Lost { again }) => {
             let left = again.saturating_sub(screen.now).as_millis().div_ceil(1000);
-            match left {
+            facts.push(controller);
+            facts.push(match left {
                 0 => "lost, trying again".to_owned(),
                 left => format!("lost, again in {left} s"),
-            }
+            });
         }
-    });
+    }
     facts
 }
 
@@ -97,32 +102,44 @@ fn thousands(tokens: u64) -> String {
 }
 
 /// What stands in an empty prompt box.
-pub(super) fn hint(screen: &Screen) -> &'static str {
+pub(super) fn hint(screen: &Screen) -> Cow<'static, str> {
     let question = screen.questions.front();
-    match question {
-        _ if screen.ended.is_some() => "the session has ended",
+    if let Some(why) = &screen.ended {
+        return format!("the session has ended: {why}").into();
+    }
+    let words = match question {
+        _ if screen.link == Link::Joining => "",
         _ if !screen.in_control() && screen.observe => "watching",
         _ if !screen.in_control() => "watching; Ctrl-T takes over",
         Some(question) if screen.answering && question.takes_text => "your answer",
         Some(_) if screen.answering => "",
+        _ if screen.link != Link::Up => "there is no connection",
         _ if screen.turn.is_some() => "say more while it works",
         _ => "what is to be done?",
-    }
+    };
+    words.into()
 }
+
+type Key = (Cow<'static, str>, &'static str);
 
 /// The keys there are now; help is always among them.
 pub(super) fn keys(screen: &Screen) -> Line<'static> {
-    const HELP: (&str, &str) = ("?", "help");
     let columns = usize::from(screen.size.0);
+    // What is typed behind other words, or as an answer, is a question mark.
+    let typed = !screen.prompt.is_empty() && !screen.answering || takes_text(screen);
+    let types = typed && screen.in_control() && screen.ended.is_none();
+    let help: Key = (if types { "F1" } else { "?" }.into(), "help");
     let mut keys = offered(screen);
-    let length = |keys: &[(&str, &str)]| -> usize {
-        let all = keys.iter().chain([&HELP]);
+    let length = |keys: &[Key]| -> usize {
+        let all = keys.iter().chain([&help]);
         all.map(|(key, what)| width(key) + width(what) + 3).sum()
     };
     while !keys.is_empty() && length(&keys) > columns + 2 {
         keys.pop();
     }
-    keys.push(HELP);
+    if screen.help.is_none() {
+        keys.push(help);
+    }
     let mut spans = Vec::new();
     for (at, (key, what)) in keys.into_iter().enumerate() {
         if at > 0 {
@@ -134,38 +151,57 @@ pub(super) fn keys(screen: &Screen) -> Line<'static> {
     Line::from(spans)
 }
 
-fn offered(screen: &Screen) -> Vec<(&'static str, &'static str)> {
-    let works = screen.turn.is_some();
+fn takes_text(screen: &Screen) -> bool {
     let question = screen.questions.front();
-    let mut keys = Vec::new();
+    screen.answering && question.is_some_and(|question| question.takes_text)
+}
+
+/// The keys that do something, with what matters most first.
+fn offered(screen: &Screen) -> Vec<Key> {
+    let key = |key: &'static str, what| (Cow::Borrowed(key), what);
+    let (unfold, scroll) = (key("^O", "unfold"), key("PgUp PgDn", "scroll"));
     if screen.help.is_some() {
-        return vec![("Esc", "back"), ("PgUp PgDn", "scroll")];
+        return vec![key("Esc", "back"), scroll];
     }
     if screen.ended.is_some() {
-        return vec![("q", "leave"), ("PgUp PgDn", "scroll"), ("^O", "unfold")];
+        return vec![key("q", "leave"), scroll, unfold];
     }
     if !screen.in_control() {
-        let take = [("^T", "take over"), ("q", "leave")];
-        return [&take[..], &[("PgUp PgDn", "scroll"), ("^O", "unfold")]].concat();
+        let take = (!screen.observe && screen.link == Link::Up).then(|| key("^T", "take over"));
+        let rest = [key("q", "leave"), scroll, unfold];
+        return take.into_iter().chain(rest).collect();
     }
-    match question {
+    let leave = key("^C^C", "leave");
+    if screen.link != Link::Up {
+        return vec![leave, scroll, unfold];
+    }
+    let works = screen.turn.is_some();
+    let mut keys = Vec::new();
+    match screen.questions.front() {
         Some(question) if screen.answering => {
-            keys.push(match (question.options.is_empty(), question.takes_text) {
-                (true, _) => ("Enter", "answer"),
-                (false, true) => ("1-9 Enter", "answer"),
-                (false, false) => ("1-9", "answer"),
-            });
-            keys.push(("↑↓", "read"));
-            keys.push(("Tab", "prompt"));
+            let sight = draw::sight(screen);
+            let count = question.options.len();
+            let numbers = match (count, question.takes_text) {
+                (0, _) => "Enter".to_owned(),
+                (count, true) => format!("1-{count} Enter"),
+                (1, false) => "1".to_owned(),
+                (count, false) => format!("1-{count}"),
+            };
+            if !sight.too_small {
+                keys.push((numbers.into(), "answer"));
+            }
+            if sight.last > 0 {
+                keys.push(key("↑↓", "read"));
+            }
+            keys.push(key("Tab", "prompt"));
         }
-        Some(_) => keys.extend([("Tab", "answer the question"), ("Enter", "queue")]),
-        None if works => keys.extend([("Enter", "queue"), ("^S", "steer")]),
-        None => keys.push(("Enter", "send")),
+        Some(_) => keys.extend([key("Tab", "answer the question"), key("Enter", "queue")]),
+        None if works => keys.extend([key("Enter", "queue"), key("^S", "steer")]),
+        None => keys.push(key("Enter", "send")),
     }
     if works {
-        keys.push(("Esc", "cancel"));
+        keys.push(key("Esc", "cancel"));
     }
-    keys.extend([("^R", "hand back"), ("^O", "unfold"), ("PgUp", "scroll")]);
-    keys.push(("^C^C", "leave"));
+    keys.extend([key("^R", "hand back"), unfold, key("PgUp", "scroll"), leave]);
     keys
 }

@@ -112,7 +112,7 @@ fn a_session_at_work() {
             » left: Look left  …
 
             I look at ディレクトリ and    what is in it.
-             Tidy the tests $0.04 · 12k/200k · ask · working 12 s · you control · connected
+             Tidy the tests             $0.04 · 12k/200k · ask · working 12 s · you control
             > say more while it works
             Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
         "#]],
@@ -121,17 +121,17 @@ fn a_session_at_work() {
         &mut working(),
         (40, 10),
         expect![[r#"
-          @@ -1 +1 @@
-          -a
-          +b
-        » left: Look left  …
+              @@ -1 +1 @@
+              -a
+              +b
+            » left: Look left  …
 
-        I look at ディレクトリ and    what is in
-        it.
-         Tidy the tests you control · connected
-        > say more while it works
-        Enter queue  ^S steer  ? help
-    "#]],
+            I look at ディレクトリ and    what is in
+            it.
+             Tidy… ask · working 12 s · you control
+            > say more while it works
+            Enter queue  ^S steer  ? help
+        "#]],
     );
 }
 
@@ -170,7 +170,7 @@ fn output_unfolded() {
 
 
 
-             Tidy the tests $0.04 · 12k/200k · ask · working 12 s · you control · connected
+             Tidy the tests             $0.04 · 12k/200k · ask · working 12 s · you control
             > say more while it works
             Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
         "#]],
@@ -193,13 +193,13 @@ fn who_watches_sees_that_somebody_else_is_asked() {
         &mut played,
         (80, 6),
         expect![[r#"
-        » left: Look left  ✓ 1.5 s
-        ✎ Edit a.rs  waits
+            » left: Look left  ✓ 1.5 s
+            ✎ Edit a.rs  waits
 
-         Tidy the tests           ask · waits for an answer · desk controls · connected
-        > watching; Ctrl-T takes over
-        ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
-    "#]],
+             Tidy the tests                       ask · waits for an answer · desk controls
+            > watching; Ctrl-T takes over
+            ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+        "#]],
     );
     let end = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed"});
     played.update(end);
@@ -207,13 +207,13 @@ fn who_watches_sees_that_somebody_else_is_asked() {
         &mut played,
         (80, 6),
         expect![[r#"
-        » left: Look left  ✓ 1.5 s
-        ✎ Edit a.rs  ✗
+            » left: Look left  ✓ 1.5 s
+            ✎ Edit a.rs  ✗
 
-         Tidy the tests                       ask · working · desk controls · connected
-        > watching; Ctrl-T takes over
-        ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
-    "#]],
+             Tidy the tests                                   ask · working · desk controls
+            > watching; Ctrl-T takes over
+            ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+        "#]],
     );
 }
 
@@ -249,9 +249,9 @@ fn a_question() {
               1) Allow this once  (once)
               2) Allow it for this session  (session)
               3) Reject this once  (once)
-             Tidy the tests         $0.04 · 12k/200k · ask · asks · you control · connected
+             Tidy the tests                     $0.04 · 12k/200k · ask · asks · you control
             >
-            1-9 answer  ↑↓ read  Tab prompt  Esc cancel  ^R hand back  ^O unfold  ? help
+            1-3 answer  Tab prompt  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
         "#]],
     );
     check(
@@ -265,9 +265,9 @@ fn a_question() {
               1) Allow this once  (once)
               2) Allow it for this session
               3) Reject this once  (once)
-             Tidy the tests you control · connected
+             T… 12k/200k · ask · asks · you control
             >
-            1-9 answer  ↑↓ read  Tab prompt  ? help
+            1-3 answer  Tab prompt  ? help
         "#]],
     );
 }
@@ -302,9 +302,9 @@ fn a_long_question_says_that_there_is_more() {
               ↓ 76 lines not shown
               1) Allow
               2) Reject
-             Tidy the tests               ask · you control · connected
+             Tidy the tests                           ask · you control
             >
-            1-9 answer  ↑↓ read  Tab prompt  ^R hand back  ? help
+            1-2 answer  ↑↓ read  Tab prompt  ^R hand back  ? help
         "#]],
     );
     for _ in 0..200 {
@@ -333,9 +333,9 @@ fn what_cannot_be_read_cannot_be_allowed() {
             ? $ Clean up
               $ rm -rf build && git
               ↓ 7 lines not shown
-             Tidy the te… connected
+             Tid… ask · you control
             >
-            1-9 answer  ? help
+            1-3 answer  ? help
         "#]],
     );
     played.act(Action::Answer(0));
@@ -351,9 +351,9 @@ fn what_cannot_be_read_cannot_be_allowed() {
             ? $ Clean up
               3) Reject this once
               ↑ 7 lines above
-             Tidy the te… connected
+             Tid… ask · you control
             >
-            1-9 answer  ? help
+            1-3 answer  ? help
         "#]],
     );
     played.act(Action::Answer(0));
@@ -370,18 +370,20 @@ fn what_cannot_be_read_cannot_be_allowed() {
         &mut asked(),
         (40, 4),
         expect![[r#"
-        ? make the window larger to answer
+            ? make the window larger to answer
 
-         Tidy the tests you control · connected
-        >
-    "#]],
+             Tidy the tests       ask · you control
+            >
+        "#]],
     );
     // Whatever the size: what is allowed is in sight, or what is missing is counted.
     for columns in 12..80 {
         for rows in 5..24 {
             let mut played = asked();
             let text = drawn(&mut played, columns, rows);
-            let whole = text.contains("rm -rf") && text.contains("mode is ask");
+            let words: Vec<_> = text.split_whitespace().collect();
+            let words = words.join(" ");
+            let whole = words.contains("rm -rf") && words.contains("mode is ask");
             assert!(whole || text.contains('↓'), "{columns}x{rows}:\n{text}");
         }
     }
@@ -399,13 +401,13 @@ fn how_a_call_went_is_told_however_long_its_name() {
         &mut played,
         (54, 6),
         expect![[r#"
-        ≡ Read some/very/long/path/until/the/line/is/full.rs
-          ✓ 1.5 s
+            ≡ Read some/very/long/path/until/the/line/is/full.rs
+              ✓ 1.5 s
 
-         Tidy the tests         ask · you control · connected
-        > what is to be done?
-        Enter send  ^R hand back  ^O unfold  ? help
-    "#]],
+             Tidy the tests                     ask · you control
+            > what is to be done?
+            Enter send  ^R hand back  ^O unfold  ? help
+        "#]],
     );
 }
 
@@ -418,17 +420,17 @@ fn watching_and_waiting() {
         &mut played,
         (80, 10),
         expect![[r#"
-        · phone took over
+            · phone took over
 
-        Hello.
-
-
+            Hello.
 
 
-         Tidy the tests                                ask · phone controls · connected
-        > watching; Ctrl-T takes over
-        ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
-    "#]],
+
+
+             Tidy the tests                                            ask · phone controls
+            > watching; Ctrl-T takes over
+            ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+        "#]],
     );
     let mut played = working();
     for text in ["look left", "then right", "then back", "and forth"] {
@@ -441,21 +443,21 @@ fn watching_and_waiting() {
         &mut played,
         (40, 14),
         expect![[r#"
-          -a
-          +b
-        » left: Look left  …
+              -a
+              +b
+            » left: Look left  …
 
-        I look at ディレクトリ and    what is in
-        it.
-        queued: look left
-        queued: then right
-        … and 2 more wait
-         Tidy the tests you control · connected
-        > one line
-          and another one that is longer than
-          the box
-        Enter queue  ^S steer  ? help
-    "#]],
+            I look at ディレクトリ and    what is in
+            it.
+            queued: look left
+            queued: then right
+            … and 2 more wait
+             Tidy… ask · working 12 s · you control
+            > one line
+              and another one that is longer than
+              the box
+            Enter queue  ^S steer  F1 help
+        "#]],
     );
 }
 
@@ -463,9 +465,135 @@ fn watching_and_waiting() {
 fn a_lost_connection() {
     let mut played = Played::joined("me");
     let again = played.screen.now + std::time::Duration::from_millis(1500);
-    played.screen.lost(again, Vec::new());
-    let line = drawn(&mut played, 80, 5);
-    assert!(line.contains("you control · lost, again in 2 s"), "{line}");
+    played.screen.lost(again, Vec::new(), None);
+    // No key is offered that would do nothing.
+    check(
+        &mut played,
+        (80, 5),
+        expect![[r#"
+
+
+         Tidy the tests                          ask · you control · lost, again in 2 s
+        > there is no connection
+        ^C^C leave  PgUp PgDn scroll  ^O unfold  ? help
+    "#]],
+    );
+}
+
+#[test]
+fn the_status_tells_what_matters_in_eighty_columns() {
+    let mut played = working();
+    let name = "terminal-ab12cd";
+    played.update(roster("takeover", name, json!("me"), json!(name)));
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "9", "title": "Edit a.rs",
+                      "kind": "edit", "status": "pending"});
+    played.update(call);
+    check(
+        &mut played,
+        (80, 5),
+        expect![[r#"
+        · terminal-ab12cd took over from you
+        ✎ Edit a.rs  waits
+         Tidy…  $0.04 · 12k/200k · ask · waits for an answer · terminal-ab12cd controls
+        > watching; Ctrl-T takes over
+        ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+    "#]],
+    );
+}
+
+#[test]
+fn only_keys_that_do_something_are_offered() {
+    let keys = |played: &mut Played| {
+        let text = drawn(played, 80, 24);
+        text.lines().last().unwrap_or_default().to_owned()
+    };
+    let mut played = Played::joined("desk");
+    played.screen.observe = true;
+    expect!["q leave  PgUp PgDn scroll  ^O unfold  ? help"].assert_eq(&keys(&mut played));
+    let mut played = Played::joined("me");
+    played.types("a");
+    expect!["Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  F1 help"]
+        .assert_eq(&keys(&mut played));
+    played.choose(&["red", "blue"]);
+    expect!["Tab answer the question  Enter queue  ^R hand back  ^O unfold  F1 help"]
+        .assert_eq(&keys(&mut played));
+    played.act(Action::SwitchFocus);
+    expect!["1-2 Enter answer  Tab prompt  ^R hand back  ^O unfold  PgUp scroll  F1 help"]
+        .assert_eq(&keys(&mut played));
+}
+
+#[test]
+fn a_turn_that_began_before_we_came_is_not_timed() {
+    let mut played = Played::joined("me");
+    played.join("me", true);
+    played.wait(60_000);
+    let text = drawn(&mut played, 80, 5);
+    assert!(text.contains("ask · working · you control"), "{text}");
+}
+
+#[test]
+fn the_end_and_what_still_waits() {
+    let mut played = working();
+    played.types("look left");
+    played.act(Action::Send);
+    played.answer(json!({"messageId": "i", "status": "accepted"}));
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
+    check(
+        &mut played,
+        (80, 8),
+        expect![[r#"
+
+        I look at ディレクトリ and    what is in it.
+
+        · cancelled
+        waits for the next prompt: look left
+         Tidy the tests                            $0.04 · 12k/200k · ask · you control
+        > what is to be done?
+        Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  ? help
+    "#]],
+    );
+    played.event(json!({"kind": "session_closed", "reason": "client"}));
+    played.act(Action::TakeOver);
+    check(
+        &mut played,
+        (80, 8),
+        expect![[r#"
+        I look at ディレクトリ and    what is in it.
+
+        · cancelled
+        waits for the next prompt: look left
+        the session has ended; there is nothing to control
+         Tidy the tests                                  $0.04 · 12k/200k · ask · ended
+        > the session has ended: client
+        q leave  PgUp PgDn scroll  ^O unfold  ? help
+    "#]],
+    );
+}
+
+#[test]
+fn whoever_reads_something_earlier_sees_that_there_is_more() {
+    let mut played = working();
+    played.screen.size = (80, 10);
+    played.act(Action::Line(-1));
+    check(
+        &mut played,
+        (80, 10),
+        expect![[r#"
+          --- a.rs
+          +++ a.rs
+          @@ -1 +1 @@
+          -a
+          +b
+        » left: Look left  …
+        ↓ more below
+         Tidy the tests             $0.04 · 12k/200k · ask · working 12 s · you control
+        > say more while it works
+        Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
+    "#]],
+    );
+    played.act(Action::Line(1));
+    let text = drawn(&mut played, 80, 10);
+    assert!(!text.contains("more below"), "{text}");
 }
 
 #[test]
@@ -476,31 +604,31 @@ fn help() {
         &mut played,
         (80, 24),
         expect![[r#"
-        Session s, you are me
+            Session s, you are me
 
-        Enter              send; while the agent works: for when it is done
-        Ctrl-S             steer: at the agent's next safe place
-        Alt-Enter, Ctrl-J  a new line
-        Esc                cancel the turn
-        1-9                answer a question
-        Tab                to the question and back to the prompt
-        Ctrl-T             take over control
-        Ctrl-R             hand control back, go on watching
-        Ctrl-O             show what tools show, whole or folded
-        PgUp, PgDn         scroll; End goes to the end
-        Ctrl-U, Ctrl-W     clear the prompt, take back a word
-        Ctrl-C             cancel; twice leaves, the session goes on
-        Ctrl-D             leave, when the prompt is empty
-        t                  while watching: take over
-        q                  while watching: leave
-        ?                  this, and back
+            Enter              send; while the agent works: for when it is done
+            Ctrl-S             steer: at the agent's next safe place
+            Alt-Enter, Ctrl-J  a new line
+            Esc                cancel the turn; without one, go to the end
+            1-9                answer a question; type the number where a text will do
+            Up, Down           read a long question, or scroll while the prompt is empty
+            Tab                to the question and back to the prompt
+            Ctrl-T             take over control
+            Ctrl-R             hand control back, go on watching
+            Ctrl-O             show what tools show, whole or folded
+            PgUp, PgDn         scroll; End goes to the end, while the prompt is empty
+            Ctrl-U, Ctrl-W     clear the prompt, take back a word
+            Ctrl-C             cancel; twice leaves, the session goes on
+            Ctrl-D             leave, when the prompt is empty
+            t                  while watching: take over
+            q                  while watching: leave
+            j, k               while watching: scroll by a line
+            F1, ?              this, and back; ? while the prompt is empty
 
-
-
-         Tidy the tests                                   ask · you control · connected
-        > what is to be done?
-        Esc back  PgUp PgDn scroll  ? help
-    "#]],
+             Tidy the tests                                               ask · you control
+            > what is to be done?
+            Esc back  PgUp PgDn scroll
+        "#]],
     );
 }
 

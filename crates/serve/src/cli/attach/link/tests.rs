@@ -94,7 +94,7 @@ async fn whatever_breaks_nothing_is_lost_and_nothing_comes_twice() {
     let serving = tokio::spawn(async move {
         let mut attached = Vec::new();
         // Some break before the session is joined, some in the middle of a line.
-        for lasts in [5, 1, 0, 2, 40, 3, 17, EVENTS] {
+        for lasts in [1, 5, 1, 0, 2, 40, 3, 17, EVENTS] {
             let (stream, _) = listener.accept().await.unwrap();
             serve(stream, lasts, &mut attached).await;
         }
@@ -114,14 +114,14 @@ async fn whatever_breaks_nothing_is_lost_and_nothing_comes_twice() {
         }
     }
     assert_eq!(events, (1..=EVENTS).collect::<Vec<_>>());
-    assert_eq!(lost, 7);
+    assert_eq!(lost, 8);
     link.close().await;
     let attached = serving.await.unwrap();
     let after: Vec<_> = attached
         .iter()
         .map(|it| it["lastEventId"].as_str().unwrap())
         .collect();
-    assert_eq!(after, ["0", "5", "6", "6", "8", "48", "51", "68"]);
+    assert_eq!(after, ["0", "1", "6", "7", "7", "9", "49", "52", "69"]);
     assert!(attached.iter().all(|it| it["clientId"] == "me"));
 }
 
@@ -188,4 +188,37 @@ async fn who_was_never_in_is_told_why() {
         }
     };
     assert_eq!(why, "there is no session s");
+}
+
+#[tokio::test]
+async fn who_watches_is_told_why_there_is_no_coming_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let listener = listen(dir.path(), "1.sock");
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        serve(stream, 5, &mut Vec::new()).await;
+        let (stream, _) = listener.accept().await.unwrap();
+        let (reader, mut writer) = stream.into_split();
+        let mut reader = BufReader::new(reader);
+        while let Some(request) = request(&mut reader).await {
+            let id = &request["id"];
+            let error = json!({"code": -32602, "message": "session s is not live here",
+                               "data": {"reason": "unknown_session"}});
+            let answer = match request["method"].as_str() {
+                Some("initialize") => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
+                _ => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+            };
+            let line = format!("{answer}\n");
+            writer.write_all(line.as_bytes()).await.unwrap();
+        }
+    });
+    let mut link = link(dir.path());
+    let why = loop {
+        match timeout(PATIENCE, link.next()).await.unwrap() {
+            Step::Lost { why: Some(why), .. } => break why,
+            Step::Failed(why) => panic!("{why}"),
+            _ => {}
+        }
+    };
+    assert_eq!(why, "the session is stored; nobody has opened it");
 }

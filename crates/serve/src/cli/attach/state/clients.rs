@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Screen;
+use super::{Link, Screen};
 use crate::cli::attach::{measure::tame_line, transcript::Mark};
 
 impl Screen {
@@ -12,17 +12,23 @@ impl Screen {
             return;
         };
         let name = |name: &str| Some(state.get(name)?.as_str()?.to_owned());
+        let client = |of: Option<&Value>| Some(of?.get("client_id")?.as_str()?.to_owned());
+        let drove = self.in_control();
         let before = self.controller.take();
         self.controller = name("active_controller_id");
-        let client = state.get("client");
-        let who = client.and_then(|client| Some(client.get("client_id")?.as_str()?.to_owned()));
-        let action = harn.get("action").and_then(Value::as_str);
-        let lost = before.as_deref() == Some(&self.me) && !self.in_control();
-        if lost {
-            // They are put to whoever controls it now.
-            self.questions.clear();
-            self.answering = false;
+        if before != self.controller {
+            self.changed();
         }
+        let who = client(state.get("client"));
+        let action = harn.get("action").and_then(Value::as_str);
+        if who.as_ref() == Some(&self.me) {
+            self.replaced = false;
+        }
+        let lost = drove && !self.in_control();
+        if lost {
+            self.ask_no_more();
+        }
+        let nobody = self.controller.is_none();
         let words = match (action, who) {
             (Some("takeover"), Some(who)) if who == self.me => match name("previous_controller_id")
             {
@@ -31,13 +37,24 @@ impl Screen {
             },
             (Some("takeover"), Some(who)) if lost => format!("{who} took over from you"),
             (Some("takeover"), Some(who)) => format!("{who} took over"),
-            (Some("attached"), Some(who)) if who == self.me => return,
+            // A connection without a name.
+            (Some("takeover"), None) if lost => "somebody else took over from you".to_owned(),
+            (Some("attached"), Some(who)) if who == self.me => match self.link {
+                Link::Up if lost && nobody => "you gave up control; nobody has it".to_owned(),
+                _ => return,
+            },
             (Some("attached"), Some(who)) => match self.controller.as_ref() == Some(&who) {
                 true => format!("{who} controls the session"),
+                false if nobody && before.as_ref() == Some(&who) => {
+                    format!("{who} gave up control; nobody has it")
+                }
                 false => format!("{who} watches"),
             },
-            (Some("detached"), _) => match before {
-                Some(gone) if self.controller.is_none() => {
+            (Some("detached"), _) => match client(harn.get("left")) {
+                Some(gone) if gone == self.me && self.link == Link::Up => {
+                    "you were not heard of for too long, and come back".to_owned()
+                }
+                Some(gone) if nobody && before.as_ref() == Some(&gone) => {
                     format!("{gone} left; nobody controls it")
                 }
                 // Who watches comes and goes.
@@ -46,5 +63,31 @@ impl Screen {
             _ => return,
         };
         self.note(Mark::Note, tame_line(&words));
+    }
+
+    /// Somebody else has come under our name, and in our place.
+    pub(super) fn replaced(&mut self, drove: bool) {
+        self.replaced = true;
+        self.changed();
+        self.ask_no_more();
+        let words = match drove {
+            true => "somebody else came under your name, and controls it in your place",
+            false => "somebody else came under your name",
+        };
+        self.note(Mark::Warning, words);
+    }
+
+    /// We were told that we are not in control.
+    pub(super) fn not_controller(&mut self, controller: Option<String>) {
+        // Then it is not we who go by our name.
+        self.replaced = controller.as_ref() == Some(&self.me);
+        self.controller = controller;
+        self.ask_no_more();
+    }
+
+    /// Questions are put to whoever controls it now.
+    fn ask_no_more(&mut self) {
+        self.questions.clear();
+        self.answering = false;
     }
 }

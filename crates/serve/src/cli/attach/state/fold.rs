@@ -10,7 +10,7 @@ use crate::cli::{
     attach::{
         measure::tame_line,
         question::Question,
-        talk::{Asked, Heard, Joined, harn},
+        talk::{Asked, Heard, Joined, Words, harn},
         transcript::{Mark, Who},
     },
     reading::{activity::Activity, call::block_text},
@@ -21,6 +21,11 @@ impl Screen {
     pub(in crate::cli::attach) fn hear(&mut self, heard: Heard) -> Option<Asked> {
         match heard {
             Heard::Update(params) => self.update(&params),
+            Heard::Replaced(params) => {
+                let drove = self.in_control();
+                self.update(&params);
+                self.replaced(drove);
+            }
             Heard::Event(params) => self.event(&params),
             Heard::Idle => self.idle = true,
             Heard::Asked(asked) => return self.asked(asked),
@@ -30,15 +35,15 @@ impl Screen {
             // Its delivery may be told in the same breath.
             Heard::Kept(kept) if self.transcript.has_message(&kept.message) => {}
             Heard::Kept(kept) => self.waiting.push(kept),
-            Heard::Answered(text) => self.sent.retain(|sent| *sent != text),
-            Heard::Refused { why, words } => {
-                if let Some(words) = words {
-                    self.sent.retain(|sent| *sent != words);
-                    if self.prompt.is_empty() {
-                        self.prompt.set(&words);
-                    }
-                }
-                self.notice = Some(tame_line(&why));
+            Heard::Prompted(number, text) => self.sent.push_back((number, text)),
+            Heard::Answered(number) => self.sent.retain(|sent| sent.0 != number),
+            Heard::Refused { why, words } => self.refused(tame_line(&why), words),
+            Heard::NotController { controller, words } => {
+                let who = controller.as_deref().map(tame_line);
+                self.not_controller(controller);
+                let who = who.unwrap_or_else(|| "nobody".to_owned());
+                let why = format!("{who} controls the session, and you watch; Ctrl-T takes over");
+                self.refused(why, words);
             }
             // Whoever holds the connection decides what follows.
             Heard::Failed(_) => {}
@@ -47,7 +52,11 @@ impl Screen {
     }
 
     fn joined(&mut self, joined: Joined) {
-        let again = !self.session.is_empty();
+        let broke = matches!(self.link, Link::Lost { .. });
+        self.changed();
+        self.replaced = false;
+        // Whoever can come to it finds it open, whatever was told of the time before.
+        self.ended = None;
         self.session = joined.session;
         self.link = Link::Up;
         self.title = joined.title.unwrap_or_default();
@@ -56,6 +65,8 @@ impl Screen {
             self.transcript.set_cwd(cwd);
         }
         self.controller = joined.controller;
+        // When it began is not told.
+        self.turn_seen &= self.turn.is_some();
         self.turn = match joined.working {
             true => self.turn.or(Some(self.now)),
             false => None,
@@ -64,32 +75,55 @@ impl Screen {
             let who = tame_line(&instead);
             let words = format!("{who} controls this session; you watch. Ctrl-T takes over");
             self.notice = Some(words);
-        } else if again {
+        } else if broke && self.notice.is_none() {
             self.notice = Some("back again, nothing was missed".to_owned());
         }
-        // What had not begun when the connection broke, and was not in what was missed.
-        for words in std::mem::take(&mut self.sent) {
-            self.give_back(words);
+        if broke {
+            // What had not begun when the connection broke, and was not in what was missed.
+            for (_, words) in std::mem::take(&mut self.sent) {
+                self.give_back(&words, "this did not arrive");
+            }
         }
     }
 
     /// The connection is lost. What is asked is asked again when it is back.
-    pub(in crate::cli::attach) fn lost(&mut self, again: Duration, unsure: Vec<String>) {
+    pub(in crate::cli::attach) fn lost(
+        &mut self,
+        again: Duration,
+        unsure: Vec<String>,
+        why: Option<String>,
+    ) {
         self.link = Link::Lost { again };
+        self.changed();
         self.questions.clear();
         self.answering = false;
-        unsure.into_iter().for_each(|words| self.give_back(words));
+        if let (Some(why), None) = (why, &self.notice) {
+            self.notice = Some(tame_line(&why));
+        }
+        for words in unsure {
+            self.give_back(&words, "this may not have arrived");
+        }
     }
 
-    /// Words that may not have arrived.
-    fn give_back(&mut self, words: String) {
+    /// Words come back, into the box if it is free: they did not arrive, or that is not known.
+    fn give_back(&mut self, words: &str, what: &str) {
         if self.prompt.is_empty() {
-            self.prompt.set(&words);
-            self.notice = Some("this did not arrive; Enter sends it again".to_owned());
+            self.prompt.set(words);
+            self.notice = Some(format!("{what}; Enter sends it again"));
+            self.notice_stays = true;
         } else {
-            let lost = format!("this did not arrive: {}", tame_line(&words));
+            let lost = format!("{what}: {}", tame_line(words));
             self.note(Mark::Warning, lost);
         }
+    }
+
+    fn refused(&mut self, why: String, words: Option<Words>) {
+        if let Some(words) = words {
+            self.sent.retain(|sent| Some(sent.0) != words.prompt);
+            self.give_back(&words.text, "this was not taken");
+        }
+        self.notice = Some(why);
+        self.notice_stays = false;
     }
 
     fn asked(&mut self, asked: Asked) -> Option<Asked> {
@@ -102,6 +136,7 @@ impl Screen {
             return Some(copy);
         };
         if self.questions.is_empty() {
+            self.changed();
             // Whoever is typing goes on typing.
             self.answering = self.prompt.is_empty();
             self.question_from = 0;
@@ -203,7 +238,7 @@ impl Screen {
     fn person(&mut self, by: Option<String>, id: Option<&str>, text: &str) {
         self.waiting.retain(|waiting| Some(&*waiting.message) != id);
         let mine = by.as_deref() == Some(&self.me);
-        if mine && self.sent.front().is_some_and(|sent| sent == text) {
+        if mine && self.sent.front().is_some_and(|sent| sent.1 == text) {
             self.sent.pop_front();
         }
         let by = by.filter(|_| !mine);
@@ -217,25 +252,30 @@ impl Screen {
         match event["kind"].as_str().unwrap_or_default() {
             "turn_started" => {
                 self.turn = Some(self.now);
+                self.turn_seen = self.link == Link::Up;
                 self.idle = false;
+                self.changed();
                 self.transcript.next_plan();
                 let id = event["messageId"].as_str();
                 // What we sent ourselves is not told again.
                 let told = id.is_some_and(|id| self.transcript.has_message(id));
-                if !told && let Some(sent) = self.sent.pop_front() {
+                if !told && let Some((_, sent)) = self.sent.pop_front() {
                     self.transcript.said(Who::Person(None), id, &sent);
                 }
             }
             "turn_ended" => {
                 self.turn = None;
                 self.idle = false;
+                self.changed();
                 self.turn_ended(&event);
             }
             "session_closed" => {
                 self.turn = None;
+                self.changed();
                 let reason = event["reason"].as_str().unwrap_or("closed");
                 self.ended = Some(tame_line(reason));
                 self.questions.clear();
+                self.answering = false;
             }
             "agent_idle" => self.idle = true,
             _ => {

@@ -28,8 +28,12 @@ pub(super) struct Screen {
     pub(super) usage: Option<Usage>,
     /// Who controls the session.
     pub(super) controller: Option<String>,
+    /// Whether somebody else has come under our name.
+    pub(super) replaced: bool,
     /// When the running turn began here, or was first heard of.
     pub(super) turn: Option<Duration>,
+    /// Whether it began before our eyes, so that it is known when.
+    pub(super) turn_seen: bool,
     /// Whether the agent waits for more to do.
     pub(super) idle: bool,
     pub(super) link: Link,
@@ -40,8 +44,8 @@ pub(super) struct Screen {
     /// Whether the keys are shown, and from which line.
     pub(super) help: Option<usize>,
     pub(super) prompt: Editor,
-    /// Prompts that were sent and have not begun.
-    pub(super) sent: VecDeque<String>,
+    /// Prompts that were sent and have not begun, by their numbers.
+    pub(super) sent: VecDeque<(u64, String)>,
     /// Messages that wait for the agent.
     pub(super) waiting: Vec<Waiting>,
     pub(super) questions: VecDeque<Question>,
@@ -49,8 +53,10 @@ pub(super) struct Screen {
     pub(super) answering: bool,
     /// How far down the body of the question is shown.
     pub(super) question_from: usize,
-    /// Something to know about the last key.
+    /// Something to know about the last key, or about what was last heard.
     pub(super) notice: Option<String>,
+    /// Whether that is about what stands in the prompt, and as true after whatever happens.
+    pub(super) notice_stays: bool,
     /// Whether the next Ctrl-C leaves.
     pub(super) leaving: bool,
     /// Why the session is over.
@@ -96,7 +102,9 @@ impl Screen {
             mode: None,
             usage: None,
             controller: None,
+            replaced: false,
             turn: None,
+            turn_seen: false,
             idle: false,
             link: Link::Joining,
             transcript: Transcript::default(),
@@ -110,6 +118,7 @@ impl Screen {
             answering: false,
             question_from: 0,
             notice: None,
+            notice_stays: false,
             leaving: false,
             ended: None,
             observe,
@@ -121,7 +130,14 @@ impl Screen {
 
     /// Whether we control the session.
     pub(super) fn in_control(&self) -> bool {
-        self.controller.as_deref() == Some(&self.me)
+        self.controller.as_deref() == Some(&self.me) && !self.replaced
+    }
+
+    /// What was said about how things stood is not true any more.
+    pub(super) fn changed(&mut self) {
+        if !self.notice_stays {
+            self.notice = None;
+        }
     }
 
     /// The question that stands, and whether keys answer it by now.

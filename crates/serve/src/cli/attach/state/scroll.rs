@@ -4,7 +4,7 @@
 use ratatui::text::Line;
 
 use super::Screen;
-use crate::cli::attach::lines;
+use crate::cli::{attach::lines, paint::Style};
 
 /// Where the first line in sight is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,12 +30,20 @@ impl Screen {
             View::At(number, _) if number < self.transcript.first() => (self.transcript.first(), 0),
             View::At(number, line) => (number, line),
         };
+        // Whoever reads something earlier sees that it is not the end, also while more comes in.
+        let more = self.view != View::End && height > 1;
+        let height = height - usize::from(more);
         let mut shown: Vec<_> = self.entry_lines(number).into_iter().skip(skip).collect();
         while shown.len() < height && number + 1 < self.transcript.end() {
             number += 1;
             shown.extend(self.entry_lines(number));
         }
         shown.truncate(height);
+        if more {
+            let below = Line::styled("↓ more below", lines::style(Style::Yellow));
+            shown.resize(height, Line::default());
+            shown.push(below);
+        }
         shown
     }
 

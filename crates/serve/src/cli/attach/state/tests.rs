@@ -173,7 +173,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     played.types("go");
     played.act(Action::Send);
     assert_eq!(played.sent()[0]["method"], "session/prompt");
-    assert_eq!(played.screen.sent, ["go"]);
+    assert_eq!(played.screen.sent[0].1, "go");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
     assert_eq!(played.words(), [(me(), "go".to_owned())]);
     assert!(played.screen.sent.is_empty() && played.screen.turn.is_some());
@@ -185,7 +185,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     played.types("go");
     played.act(Action::Send);
     played.sent();
-    played.screen.lost(Duration::ZERO, Vec::new());
+    played.screen.lost(Duration::ZERO, Vec::new(), None);
     let content = json!({"type": "text", "text": "go"});
     played.talk.begin(true);
     played.update(
@@ -202,7 +202,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     played.types("go");
     played.act(Action::Send);
     played.sent();
-    played.screen.lost(Duration::ZERO, Vec::new());
+    played.screen.lost(Duration::ZERO, Vec::new(), None);
     played.join("me", false);
     assert_eq!(played.screen.prompt.text(), "go");
     assert!(played.words().is_empty() && played.screen.sent.is_empty());
@@ -250,12 +250,18 @@ fn control_moves_and_takes_the_questions_with_it() {
     assert_eq!(sent[0]["params"]["mode"], "observer");
     played.update(roster("attached", "me", json!("me"), Value::Null));
     assert_eq!(played.screen.controller, None);
+    let result = json!({"active_controller_id": null});
+    played.hear(json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}));
+    played.screen.controller = Some("desk".to_owned());
+    played.update(roster("attached", "desk", json!("desk"), Value::Null));
     assert_eq!(
         played.notes(),
         [
             "phone took over from you",
             "you took over from phone",
-            "tab watches"
+            "tab watches",
+            "you gave up control; nobody has it",
+            "desk gave up control; nobody has it",
         ]
     );
     // An observer by its own wish stays one.
@@ -364,11 +370,169 @@ fn nothing_is_sent_without_a_connection() {
     played.types("go");
     played
         .screen
-        .lost(Duration::from_secs(1), vec!["lost".to_owned()]);
+        .lost(Duration::from_secs(1), vec!["lost".to_owned()], None);
     played.act(Action::Send);
     assert!(played.sent().is_empty());
     assert_eq!(played.screen.prompt.text(), "go");
-    assert_eq!(played.notes(), ["this did not arrive: lost"]);
+    assert_eq!(played.notes(), ["this may not have arrived: lost"]);
+    // Nor is it said that something was done.
+    played.screen.turn = Some(Duration::ZERO);
+    for action in [
+        Action::Cancel,
+        Action::Interrupt,
+        Action::HandBack,
+        Action::TakeOver,
+    ] {
+        played.act(action);
+        assert!(played.sent().is_empty());
+        let notice = played.screen.notice.clone().unwrap();
+        assert!(!notice.contains("cancelling"), "{notice}");
+    }
+}
+
+#[test]
+fn what_may_have_arrived_is_told_until_somebody_types() {
+    let mut played = Played::joined("me");
+    let unsure = vec!["left".to_owned()];
+    played.screen.lost(Duration::ZERO, unsure, None);
+    played.join("me", true);
+    let notice = "this may not have arrived; Enter sends it again";
+    assert_eq!(played.screen.notice.as_deref(), Some(notice));
+    assert_eq!(played.screen.prompt.text(), "left");
+}
+
+#[test]
+fn what_is_refused_is_not_lost() {
+    let mut played = Played::joined("me");
+    let refuse = |played: &mut Played, data: Value| {
+        let id = played.sent().pop().unwrap()["id"].clone();
+        let error = json!({"code": -32602, "message": "no", "data": data});
+        played.hear(json!({"jsonrpc": "2.0", "id": id, "error": error}));
+    };
+    played.types("go");
+    played.act(Action::Send);
+    played.types("more");
+    refuse(&mut played, json!({}));
+    assert_eq!(played.screen.notice.as_deref(), Some("no"));
+    assert_eq!(played.notes(), ["this was not taken: go"]);
+    assert_eq!(played.screen.prompt.text(), "more");
+    // Whoever is refused so is not in control, whatever was thought.
+    played.act(Action::Send);
+    let data = json!({"reason": "not_controller", "controller": "phone"});
+    refuse(&mut played, data);
+    assert!(!played.screen.in_control());
+    assert_eq!(played.screen.controller.as_deref(), Some("phone"));
+    let notice = played.screen.notice.clone().unwrap();
+    assert!(notice.starts_with("phone controls the session"), "{notice}");
+    assert_eq!(played.screen.prompt.text(), "more");
+}
+
+#[test]
+fn somebody_else_under_our_name_is_not_us() {
+    let mut played = Played::joined("me");
+    played.ask("q");
+    played.update(roster("takeover", "me", json!("me"), json!("me")));
+    assert!(!played.screen.in_control() && played.screen.question().is_none());
+    let told = "somebody else came under your name, and controls it in your place";
+    assert!(played.notes().contains(&told.to_owned()));
+    // Taken back, it is ours.
+    played.act(Action::TakeOver);
+    assert_eq!(played.sent()[0]["method"], "session/takeover");
+    played.update(roster("takeover", "me", json!("me"), json!("me")));
+    assert!(played.screen.in_control());
+}
+
+#[test]
+fn who_is_forgotten_comes_back_by_itself() {
+    let mut played = Played::joined("me");
+    let mut gone = roster("detached", "me", json!("me"), Value::Null);
+    gone["_meta"]["harn"]["state"]["client"] = Value::Null;
+    gone["_meta"]["harn"]["left"] = json!({"client_id": "me", "reason": "heartbeat_missed"});
+    played.update(gone.clone());
+    let attach = played.sent().pop().unwrap();
+    assert_eq!(attach["method"], "session/attach");
+    assert_eq!(attach["params"]["mode"], "controller");
+    assert_eq!(
+        played.notes(),
+        ["you were not heard of for too long, and come back"]
+    );
+    played.update(roster("attached", "me", Value::Null, json!("me")));
+    let result = json!({"active_controller_id": "me"});
+    played.hear(json!({"jsonrpc": "2.0", "id": attach["id"], "result": result}));
+    assert!(played.screen.in_control() && played.screen.notice.is_none());
+    played.sent();
+    // Whoever watched goes on watching; and what others do is theirs.
+    gone["_meta"]["harn"]["state"]["previous_controller_id"] = json!("desk");
+    played.update(gone.clone());
+    assert_eq!(played.sent()[0]["params"]["mode"], "observer");
+    gone["_meta"]["harn"]["left"]["client_id"] = json!("tab");
+    played.update(gone);
+    assert!(played.sent().is_empty());
+}
+
+#[test]
+fn a_connection_without_a_name_changes_only_who_controls() {
+    let mut played = Played::joined("desk");
+    for (action, now) in [("takeover", json!("editor")), ("detached", Value::Null)] {
+        let mut update = roster(action, "", json!("desk"), now.clone());
+        update["_meta"]["harn"]["state"]["client"] = Value::Null;
+        played.update(update);
+        assert_eq!(played.screen.controller.as_deref(), now.as_str());
+    }
+    assert!(played.notes().is_empty());
+}
+
+#[test]
+fn two_equal_prompts_are_two() {
+    let mut played = Played::joined("me");
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        played.types("go");
+        played.act(Action::Send);
+        ids.push(played.sent().pop().unwrap()["id"].clone());
+    }
+    for (nth, id) in ids.iter().enumerate() {
+        let message = format!("u{nth}");
+        played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": message}));
+        played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
+        let result = json!({"stopReason": "end_turn"});
+        played.hear(json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+    assert_eq!(played.words().len(), 2);
+    assert!(played.screen.sent.is_empty());
+}
+
+#[test]
+fn what_was_noticed_goes_when_it_is_no_longer_so() {
+    let start = json!({"kind": "turn_started", "turnId": "t", "messageId": "u"});
+    let mut played = Played::joined("me");
+    played.event(start.clone());
+    played.act(Action::Cancel);
+    assert!(played.screen.notice.is_some());
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
+    assert_eq!(played.screen.notice, None);
+    let noticed = || Some("noticed".to_owned());
+    played.screen.notice = noticed();
+    played.event(start);
+    assert_eq!(played.screen.notice, None);
+    played.screen.notice = noticed();
+    played.update(roster("takeover", "phone", json!("me"), json!("phone")));
+    assert_eq!(played.screen.notice, None);
+    played.screen.notice = noticed();
+    let why = "the session is stored".to_owned();
+    played.screen.lost(Duration::ZERO, Vec::new(), Some(why));
+    assert_eq!(
+        played.screen.notice.as_deref(),
+        Some("the session is stored")
+    );
+    played.join("phone", false);
+    let back = "back again, nothing was missed";
+    assert_eq!(played.screen.notice.as_deref(), Some(back));
+    played.event(json!({"kind": "session_closed", "reason": "closed"}));
+    assert_eq!(played.screen.notice, None);
+    // It is not over for whoever can join it.
+    played.join("me", false);
+    assert_eq!(played.screen.ended, None);
 }
 
 #[test]

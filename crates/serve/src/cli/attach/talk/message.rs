@@ -32,7 +32,13 @@ pub(in crate::cli::attach) struct Problem {
 impl Problem {
     /// The reason as a word.
     pub(super) fn reason(&self) -> Option<&'static str> {
-        let known = ["controller_exists", "no_active_prompt"];
+        let known = [
+            "controller_exists",
+            "client_exists",
+            "not_controller",
+            "no_active_prompt",
+            "unknown_session",
+        ];
         let reason = self.data.get("reason")?.as_str()?;
         known.into_iter().find(|known| *known == reason)
     }
@@ -84,14 +90,26 @@ pub(in crate::cli::attach) fn hello() -> Value {
     })
 }
 
+/// How to come to a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coming {
+    /// As its controller, or only watching.
+    pub(super) control: bool,
+    /// In the place of who has our name.
+    pub(super) takeover: bool,
+}
+
 /// Params of an attach.
 pub(super) fn attach(
     session: Option<&str>,
     client: &str,
-    control: bool,
+    coming: Coming,
     after: Option<String>,
 ) -> Value {
-    let mode = if control { "controller" } else { "observer" };
+    let mode = match coming.control {
+        true => "controller",
+        false => "observer",
+    };
     let mut params = json!({
         "sessionId": session,
         "clientId": client,
@@ -102,7 +120,43 @@ pub(super) fn attach(
     if let Some(after) = after {
         params["lastEventId"] = after.into();
     }
+    if coming.takeover {
+        params["takeover"] = true.into();
+    }
     params
+}
+
+/// Who came, left or took over.
+#[derive(Debug)]
+pub(super) enum Change {
+    /// The client of this name came, or took over.
+    Came(String),
+    /// The client of this name left; and whether it was in control.
+    Left(String, bool),
+}
+
+/// What an update says about who is on the session.
+pub(super) fn change(params: &RawValue) -> Option<Change> {
+    const NAME: &str = "live_session_client";
+    // Most updates are about something else, and there are many.
+    if !params.get().contains(NAME) {
+        return None;
+    }
+    let params: Value = serde_json::from_str(params.get()).ok()?;
+    let update = params.get("update")?;
+    let harn = harn(update).filter(|_| update["sessionUpdate"] == NAME)?;
+    let client = |of: &Value| Some(of.get("client_id")?.as_str()?.to_owned());
+    let state = harn.get("state")?;
+    match harn.get("action")?.as_str()? {
+        "attached" | "takeover" => Some(Change::Came(client(state.get("client")?)?)),
+        "detached" => {
+            let who = client(harn.get("left")?)?;
+            let before = state.get("previous_controller_id").and_then(Value::as_str);
+            let drove = before == Some(who.as_str());
+            Some(Change::Left(who, drove))
+        }
+        _ => None,
+    }
 }
 
 /// What the answer to an attach says.

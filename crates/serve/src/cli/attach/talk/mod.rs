@@ -6,12 +6,13 @@
 //! connection, goes on exactly behind it.
 
 mod message;
+mod wishes;
 
 use std::{collections::HashMap, path::PathBuf};
 
 use serde_json::{Value, json, value::RawValue};
 
-use self::message::{Incoming, Problem};
+use self::message::{Change, Coming, Incoming, Problem};
 pub(super) use self::message::{event_id, harn, hello};
 use crate::cli::reading::activity::AGENT_EVENT;
 
@@ -23,6 +24,8 @@ pub(super) const HEARTBEAT: u64 = 30;
 pub(super) enum Heard {
     /// The params of a `session/update`.
     Update(Box<RawValue>),
+    /// The same, of one by which somebody else came in our place, under our name.
+    Replaced(Box<RawValue>),
     /// The params of an event beside the updates.
     Event(Box<RawValue>),
     /// The agent waits for more to do.
@@ -37,12 +40,26 @@ pub(super) enum Heard {
     Waiting(Vec<Waiting>),
     /// A message of ours is kept for the agent.
     Kept(Waiting),
-    /// A prompt of ours was answered: its turn is over.
-    Answered(String),
+    /// A message of ours came too late for its turn, and is sent as the prompt of this number.
+    Prompted(u64, String),
+    /// The prompt of this number was answered: its turn is over.
+    Answered(u64),
     /// Something we wanted is refused; with the words that were not taken.
-    Refused { why: String, words: Option<String> },
+    Refused { why: String, words: Option<Words> },
+    /// The same, because we are not in control, but this one is.
+    NotController {
+        controller: Option<String>,
+        words: Option<Words>,
+    },
     /// There is no joining this session.
     Failed(Failure),
+}
+
+/// Words of ours that were not taken, with the number of the prompt they were.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) prompt: Option<u64>,
+    pub(super) text: String,
 }
 
 /// A question of the agent.
@@ -98,20 +115,14 @@ pub(super) enum Target {
 #[derive(Debug)]
 enum Sent {
     Hello,
-    /// As the controller, or only watching.
-    Attach {
-        control: bool,
-    },
+    Attach(Coming),
     Load,
     New,
     Takeover,
     HandBack,
     Pending,
     Prompt(String),
-    Inject {
-        steer: bool,
-        text: String,
-    },
+    Inject { steer: bool, text: String },
     Heartbeat,
 }
 
@@ -129,6 +140,12 @@ pub(super) struct Talk {
     /// Who kept us from controlling it.
     instead: Option<String>,
     joined: bool,
+    /// Whether some of the session has come.
+    begun: bool,
+    /// Whether our name in the session is ours: we came under it, and nobody else did since.
+    known: bool,
+    /// Whether to ask for control when our name is ours again.
+    wants_control: bool,
 }
 
 impl Talk {
@@ -144,7 +161,15 @@ impl Talk {
             out: Vec::new(),
             instead: None,
             joined: false,
+            begun: false,
+            known: false,
+            wants_control: false,
         }
+    }
+
+    /// Whether some of the session has come.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
     }
 
     /// The session, once it is known.
@@ -170,6 +195,7 @@ impl Talk {
         self.control = control;
         self.joined = false;
         self.instead = None;
+        self.wants_control = false;
         self.sent.clear();
         self.out.clear();
         self.request(Sent::Hello, "initialize", message::hello());
@@ -203,14 +229,15 @@ impl Talk {
             (Some(method), Some(id)) => self.asked(method, id, params),
             (Some(method), None) => self.told(method, params?),
             (None, Some(id)) => {
-                let sent = self.sent.remove(&id.as_u64()?)?;
+                let id = id.as_u64()?;
+                let sent = self.sent.remove(&id)?;
                 match incoming.error {
-                    Some(problem) => self.refused(sent, problem),
+                    Some(problem) => self.refused(id, sent, problem),
                     None => {
                         let result = incoming
                             .result
                             .and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
-                        self.answered(sent, &result.unwrap_or_default())
+                        self.answered(id, sent, &result.unwrap_or_default())
                     }
                 }
             }
@@ -235,7 +262,7 @@ impl Talk {
 
     fn told(&mut self, method: &str, params: Box<RawValue>) -> Option<Heard> {
         match method {
-            "session/update" => self.reached(&params).then_some(Heard::Update(params)),
+            "session/update" => self.reached(&params).then(|| self.updated(params)),
             AGENT_EVENT => self.reached(&params).then_some(Heard::Event(params)),
             "agent/idle" => Some(Heard::Idle),
             "$/cancel_request" => {
@@ -246,6 +273,28 @@ impl Talk {
         }
     }
 
+    /// An update, which may be about ourselves.
+    fn updated(&mut self, params: Box<RawValue>) -> Heard {
+        let change = match self.joined {
+            true => message::change(&params),
+            // What is told of the time before is over.
+            false => None,
+        };
+        let comes = |sent: &Sent| matches!(sent, Sent::Attach(_) | Sent::Takeover | Sent::HandBack);
+        match change {
+            // We were not heard of for too long. The stream goes on all the same.
+            Some(Change::Left(who, control)) if who == self.me => {
+                self.attach(control, false, None);
+            }
+            Some(Change::Came(who)) if who == self.me && !self.sent.values().any(comes) => {
+                self.known = false;
+                return Heard::Replaced(params);
+            }
+            _ => {}
+        }
+        Heard::Update(params)
+    }
+
     /// Notes how far the session's stream has come; false when it is another session's.
     fn reached(&mut self, params: &RawValue) -> bool {
         let (session, event) = event_id(params);
@@ -254,11 +303,14 @@ impl Talk {
         }
         if event.is_some() {
             self.last = event;
+            self.begun = true;
+            // It comes when we are in.
+            self.known |= self.sent.values().any(|it| matches!(it, Sent::Attach(_)));
         }
         true
     }
 
-    fn answered(&mut self, sent: Sent, result: &Value) -> Option<Heard> {
+    fn answered(&mut self, id: u64, sent: Sent, result: &Value) -> Option<Heard> {
         match sent {
             Sent::Hello => {
                 self.open();
@@ -267,7 +319,7 @@ impl Talk {
             Sent::New => match result.get("sessionId").and_then(Value::as_str) {
                 Some(session) => {
                     self.target = Target::Live(session.to_owned());
-                    self.attach(self.control, None);
+                    self.attach(self.control, false, None);
                     None
                 }
                 None => {
@@ -279,10 +331,19 @@ impl Talk {
                 if let Target::Stored(session, _) = &self.target {
                     self.target = Target::Live(session.clone());
                 }
-                self.attach(self.control, None);
+                self.attach(self.control, false, None);
                 None
             }
-            Sent::Attach { .. } => {
+            Sent::Attach(_) => {
+                self.known = true;
+                let controller = result.get("active_controller_id").and_then(Value::as_str);
+                if std::mem::take(&mut self.wants_control) {
+                    if controller.is_none() {
+                        self.attach(true, false, None);
+                        return None;
+                    }
+                    self.instead = controller.map(str::to_owned);
+                }
                 self.joined = true;
                 let session = json!({"sessionId": self.session()});
                 self.request(Sent::Pending, "session/pending_injections", session);
@@ -301,43 +362,82 @@ impl Talk {
                 };
                 Some(Heard::Kept(kept))
             }
-            Sent::Prompt(text) => Some(Heard::Answered(text)),
+            Sent::Prompt(_) => Some(Heard::Answered(id)),
             // What comes of them is told to everyone.
             Sent::Takeover | Sent::HandBack | Sent::Heartbeat => None,
         }
     }
 
-    fn refused(&mut self, sent: Sent, problem: Problem) -> Option<Heard> {
+    fn refused(&mut self, id: u64, sent: Sent, problem: Problem) -> Option<Heard> {
         let reason = problem.reason();
         let refused = |words| {
-            let why = problem.message.clone();
-            Some(Heard::Refused { why, words })
+            let controller = problem.controller().map(str::to_owned);
+            Some(match reason {
+                Some("not_controller") => Heard::NotController { controller, words },
+                _ => Heard::Refused {
+                    why: problem.message.clone(),
+                    words,
+                },
+            })
         };
         match sent {
-            // Somebody else controls it: watch.
-            Sent::Attach { control: true } if reason == Some("controller_exists") => {
-                self.instead = problem.controller().map(str::to_owned);
-                self.attach(false, Some(self.after()));
-                None
-            }
-            Sent::Hello | Sent::Attach { .. } | Sent::Load | Sent::New => {
+            Sent::Attach(coming) => self.kept_out(coming, reason, &problem),
+            Sent::Hello | Sent::Load | Sent::New => {
                 Some(Heard::Failed(Failure::Refused(problem.message)))
             }
             // Its turn ended before the message came: then it is the next prompt.
             Sent::Inject { text, .. } if reason == Some("no_active_prompt") => {
-                self.prompt(&text);
-                None
+                let prompt = self.prompt(&text);
+                Some(Heard::Prompted(prompt, text))
             }
-            Sent::Prompt(text) | Sent::Inject { text, .. } => refused(Some(text)),
+            Sent::Prompt(text) => refused(Some(Words {
+                prompt: Some(id),
+                text,
+            })),
+            Sent::Inject { text, .. } => refused(Some(Words { prompt: None, text })),
             Sent::Takeover | Sent::HandBack => refused(None),
             // A server that knows neither has a session all the same.
             Sent::Pending | Sent::Heartbeat => None,
         }
     }
 
+    /// We are not let in as we wanted.
+    fn kept_out(
+        &mut self,
+        coming: Coming,
+        reason: Option<&str>,
+        problem: &Problem,
+    ) -> Option<Heard> {
+        let after = Some(self.after());
+        let why = match reason {
+            // Somebody else controls it: watch.
+            Some("controller_exists") if coming.control => {
+                self.instead = problem.controller().map(str::to_owned);
+                self.attach(false, self.known, after);
+                return None;
+            }
+            // It is our own connection that broke, which is not noticed there. Control is asked for when we are
+            // back in our place: somebody may have taken it since.
+            Some("client_exists") if self.known && !coming.takeover => {
+                self.wants_control = coming.control;
+                self.attach(false, true, after);
+                return None;
+            }
+            Some("client_exists") => {
+                let me = &self.me;
+                format!("somebody called {me} is on this session already; choose another --name")
+            }
+            Some("unknown_session") if self.begun => {
+                "the session is stored; nobody has opened it".to_owned()
+            }
+            _ => problem.message.clone(),
+        };
+        Some(Heard::Failed(Failure::Refused(why)))
+    }
+
     fn open(&mut self) {
         match self.target.clone() {
-            Target::Live(_) => self.attach(self.control, Some(self.after())),
+            Target::Live(_) => self.attach(self.control, false, Some(self.after())),
             Target::Stored(session, cwd) => {
                 let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": [],
                                     "lastEventId": self.after()});
@@ -355,66 +455,18 @@ impl Talk {
         self.last.clone().unwrap_or_else(|| "0".to_owned())
     }
 
-    fn attach(&mut self, control: bool, after: Option<String>) {
-        let params = message::attach(self.session(), &self.me, control, after);
-        self.request(Sent::Attach { control }, "session/attach", params);
+    fn attach(&mut self, control: bool, takeover: bool, after: Option<String>) {
+        let coming = Coming { control, takeover };
+        let params = message::attach(self.session(), &self.me, coming, after);
+        self.request(Sent::Attach(coming), "session/attach", params);
     }
 
-    /// Sends a prompt.
-    pub(super) fn prompt(&mut self, text: &str) {
-        let prompt = json!([{"type": "text", "text": text}]);
-        let params = json!({"sessionId": self.session(), "prompt": prompt});
-        self.request(Sent::Prompt(text.to_owned()), "session/prompt", params);
-    }
-
-    /// Says something to an agent that works: at its next safe place, or when it is done.
-    pub(super) fn inject(&mut self, steer: bool, text: &str) {
-        let mode = if steer { "steer" } else { "queue" };
-        let params = json!({"sessionId": self.session(), "mode": mode, "content": text});
-        let text = text.to_owned();
-        self.request(Sent::Inject { steer, text }, "session/inject", params);
-    }
-
-    /// Cancels the turn.
-    pub(super) fn cancel(&mut self) {
-        let params = json!({"sessionId": self.session()});
-        self.say(&json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}));
-    }
-
-    /// Takes control, whoever has it.
-    pub(super) fn take_over(&mut self) {
-        let params = json!({"sessionId": self.session(), "clientId": self.me});
-        self.request(Sent::Takeover, "session/takeover", params);
-    }
-
-    /// Gives control up, and goes on watching.
-    pub(super) fn hand_back(&mut self) {
-        let params = message::attach(self.session(), &self.me, false, None);
-        self.request(Sent::HandBack, "session/attach", params);
-    }
-
-    /// Says that we are still there.
-    pub(super) fn heartbeat(&mut self) {
-        let params = json!({"sessionId": self.session(), "clientId": self.me});
-        self.request(Sent::Heartbeat, "session/heartbeat", params);
-    }
-
-    /// Says that we leave.
-    pub(super) fn detach(&mut self) {
-        let params = json!({"sessionId": self.session(), "clientId": self.me});
-        self.request(Sent::Heartbeat, "session/detach", params);
-    }
-
-    /// Answers a question.
-    pub(super) fn answer(&mut self, id: &Value, result: &Value) {
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
-    }
-
-    fn request(&mut self, sent: Sent, method: &str, params: Value) {
+    fn request(&mut self, sent: Sent, method: &str, params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
         self.sent.insert(id, sent);
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
     }
 
     fn say(&mut self, message: &Value) {

@@ -159,11 +159,55 @@ fn coming_back_goes_on_behind_the_last_event() {
 }
 
 #[test]
+fn a_name_that_somebody_has_is_not_taken() {
+    let mut side = Side::live();
+    side.answer("initialize", json!({}));
+    let heard = side.refuse("session/attach", json!({"reason": "client_exists"}));
+    let Some(Heard::Failed(Failure::Refused(why))) = heard else {
+        panic!("{heard:?}");
+    };
+    let words = "somebody called me is on this session already; choose another --name";
+    assert_eq!(why, words);
+}
+
+#[test]
+fn our_own_name_is_taken_back_from_a_connection_that_broke() {
+    let back = |controller: Value| {
+        let mut side = Side::joined();
+        side.talk.begin(true);
+        side.answer("initialize", json!({}));
+        assert!(
+            side.refuse("session/attach", json!({"reason": "client_exists"}))
+                .is_none()
+        );
+        let attach = side.sent();
+        assert_eq!(attach["params"]["takeover"], true);
+        assert_eq!(attach["params"]["mode"], "observer");
+        let result = json!({"active_controller_id": controller});
+        let heard = side.hear(json!({"jsonrpc": "2.0", "id": attach["id"], "result": result}));
+        (side, heard)
+    };
+    // Control is ours again,
+    let (mut side, heard) = back(Value::Null);
+    assert!(heard.is_none());
+    let attach = side.sent();
+    assert_eq!(attach["params"]["mode"], "controller");
+    assert_eq!(attach["params"].get("takeover"), None);
+    // unless somebody took it meanwhile.
+    let (_, heard) = back(json!("phone"));
+    let Some(Heard::Joined(joined)) = heard else {
+        panic!("{heard:?}");
+    };
+    assert_eq!(joined.instead.as_deref(), Some("phone"));
+}
+
+#[test]
 fn a_message_that_comes_too_late_is_the_next_prompt() {
     let mut side = Side::joined();
     side.talk.inject(true, "go left");
     let late = json!({"reason": "no_active_prompt"});
-    assert!(side.refuse("session/inject", late).is_none());
+    let heard = side.refuse("session/inject", late);
+    assert!(matches!(heard, Some(Heard::Prompted(_, text)) if text == "go left"));
     let prompt = side.sent();
     assert_eq!(prompt["method"], "session/prompt");
     assert_eq!(prompt["params"]["prompt"][0]["text"], "go left");
@@ -173,11 +217,22 @@ fn a_message_that_comes_too_late_is_the_next_prompt() {
 fn what_is_refused_comes_back_with_its_words() {
     let mut side = Side::joined();
     side.talk.prompt("do it");
-    let heard = side.refuse("session/prompt", json!({"reason": "not_controller"}));
+    let heard = side.refuse("session/prompt", Value::Null);
     let Some(Heard::Refused { why, words }) = heard else {
         panic!("{heard:?}");
     };
-    assert_eq!((why.as_str(), words.as_deref()), ("no", Some("do it")));
+    assert_eq!(
+        (why.as_str(), words.unwrap().text),
+        ("no", "do it".to_owned())
+    );
+    side.talk.inject(true, "now");
+    let other = json!({"reason": "not_controller", "controller": "desk"});
+    let heard = side.refuse("session/inject", other);
+    let Some(Heard::NotController { controller, words }) = heard else {
+        panic!("{heard:?}");
+    };
+    assert_eq!(controller.as_deref(), Some("desk"));
+    assert_eq!(words.unwrap().text, "now");
     side.talk.take_over();
     let heard = side.refuse("session/takeover", Value::Null);
     assert!(matches!(heard, Some(Heard::Refused { words: None, .. })));
