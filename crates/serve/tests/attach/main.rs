@@ -169,7 +169,7 @@ fn type_approve_take_over_and_resize() {
 
     // A session is begun, and told what to do.
     place.attach(&tmux, "desk", &["--new"]);
-    tmux.see("desk", "you control · connected");
+    tmux.see("desk", "you control");
     tmux.types("desk", "where is it?");
     tmux.press("desk", "Enter");
     let screen = tmux.see("desk", "Behind the curtain.");
@@ -200,7 +200,7 @@ fn type_approve_take_over_and_resize() {
     // What is typed there goes nowhere, until they take over.
     tmux.types("phone", "x");
     tmux.press("phone", "C-t");
-    tmux.see("phone", "you control · connected");
+    tmux.see("phone", "you control");
     tmux.see("desk", "phone took over from you");
     tmux.types("phone", "slow");
     tmux.press("phone", "Enter");
@@ -224,7 +224,8 @@ fn type_approve_take_over_and_resize() {
 
     // Handed back, and taken.
     tmux.press("phone", "C-r");
-    tmux.see("phone", "nobody controls");
+    tmux.see("phone", "you gave up control");
+    tmux.see("desk", "phone gave up control");
     tmux.press("desk", "t");
     tmux.see("desk", "you control");
     tmux.see("phone", "desk took over");
@@ -233,7 +234,8 @@ fn type_approve_take_over_and_resize() {
     tmux.press("desk", "C-c");
     tmux.see("desk", "Ctrl-C again leaves");
     tmux.press("desk", "C-c");
-    tmux.see("desk", "exit: 0");
+    let screen = tmux.see("desk", "exit: 0");
+    assert!(screen.contains("come back with"), "{screen}");
     tmux.see("phone", "nobody controls");
     let list = place.run(&["sessions", "list"]);
     let list = String::from_utf8(list.stdout).unwrap();
@@ -278,6 +280,7 @@ fn an_open_question_goes_to_whoever_takes_over() {
     tmux.press("phone", "Enter");
     tmux.see("phone", "2) blue");
     tmux.press("phone", "2");
+    tmux.press("phone", "Enter");
     tmux.see("phone", "Through that one.");
     tmux.types("phone", "stay");
     tmux.press("phone", "Enter");

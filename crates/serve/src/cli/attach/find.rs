@@ -198,6 +198,13 @@ mod tests {
     }
 
     #[test]
+    fn where_a_session_works_is_known_before_it_is_joined() {
+        let address = Address::Socket("/s".into());
+        let found = Found::of(address, &listed("a", true));
+        assert_eq!(found.cwd, Path::new("/w"));
+    }
+
+    #[test]
     fn the_beginning_of_an_id_is_enough_where_it_is_the_only_one() {
         let live = |id: &str| Some(Target::Live(id.to_owned()));
         assert_eq!(found("ab1", true).unwrap(), live("ab1"));

@@ -128,11 +128,8 @@ impl Attach {
         followed?;
         if screen.ended.is_none() && !screen.session.is_empty() {
             let url = self.args.url.as_deref().map(|url| format!("--url {url} "));
-            let url = url.unwrap_or_default();
-            let id = &screen.session;
-            note(format!(
-                "the session goes on; `harn-serve attach {url}{id}` comes back to it"
-            ));
+            let (url, id) = (url.unwrap_or_default(), &screen.session);
+            note(format!("come back with `harn-serve attach {url}{id}`"));
         }
         Ok(ExitCode::SUCCESS)
     }

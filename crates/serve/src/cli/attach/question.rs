@@ -98,10 +98,13 @@ impl Question {
             Field::Text(_) => (Vec::new(), true),
         };
         let mut lines = request.message.lines();
+        let title = tame_line(lines.next().unwrap_or_default());
+        let mut body = lines.map(|line| (Style::Plain, line.to_owned())).collect();
+        bound(&mut body);
         Some(Self {
             id,
-            title: tame_line(lines.next().unwrap_or_default()),
-            body: lines.map(|line| (Style::Plain, line.to_owned())).collect(),
+            title,
+            body,
             options,
             takes_text,
             deadline: None,
@@ -158,7 +161,31 @@ fn title(request: &RequestPermissionRequest) -> String {
     format!("{}{title}", symbol(fields.kind.unwrap_or_default()))
 }
 
-/// Exactly what would be done, and why it is asked. Nothing of it is hidden.
+/// Nobody reads more than this before they answer, and drawing it would take too long.
+const LINES: usize = 4000;
+const BYTES: usize = 256 * 1024;
+
+/// Leaves out what is too much, and says so.
+fn bound(lines: &mut Vec<(Style, String)>) {
+    let mut room = BYTES;
+    let mut fits = |(_, line): &(Style, String)| match room.checked_sub(line.len()) {
+        Some(left) => {
+            room = left;
+            true
+        }
+        None => false,
+    };
+    let kept = lines.iter().take(LINES).take_while(|it| fits(it)).count();
+    let more = lines.len() - kept;
+    if more > 0 {
+        lines.truncate(kept);
+        let words =
+            format!("… and {more} more lines, too many to be shown: who is not sure rejects it");
+        lines.push((Style::Yellow, words));
+    }
+}
+
+/// Exactly what would be done, and why it is asked. Nothing of it is hidden without a word.
 fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> {
     let fields = &request.tool_call.fields;
     let content = fields.content.as_deref().unwrap_or_default();
@@ -186,6 +213,7 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> 
             _ => {}
         }
     }
+    bound(&mut lines);
     let workers = lineage(request.meta.as_ref());
     if !workers.is_empty() {
         let asks = format!("asked by the worker {}", workers.join(" > "));
@@ -196,4 +224,26 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> 
         lines.push((Style::Dim, tame_line(&because)));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_left_out_with_a_word() {
+        let line = |text: &str| (Style::Plain, text.to_owned());
+        let mut short = vec![line("a"); LINES];
+        bound(&mut short);
+        assert_eq!(short.len(), LINES);
+        for mut long in [
+            vec![line("a"); LINES + 5],
+            vec![line("a"), line(&"b".repeat(BYTES))],
+        ] {
+            bound(&mut long);
+            let (look, words) = long.pop().unwrap();
+            assert!(words.contains("more lines, too many"), "{words}");
+            assert_eq!((look, &long[0]), (Style::Yellow, &line("a")));
+        }
+    }
 }

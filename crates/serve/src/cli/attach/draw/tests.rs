@@ -552,21 +552,21 @@ fn the_end_and_what_still_waits() {
         Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  ? help
     "#]],
     );
-    played.event(json!({"kind": "session_closed", "reason": "client"}));
+    played.event(json!({"kind": "session_closed", "reason": "client_request"}));
     played.act(Action::TakeOver);
     check(
         &mut played,
         (80, 8),
         expect![[r#"
-        I look at ディレクトリ and    what is in it.
 
-        · cancelled
-        waits for the next prompt: look left
-        the session has ended; there is nothing to control
-         Tidy the tests                                  $0.04 · 12k/200k · ask · ended
-        > the session has ended: client
-        q leave  PgUp PgDn scroll  ^O unfold  ? help
-    "#]],
+            I look at ディレクトリ and    what is in it.
+
+            · cancelled
+            the session has ended; there is nothing to control
+             Tidy the tests                                  $0.04 · 12k/200k · ask · ended
+            > the session has ended: a client closed it
+            q leave  PgUp PgDn scroll  ^O unfold  ? help
+        "#]],
     );
 }
 

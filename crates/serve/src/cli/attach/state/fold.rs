@@ -204,10 +204,23 @@ impl Screen {
                     self.client_changed(harn);
                 }
             }
+            "hitl_resolved" => {
+                if let Some(harn) = harn(&update) {
+                    let word = |name: &str| harn.get(name).and_then(Value::as_str);
+                    let how = word("outcome").unwrap_or("over");
+                    self.transcript
+                        .settled(word("requestId").unwrap_or_default(), how);
+                }
+            }
             _ => {
-                let activity = harn(&update).and_then(|harn| Activity::of_update(name, harn));
-                if let Some(activity) = activity {
+                let Some(harn) = harn(&update) else {
+                    return;
+                };
+                if let Some(activity) = Activity::of_update(name, harn) {
                     self.transcript.activity(activity);
+                    if let ("hitl_request", Some(id)) = (name, harn["requestId"].as_str()) {
+                        self.transcript.asked(id);
+                    }
                 }
             }
         }
@@ -272,8 +285,14 @@ impl Screen {
             "session_closed" => {
                 self.turn = None;
                 self.changed();
-                let reason = event["reason"].as_str().unwrap_or("closed");
+                let reason = match event["reason"].as_str() {
+                    Some("client_request") => "a client closed it",
+                    reason => reason.unwrap_or("it was closed"),
+                };
                 self.ended = Some(tame_line(reason));
+                // Nothing of it comes to anybody any more.
+                self.sent.clear();
+                self.waiting.clear();
                 self.questions.clear();
                 self.answering = false;
             }

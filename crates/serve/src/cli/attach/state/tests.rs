@@ -483,6 +483,20 @@ fn a_connection_without_a_name_changes_only_who_controls() {
 }
 
 #[test]
+fn what_a_person_was_asked_says_when_it_is_settled() {
+    let mut played = Played::joined("desk");
+    let asked = json!({"requestId": "q", "kind": "question", "payload": {"prompt": "Which?"}});
+    played.update(json!({"sessionUpdate": "hitl_request", "_meta": {"harn": asked}}));
+    assert_eq!(played.notes(), ["a person is asked (question): Which?"]);
+    let settled = json!({"requestId": "q", "kind": "question", "outcome": "answered"});
+    played.update(json!({"sessionUpdate": "hitl_resolved", "_meta": {"harn": settled}}));
+    assert_eq!(
+        played.notes(),
+        ["a person is asked (question): Which? (answered)"]
+    );
+}
+
+#[test]
 fn two_equal_prompts_are_two() {
     let mut played = Played::joined("me");
     let mut ids = Vec::new();

@@ -213,6 +213,24 @@ impl Transcript {
         self.push(Entry::Note(mark, text.into()));
     }
 
+    /// The last line says that a person is asked, under this id.
+    pub(super) fn asked(&mut self, id: &str) {
+        let number = self.end().saturating_sub(1);
+        self.open.insert(format!("asked {id}"), number);
+    }
+
+    /// What was asked under this id is settled so.
+    pub(super) fn settled(&mut self, id: &str, how: &str) {
+        if let Some(number) = self.open.remove(&format!("asked {id}")) {
+            self.change(number, |entry| {
+                if let Entry::Note(mark, text) = entry {
+                    *mark = Mark::Note;
+                    text.push_str(&format!(" ({how})"));
+                }
+            });
+        }
+    }
+
     /// What the agent does beside talking and calling tools.
     pub(super) fn activity(&mut self, activity: Activity) {
         match activity {

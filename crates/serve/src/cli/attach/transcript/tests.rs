@@ -70,6 +70,15 @@ fn the_beginning_is_forgotten_and_counted() {
     }
     assert_eq!(transcript.end() - transcript.first(), 10);
     assert!(transcript.bytes <= 10_000);
+    // Why something failed counts as well.
+    let mut transcript = small(usize::MAX, 10_000);
+    for number in 0..100 {
+        let reason = "x".repeat(744);
+        transcript.job("w", String::new(), JobState::Failed(reason.clone()), None);
+        let id = number.to_string();
+        transcript.call(call(&id, "read"), Some(&json!({"error": reason})));
+    }
+    assert!(transcript.end() - transcript.first() <= 10);
 }
 
 fn call(id: &str, kind: &str) -> ToolCallOf {
