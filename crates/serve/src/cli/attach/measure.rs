@@ -25,19 +25,36 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
         return text.to_owned();
     }
     let span = Span::raw(text);
-    let mut kept = String::new();
+    let mut kept = Vec::new();
     let mut used = 1;
     for cell in span.styled_graphemes(Style::new()) {
         used += width(cell.symbol);
         if used > columns {
             break;
         }
-        kept.push_str(cell.symbol);
+        kept.push(cell.symbol);
     }
+    kept.truncate(outside_a_name(&kept, kept.len()));
     match columns {
         0 => String::new(),
-        _ => format!("{}…", kept.trim_end()),
+        _ => format!("{}…", kept.concat().trim_end()),
     }
+}
+
+/// The last place up to here that is not inside the name of a character, such as `\u{1b}`: half of one would be
+/// read as something else.
+fn outside_a_name(cells: &[&str], at: usize) -> usize {
+    const LONGEST: usize = "\\u{10ffff".len();
+    let from = at.saturating_sub(LONGEST);
+    let Some(back) = cells[from..at].iter().rposition(|cell| *cell == "\\") else {
+        return at;
+    };
+    let inside = match &cells[from + back + 1..at] {
+        [] | ["u"] => true,
+        ["u", "{", rest @ ..] => !rest.contains(&"}"),
+        _ => false,
+    };
+    if inside { from + back } else { at }
 }
 
 /// The lines `text` takes when there are so many columns. Words stay whole where they can.
@@ -65,7 +82,10 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
             let end = match gap {
                 _ if *cell == " " => at,
                 Some(gap) => gap,
-                None => at,
+                None => match outside_a_name(&cells, at) {
+                    end if end > start => end,
+                    _ => at,
+                },
             };
             lines.push(cells[start..end].concat().trim_end().to_owned());
             start = end;
@@ -116,6 +136,20 @@ mod tests {
             assert_eq!(wrap(text, columns), lines, "{text:?} in {columns}");
         }
         assert_eq!(wrap("ab", 0), ["a", "b"]);
+    }
+
+    #[test]
+    fn the_name_of_a_character_is_not_cut() {
+        for columns in 6..11 {
+            let lines = wrap("abcde\\u{1b}[2J", columns);
+            assert_eq!(lines[0], "abcde", "{columns}");
+        }
+        assert_eq!(cut("abc\\u{1b}[2J", 8), "abc…");
+        assert_eq!(cut("abc\\u{1b}[2J", 12), "abc\\u{1b}[2J");
+        assert_eq!(cut("abc\\u{1b}[2J", 11), "abc\\u{1b}[…");
+        // Others are as they are.
+        assert_eq!(cut("a\\users", 5), "a\\us…");
+        assert_eq!(wrap("\\u{1b}", 3), ["\\u{", "1b}"]);
     }
 
     #[test]
