@@ -187,7 +187,7 @@ fn offered(screen: &Screen) -> Vec<Key> {
                 (1, false) => "1".to_owned(),
                 (count, false) => format!("1-{count}"),
             };
-            if !sight.too_small {
+            if question.options.is_empty() || !sight.answers.is_empty() {
                 keys.push((numbers.into(), "answer"));
             }
             if sight.last > 0 {

@@ -335,7 +335,7 @@ fn what_cannot_be_read_cannot_be_allowed() {
               ↓ 7 lines not shown
              Tid… ask · you control
             >
-            1-3 answer  ? help
+            ↑↓ read  ? help
         "#]],
     );
     played.act(Action::Answer(0));

@@ -1,9 +1,9 @@
 //! Who is on the session, and who is in control of it.
 
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use super::{Link, Screen};
-use crate::cli::attach::{measure::tame_line, transcript::Mark};
+use crate::cli::attach::{measure::tame_line, talk::harn, transcript::Mark};
 
 impl Screen {
     /// Somebody came, left, or took over.
@@ -66,7 +66,14 @@ impl Screen {
     }
 
     /// Somebody else has come under our name, and in our place.
-    pub(super) fn replaced(&mut self, drove: bool) {
+    pub(super) fn replaced(&mut self, params: &RawValue) {
+        let drove = self.in_control();
+        let params: Option<Value> = serde_json::from_str(params.get()).ok();
+        let now = params.as_ref().and_then(|params| {
+            let state = harn(params.get("update")?)?.get("state")?;
+            Some(state.get("active_controller_id")?.as_str()?.to_owned())
+        });
+        self.controller = now;
         self.replaced = true;
         self.changed();
         self.ask_no_more();

@@ -21,11 +21,7 @@ impl Screen {
     pub(in crate::cli::attach) fn hear(&mut self, heard: Heard) -> Option<Asked> {
         match heard {
             Heard::Update(params) => self.update(&params),
-            Heard::Replaced(params) => {
-                let drove = self.in_control();
-                self.update(&params);
-                self.replaced(drove);
-            }
+            Heard::Replaced(params) => self.replaced(&params),
             Heard::Event(params) => self.event(&params),
             Heard::Idle => self.idle = true,
             Heard::Asked(asked) => return self.asked(asked),

@@ -434,12 +434,20 @@ fn somebody_else_under_our_name_is_not_us() {
     played.update(roster("takeover", "me", json!("me"), json!("me")));
     assert!(!played.screen.in_control() && played.screen.question().is_none());
     let told = "somebody else came under your name, and controls it in your place";
-    assert!(played.notes().contains(&told.to_owned()));
+    assert_eq!(played.notes(), [told]);
+    // What is said in its name is not ours to say.
+    played.talk.heartbeat();
+    played.talk.detach();
+    assert!(played.sent().is_empty());
     // Taken back, it is ours.
     played.act(Action::TakeOver);
-    assert_eq!(played.sent()[0]["method"], "session/takeover");
+    let take = played.sent().pop().unwrap();
+    assert_eq!(take["method"], "session/takeover");
     played.update(roster("takeover", "me", json!("me"), json!("me")));
     assert!(played.screen.in_control());
+    played.hear(json!({"jsonrpc": "2.0", "id": take["id"], "result": {}}));
+    played.talk.heartbeat();
+    assert_eq!(played.sent().len(), 1);
 }
 
 #[test]

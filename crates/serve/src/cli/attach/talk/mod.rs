@@ -364,7 +364,11 @@ impl Talk {
             }
             Sent::Prompt(_) => Some(Heard::Answered(id)),
             // What comes of them is told to everyone.
-            Sent::Takeover | Sent::HandBack | Sent::Heartbeat => None,
+            Sent::Takeover | Sent::HandBack => {
+                self.known = true;
+                None
+            }
+            Sent::Heartbeat => None,
         }
     }
 

@@ -45,14 +45,20 @@ impl Talk {
         self.request(Sent::HandBack, "session/attach", params);
     }
 
-    /// Says that we are still there.
+    /// Says that we are still there, if it is we who go by our name.
     pub(in crate::cli::attach) fn heartbeat(&mut self) {
+        if !self.known {
+            return;
+        }
         let params = json!({"sessionId": self.session(), "clientId": self.me});
         self.request(Sent::Heartbeat, "session/heartbeat", params);
     }
 
-    /// Says that we leave.
+    /// Says that we leave, if it is we who go by our name.
     pub(in crate::cli::attach) fn detach(&mut self) {
+        if !self.known {
+            return;
+        }
         let params = json!({"sessionId": self.session(), "clientId": self.me});
         self.request(Sent::Heartbeat, "session/detach", params);
     }
