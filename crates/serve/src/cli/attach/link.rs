@@ -196,9 +196,20 @@ impl Link {
         if let (Address::Socket(_), true) = (&self.address, self.was_there()) {
             addresses.extend(address::sockets(&self.state_dir));
         }
+        // One that answers need not be the one that has it; one that is dead only takes time.
         let at = self.failed as usize % addresses.len();
-        let address = addresses.swap_remove(at);
-        let connecting = tokio::spawn(async move { Wire::connect(&address).await });
+        addresses.rotate_left(at);
+        let nobody = NoConnection::Nobody(self.address.to_string());
+        let connecting = tokio::spawn(async move {
+            let mut found = Err(nobody);
+            for address in addresses {
+                found = Wire::connect(&address).await;
+                if found.is_ok() {
+                    break;
+                }
+            }
+            found
+        });
         self.state = State::Connecting(connecting);
     }
 

@@ -193,32 +193,40 @@ async fn who_was_never_in_is_told_why() {
 #[tokio::test]
 async fn who_watches_is_told_why_there_is_no_coming_back() {
     let dir = tempfile::tempdir().unwrap();
-    let listener = listen(dir.path(), "1.sock");
+    let first = listen(dir.path(), "1.sock");
+    let second = listen(dir.path(), "2.sock");
     tokio::spawn(async move {
-        let (stream, _) = listener.accept().await.unwrap();
+        let (stream, _) = first.accept().await.unwrap();
         serve(stream, 5, &mut Vec::new()).await;
-        let (stream, _) = listener.accept().await.unwrap();
-        let (reader, mut writer) = stream.into_split();
-        let mut reader = BufReader::new(reader);
-        while let Some(request) = request(&mut reader).await {
-            let id = &request["id"];
-            let error = json!({"code": -32602, "message": "session s is not live here",
-                               "data": {"reason": "unknown_session"}});
-            let answer = match request["method"].as_str() {
-                Some("initialize") => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
-                _ => json!({"jsonrpc": "2.0", "id": id, "error": error}),
-            };
-            let line = format!("{answer}\n");
-            writer.write_all(line.as_bytes()).await.unwrap();
+        // It leaves its socket behind.
+        drop(first);
+        loop {
+            let (stream, _) = second.accept().await.unwrap();
+            let (reader, mut writer) = stream.into_split();
+            let mut reader = BufReader::new(reader);
+            while let Some(request) = request(&mut reader).await {
+                let id = &request["id"];
+                let error = json!({"code": -32602, "message": "session s is not live here",
+                                   "data": {"reason": "unknown_session"}});
+                let answer = match request["method"].as_str() {
+                    Some("initialize") => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
+                    _ => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+                };
+                let line = format!("{answer}\n");
+                writer.write_all(line.as_bytes()).await.unwrap();
+            }
         }
     });
     let mut link = link(dir.path());
-    let why = loop {
+    let mut told = Vec::new();
+    while told.len() < 4 {
         match timeout(PATIENCE, link.next()).await.unwrap() {
-            Step::Lost { why: Some(why), .. } => break why,
+            Step::Lost { why, .. } => told.push(why),
             Step::Failed(why) => panic!("{why}"),
             _ => {}
         }
-    };
-    assert_eq!(why, "the session is stored; nobody has opened it");
+    }
+    // The one that is dead is no reason to say less.
+    let stored = || Some("the session is stored; nobody has opened it".to_owned());
+    assert_eq!(told, [None, stored(), stored(), stored()]);
 }
