@@ -314,6 +314,32 @@ fn a_server_that_comes_back_has_everything() {
 }
 
 #[test]
+fn who_watches_a_server_that_comes_back_is_told_what_is_missing() {
+    let place = Place::new();
+    let mut server = place.serve();
+    let tmux = place.tmux();
+    place.attach(&tmux, "desk", &["--new"]);
+    tmux.see("desk", "you control");
+    tmux.types("desk", "where is it?");
+    tmux.press("desk", "Enter");
+    tmux.see("desk", "Behind the curtain.");
+    let id = session(&place.state());
+    place.attach(&tmux, "tab", &["--observe", &id["ses_".len()..12]]);
+    tmux.see("tab", "Behind the curtain.");
+    tmux.press("desk", "C-d");
+    tmux.see("desk", "come back with");
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    tmux.see("tab", "lost");
+    let _server = place.serve();
+    tmux.see("tab", "the session is stored; nobody has opened it");
+    place.attach(&tmux, "pad", &["--open", &id]);
+    tmux.see("pad", "you control");
+    tmux.see("tab", "back again, nothing was missed");
+    tmux.see("tab", "pad controls");
+}
+
+#[test]
 fn scripts_get_a_line_an_update() {
     let place = Place::new();
     let server = place.serve();
