@@ -183,7 +183,8 @@ impl Terminal {
                         }
                     }
                     let cwd = screen.transcript.cwd().to_owned();
-                    let mine = screen.in_control();
+                    // What was closed is not opened again for having been ours.
+                    let mine = screen.in_control() && screen.ended.is_none();
                     if screen.link == state::Link::Up {
                         link.wants(mine, mine.then_some(cwd));
                     }

@@ -35,9 +35,12 @@ impl Screen {
             Heard::Answered(number) => self.sent.retain(|sent| sent.0 != number),
             Heard::Refused { why, words } => self.refused(tame_line(&why), words),
             Heard::NotController { controller, words } => {
-                let who = controller.as_deref().map(tame_line);
+                let who = match controller.as_deref() {
+                    Some(who) if who == self.me => "somebody else of your name".to_owned(),
+                    Some(who) => tame_line(who),
+                    None => "nobody".to_owned(),
+                };
                 self.not_controller(controller);
-                let who = who.unwrap_or_else(|| "nobody".to_owned());
                 let why = format!("{who} controls the session, and you watch; Ctrl-T takes over");
                 self.refused(why, words);
             }
@@ -93,7 +96,7 @@ impl Screen {
         self.changed();
         self.questions.clear();
         self.answering = false;
-        if let (Some(why), None) = (why, &self.notice) {
+        if let (Some(why), None, None) = (why, &self.notice, &self.ended) {
             self.notice = Some(tame_line(&why));
         }
         for words in unsure {

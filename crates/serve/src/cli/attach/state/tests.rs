@@ -425,6 +425,19 @@ fn what_is_refused_is_not_lost() {
     let notice = played.screen.notice.clone().unwrap();
     assert!(notice.starts_with("phone controls the session"), "{notice}");
     assert_eq!(played.screen.prompt.text(), "more");
+    // Also where it is under our name.
+    played.screen.controller = Some("me".to_owned());
+    played.act(Action::Send);
+    refuse(
+        &mut played,
+        json!({"reason": "not_controller", "controller": "me"}),
+    );
+    assert!(!played.screen.in_control());
+    let notice = played.screen.notice.clone().unwrap();
+    assert!(
+        notice.starts_with("somebody else of your name controls"),
+        "{notice}"
+    );
 }
 
 #[test]

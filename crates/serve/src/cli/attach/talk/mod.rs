@@ -284,6 +284,8 @@ impl Talk {
         match change {
             // We were not heard of for too long. The stream goes on all the same.
             Some(Change::Left(who, control)) if who == self.me => {
+                // Somebody else may go by it by now.
+                self.known = false;
                 self.attach(control, false, None);
             }
             Some(Change::Came(who)) if who == self.me && !self.sent.values().any(comes) => {
@@ -304,8 +306,9 @@ impl Talk {
         if event.is_some() {
             self.last = event;
             self.begun = true;
-            // It comes when we are in.
-            self.known |= self.sent.values().any(|it| matches!(it, Sent::Attach(_)));
+            // It comes when we are in, also where the answer does not.
+            let comes = |sent: &Sent| matches!(sent, Sent::Attach(_));
+            self.known |= !self.joined && self.sent.values().any(comes);
         }
         true
     }

@@ -171,6 +171,22 @@ fn a_name_that_somebody_has_is_not_taken() {
 }
 
 #[test]
+fn our_own_name_is_not_taken_back_from_who_came_while_we_slept() {
+    let mut side = Side::joined();
+    let harn = json!({"action": "detached", "state": {"previous_controller_id": "me"},
+                      "left": {"client_id": "me", "reason": "heartbeat_missed"}});
+    let mut left = update("s", "7");
+    left["params"]["update"] =
+        json!({"sessionUpdate": "live_session_client", "_meta": {"harn": harn}});
+    assert!(side.hear(left).is_some());
+    let attach = side.sent();
+    side.hear(update("s", "8"));
+    let error = json!({"code": -32602, "message": "no", "data": {"reason": "client_exists"}});
+    let heard = side.hear(json!({"jsonrpc": "2.0", "id": attach["id"], "error": error}));
+    assert!(matches!(heard, Some(Heard::Failed(Failure::Refused(_)))));
+}
+
+#[test]
 fn our_own_name_is_taken_back_from_a_connection_that_broke() {
     let back = |controller: Value| {
         let mut side = Side::joined();
