@@ -86,7 +86,7 @@ async fn come_and_go() {
     for client in clients {
         ended.push(client.await.unwrap());
     }
-    while session.cancel_target(None).is_some() {
+    while session.cancel_target().is_some() {
         sleep(Duration::from_secs(60)).await;
     }
     let (_, events) = JsonlStore::new(test.state_dir()).read(&id).unwrap();
