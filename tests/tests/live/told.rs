@@ -198,3 +198,39 @@ async fn nobody_deletes_what_others_look_at() {
     other.request("session/delete", params).await;
     other.close().await;
 }
+
+/// What waits for the agent goes with control.
+#[tokio::test]
+async fn who_takes_over_may_take_back_what_was_said_before() {
+    let test = TestHub::new(writer());
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    attached(
+        &mut editor,
+        &session,
+        json!({"clientId": "desk", "mode": "controller"}),
+    )
+    .await;
+    prompt(&mut editor, &session, "Write.").await;
+    asked(&mut editor).await;
+    let actor = |name: &str| json!({"harn": {"actor": {"clientId": name, "role": "guest"}}});
+    let params = json!({"sessionId": session, "mode": "queue", "content": "Later.",
+                        "_meta": actor("desk")});
+    let said = editor.request("session/inject", params).await;
+    let mut pad = connect(&test).await;
+    attached(&mut pad, &session, json!({"clientId": "pad"})).await;
+    let revoke =
+        json!({"sessionId": session, "messageId": said["messageId"], "_meta": actor("pad")});
+    let error = pad
+        .request_error("session/revoke_inject", revoke.clone())
+        .await;
+    assert_eq!(error["data"]["reason"], "not_controller");
+    let params = json!({"sessionId": session, "clientId": "pad"});
+    let taken = pad.send_request("session/takeover", params).await;
+    pad.updates_until(&taken).await;
+    asked(&mut pad).await;
+    let revoked = pad.request("session/revoke_inject", revoke).await;
+    assert_eq!(revoked["status"], "revoked");
+    pad.vanish();
+    editor.vanish();
+}
