@@ -292,16 +292,15 @@ impl Attached {
     }
 
     /// The turn a cancel of this client means: that of its oldest prompt without an answer, also when the
-    /// turn has ended and the client cannot know it yet. Without a prompt of its own, or while that waits for
-    /// the turn of whoever was in control before, the one that runs.
+    /// turn has ended and the client cannot know it yet; without a prompt of its own, the one that runs.
     pub(crate) fn cancel_target(&self) -> Option<TurnId> {
         let state = self.lock();
         if let Some(successor) = state.successor.clone() {
             drop(state);
             return successor.cancel_target();
         }
-        let own = state.prompts.first().map(|prompt| &prompt.turn);
-        self.session.session().cancel_target(own)
+        let own = state.prompts.first().map(|prompt| prompt.turn.clone());
+        own.or_else(|| self.session.session().cancel_target())
     }
 
     /// Whether the turn is one of this client's prompts.

@@ -1,5 +1,5 @@
-//! Several clients on one session, each losing its connection again and again: what each got in the end is
-//! what the journal says, line by line.
+//! Several clients on one session, each losing its connection again and again and taking control from the others:
+//! what each got in the end is what the journal says, line by line.
 
 use std::{sync::Arc, time::Duration};
 
@@ -67,7 +67,14 @@ async fn come_and_go() {
     let mut clients = Vec::new();
     for place in 0..CLIENTS {
         let (choice, profile) = PROFILES[place % PROFILES.len()];
-        let mut client = Client::new(test.hub(), &id, test.workspace(), choice, &chance);
+        let mut client = Client::new(
+            test.hub(),
+            &id,
+            test.workspace(),
+            choice,
+            format!("client {place}"),
+            &chance,
+        );
         clients.push(tokio::spawn(async move {
             client.come_and_go(BREAKS).await;
             (profile, client)
@@ -86,11 +93,12 @@ async fn come_and_go() {
     for client in clients {
         ended.push(client.await.unwrap());
     }
-    while session.cancel_target(None).is_some() {
+    // Those who are gone are told of, too.
+    while session.cancel_target().is_some() || !session.clients().is_empty() {
         sleep(Duration::from_secs(60)).await;
     }
     let (_, events) = JsonlStore::new(test.state_dir()).read(&id).unwrap();
-    let mut again = 0;
+    let (mut again, mut takeovers) = (0, 0);
     for (profile, mut client) in ended {
         client.complete().await;
         let dialect = Dialect::from(profile).with_event_ids();
@@ -114,7 +122,9 @@ async fn come_and_go() {
         );
         assert!(got.connections + got.streams > BREAKS / 2);
         again += got.asked_again;
+        takeovers += got.takeovers;
     }
+    assert!(takeovers > 0, "nobody took control");
     assert!(again > 0, "no question was ever put again");
 }
 

@@ -1,5 +1,6 @@
 //! A client whose connection breaks at a byte it does not choose, and which goes on from behind the last line
-//! it has: over another connection, or over another stream of the same one.
+//! it has: over another connection, or over another stream of the same one. It opens the session or attaches to
+//! it, and takes control whenever it likes.
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
@@ -38,6 +39,7 @@ pub(crate) struct Got {
     pub(crate) asked_again: usize,
     pub(crate) connections: usize,
     pub(crate) streams: usize,
+    pub(crate) takeovers: usize,
 }
 
 pub(crate) struct Client {
@@ -45,6 +47,8 @@ pub(crate) struct Client {
     session: SessionId,
     cwd: PathBuf,
     profile: ProfileChoice,
+    /// What it calls itself where it does.
+    name: String,
     chance: Chance,
     pub(crate) got: Got,
 }
@@ -78,6 +82,7 @@ impl Client {
         session: &SessionId,
         cwd: PathBuf,
         profile: ProfileChoice,
+        name: String,
         chance: &Chance,
     ) -> Self {
         Self {
@@ -85,6 +90,7 @@ impl Client {
             session: session.clone(),
             cwd,
             profile,
+            name,
             chance: chance.clone(),
             got: Got::default(),
         }
@@ -94,7 +100,8 @@ impl Client {
     pub(crate) async fn come_and_go(&mut self, times: usize) {
         for _ in 0..times {
             let budget = 200 + below(&self.chance, 30_000).await;
-            let mut line = self.connect(budget).await;
+            let ways = if self.got.last.is_some() { 3 } else { 1 };
+            let mut line = self.connect(budget, ways).await;
             self.read(&mut line, false).await;
             // Its transport may have a stream for each session, of which one breaks.
             while line.opened && below(&self.chance, 3).await > 0 {
@@ -109,11 +116,11 @@ impl Client {
 
     /// Gets what is missing.
     pub(crate) async fn complete(&mut self) {
-        let mut line = self.connect(usize::MAX).await;
+        let mut line = self.connect(usize::MAX, 1).await;
         self.read(&mut line, true).await;
     }
 
-    async fn connect(&mut self, left: usize) -> Line {
+    async fn connect(&mut self, left: usize, ways: usize) -> Line {
         self.got.connections += 1;
         let (to, incoming) = mpsc::channel(16);
         let (outgoing, from) = outgoing_of(Limits {
@@ -140,12 +147,14 @@ impl Client {
         if let Some(last) = self.got.last.filter(|_| !by_transport) {
             params["lastEventId"] = json!(last);
         }
-        let resumed = self.got.last.is_some() && below(&self.chance, 2).await == 0;
-        let method = if resumed {
-            "session/resume"
-        } else {
-            "session/load"
-        };
+        let method = ["session/load", "session/resume", "session/attach"];
+        let method = method[below(&self.chance, ways).await];
+        if method == "session/attach" {
+            params["clientId"] = json!(self.name);
+            params["mode"] = json!(["observer", "controller"][below(&self.chance, 2).await]);
+            // Its connection before this one may not have been missed yet.
+            params["takeover"] = json!(true);
+        }
         let line = Line {
             to,
             from,
@@ -188,6 +197,9 @@ impl Client {
             if message["method"] == "session/request_permission" {
                 self.answer(line, &message).await;
             }
+            if line.opened && below(&self.chance, 60).await == 0 {
+                self.act(line).await;
+            }
             // A slow one falls behind, and is told from the journal.
             if below(&self.chance, 20).await == 0 {
                 let pause = below(&self.chance, 60).await;
@@ -195,6 +207,20 @@ impl Client {
             }
         }
         Over::Broke
+    }
+
+    /// Takes control, and may leave, all at once.
+    async fn act(&mut self, line: &mut Line) {
+        self.got.takeovers += 1;
+        // Where that was all that held the session, nothing more comes, and it looks for a better connection.
+        let leaves = below(&self.chance, 4).await == 0;
+        line.opened &= !leaves;
+        let methods = ["session/takeover", "session/heartbeat", "session/detach"];
+        for method in &methods[..if leaves { 3 } else { 2 }] {
+            let params = json!({"sessionId": self.session.as_str(), "clientId": self.name});
+            line.send(json!({"jsonrpc": "2.0", "id": 9, "method": method, "params": params}))
+                .await;
+        }
     }
 
     fn take(&mut self, message: &Value, text: String) {

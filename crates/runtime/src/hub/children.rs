@@ -39,7 +39,7 @@ impl Hub {
             if !child_of.owns(open.meta()) {
                 return Err(unknown());
             }
-            if open.cancel_target(None).is_some() {
+            if open.cancel_target().is_some() {
                 return Err(WorkerError::SessionInUse(id.clone()));
             }
             open.close(false).await;

@@ -266,15 +266,10 @@ impl Controller {
         Ok(turn)
     }
 
-    /// The turn that a cancel means which names none: the oldest that has not ended; or that of `own`, a prompt
-    /// of whoever cancels, where it has ended already.
+    /// The turn a cancel would reach now: the oldest that has not ended.
     #[must_use]
-    pub fn cancel_target(&self, own: Option<&TurnId>) -> Option<TurnId> {
-        let unfinished = lock(&self.shared.unfinished);
-        match own {
-            Some(own) if !unfinished.contains(own) => Some(own.clone()),
-            Some(_) | None => unfinished.front().cloned(),
-        }
+    pub fn cancel_target(&self) -> Option<TurnId> {
+        lock(&self.shared.unfinished).front().cloned()
     }
 
     /// Cancels a turn, running or waiting, and no other. Nothing happens if it has ended.

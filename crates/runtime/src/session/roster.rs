@@ -190,14 +190,19 @@ impl Roster {
             let controller = self.controller_id().unwrap_or_default();
             return Err(LiveClientError::ControllerExists { controller });
         }
-        let known = self.rows.iter().any(|row| row.client.client_id == id);
-        if !known && self.rows.len() >= MOST_CLIENTS {
+        let known = self.row(&id);
+        // A name is no credential: what somebody has who is there is not had by saying theirs.
+        let elsewhere = known.is_some_and(|at| self.rows[at].seat != seat);
+        if elsewhere && wanted.taking == Taking::IfFree {
+            return Err(LiveClientError::ClientExists { client_id: id });
+        }
+        if known.is_none() && self.rows.len() >= MOST_CLIENTS {
             let limit = MOST_CLIENTS;
             return Err(LiveClientError::TooMany { limit });
         }
         self.fits(&id, wanted.metadata.as_ref())?;
         let before = self.controller_id();
-        let action = match (wanted.taking, displaces) {
+        let action = match (wanted.taking, drives && (displaces || elsewhere)) {
             (Taking::Outright, _) | (Taking::IfNeeded, true) => LiveClientAction::Takeover,
             (Taking::IfFree, _) | (Taking::IfNeeded, false) => LiveClientAction::Attached,
         };

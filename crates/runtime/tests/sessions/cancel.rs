@@ -93,13 +93,13 @@ async fn a_cancel_binds_to_its_turn() {
         }
     }));
     let session = world.session(&hub).await;
-    assert_eq!(session.cancel_target(None), None);
+    assert_eq!(session.cancel_target(), None);
     let first = prompt(&session, "first").await;
     let second = prompt(&session, "second").await;
     let third = prompt(&session, "third").await;
-    assert_eq!(session.cancel_target(None), Some(first.clone()));
+    assert_eq!(session.cancel_target(), Some(first.clone()));
     // Read while the first runs, it must not reach what comes after it.
-    let late = session.cancel_target(None).unwrap();
+    let late = session.cancel_target().unwrap();
     session.cancel(second.clone()).await;
     release.notify_one();
     until(&mut session.subscribe(Seq::ZERO), ends(&first)).await;
@@ -118,7 +118,7 @@ async fn a_cancel_binds_to_its_turn() {
             && said.contains("chunk third")
             && !said.contains("chunk second")
     );
-    assert_eq!(session.cancel_target(None), None);
+    assert_eq!(session.cancel_target(), None);
 }
 
 #[tokio::test]

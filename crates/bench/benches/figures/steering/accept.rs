@@ -62,7 +62,7 @@ fn run(setup: &Setup, runtime: &Runtime, turn: Turn) -> Result<Vec<f64>> {
             }
             seconds.push(stage.inject(DeliveryMode::FinishStep).await?.1);
         }
-        let running = stage.session.cancel_target(None);
+        let running = stage.session.cancel_target();
         running.context("the turn ended before the messages did")?;
         stage.hub.shutdown().await;
         anyhow::Ok(seconds)

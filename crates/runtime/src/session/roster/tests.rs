@@ -247,6 +247,13 @@ impl Pair {
                     );
                     return;
                 }
+                let known = self.model.known.iter().find(|k| k.name == id);
+                let moves = known.is_some_and(|k| k.over != at);
+                if moves && taking == Taking::IfFree {
+                    let client_id = id;
+                    assert_eq!(result, Err(LiveClientError::ClientExists { client_id }));
+                    return;
+                }
                 self.model.there.insert(at, false);
                 let at_row = self.model.known.iter().position(|k| k.name == id);
                 let at_row = at_row.unwrap_or_else(|| {
@@ -282,8 +289,8 @@ impl Pair {
                     self.model.set_driver(None);
                 }
                 let change = result.unwrap();
-                let took =
-                    taking == Taking::Outright || (taking == Taking::IfNeeded && drives && !mine);
+                let took = taking == Taking::Outright
+                    || (taking == Taking::IfNeeded && drives && (!mine || moves));
                 assert_eq!(change.action == LiveClientAction::Takeover, took);
                 assert_eq!(
                     change.state.client.as_ref().map(|c| &c.client_id),

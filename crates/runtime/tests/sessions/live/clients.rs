@@ -133,10 +133,20 @@ async fn who_comes_back_over_another_connection_is_who_it_was() {
     let (first, _) = before.attach(client).await.unwrap();
     let epoch = session.epoch();
     let after = came(&session, "laptop-2");
-    let (again, _) = after
-        .attach(AttachClient::controller("laptop"))
-        .await
-        .unwrap();
+    // Not by its name alone, as long as the connection it came over first is there.
+    for wanted in [
+        AttachClient::controller("laptop"),
+        AttachClient::observer("laptop"),
+    ] {
+        let client_id = "laptop".to_owned();
+        let refused = after.attach(wanted).await.unwrap_err();
+        assert_eq!(refused, LiveClientError::ClientExists { client_id });
+    }
+    let wanted = AttachClient {
+        taking: Taking::IfNeeded,
+        ..AttachClient::controller("laptop")
+    };
+    let (again, _) = after.attach(wanted).await.unwrap();
     let (first, again) = (first.client.unwrap(), again.client.unwrap());
     assert_eq!(again.attached_at, first.attached_at);
     assert_eq!(again.metadata, first.metadata);

@@ -43,7 +43,7 @@ async fn a_cancel_reaches_the_second_call_of_its_turn() {
     stage.inject(QUEUE, "q2").await;
     leg.ends();
     let leg = stage.leg().await;
-    let target = stage.session.cancel_target(None);
+    let target = stage.session.cancel_target();
     assert_eq!(target, Some(turn.clone()));
     stage.session.cancel_for(target, host()).await.unwrap();
     leg.cx.cancelled().await;
@@ -57,7 +57,7 @@ async fn a_cancel_reaches_the_second_call_of_its_turn() {
 async fn a_late_cancel_reaches_nothing() {
     let mut stage = Stage::new().await;
     let (first, leg) = stage.go().await;
-    let late = stage.session.cancel_target(None);
+    let late = stage.session.cancel_target();
     leg.ends();
     stage.stopped(&first, StopReason::EndTurn).await;
     let (second, leg) = stage.go().await;
@@ -102,7 +102,7 @@ async fn a_second_cancel_changes_nothing() {
     let turn = prompt(&stage.session, "go").await;
     let cx = legs.recv().await.unwrap();
     let cancel = async || {
-        let target = stage.session.cancel_target(None);
+        let target = stage.session.cancel_target();
         stage
             .session
             .cancel_for(target, host())
@@ -114,7 +114,7 @@ async fn a_second_cancel_changes_nothing() {
     assert_eq!(cancel().await, ControlResult::AlreadyCancelled);
     assert_eq!(cancel().await, ControlResult::AlreadyCancelled);
     assert!(cx.is_cancelled());
-    assert_eq!(stage.session.cancel_target(None), Some(turn));
+    assert_eq!(stage.session.cancel_target(), Some(turn));
 }
 
 /// An agent that hands out its contexts and never returns.
@@ -140,7 +140,7 @@ async fn an_agent_that_does_not_stop_is_given_up_in_time_and_the_next_prompt_run
     let id = stage.inject(STEER, "s").await;
     let call = cx.tool("t").kind(ToolKind::Search).start().await.unwrap();
     let begun = Instant::now();
-    let target = stage.session.cancel_target(None);
+    let target = stage.session.cancel_target();
     stage.session.cancel_for(target, host()).await.unwrap();
     assert!(inject(&stage.session, QUEUE, "late").await.is_ok());
     stage.stopped(&turn, StopReason::Cancelled).await;
@@ -177,7 +177,7 @@ async fn a_cancel_withdraws_what_was_asked_in_whichever_call() {
         open.asks.len() == 1 && open.questions.len() == 1
     })
     .await;
-    let target = stage.session.cancel_target(None);
+    let target = stage.session.cancel_target();
     stage.session.cancel_for(target, host()).await.unwrap();
     assert_eq!(ask.await.unwrap(), Err(AgentError::Cancelled));
     assert_eq!(question.await.unwrap(), Err(AgentError::Cancelled));
@@ -209,7 +209,7 @@ async fn a_person_who_stops_an_agent_that_was_being_stopped_has_stopped_it() {
     cx.idle().every(tick).await.unwrap();
     assert!(cx.idle().every(tick).await.is_err());
     let cancel = async || {
-        let target = stage.session.cancel_target(None);
+        let target = stage.session.cancel_target();
         stage
             .session
             .cancel_for(target, host())

@@ -19,7 +19,7 @@ async fn a_message_for_the_end_is_the_next_prompt_of_the_same_turn() {
     let leg = stage.leg().await;
     assert_eq!(leg.prompt(), "and then?");
     assert_eq!(*leg.cx.turn_id(), turn);
-    assert_eq!(stage.session.cancel_target(None), Some(turn.clone()));
+    assert_eq!(stage.session.cancel_target(), Some(turn.clone()));
     leg.cx.say("second").await.unwrap();
     leg.ends();
     expect![[r#"
@@ -34,7 +34,7 @@ async fn a_message_for_the_end_is_the_next_prompt_of_the_same_turn() {
         ended: EndTurn
     "#]]
     .assert_eq(&stage.told(&turn).await);
-    assert_eq!(stage.session.cancel_target(None), None);
+    assert_eq!(stage.session.cancel_target(), None);
 }
 
 #[tokio::test]

@@ -213,7 +213,7 @@ impl Play<'_> {
     }
 
     async fn cancel(&mut self) {
-        let target = self.session.cancel_target(None);
+        let target = self.session.cancel_target();
         let running = self.model.sent.front().map(|sent| sent.turn.clone());
         assert_eq!(target.as_ref().map(ToString::to_string), running);
         let cancelled = word(self.session.cancel_for(target, host()).await);

@@ -1,16 +1,14 @@
 //! Control that passes while a turn streams: nobody misses a line, nobody gets one twice, and one at a time is
 //! asked.
 
-#![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
-
 use std::collections::BTreeSet;
 
-use harn_acp::AcpConfig;
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
-use harn_testkit::{Message, Recorder, ScriptedAgent, StrictClient, TestHub};
-use harn_tests::hello;
-use serde_json::{Map, Value, json};
+use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use serde_json::{Value, json};
+
+use crate::connect;
 
 const CHUNKS: usize = 400;
 
@@ -103,14 +101,6 @@ impl Person {
             }
         }
     }
-}
-
-async fn connect(test: &TestHub) -> StrictClient {
-    let (hub, config) = (test.hub().clone(), AcpConfig::default());
-    let mut client = StrictClient::in_memory(hub, config, Recorder::default());
-    let wishes = Map::from_iter([("eventIds".to_owned(), json!(true))]);
-    client.request("initialize", hello(&wishes)).await;
-    client
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,236 @@
+//! Who is told what, and what is refused.
+
+use harn_model::{StopReason, ToolKind};
+use harn_runtime::AgentError;
+use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use serde_json::{Value, json};
+
+use crate::{connect, existing, open, prompt};
+
+fn writer() -> ScriptedAgent {
+    ScriptedAgent::new(|cx| async move {
+        let tool = cx.tool("write_file").kind(ToolKind::Edit).path("notes.md");
+        match tool.ask().await {
+            Ok(tool) => tool.complete(()).await?,
+            Err(AgentError::Denied { .. }) => cx.say("Then not.").await?,
+            Err(other) => return Err(other),
+        }
+        Ok(StopReason::EndTurn)
+    })
+}
+
+/// The next news of clients: what was done, and who is in control before and after it.
+async fn news(client: &mut StrictClient) -> (Value, Value, Value) {
+    loop {
+        if let Message::Notification { params, .. } = client.next().await
+            && params["update"]["sessionUpdate"] == "live_session_client"
+        {
+            let harn = &params["update"]["_meta"]["harn"];
+            let who = |name: &str| harn["state"][name].clone();
+            let (before, now) = (who("previous_controller_id"), who("active_controller_id"));
+            return (harn["action"].clone(), before, now);
+        }
+    }
+}
+
+async fn attached(client: &mut StrictClient, session: &Value, params: Value) {
+    let mut all = json!({"sessionId": session});
+    all.as_object_mut()
+        .unwrap()
+        .extend(params.as_object().unwrap().clone());
+    let id = client.send_request("session/attach", all).await;
+    client.updates_until(&id).await;
+}
+
+#[tokio::test]
+async fn control_that_passes_without_a_name() {
+    let test = TestHub::new(writer());
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    let mut pad = connect(&test).await;
+    attached(&mut pad, &session, json!({"clientId": "pad"})).await;
+    let [first, second] = ["strict-1", "strict-3"].map(|name| json!(name));
+    editor.hang_up().await;
+    let heard = news(&mut pad).await;
+    assert_eq!(heard, (json!("detached"), first, json!(null)));
+    let mut other = connect(&test).await;
+    other
+        .request("session/resume", existing(&session, &test))
+        .await;
+    let heard = news(&mut pad).await;
+    assert_eq!(heard, (json!("takeover"), json!(null), second.clone()));
+    // What a client does under its name tells of it once.
+    attached(
+        &mut other,
+        &session,
+        json!({"clientId": "desk", "mode": "controller"}),
+    )
+    .await;
+    let heard = news(&mut pad).await;
+    assert_eq!(heard, (json!("attached"), second, json!("desk")));
+    pad.vanish();
+    other.vanish();
+}
+
+#[tokio::test]
+async fn a_broker_is_asked_anew_when_control_passes_between_its_clients() {
+    let test = TestHub::new(writer());
+    let mut broker = connect(&test).await;
+    let session = open(&mut broker, &test).await;
+    attached(
+        &mut broker,
+        &session,
+        json!({"clientId": "ada", "mode": "controller"}),
+    )
+    .await;
+    attached(&mut broker, &session, json!({"clientId": "ben"})).await;
+    let running = prompt(&mut broker, &session, "Write.").await;
+    let (first, params) = asked(&mut broker).await;
+    assert_eq!(params["_meta"]["harn"]["clientId"], "ada");
+    let params = json!({"sessionId": session, "clientId": "ben"});
+    broker.send_request("session/takeover", params).await;
+    let withdrawn = loop {
+        if let Message::Notification { method, params } = broker.next().await
+            && method == "$/cancel_request"
+        {
+            break params["requestId"].clone();
+        }
+    };
+    assert_eq!(withdrawn, first);
+    let (second, params) = asked(&mut broker).await;
+    assert_eq!(params["_meta"]["harn"]["clientId"], "ben");
+    let chosen = |option: &str| json!({"outcome": {"outcome": "selected", "optionId": option}});
+    broker.respond(&first, chosen("allow_once")).await;
+    broker.respond(&second, chosen("reject_once")).await;
+    let (updates, _) = broker.updates_until(&running).await;
+    let said = updates
+        .iter()
+        .filter_map(|it| it["content"]["text"].as_str());
+    assert_eq!(said.collect::<Vec<_>>(), ["Then not."]);
+    broker.close().await;
+}
+
+async fn asked(client: &mut StrictClient) -> (Value, Value) {
+    loop {
+        if let Message::Request { id, params, .. } = client.next().await {
+            return (id, params);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_would_be_too_much_is_refused_and_nothing_is_lost() {
+    let test = TestHub::new(writer());
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    let mut pad = connect(&test).await;
+    let mut deep = json!({});
+    for _ in 0..100 {
+        deep = json!({"in": deep});
+    }
+    let params = json!({"sessionId": session, "clientId": "pad", "metadata": deep});
+    let error = pad.request_error("session/attach", params).await;
+    assert_eq!(error["data"]["reason"], "invalid_params");
+    let long = json!({"words": "x".repeat(15 * 1024)});
+    for n in 0..17 {
+        let client = json!({"clientId": format!("pad-{n}"), "metadata": long});
+        attached(&mut pad, &session, client).await;
+    }
+    let params = json!({"sessionId": session, "clientId": "pad", "metadata": long});
+    let error = pad.request_error("session/attach", params).await;
+    assert_eq!(error["data"]["reason"], "too_much_metadata");
+    // Those who are there may say something else of themselves.
+    let params = json!({"sessionId": session, "clientId": "pad-1", "metadata": {}});
+    let beat = pad.send_request("session/heartbeat", params).await;
+    news(&mut pad).await;
+    pad.expect_response(&beat).await;
+    attached(
+        &mut pad,
+        &session,
+        json!({"clientId": "pad", "metadata": long}),
+    )
+    .await;
+    pad.close().await;
+    editor.vanish();
+}
+
+#[tokio::test]
+async fn a_name_that_is_there_is_had_by_taking_it_over() {
+    let test = TestHub::new(writer());
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    attached(
+        &mut editor,
+        &session,
+        json!({"clientId": "desk", "mode": "controller"}),
+    )
+    .await;
+    let mut other = connect(&test).await;
+    for mode in ["controller", "observer"] {
+        let params = json!({"sessionId": session, "clientId": "desk", "mode": mode});
+        let error = other.request_error("session/attach", params).await;
+        assert_eq!(error["data"]["reason"], "client_exists");
+        assert_eq!(error["data"]["clientId"], "desk");
+    }
+    let client = json!({"clientId": "desk", "mode": "controller", "takeover": true});
+    attached(&mut other, &session, client).await;
+    assert_eq!(news(&mut editor).await.0, "takeover");
+    let params = json!({"sessionId": session, "clientId": "desk"});
+    let error = editor.request_error("session/heartbeat", params).await;
+    assert_eq!(error["data"]["reason"], "not_attached");
+    editor.close().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn nobody_deletes_what_others_look_at() {
+    let test = TestHub::new(writer());
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    let mut pad = connect(&test).await;
+    attached(&mut pad, &session, json!({"clientId": "pad"})).await;
+    editor.hang_up().await;
+    let mut other = connect(&test).await;
+    let params = json!({"sessionId": session});
+    let error = other.request_error("session/delete", params.clone()).await;
+    assert_eq!(error["data"]["reason"], "not_controller");
+    pad.hang_up().await;
+    other.request("session/delete", params).await;
+    other.close().await;
+}
+
+/// What waits for the agent goes with control.
+#[tokio::test]
+async fn who_takes_over_may_take_back_what_was_said_before() {
+    let test = TestHub::new(writer());
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    attached(
+        &mut editor,
+        &session,
+        json!({"clientId": "desk", "mode": "controller"}),
+    )
+    .await;
+    prompt(&mut editor, &session, "Write.").await;
+    asked(&mut editor).await;
+    let actor = |name: &str| json!({"harn": {"actor": {"clientId": name, "role": "guest"}}});
+    let params = json!({"sessionId": session, "mode": "queue", "content": "Later.",
+                        "_meta": actor("desk")});
+    let said = editor.request("session/inject", params).await;
+    let mut pad = connect(&test).await;
+    attached(&mut pad, &session, json!({"clientId": "pad"})).await;
+    let revoke =
+        json!({"sessionId": session, "messageId": said["messageId"], "_meta": actor("pad")});
+    let error = pad
+        .request_error("session/revoke_inject", revoke.clone())
+        .await;
+    assert_eq!(error["data"]["reason"], "not_controller");
+    let params = json!({"sessionId": session, "clientId": "pad"});
+    let taken = pad.send_request("session/takeover", params).await;
+    pad.updates_until(&taken).await;
+    asked(&mut pad).await;
+    let revoked = pad.request("session/revoke_inject", revoke).await;
+    assert_eq!(revoked["status"], "revoked");
+    pad.vanish();
+    editor.vanish();
+}
