@@ -340,6 +340,30 @@ fn who_watches_a_server_that_comes_back_is_told_what_is_missing() {
 }
 
 #[test]
+fn a_name_that_somebody_has_is_refused() {
+    let place = Place::new();
+    let _server = place.serve();
+    let tmux = place.tmux();
+    place.attach(&tmux, "desk", &["--new"]);
+    tmux.see("desk", "you control");
+    let id = session(&place.state());
+    for only in [&[][..], &["--observe"]] {
+        let wanted = [&["attach", "--json", "--name", "desk", &id], only].concat();
+        let refused = place.run(&wanted);
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{error}");
+        let words = "somebody called desk is on this session already; choose another --name";
+        assert!(error.contains(words), "{error}");
+    }
+    // Nobody has lost anything by that.
+    tmux.types("desk", "where is it?");
+    tmux.press("desk", "Enter");
+    tmux.see("desk", "Behind the curtain.");
+    let screen = tmux.see("desk", "you control");
+    assert!(!screen.contains("somebody else"), "{screen}");
+}
+
+#[test]
 fn scripts_get_a_line_an_update() {
     let place = Place::new();
     let server = place.serve();
