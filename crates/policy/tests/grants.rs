@@ -380,6 +380,15 @@ fn a_line_for_a_person_hides_no_end() {
                 .to_owned(),
         ),
         (
+            call("run").line("…", line(&[&["printf", &format!("x{}", "\n".repeat(40))]])),
+            // Not in the middle of what stands for one character.
+            format!(
+                "`printf $'x{} … {}'` (91 characters)",
+                r"\n".repeat(9),
+                r"\n".repeat(14)
+            ),
+        ),
+        (
             call("x").with(json!("\u{1b}[2J\u{202e}")),
             "x \"\\u001b[2J\\u{202e}\"".to_owned(),
         ),

@@ -89,13 +89,33 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// The text between two marks, or its beginning and its end and how long it is.
 fn fitting(text: &str, mark: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= FITS {
+    let long = text.chars().count();
+    if long <= FITS {
         return format!("{mark}{text}{mark}");
     }
     let half = FITS / 2 - 1;
-    let start: String = chars.iter().take(half).collect();
-    let end: String = chars.iter().skip(chars.len() - half).collect();
-    let long = chars.len();
+    let cuts = cuts(text);
+    let start = cuts.iter().rev().find(|(_, before)| *before <= half);
+    let end = cuts.iter().find(|(_, before)| long - before <= half);
+    let start = start.map_or("", |(at, _)| &text[..*at]);
+    let end = end.map_or("", |(at, _)| &text[*at..]);
     format!("{mark}{start} … {end}{mark} ({long} characters)")
+}
+
+/// Where a text may be cut, each with the characters before it: not inside of what stands for one character, such
+/// as `\n` or `\u{200b}`.
+fn cuts(text: &str) -> Vec<(usize, usize)> {
+    let mut cuts = Vec::new();
+    let mut chars = text.char_indices().enumerate();
+    while let Some((before, (at, c))) = chars.next() {
+        cuts.push((at, before));
+        if c == '\\'
+            && let Some((_, (_, 'u'))) = chars.next()
+            && text[at..].starts_with("\\u{")
+        {
+            chars.find(|(_, (_, c))| *c == '}');
+        }
+    }
+    cuts.push((text.len(), text.chars().count()));
+    cuts
 }

@@ -65,6 +65,12 @@ impl Link {
         clock: SystemClock,
         control: bool,
     ) -> Self {
+        let mut talk = talk;
+        match address {
+            // Its end is noticed on both sides at once.
+            Address::Socket(_) => {}
+            Address::Url(_) => talk.promise(),
+        }
         Self {
             talk,
             address,

@@ -449,7 +449,6 @@ fn somebody_else_under_our_name_is_not_us() {
     let told = "somebody else came under your name, and controls it in your place";
     assert_eq!(played.notes(), [told]);
     // What is said in its name is not ours to say.
-    played.talk.heartbeat();
     played.talk.detach();
     assert!(played.sent().is_empty());
     // Taken back, it is ours.
@@ -459,6 +458,9 @@ fn somebody_else_under_our_name_is_not_us() {
     played.update(roster("takeover", "me", json!("me"), json!("me")));
     assert!(played.screen.in_control());
     played.hear(json!({"jsonrpc": "2.0", "id": take["id"], "result": {}}));
+    played.talk.heartbeat();
+    assert!(played.sent().is_empty(), "nothing was promised");
+    played.talk.promise();
     played.talk.heartbeat();
     assert_eq!(played.sent().len(), 1);
 }

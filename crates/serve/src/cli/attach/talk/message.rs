@@ -105,6 +105,7 @@ pub(super) fn attach(
     client: &str,
     coming: Coming,
     after: Option<String>,
+    promises: bool,
 ) -> Value {
     let mode = match coming.control {
         true => "controller",
@@ -114,11 +115,13 @@ pub(super) fn attach(
         "sessionId": session,
         "clientId": client,
         "mode": mode,
-        "heartbeatSeconds": HEARTBEAT,
         "metadata": {"surface": "terminal"},
     });
     if let Some(after) = after {
         params["lastEventId"] = after.into();
+    }
+    if promises {
+        params["heartbeatSeconds"] = HEARTBEAT.into();
     }
     if coming.takeover {
         params["takeover"] = true.into();

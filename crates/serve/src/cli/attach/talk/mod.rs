@@ -16,7 +16,7 @@ use self::message::{Change, Coming, Incoming, Problem};
 pub(super) use self::message::{event_id, harn, hello};
 use crate::cli::reading::activity::AGENT_EVENT;
 
-/// How often we say that we are still there, in seconds. Each time is an event of the session.
+/// How often we say that we are still there, in seconds.
 pub(super) const HEARTBEAT: u64 = 30;
 
 /// What was heard.
@@ -146,6 +146,8 @@ pub(super) struct Talk {
     known: bool,
     /// Whether to ask for control when our name is ours again.
     wants_control: bool,
+    /// Whether we promise to say that we are still there.
+    promises: bool,
 }
 
 impl Talk {
@@ -164,7 +166,14 @@ impl Talk {
             begun: false,
             known: false,
             wants_control: false,
+            promises: false,
         }
+    }
+
+    /// Has us say every now and then that we are still there. That is for connections whose end may go
+    /// unnoticed: each time is an event of the session.
+    pub(super) fn promise(&mut self) {
+        self.promises = true;
     }
 
     /// Whether some of the session has come.
@@ -464,7 +473,7 @@ impl Talk {
 
     fn attach(&mut self, control: bool, takeover: bool, after: Option<String>) {
         let coming = Coming { control, takeover };
-        let params = message::attach(self.session(), &self.me, coming, after);
+        let params = self.attach_params(coming, after);
         self.request(Sent::Attach(coming), "session/attach", params);
     }
 

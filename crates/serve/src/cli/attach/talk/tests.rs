@@ -71,7 +71,7 @@ fn a_live_session_is_attached_to_from_its_beginning() {
     side.hear(json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
     let attach = side.sent();
     let params = json!({"sessionId": "s", "clientId": "me", "mode": "controller",
-                        "lastEventId": "0", "heartbeatSeconds": HEARTBEAT,
+                        "lastEventId": "0",
                         "metadata": {"surface": "terminal"}});
     assert_eq!(attach["params"], params);
     assert!(!side.talk.is_joined());

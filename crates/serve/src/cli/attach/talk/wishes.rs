@@ -41,13 +41,17 @@ impl Talk {
             control: false,
             takeover: false,
         };
-        let params = message::attach(self.session(), &self.me, coming, None);
+        let params = self.attach_params(coming, None);
         self.request(Sent::HandBack, "session/attach", params);
     }
 
-    /// Says that we are still there, if it is we who go by our name.
+    pub(super) fn attach_params(&self, coming: Coming, after: Option<String>) -> Value {
+        message::attach(self.session(), &self.me, coming, after, self.promises)
+    }
+
+    /// Says that we are still there, if it is we who go by our name and promised to.
     pub(in crate::cli::attach) fn heartbeat(&mut self) {
-        if !self.known {
+        if !self.known || !self.promises {
             return;
         }
         let params = json!({"sessionId": self.session(), "clientId": self.me});
