@@ -79,10 +79,15 @@ fn judged() -> PermissionAsked {
 }
 
 fn params(ask: &PermissionAsked, profile: Profile) -> Value {
-    message(&SessionId::from("s"), ask, profile, super::Addressee::default())
-        .unwrap()
-        .into_parts()
-        .1
+    message(
+        &SessionId::from("s"),
+        ask,
+        profile,
+        super::Addressee::default(),
+    )
+    .unwrap()
+    .into_parts()
+    .1
 }
 
 /// The contract's members.
