@@ -1,5 +1,6 @@
 //! The door, in process: who is refused, and what becomes of those who are let in.
 
+mod bounds;
 mod refused;
 mod resumed;
 mod secure;
