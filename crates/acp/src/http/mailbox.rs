@@ -291,6 +291,7 @@ impl Mailbox {
         if self.forgotten.is_some_and(|place| !after.covers(place)) {
             return Err(CannotResume::TooFarBack);
         }
+        self.seen_after_all(after);
         let unseen = self.kept.partition_point(|sent| after.covers(sent.place));
         let unseen = self.kept.split_off(unseen);
         self.kept_bytes = self.kept.iter().map(|sent| sent.other.line.len()).sum();
@@ -313,6 +314,22 @@ impl Mailbox {
             });
         }
         Ok(())
+    }
+
+    /// Lines that were to be sent again and are not, because whoever asked for them had seen them by then: its
+    /// request was held up on its way.
+    fn seen_after_all(&mut self, after: Place) {
+        let placed = std::mem::take(&mut self.placed);
+        for placed in placed {
+            match placed.sent {
+                Some(place) if after.covers(place) => {
+                    let other = placed.other;
+                    self.placed_bytes -= other.line.len();
+                    self.kept.push_back(Sent { place, other });
+                }
+                _ => self.placed.push_back(placed),
+            }
+        }
     }
 
     /// Leaves out the events that wait. The lines between them keep their places.

@@ -247,6 +247,32 @@ fn a_line_keeps_its_number_however_often_it_is_sent() {
 }
 
 #[test]
+fn a_late_request_does_not_bring_back_what_its_client_has_seen_since() {
+    let mut desk = Desk::default();
+    desk.events(1..=2);
+    desk.answer("a");
+    desk.events(3..=4);
+    desk.answer("b");
+    desk.sent();
+    desk.resume("1").unwrap();
+    desk.refollow().unwrap();
+    desk.events([2]);
+    assert_eq!(desk.sent(), ["2=e2", "2+1=a"]);
+    desk.resume("1").unwrap();
+    desk.resume("3").unwrap();
+    assert_eq!(desk.refollow().as_deref(), Some("3"));
+    desk.events([4]);
+    desk.caught_up();
+    assert_eq!(desk.sent(), ["4=e4", "4+2=b"]);
+    // And what it had seen is still there for who has not.
+    desk.resume("2").unwrap();
+    desk.refollow().unwrap();
+    desk.events(3..=4);
+    desk.caught_up();
+    assert_eq!(desk.sent(), ["2+1=a", "3=e3", "4=e4", "4+2=b"]);
+}
+
+#[test]
 fn a_new_line_never_overtakes_one_whose_event_does_not_come_again() {
     let mut desk = Desk::default();
     desk.events(1..=3);

@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::SinkExt;
+use harn_acp::{
+    AcpConfig, serve_connection,
+    transport::{self, Incoming, OutgoingReceiver},
+};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    sync::mpsc,
     time::{sleep, timeout},
 };
 use tokio_tungstenite::tungstenite::Message;
@@ -218,4 +224,53 @@ async fn a_long_line_arrives_whole_over_both_transports() {
     let is_it = |line: &Value| line["params"]["update"]["content"]["text"] == long.as_str();
     while !is_it(&events.next().await.unwrap().1) {}
     while !is_it(&sockets::message(&mut socket).await) {}
+}
+
+/// A client that follows a session, and what is queued for it.
+async fn follow(server: &Server, session: &str) -> (mpsc::Sender<Incoming>, OutgoingReceiver) {
+    let (lines, incoming) = mpsc::channel(4);
+    let (outgoing, queue) = transport::outgoing();
+    let hub = server.hub.clone();
+    tokio::spawn(serve_connection(
+        hub,
+        AcpConfig::default(),
+        incoming,
+        outgoing,
+    ));
+    let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
+    let resume = json!({"jsonrpc": "2.0", "id": 1, "method": "session/resume", "params": params});
+    for message in [hello(), resume] {
+        let line = Incoming::Line(message.to_string());
+        lines.send(line).await.ok().expect("it is served");
+    }
+    (lines, queue)
+}
+
+/// What is queued next that has this in it.
+async fn queued(queue: &mut OutgoingReceiver, text: &str) -> Bytes {
+    loop {
+        let piece = timeout(PATIENCE, queue.recv()).await.expect("a piece");
+        let bytes = piece.expect("not the end").bytes;
+        if str::from_utf8(&bytes).unwrap().contains(text) {
+            return bytes;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_long_prompt_of_somebody_else_is_there_once_for_all() {
+    let server = Server::start(Setup::default()).await;
+    let mut owner = sockets::open(&server, OWNER).await;
+    let session = sockets::session(&server, &mut owner).await;
+    let (_first, mut one) = follow(&server, &session).await;
+    let (_second, mut other) = follow(&server, &session).await;
+    for queue in [&mut one, &mut other] {
+        queued(queue, r#""id":1"#).await;
+    }
+    let long = "x".repeat(40_000);
+    let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": long}]});
+    sockets::ask(&mut owner, 2, "session/prompt", params).await;
+    let one = queued(&mut one, &long).await;
+    let other = queued(&mut other, &long).await;
+    assert_eq!(one.as_ptr(), other.as_ptr());
 }
