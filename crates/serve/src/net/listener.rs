@@ -145,9 +145,9 @@ pub(super) async fn too_many() -> Response {
     response
 }
 
-/// Has the system find out that a client is gone, where nothing waits for it by asking now and then, and where
-/// something does by how long that waits. The latter also ends one that is there and does not read: it comes
-/// back, says where it was, and has missed nothing.
+/// Has the system find out that a client is gone: where nothing waits for it by asking now and then, and where
+/// something does by how long that waits, which is also how long it may leave unanswered what it is asked. That
+/// ends one that is there and does not read, too: it comes back, says where it was, and has missed nothing.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn bound(stream: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
