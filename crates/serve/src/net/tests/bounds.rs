@@ -241,7 +241,7 @@ async fn follow(server: &Server, session: &str) -> (mpsc::Sender<Incoming>, Outg
     let resume = json!({"jsonrpc": "2.0", "id": 1, "method": "session/resume", "params": params});
     for message in [hello(), resume] {
         let line = Incoming::Line(message.to_string());
-        lines.send(line).await.ok().expect("it is served");
+        lines.send(line).await.expect("it is served");
     }
     (lines, queue)
 }
