@@ -185,7 +185,7 @@ impl Pump {
 
     async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
         let events = delivery.events();
-        if !events.iter().any(is_personal) {
+        if !events.iter().any(|envelope| self.is_personal(envelope)) {
             let bytes = match self.dialect.slot() {
                 // The common case: encoded once for all clients of this profile.
                 Some(slot) => delivery.encoded(slot, |events| self.encode(events).into()),
@@ -195,13 +195,32 @@ impl Pump {
         }
         let mut out = Vec::new();
         for envelope in events {
-            if is_personal(envelope) {
+            if self.is_personal(envelope) {
                 self.personal(envelope, &mut out).await?;
             } else {
                 self.lines.write(envelope, &mut out);
             }
         }
         self.send(out).await
+    }
+
+    /// Whether an event means something else to this client than to others. Somebody else's prompt does not, and
+    /// may be long.
+    fn is_personal(&self, envelope: &Envelope) -> bool {
+        match &envelope.event {
+            AgentEvent::TurnStarted(_) => self.attached.is_mine(envelope.turn.as_ref()),
+            AgentEvent::TurnEnded(_)
+            | AgentEvent::PromptWithdrawn(_)
+            | AgentEvent::PermissionAsked(_)
+            | AgentEvent::PermissionResolved(_)
+            | AgentEvent::HitlRequested { .. }
+            | AgentEvent::HitlResolved { .. }
+            | AgentEvent::ModeChanged { .. }
+            | AgentEvent::ConfigChanged { .. }
+            | AgentEvent::ControlOutcome(_)
+            | AgentEvent::Daemon(_) => true,
+            _ => false,
+        }
     }
 
     fn encode(&self, events: &[Envelope]) -> Vec<u8> {
@@ -368,23 +387,6 @@ impl From<Disconnected> for Stopped {
 }
 
 /// Whether clients of one profile may see different things of this event.
-fn is_personal(envelope: &Envelope) -> bool {
-    matches!(
-        &envelope.event,
-        AgentEvent::TurnStarted(_)
-            | AgentEvent::TurnEnded(_)
-            | AgentEvent::PromptWithdrawn(_)
-            | AgentEvent::PermissionAsked(_)
-            | AgentEvent::PermissionResolved(_)
-            | AgentEvent::HitlRequested { .. }
-            | AgentEvent::HitlResolved { .. }
-            | AgentEvent::ModeChanged { .. }
-            | AgentEvent::ConfigChanged { .. }
-            | AgentEvent::ControlOutcome(_)
-            | AgentEvent::Daemon(_)
-    )
-}
-
 fn outcome(outcome: &TurnOutcome) -> Result<PromptResponse, Error> {
     match outcome {
         TurnOutcome::Stopped { stop_reason: why } => Ok(PromptResponse::new(stop_reason(*why))),

@@ -2,7 +2,7 @@
 //! goes in, what is said to it is put into the stream where it belongs.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -25,6 +25,7 @@ use super::{
     place::Place,
     refusal::Refusal,
     registry::Registry,
+    sessions::Sessions,
     stream::{Reader, Stream},
 };
 use crate::{
@@ -34,8 +35,6 @@ use crate::{
     transport::{self, Incoming, Limits, OutgoingReceiver, Piece},
 };
 
-/// How many sessions a connection may have streams of.
-const STREAMS: usize = 1024;
 /// How many of the latest requests to the client are remembered, so that it can answer them.
 const ASKED: usize = 4096;
 /// Lines that may wait to be understood. Few, because a line may be large.
@@ -59,8 +58,10 @@ pub(super) struct Connection {
     /// Taken when the connection ends.
     lines: Mutex<Option<mpsc::Sender<Incoming>>>,
     own: Arc<Stream>,
-    sessions: Mutex<HashMap<SessionId, Arc<Stream>>>,
+    sessions: Mutex<Sessions>,
     asked: Mutex<VecDeque<Box<str>>>,
+    /// The requests that close a session, until they are answered.
+    closing: Mutex<VecDeque<(Box<str>, SessionId)>>,
     allowance: Mutex<Allowance>,
     member: Member,
     readers: AtomicUsize,
@@ -81,10 +82,11 @@ impl Connection {
             principal: principal.clone(),
             lines: Mutex::new(Some(lines)),
             own: Arc::new(Stream::new(None)),
-            sessions: Mutex::default(),
+            sessions: Mutex::new(Sessions::new(config.sessions)),
             asked: Mutex::default(),
+            closing: Mutex::default(),
             allowance: Mutex::new(Allowance::new(config.messages_per_second)),
-            member: registry.join()?,
+            member: registry.join(principal)?,
             readers: AtomicUsize::new(0),
             used: Notify::new(),
             ended: config.ending.child_token(),
@@ -176,7 +178,16 @@ impl Connection {
 
     /// Whether the session has a stream here.
     pub(super) fn has_session(&self, session: &SessionId) -> bool {
-        self.sessions().contains_key(session)
+        self.sessions().get(session).is_some()
+    }
+
+    /// This request closes a session; its stream goes some time after the answer.
+    pub(super) fn closes(&self, request: &str, session: &SessionId) {
+        let mut closing = self.closing();
+        closing.push_back((request.into(), session.clone()));
+        if closing.len() > ASKED {
+            closing.pop_front();
+        }
     }
 
     /// Begins to read the stream of a session, or of the connection.
@@ -199,16 +210,7 @@ impl Connection {
     }
 
     fn stream(&self, session: &SessionId) -> Option<Arc<Stream>> {
-        let mut sessions = self.sessions();
-        if let Some(stream) = sessions.get(session) {
-            return Some(stream.clone());
-        }
-        if sessions.len() >= STREAMS {
-            return None;
-        }
-        let stream = Arc::new(Stream::new(Some(session.clone())));
-        sessions.insert(session.clone(), stream.clone());
-        Some(stream)
+        self.sessions().get_or_open(session)
     }
 
     /// Puts what is said to the client where it belongs.
@@ -231,7 +233,14 @@ impl Connection {
             session,
             stream: following,
         } = piece;
-        let stream = session.and_then(|session| self.stream(&session));
+        // Only what follows a session opens its stream: an answer may name one that is not for this client.
+        let stream = session.and_then(|session| match following {
+            Some(_) => self.stream(&session),
+            None => self.sessions().get(&session),
+        });
+        if let Some(stream) = stream.as_ref().filter(|_| following.is_some()) {
+            stream.set_closed(false);
+        }
         if bytes.is_empty()
             && let Some(stream) = &stream
         {
@@ -241,7 +250,7 @@ impl Connection {
             let newline = bytes.iter().position(|&byte| byte == b'\n');
             let mut line = bytes.split_to(newline.map_or(bytes.len(), |at| at + 1));
             line.truncate(newline.unwrap_or(line.len()));
-            let sort = self.note(&line);
+            let (sort, closed) = self.note(&line);
             let said_anew = following.is_some() || sort == Sort::Question;
             if sort == Sort::Answer
                 && let Some(first) = first.take()
@@ -261,18 +270,21 @@ impl Connection {
                     self.own.other(None, Other { line, said_anew }).await;
                 }
             }
+            if let Some(session) = closed {
+                self.sessions().close(session);
+            }
         }
     }
 
-    /// Remembers a request to the client.
-    fn note(&self, line: &[u8]) -> Sort {
+    /// Remembers a request to the client. Tells what a line is, and the session that it says was closed.
+    fn note(&self, line: &[u8]) -> (Sort, Option<SessionId>) {
         // How an update begins, which most lines are.
         const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method""#;
         if line.starts_with(NOTIFICATION) {
-            return Sort::Else;
+            return (Sort::Else, None);
         }
         let Some(message) = str::from_utf8(line).ok().and_then(Message::read) else {
-            return Sort::Else;
+            return (Sort::Else, None);
         };
         if let (Some(method), Some(id)) = (message.method.as_deref(), message.id()) {
             let mut asked = self.asked();
@@ -281,14 +293,19 @@ impl Connection {
                 asked.pop_front();
             }
             return match QUESTIONS.contains(&method) {
-                true => Sort::Question,
-                false => Sort::Else,
+                true => (Sort::Question, None),
+                false => (Sort::Else, None),
             };
         }
-        match message.is_answer() {
-            true => Sort::Answer,
-            false => Sort::Else,
+        if !message.is_answer() {
+            return (Sort::Else, None);
         }
+        let mut closing = self.closing();
+        let closed = closing
+            .iter()
+            .position(|(request, _)| message.id() == Some(&**request))
+            .and_then(|at| closing.remove(at));
+        (Sort::Answer, closed.map(|(_, session)| session))
     }
 
     /// Returns when nobody has used it for as long as that.
@@ -312,7 +329,11 @@ impl Connection {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Stream>>> {
+    fn closing(&self) -> MutexGuard<'_, VecDeque<(Box<str>, SessionId)>> {
+        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

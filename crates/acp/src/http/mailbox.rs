@@ -38,6 +38,8 @@ pub(super) struct Mailbox {
     state: State,
     /// What an earlier following says is stale.
     stream: Option<Followed>,
+    /// What a client that came back had seen, where that was before the first event line that came.
+    wanted: Option<EventId>,
     /// The first event line that came, the last one, and the last one that was sent.
     first: Option<EventId>,
     came: EventId,
@@ -64,6 +66,8 @@ pub(super) struct Other {
 struct Placed {
     behind: EventId,
     other: Other,
+    /// Where it was sent before, which it keeps for life: whoever has it knows it by that.
+    sent: Option<Place>,
 }
 
 struct Sent {
@@ -112,6 +116,7 @@ impl Default for Mailbox {
             forgotten: None,
             state: State::Along,
             stream: None,
+            wanted: None,
             first: None,
             came: EventId::BEGINNING,
             sent: EventId::BEGINNING,
@@ -175,9 +180,7 @@ impl Mailbox {
         if self.state != State::Behind {
             return None;
         }
-        let begun = self.first.map(|id| EventId::from(Seq(id.seq().0 - 1)));
-        let begun = begun.unwrap_or(EventId::BEGINNING);
-        let (refollow, answer) = Refollow::new(session.clone(), self.sent.max(begun));
+        let (refollow, answer) = Refollow::new(session.clone(), self.sent.max(self.begun()));
         self.state = State::Catching;
         self.stream = Some(refollow.stream());
         self.placed.retain(|placed| !placed.other.said_anew);
@@ -189,6 +192,19 @@ impl Mailbox {
         Some((refollow, answer))
     }
 
+    /// Behind which event it begins.
+    fn begun(&self) -> EventId {
+        let before = |id: EventId| EventId::from(Seq(id.seq().0.saturating_sub(1)));
+        self.wanted
+            .or(self.first.map(before))
+            .unwrap_or(EventId::BEGINNING)
+    }
+
+    /// Whether anything was sent, to whoever it was.
+    pub(super) fn has_sent(&self) -> bool {
+        self.number > 0 || self.sent != EventId::BEGINNING
+    }
+
     /// Whether a following that is no more wrote something. What nobody who follows wrote is never stale.
     fn is_stale(&self, stream: Option<Followed>) -> bool {
         stream.is_some() && stream < self.stream
@@ -196,7 +212,11 @@ impl Mailbox {
 
     fn place(&mut self, behind: EventId, other: Other) {
         self.placed_bytes += other.line.len();
-        self.placed.push_back(Placed { behind, other });
+        self.placed.push_back(Placed {
+            behind,
+            other,
+            sent: None,
+        });
     }
 
     /// The next line to send.
@@ -211,8 +231,8 @@ impl Mailbox {
                 Some(Waiting::CaughtUp) => self.placed_until(|_| true),
                 Some(Waiting::Other(_)) | None => self.placed_until(|behind| behind <= sent),
             };
-            if let Some(other) = placed {
-                return Some(self.send_other(other));
+            if let Some(Placed { other, sent, .. }) = placed {
+                return Some(self.send_other(other, sent));
             }
             match self.waiting.pop_front()? {
                 Waiting::Event(id, line) => {
@@ -223,7 +243,7 @@ impl Mailbox {
                 }
                 Waiting::Other(other) => {
                     self.waiting_bytes -= other.line.len();
-                    return Some(self.send_other(other));
+                    return Some(self.send_other(other, None));
                 }
                 Waiting::CaughtUp => {}
             }
@@ -231,22 +251,26 @@ impl Mailbox {
     }
 
     /// The next line whose place has come.
-    fn placed_until(&mut self, comes: impl FnOnce(EventId) -> bool) -> Option<Other> {
+    fn placed_until(&mut self, comes: impl FnOnce(EventId) -> bool) -> Option<Placed> {
         let next = self.placed.front()?;
         if self.state == State::Behind || !comes(next.behind) {
             return None;
         }
-        let Placed { other, .. } = self.placed.pop_front()?;
-        self.placed_bytes -= other.line.len();
-        Some(other)
+        let placed = self.placed.pop_front()?;
+        self.placed_bytes -= placed.other.line.len();
+        Some(placed)
     }
 
-    fn send_other(&mut self, other: Other) -> Frame {
-        self.number += 1;
-        let place = Place {
-            event: self.sent,
-            number: self.number,
-        };
+    fn send_other(&mut self, other: Other, sent: Option<Place>) -> Frame {
+        let place = sent.unwrap_or_else(|| {
+            self.number += 1;
+            // One that comes again has the place of an event that may not: this one is behind it too.
+            let before = self.kept.back().map_or(self.sent, |sent| sent.place.event);
+            Place {
+                event: before.max(self.sent),
+                number: self.number,
+            }
+        });
         let line = other.line.clone();
         self.kept_bytes += line.len();
         self.kept.push_back(Sent { place, other });
@@ -267,20 +291,45 @@ impl Mailbox {
         if self.forgotten.is_some_and(|place| !after.covers(place)) {
             return Err(CannotResume::TooFarBack);
         }
+        self.seen_after_all(after);
         let unseen = self.kept.partition_point(|sent| after.covers(sent.place));
         let unseen = self.kept.split_off(unseen);
         self.kept_bytes = self.kept.iter().map(|sent| sent.other.line.len()).sum();
         if self.state != State::Along || after.event != self.sent {
             self.fall_behind();
+            if after.event < self.begun() {
+                self.wanted = Some(after.event);
+            }
             self.sent = after.event;
         }
         // Whatever is not in its hands is placed among the events that it has not seen.
         for Sent { place, other } in unseen.into_iter().rev() {
             self.placed_bytes += other.line.len();
             let behind = place.event;
-            self.placed.push_front(Placed { behind, other });
+            let sent = Some(place);
+            self.placed.push_front(Placed {
+                behind,
+                other,
+                sent,
+            });
         }
         Ok(())
+    }
+
+    /// Lines that were to be sent again and are not, because whoever asked for them had seen them by then: its
+    /// request was held up on its way.
+    fn seen_after_all(&mut self, after: Place) {
+        let placed = std::mem::take(&mut self.placed);
+        for placed in placed {
+            match placed.sent {
+                Some(place) if after.covers(place) => {
+                    let other = placed.other;
+                    self.placed_bytes -= other.line.len();
+                    self.kept.push_back(Sent { place, other });
+                }
+                _ => self.placed.push_back(placed),
+            }
+        }
     }
 
     /// Leaves out the events that wait. The lines between them keep their places.
@@ -291,7 +340,11 @@ impl Mailbox {
             match waiting {
                 Waiting::Event(id, _) => behind = id,
                 Waiting::Other(other) => self.place(behind, other),
-                Waiting::CaughtUp => {}
+                // What was placed comes before it, even where the event it was behind does not come again.
+                Waiting::CaughtUp => {
+                    let placed = self.placed.back().map(|placed| placed.behind);
+                    behind = placed.map_or(behind, |placed| placed.max(behind));
+                }
             }
         }
         self.waiting_bytes = 0;

@@ -27,6 +27,10 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(value).map(|_| true)
 }
 
+/// A session is named more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NamedTwice;
+
 impl<'a> Message<'a> {
     /// Reads one; none where it is no JSON object, or no message.
     pub(super) fn read(text: &'a str) -> Option<Self> {
@@ -49,19 +53,31 @@ impl<'a> Message<'a> {
         self.id.map(RawValue::get).filter(|id| *id != "null")
     }
 
-    /// The session that its params name.
-    pub(super) fn session(&self) -> Option<String> {
+    /// The session that its params name, if they do. One that they name twice is another for each who looks.
+    pub(super) fn session(&self) -> Result<Option<String>, NamedTwice> {
         #[derive(Deserialize)]
-        struct Params {
-            #[serde(rename = "sessionId")]
-            session_id: String,
+        struct Params<'a> {
+            #[serde(rename = "sessionId", borrow, default)]
+            session_id: Option<&'a RawValue>,
         }
         // Of the protocol itself, about a message and not a session.
-        if self.method.as_deref()?.starts_with("$/") {
-            return None;
+        let ours = self.method.as_deref().filter(|m| !m.starts_with("$/"));
+        let Some(params) = self.params.filter(|_| ours.is_some()) else {
+            return Ok(None);
+        };
+        if !params.get().starts_with('{') {
+            return Ok(None);
         }
-        let params: Params = serde_json::from_str(self.params?.get()).ok()?;
-        Some(params.session_id)
+        // What is an object can only be wrong by that.
+        let params: Params<'_> = serde_json::from_str(params.get()).map_err(|_| NamedTwice)?;
+        let text = params.session_id.map(RawValue::get);
+        Ok(text.and_then(|text| serde_json::from_str(text).ok()))
+    }
+
+    /// Whether it is to close a session, or remove it.
+    pub(super) fn closes(&self) -> bool {
+        let method = self.method.as_deref();
+        matches!(method, Some("session/close" | "session/delete"))
     }
 
     /// Whether its method is about one session.
@@ -92,8 +108,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}"#;
         let read = Message::read(request).unwrap();
         assert_eq!(
-            (read.id(), read.session().as_deref()),
-            (Some("1"), Some("s"))
+            (read.id(), read.session()),
+            (Some("1"), Ok(Some("s".to_owned())))
         );
         assert!(read.needs_session() && !read.is_answer());
         let answer = Message::read(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#).unwrap();
@@ -103,7 +119,7 @@ mod tests {
         let error = Message::read(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#).unwrap();
         assert!(error.is_error() && error.id().is_none());
         let cancel = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"sessionId":"s"}}"#;
-        assert_eq!(Message::read(cancel).unwrap().session(), None);
+        assert_eq!(Message::read(cancel).unwrap().session(), Ok(None));
         let escaped = r#"{"jsonrpc":"2.0","method":"session\/prompt"}"#;
         assert!(Message::read(escaped).unwrap().needs_session());
         for odd in [
@@ -114,8 +130,40 @@ mod tests {
             "[]",
             r#"{"jsonrpc":"2.0"}"#,
             r#"{"id":1,"method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","m\u0065thod":"y"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{},"params":{}}"#,
         ] {
             assert!(Message::read(odd).is_none(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_named_once_or_not_at_all() {
+        let session = |params: &str| {
+            let text = format!(r#"{{"jsonrpc":"2.0","method":"x","params":{params}}}"#);
+            Message::read(&text).unwrap().session()
+        };
+        assert_eq!(
+            session(r#"{"a":1,"sessionId":"\u0073"}"#),
+            Ok(Some("s".to_owned()))
+        );
+        for none in [
+            "{}",
+            "[]",
+            "7",
+            "null",
+            r#"{"sessionId":7}"#,
+            r#"{"a":1,"a":2}"#,
+        ] {
+            assert_eq!(session(none), Ok(None), "{none}");
+        }
+        for twice in [
+            r#"{"sessionId":"s","sessionId":"t"}"#,
+            r#"{"sessionId":null,"session\u0049d":"t"}"#,
+            r#"{"sessionId":"s","sessionId":{}}"#,
+        ] {
+            assert_eq!(session(twice), Err(NamedTwice), "{twice}");
         }
     }
 }

@@ -12,8 +12,10 @@ mod place;
 mod post;
 mod refusal;
 mod registry;
+mod sessions;
 mod sse;
 mod stream;
+mod upgrade;
 mod ws;
 
 use std::{sync::Arc, time::Duration};
@@ -21,8 +23,8 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Router,
     body::Body,
-    extract::{DefaultBodyLimit, FromRequestParts, State, WebSocketUpgrade},
-    http::{HeaderMap, HeaderName, Request, StatusCode, header},
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, HeaderName, Method, Request, StatusCode},
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
@@ -30,7 +32,7 @@ use harn_model::Principal;
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
-use self::{refusal::Refusal, registry::Registry};
+use self::{refusal::Refusal, registry::Registry, upgrade::Upgrade};
 use crate::ProfileChoice;
 
 const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");
@@ -48,8 +50,13 @@ pub struct HttpConfig {
     pub profile: ProfileChoice,
     /// Makes ids that nobody can guess.
     pub new_id: fn() -> Option<String>,
-    /// How many connections there may be at a time, of both kinds.
+    /// How many connections there may be at a time, of both kinds. A quarter of them is kept from each
+    /// principal, for the others.
     pub connections: usize,
+    /// How many connections of the streamable transport a principal may begin in a second, over a while.
+    pub connections_per_second: u32,
+    /// How many sessions a connection of the streamable transport may have streams of.
+    pub sessions: usize,
     /// The longest message a client may send.
     pub message_bytes: usize,
     /// How many messages a client may send in a second, over a while.
@@ -68,6 +75,8 @@ impl HttpConfig {
             profile: ProfileChoice::Auto,
             new_id,
             connections: 4096,
+            connections_per_second: 100,
+            sessions: 1024,
             message_bytes: 16 * 1024 * 1024,
             messages_per_second: 1000,
             idle: Duration::from_secs(5 * 60),
@@ -102,14 +111,14 @@ async fn handle_get(
     request: Request<Body>,
 ) -> Result<Response, Refusal> {
     let principal = principal(&request)?;
-    if !request.headers().contains_key(header::UPGRADE) {
-        return sse::handle(&registry, &principal, request.headers()).await;
+    if request.method() == Method::HEAD {
+        // A stream has no end to tell the length of, and would be taken from its reader.
+        return Err(Refusal::Method);
     }
-    let query = request.uri().query().unwrap_or_default().to_owned();
-    let (mut parts, _) = request.into_parts();
-    let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &registry).await;
-    let upgrade = upgrade.map_err(|_| Refusal::Upgrade)?;
-    ws::handle(registry, &principal, upgrade, &query)
+    match Upgrade::is_asked_for(request.headers()) {
+        true => ws::handle(registry, &principal, request),
+        false => sse::handle(&registry, &principal, request.headers()).await,
+    }
 }
 
 async fn handle_delete(

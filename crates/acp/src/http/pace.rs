@@ -16,16 +16,32 @@ use tokio::time::Instant;
 pub(super) struct Crowd(Arc<AtomicUsize>);
 
 /// One of a crowd.
-pub(super) struct Member(Crowd);
+pub(super) struct Member {
+    crowd: Crowd,
+    /// One of a smaller crowd, too.
+    _own: Option<Box<Self>>,
+}
 
 impl Crowd {
     /// One more, unless there are as many as there may be.
     pub(super) fn join(&self, most: usize) -> Option<Member> {
+        self.add(most, None)
+    }
+
+    /// The same for one of a smaller crowd.
+    pub(super) fn join_with(&self, most: usize, own: Member) -> Option<Member> {
+        self.add(most, Some(Box::new(own)))
+    }
+
+    fn add(&self, most: usize, own: Option<Box<Member>>) -> Option<Member> {
         let more = |count: usize| (count < most).then_some(count + 1);
         let joined = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
-        joined.ok().map(|_| Member(self.clone()))
+        joined.ok().map(|_| Member {
+            crowd: self.clone(),
+            _own: own,
+        })
     }
 
     /// How long to rest after a write. A few clients hear of everything within some milliseconds; a
@@ -42,13 +58,13 @@ impl Crowd {
 impl Member {
     /// See [`Crowd::rest`].
     pub(super) fn rest(&self) -> Duration {
-        self.0.rest()
+        self.crowd.rest()
     }
 }
 
 impl Drop for Member {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::AcqRel);
+        self.crowd.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -105,7 +105,8 @@ async fn checked(
             false => Ok(body.to_owned()),
         };
     }
-    let (named, header) = (message.session(), text(headers, &SESSION_ID)?);
+    let named = message.session().map_err(|_| Refusal::NamedTwice)?;
+    let header = text(headers, &SESSION_ID)?;
     let line = match (&named, header) {
         (Some(named), Some(header)) if named != header => return Err(Refusal::OtherSession),
         (None, None) if message.needs_session() => return Err(Refusal::NoSession),
@@ -115,6 +116,9 @@ async fn checked(
     if let Some(session) = named.as_deref().or(header) {
         let session = SessionId::from(session);
         registry.check_session(connection, &session).await?;
+        if let Some(id) = message.id().filter(|_| message.closes()) {
+            connection.closes(id, &session);
+        }
     }
     Ok(line)
 }
@@ -145,6 +149,9 @@ async fn initialize(
 ) -> Result<Response, Refusal> {
     if message.id().is_none() {
         return Err(Refusal::InitializeWithoutId);
+    }
+    if !registry.may_begin(principal) {
+        return Err(Refusal::TooFast);
     }
     let (connection, answer) = Connection::open(registry, principal)?;
     // Where the client goes away meanwhile, nobody will ever name this connection.

@@ -27,6 +27,7 @@ pub(super) enum Refusal {
     NotAMessage,
     /// The message names no session and has to.
     NoSession,
+    NamedTwice,
     OtherSession,
     NoConnection,
     UnknownConnection,
@@ -61,6 +62,7 @@ impl Refusal {
             | Self::Batch
             | Self::NotAMessage
             | Self::NoSession
+            | Self::NamedTwice
             | Self::OtherSession
             | Self::NoConnection
             | Self::InitializeAgain
@@ -99,6 +101,7 @@ impl Refusal {
             Self::NoSession => {
                 "this method needs a session: Acp-Session-Id, or sessionId in params"
             }
+            Self::NamedTwice => "params name sessionId more than once",
             Self::OtherSession => "Acp-Session-Id and sessionId in params name different sessions",
             Self::NoConnection => {
                 "Acp-Connection-Id is missing; initialize first, and send what it answers"

@@ -12,7 +12,7 @@ use harn_runtime::Hub;
 use super::{
     CONNECTION_ID, HttpConfig,
     connection::Connection,
-    pace::{Crowd, Member},
+    pace::{Allowance, Crowd, Member},
     refusal::Refusal,
     text,
 };
@@ -21,7 +21,15 @@ use super::{
 pub(super) struct Registry {
     pub(super) config: HttpConfig,
     crowd: Crowd,
+    /// As many as there are principals, all of whom were let in.
+    shares: Mutex<HashMap<Principal, Share>>,
     connections: Mutex<HashMap<String, Arc<Connection>>>,
+}
+
+/// What one principal has of the whole.
+struct Share {
+    crowd: Crowd,
+    beginnings: Allowance,
 }
 
 impl Registry {
@@ -29,6 +37,7 @@ impl Registry {
         Self {
             config,
             crowd: Crowd::default(),
+            shares: Mutex::default(),
             connections: Mutex::default(),
         }
     }
@@ -38,10 +47,26 @@ impl Registry {
         self.config.hub.of(principal.clone())
     }
 
-    /// Room for one more connection.
-    pub(super) fn join(&self) -> Result<Member, Refusal> {
-        let joined = self.crowd.join(self.config.connections);
+    /// Room for one more connection of a principal. Nobody has all of it.
+    pub(super) fn join(&self, principal: &Principal) -> Result<Member, Refusal> {
+        let all = self.config.connections;
+        let own = self.share(principal, |share| share.crowd.join(all - all / 4));
+        let joined = own.and_then(|own| self.crowd.join_with(all, own));
         joined.ok_or(Refusal::TooManyConnections)
+    }
+
+    /// Takes one from the connections that a principal may begin in a while.
+    pub(super) fn may_begin(&self, principal: &Principal) -> bool {
+        self.share(principal, |share| share.beginnings.take())
+    }
+
+    fn share<T>(&self, principal: &Principal, of: impl FnOnce(&mut Share) -> T) -> T {
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let share = shares.entry(principal.clone()).or_insert_with(|| Share {
+            crowd: Crowd::default(),
+            beginnings: Allowance::new(self.config.connections_per_second),
+        });
+        of(share)
     }
 
     /// The connection that a request names.

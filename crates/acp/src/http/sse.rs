@@ -1,6 +1,6 @@
 //! `GET`: the stream of a connection or of a session, as server-sent events.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -41,6 +41,7 @@ pub(super) async fn handle(
     let reading = connection.read(session.as_ref(), after)?;
     let body = Events {
         reading,
+        parts: VecDeque::new(),
         rests: false,
         asked: None,
     };
@@ -72,6 +73,8 @@ fn accepts_events(headers: &HeaderMap) -> bool {
 /// The body of an answer that goes on.
 struct Events {
     reading: Reading,
+    /// What was taken and is not sent yet.
+    parts: VecDeque<Bytes>,
     /// Whether something was sent just now.
     rests: bool,
     /// What will come of having the session followed anew.
@@ -80,6 +83,9 @@ struct Events {
 
 impl Events {
     async fn next(&mut self) -> Option<Bytes> {
+        if let Some(part) = self.parts.pop_front() {
+            return Some(part);
+        }
         let Reading { reader, connection } = &self.reading;
         // What comes meanwhile goes into one write.
         if std::mem::take(&mut self.rests) {
@@ -96,9 +102,10 @@ impl Events {
                 let asked = connection.send(Incoming::Refollow(refollow)).await;
                 self.asked = asked.is_ok().then_some((stream, answer));
             }
-            if !taken.frames.is_empty() {
+            self.parts = taken.frames;
+            if let Some(part) = self.parts.pop_front() {
                 self.rests = true;
-                return Some(taken.frames);
+                return Some(part);
             }
             let asked = &mut self.asked;
             let not_followed = async {

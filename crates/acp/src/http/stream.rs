@@ -2,11 +2,12 @@
 //! reader at a time, who takes them out.
 
 use std::{
+    collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use harn_model::SessionId;
 use tokio::{sync::Notify, time::timeout};
 
@@ -23,8 +24,8 @@ use crate::{
 /// How long a reader may take nothing before the stream goes on without it. Others of the connection wait
 /// as long.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How much is sent at a time.
-const CHUNK_BYTES: usize = 16 * 1024;
+/// How much is sent at a time. Longer lines are not copied but cut, and are shared by all whom they are for.
+pub(super) const CHUNK_BYTES: usize = 16 * 1024;
 
 /// See the module.
 pub(super) struct Stream {
@@ -41,6 +42,7 @@ struct Inner {
     /// Who reads, by a number.
     reader: Option<u64>,
     readers: u64,
+    closed: bool,
 }
 
 /// Who reads a stream, until it is dropped.
@@ -52,8 +54,8 @@ pub(super) struct Reader {
 /// What is there to be sent.
 #[derive(Default)]
 pub(super) struct Taken {
-    /// Frames, if there are any.
-    pub(super) frames: Bytes,
+    /// Frames, if there are any, in parts none of which is long.
+    pub(super) frames: VecDeque<Bytes>,
     /// To be passed on to the connection; what comes of it is for [`Reader::not_followed`].
     pub(super) refollow: Option<(Refollow, Answer)>,
 }
@@ -115,6 +117,21 @@ impl Stream {
         self.came.notify_waiters();
     }
 
+    /// Whether somebody reads it.
+    pub(super) fn is_read(&self) -> bool {
+        self.lock().reader.is_some()
+    }
+
+    /// Whether its session was closed since anything was said in it.
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// The session was closed, or something is said in it.
+    pub(super) fn set_closed(&self, closed: bool) {
+        self.lock().closed = closed;
+    }
+
     /// Begins to read. Who says where to go on takes the stream from whoever reads it: it is most often the
     /// same client, whose last connection is not known to be gone.
     pub(super) fn read(self: &Arc<Self>, after: Option<Place>) -> Result<Reader, Refusal> {
@@ -124,7 +141,8 @@ impl Stream {
                 CannotResume::Unknown => Refusal::UnknownEvent,
                 CannotResume::TooFarBack => Refusal::TooFarBack,
             })?;
-        } else if inner.reader.is_some() {
+        } else if inner.reader.is_some() && inner.mailbox.has_sent() {
+            // As long as nothing was sent there was no place to name.
             return Err(Refusal::Busy);
         }
         inner.readers += 1;
@@ -154,22 +172,20 @@ impl Reader {
         if inner.reader != Some(self.number) {
             return None;
         }
-        let mut frames = BytesMut::new();
-        while frames.len() < CHUNK_BYTES
+        let mut frames = Parts::default();
+        while frames.bytes < CHUNK_BYTES
             && let Some(frame) = inner.mailbox.next()
         {
-            let id = format!("id: {}\ndata: ", frame.place);
-            frames.reserve(id.len() + frame.line.len() + 2);
-            frames.extend_from_slice(id.as_bytes());
-            frames.extend_from_slice(&frame.line);
-            frames.extend_from_slice(b"\n\n");
+            frames.put(format!("id: {}\ndata: ", frame.place).as_bytes());
+            frames.put_shared(frame.line);
+            frames.put(b"\n\n");
         }
         let session = self.stream.session.as_ref();
         let refollow = session.and_then(|session| inner.mailbox.refollow(session));
         drop(inner);
         self.stream.room.notify_waiters();
         Some(Taken {
-            frames: frames.freeze(),
+            frames: frames.done(),
             refollow,
         })
     }
@@ -177,6 +193,44 @@ impl Reader {
     /// What was asked for will not come: there is nothing to follow any more.
     pub(super) fn not_followed(&self, stream: Followed) {
         self.stream.caught_up(Some(stream));
+    }
+}
+
+/// What is sent at a time: short lines are copied together, long ones are parts of what others hold too.
+#[derive(Default)]
+struct Parts {
+    done: VecDeque<Bytes>,
+    copied: BytesMut,
+    bytes: usize,
+}
+
+impl Parts {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len();
+        self.copied.put_slice(bytes);
+    }
+
+    fn put_shared(&mut self, mut line: Bytes) {
+        if line.len() < CHUNK_BYTES {
+            return self.put(&line);
+        }
+        self.bytes += line.len();
+        self.cut();
+        while !line.is_empty() {
+            let part = line.split_to(line.len().min(CHUNK_BYTES));
+            self.done.push_back(part);
+        }
+    }
+
+    fn cut(&mut self) {
+        if !self.copied.is_empty() {
+            self.done.push_back(self.copied.split().freeze());
+        }
+    }
+
+    fn done(mut self) -> VecDeque<Bytes> {
+        self.cut();
+        self.done
     }
 }
 
@@ -188,5 +242,45 @@ impl Drop for Reader {
         }
         drop(inner);
         self.stream.room.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_cut_and_not_copied() {
+        let stream = Arc::new(Stream::new(None));
+        let line = Bytes::from(vec![b'x'; 10 * CHUNK_BYTES + 1]);
+        let other = Other {
+            line: line.clone(),
+            said_anew: false,
+        };
+        stream.lock().mailbox.other(None, other);
+        let reader = stream.read(None).unwrap();
+        let frames = reader.take().unwrap().frames;
+        let bytes: usize = frames.iter().map(Bytes::len).sum();
+        assert_eq!(bytes, b"id: 0+1\ndata: \n\n".len() + line.len());
+        let mut own = 0;
+        for part in frames {
+            assert!(part.len() <= CHUNK_BYTES);
+            let shared = line.as_ptr_range().contains(&part.as_ptr());
+            own += if shared { 0 } else { part.len() };
+        }
+        assert!(own < 100, "{own} bytes were copied");
+    }
+
+    #[test]
+    fn a_stream_that_has_said_nothing_is_taken_over_without_a_place() {
+        let stream = Arc::new(Stream::new(None));
+        let first = stream.read(None).unwrap();
+        let second = stream.read(None).unwrap();
+        assert!(first.take().is_none());
+        let line = Bytes::from_static(b"{}");
+        let said_anew = false;
+        stream.lock().mailbox.other(None, Other { line, said_anew });
+        assert_eq!(second.take().unwrap().frames.len(), 1);
+        assert_eq!(stream.read(None).err(), Some(Refusal::Busy));
     }
 }

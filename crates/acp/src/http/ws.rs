@@ -3,27 +3,37 @@
 //! Thousands may watch one session, so a socket has small buffers and a short queue, and its writer rests after
 //! each write: what comes meanwhile goes out together. An answer or a full queue ends the rest.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
-    Error,
-    extract::{
-        WebSocketUpgrade,
-        ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code},
-    },
-    http::HeaderValue,
+    body::Body,
+    http::{HeaderValue, Request},
     response::Response,
 };
+use bytes::Bytes;
 use futures::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
 };
 use harn_model::Principal;
 use harn_runtime::Hub;
-use std::time::Duration;
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     sync::mpsc,
     time::{sleep, timeout},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Error, Message, Utf8Bytes,
+        protocol::{
+            CloseFrame, WebSocketConfig,
+            frame::{
+                Frame,
+                coding::{CloseCode, Data, OpCode},
+            },
+        },
+    },
 };
 use tokio_util::sync::CancellationToken;
 
@@ -32,16 +42,18 @@ use super::{
     pace::{Allowance, Member},
     refusal::Refusal,
     registry::Registry,
+    upgrade::Upgrade,
 };
 use crate::{
     AcpConfig, EventId, serve_connection,
     transport::{self, Incoming, Limits, OutgoingReceiver},
 };
 
-/// What browsers are told they speak, beside the token that they can only offer as another protocol.
-const PROTOCOL: &str = "acp";
 /// What may wait to be written, and how much is written at a time.
 const WRITE_BYTES: usize = 16 * 1024;
+/// The longest frame. What is written is copied behind what waits to be, and the room for that is kept: a
+/// longer message goes out in several frames, and the message itself is shared by all whom it is for.
+const FRAME_BYTES: usize = 8 * 1024;
 /// Few chunks, so that who follows the session takes what there is together.
 const CHUNKS: usize = 2;
 const READ_BYTES: usize = 4 * 1024;
@@ -49,28 +61,26 @@ const READ_BYTES: usize = 4 * 1024;
 const WAITING_LINES: usize = 2;
 /// How often a client that is told nothing is asked whether it is there.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
-/// How long a farewell may take.
+/// How long the last that was said may take to be read, and then a farewell.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 const FAREWELL: Duration = Duration::from_millis(100);
 
 pub(super) fn handle(
     registry: Arc<Registry>,
     principal: &Principal,
-    upgrade: WebSocketUpgrade,
-    query: &str,
+    mut request: Request<Body>,
 ) -> Result<Response, Refusal> {
-    let last_event_id = last_event_id(query)?;
-    let member = registry.join()?;
+    let upgrade = Upgrade::read(&mut request)?;
+    let last_event_id = last_event_id(request.uri().query().unwrap_or_default())?;
+    let member = registry.join(principal)?;
     let hub = registry.hub(principal);
-    let limit = registry.config.message_bytes;
     let id = (registry.config.new_id)().ok_or(Refusal::Ended)?;
     let id = HeaderValue::from_str(&id).map_err(|_| Refusal::Ended)?;
-    let upgrade = upgrade
-        .protocols([PROTOCOL])
-        .read_buffer_size(READ_BYTES)
-        .write_buffer_size(WRITE_BYTES)
-        .max_frame_size(limit)
-        .max_message_size(limit);
-    let mut response = upgrade.on_upgrade(async move |socket| {
+    let (mut response, socket) = upgrade.accept(bounds(registry.config.message_bytes));
+    tokio::spawn(async move {
+        let Ok(socket) = socket.await else {
+            return;
+        };
         let config = AcpConfig {
             profile: registry.config.profile,
             last_event_id,
@@ -83,6 +93,14 @@ pub(super) fn handle(
     });
     response.headers_mut().insert(CONNECTION_ID, id);
     Ok(response)
+}
+
+fn bounds(message_bytes: usize) -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(READ_BYTES)
+        .write_buffer_size(WRITE_BYTES)
+        .max_frame_size(Some(message_bytes))
+        .max_message_size(Some(message_bytes))
 }
 
 /// Where the URL says to go on: `?lastEventId=`.
@@ -98,8 +116,8 @@ fn last_event_id(query: &str) -> Result<Option<EventId>, Refusal> {
     }
 }
 
-async fn serve(
-    socket: WebSocket,
+async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    socket: WebSocketStream<S>,
     hub: Hub,
     config: AcpConfig,
     member: Member,
@@ -115,33 +133,40 @@ async fn serve(
     });
     let (sink, stream) = socket.split();
     // A task of its own: it is woken for each update, and what reads and answers need not be looked at then.
-    let writing = tokio::spawn(write(queue, sink, member));
+    let mut writing = tokio::spawn(write(queue, sink, member));
     let read = async {
-        tokio::select! {
+        let farewell = tokio::select! {
             farewell = read(stream, lines, Allowance::new(per_second)) => farewell,
-            () = ending.cancelled() => Some((close_code::AWAY, "the server ends")),
+            () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
+        };
+        // The end of what is read is the end of the input. Who does not read either is not waited for, and what
+        // is served ends with the writer.
+        let written = timeout(LAST_WORDS, &mut writing).await;
+        if written.is_err() {
+            writing.abort();
         }
+        (farewell, written)
     };
-    // The end of what is read is the end of the input.
-    let (served, farewell) = tokio::join!(serve_connection(hub, config, incoming, outgoing), read);
+    let served = serve_connection(hub, config, incoming, outgoing);
+    let (served, (farewell, written)) = tokio::join!(served, read);
     if let Err(error) = served {
         tracing::debug!(%error, "a WebSocket ended early");
     }
-    let Ok(mut sink) = writing.await else {
+    let Ok(Ok(mut sink)) = written else {
         return;
     };
-    let (code, reason) = farewell.unwrap_or((close_code::NORMAL, ""));
+    let (code, reason) = farewell.unwrap_or((CloseCode::Normal, ""));
     let reason = Utf8Bytes::from_static(reason);
     let close = Message::Close(Some(CloseFrame { code, reason }));
-    // Who does not read need not be told.
     let _ = timeout(FAREWELL, sink.send(close)).await;
 }
 
-type Farewell = Option<(u16, &'static str)>;
+type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
+type Farewell = Option<(CloseCode, &'static str)>;
 
 /// Hands over what comes, until the client leaves or has to.
-async fn read(
-    mut stream: SplitStream<WebSocket>,
+async fn read<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: SplitStream<WebSocketStream<S>>,
     lines: mpsc::Sender<Incoming>,
     mut allowance: Allowance,
 ) -> Farewell {
@@ -155,12 +180,12 @@ async fn read(
             }
             Ok(Message::Text(_)) => {
                 let reason = "too many messages in too short a time; go slower";
-                return Some((close_code::POLICY, reason));
+                return Some((CloseCode::Policy, reason));
             }
             Ok(Message::Binary(_)) => {
-                return Some((close_code::UNSUPPORTED, "send text, one message in a frame"));
+                return Some((CloseCode::Unsupported, "send text, one message in a frame"));
             }
-            Ok(Message::Ping(_) | Message::Pong(_)) => {}
+            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
             Ok(Message::Close(_)) => return None,
             Err(error) => return Some(reproach(&error)),
         }
@@ -169,24 +194,20 @@ async fn read(
 }
 
 /// Why no more is read.
-fn reproach(error: &Error) -> (u16, &'static str) {
-    // The errors of the library beneath are not ours to name.
-    let words = error.to_string();
-    if words.contains("Space limit exceeded") {
-        (close_code::SIZE, "the message is longer than what is read")
-    } else if words.contains("UTF-8") {
-        (close_code::INVALID, "the message is not UTF-8")
-    } else {
-        (close_code::PROTOCOL, "this is not how WebSockets talk")
+fn reproach(error: &Error) -> (CloseCode, &'static str) {
+    match error {
+        Error::Capacity(_) => (CloseCode::Size, "the message is longer than what is read"),
+        Error::Utf8(_) => (CloseCode::Invalid, "the message is not UTF-8"),
+        _ => (CloseCode::Protocol, "this is not how WebSockets talk"),
     }
 }
 
 /// Writes what there is, then rests. Gives the sink back when there is nothing to come.
-async fn write(
+async fn write<S: AsyncRead + AsyncWrite + Unpin>(
     mut queue: OutgoingReceiver,
-    mut sink: SplitSink<WebSocket, Message>,
+    mut sink: Sink<S>,
     member: Member,
-) -> SplitSink<WebSocket, Message> {
+) -> Sink<S> {
     loop {
         let piece = match timeout(SIGN_OF_LIFE, queue.recv()).await {
             Ok(Some(piece)) => piece,
@@ -215,18 +236,32 @@ async fn write(
     }
 }
 
-async fn feed(
-    sink: &mut SplitSink<WebSocket, Message>,
-    mut bytes: bytes::Bytes,
+async fn feed<S: AsyncRead + AsyncWrite + Unpin>(
+    sink: &mut Sink<S>,
+    mut bytes: Bytes,
 ) -> Result<(), Error> {
     while !bytes.is_empty() {
         let newline = bytes.iter().position(|&byte| byte == b'\n');
         let mut line = bytes.split_to(newline.map_or(bytes.len(), |at| at + 1));
         line.truncate(newline.unwrap_or(line.len()));
-        // Every line is JSON that was made here.
-        if let Ok(text) = Utf8Bytes::try_from(line) {
-            sink.feed(Message::Text(text)).await?;
+        for frame in frames(line) {
+            sink.feed(Message::Frame(frame)).await?;
         }
     }
     Ok(())
 }
+
+/// The frames of one message, none of them long.
+fn frames(mut line: Bytes) -> impl Iterator<Item = Frame> {
+    let mut kind = Some(Data::Text);
+    std::iter::from_fn(move || {
+        let code = OpCode::Data(kind?);
+        let part = line.split_to(line.len().min(FRAME_BYTES));
+        let is_last = line.is_empty();
+        kind = (!is_last).then_some(Data::Continue);
+        Some(Frame::message(part, code, is_last))
+    })
+}
+
+#[cfg(test)]
+mod tests;

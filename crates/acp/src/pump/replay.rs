@@ -8,7 +8,7 @@ use agent_client_protocol::Responder;
 use harn_model::{AgentEvent, PermissionAsked, StopReason, TurnId, TurnOutcome};
 use harn_runtime::Subscription;
 
-use super::{LateAnswer, Pump, Stopped, is_personal};
+use super::{LateAnswer, Pump, Stopped};
 use crate::{EventId, Projector};
 
 /// What to tell of before following.
@@ -53,7 +53,9 @@ impl Pump {
         while from.position() < until {
             let delivery = from.next().await.map_err(Stopped::Session)?;
             let begins_within = after.is_some_and(|after| delivery.holds(after.seq()));
-            if as_it_was && !begins_within && !delivery.events().iter().any(is_personal) {
+            let mut events = delivery.events().iter();
+            let shared = !events.any(|envelope| self.is_personal(envelope));
+            if as_it_was && !begins_within && shared {
                 self.deliver(&delivery).await?;
                 continue;
             }

@@ -37,6 +37,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         let mut stage = Stage::new(setup, &server, address).await?;
         stage.crowd(setup, table).await?;
         stage.unread(table).await?;
+        stage.long(table).await?;
         stage.takeovers(setup, table).await
     })
 }
@@ -158,6 +159,28 @@ impl<'a> Stage<'a> {
             value: got as f64,
             against: Some(("sent", 2.0 * crate::setup::NUMBERED as f64)),
             bar: Bar::RatioAtLeast(1.0, None),
+        });
+        Ok(())
+    }
+
+    /// One long line that many do not read. The first time one does not, so that what is measured is the many.
+    async fn long(&mut self, table: &mut Table) -> Result<()> {
+        const MANY: usize = 20;
+        let long = "x".repeat(4 * 1024 * 1024);
+        let mut idle = vec![self.watcher("idle-0").await?];
+        self.prompt(&long).await?;
+        let before = self.memory()?;
+        for place in 1..=MANY {
+            idle.push(self.watcher(&format!("idle-{place}")).await?);
+        }
+        self.prompt(&long).await?;
+        let after = Memory::of(self.server.pid)?;
+        table.add(&Figure {
+            name: format!("memory of one line of 4 MiB that {MANY} do not read"),
+            unit: Unit::Mebibytes,
+            value: after.peak.saturating_sub(before.peak) as f64,
+            against: None,
+            bar: Bar::AtMost(16.0 * 1024.0 * 1024.0),
         });
         Ok(())
     }

@@ -75,6 +75,7 @@ pub(super) enum LogLevel {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Serve one ACP client on stdin and stdout; this is what an editor runs
+    #[command(mut_args(needs_listen))]
     Acp {
         #[command(flatten)]
         serve: Serve,
@@ -228,22 +229,37 @@ pub(super) struct Serve {
 #[command(next_help_heading = "Network")]
 pub(super) struct Network {
     /// Speak TLS with this certificate, in PEM, with those it was signed by
-    #[arg(long, value_name = "FILE", requires = "tls_key", requires = "listen")]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(super) tls_cert: Option<PathBuf>,
     /// The certificate's private key, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(super) tls_key: Option<PathBuf>,
     /// A name that clients may call this server by, beside those of this machine; may be given more
     /// than once
-    #[arg(long, value_name = "HOST[:PORT]", requires = "listen")]
+    #[arg(long, value_name = "HOST[:PORT]")]
     pub(super) allow_host: Vec<String>,
     /// The origin of web pages that may connect, such as https://app.example; may be given more than
     /// once
-    #[arg(long, value_name = "ORIGIN", requires = "listen")]
+    #[arg(long, value_name = "ORIGIN")]
     pub(super) allow_origin: Vec<String>,
     /// Listen beyond this machine without TLS: whoever is on the way can read the token
-    #[arg(long, requires = "listen")]
+    #[arg(long)]
     pub(super) insecure_listen: bool,
+}
+
+/// Where nothing listens unless it is said, what is about the network makes no sense alone.
+fn needs_listen(arg: clap::Arg) -> clap::Arg {
+    const NETWORK: [&str; 5] = [
+        "tls_cert",
+        "tls_key",
+        "allow_host",
+        "allow_origin",
+        "insecure_listen",
+    ];
+    match NETWORK.contains(&arg.get_id().as_str()) {
+        true => arg.requires("listen"),
+        false => arg,
+    }
 }
 
 /// What runs unasked, what asks and what is refused.
@@ -361,6 +377,25 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_about_the_network_needs_a_port() {
+        let flags: [&[&str]; 4] = [
+            &["--tls-cert", "c", "--tls-key", "k"],
+            &["--allow-host", "box.example"],
+            &["--allow-origin", "https://app.example"],
+            &["--insecure-listen"],
+        ];
+        for flags in flags {
+            let parse = |before: &[&str]| {
+                let line = ["harn-serve"].iter().chain(before).chain(flags);
+                Args::try_parse_from(line).is_ok()
+            };
+            assert!(parse(&["serve"]), "{flags:?}");
+            assert!(parse(&["acp", "--listen", "127.0.0.1:0"]), "{flags:?}");
+            assert!(!parse(&["acp"]), "{flags:?}");
+        }
     }
 
     #[test]

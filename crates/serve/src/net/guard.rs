@@ -17,7 +17,7 @@ use axum::{
 };
 use harn_model::Principal;
 
-use super::token::Tokens;
+use super::{caller::Caller, listener, token::Tokens};
 
 pub(super) use authority::Authorities;
 
@@ -56,6 +56,7 @@ pub(crate) async fn check(
         return cors::preflight(origin);
     }
     let mut response = match guard.principal(request.method(), request.headers()) {
+        Ok(principal) if !seated(&request, &principal) => listener::too_many().await,
         Ok(principal) => {
             // Nobody behind this point needs to know it, and what is not there cannot be logged.
             request.headers_mut().remove(header::AUTHORIZATION);
@@ -69,6 +70,12 @@ pub(crate) async fn check(
         cors::allow(response.headers_mut(), origin);
     }
     response
+}
+
+/// Whether there is a seat for whoever was let in.
+fn seated(request: &Request, principal: &Principal) -> bool {
+    let caller = request.extensions().get::<Caller>();
+    caller.is_none_or(|caller| caller.is(principal))
 }
 
 impl Guard {

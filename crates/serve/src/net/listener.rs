@@ -1,19 +1,10 @@
 //! The port: takes connections, as many as there is room for, and serves HTTP/1 and HTTP/2 on each.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
 use axum::{
-    Router,
-    body::Body,
-    http::{HeaderValue, Request, StatusCode, header},
-    middleware::{self, Next},
+    Extension, Router,
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use hyper_util::{
@@ -30,16 +21,24 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use super::caller::{Caller, Shares};
+
 /// How many clients may be connected. Each request of a client that came beyond is refused with words.
 pub(super) const CONNECTIONS: usize = 4096;
 /// How many are told so at a time. Whoever comes beyond even those is hung up on.
 const TURNED_AWAY: usize = 64;
-/// How long a handshake may take, and how long a client may be connected and say nothing.
+/// How long a handshake may take, and how long somebody may be connected who was not let in.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a connection of HTTP/1 is kept between two requests, and how long headers may take.
 const HEADERS: Duration = Duration::from_secs(30);
 /// How often a client of HTTP/2 is asked whether it is there, and how long it may take to say so.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
+/// How long a client may take nothing of what is there for it. Its machine may be gone, and says no farewell.
+#[cfg(target_os = "linux")]
+const UNREAD: Duration = Duration::from_secs(5 * 60);
+/// How much the system may take for a client that does not read; it would be megabytes. Linux doubles it.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+const SEND_BYTES: usize = 128 * 1024;
 /// How long to wait when the system has no more sockets to give.
 const BREATH: Duration = Duration::from_millis(50);
 
@@ -54,6 +53,7 @@ pub(super) async fn serve(
     let room = Arc::new(Semaphore::new(connections));
     let spare = Arc::new(Semaphore::new(TURNED_AWAY));
     let full = Router::new().fallback(too_many);
+    let shares = Shares::of(connections);
     loop {
         let accepted = tokio::select! {
             () = ending.cancelled() => return,
@@ -74,10 +74,10 @@ pub(super) async fn serve(
                 Err(_) => continue,
             },
         };
-        let tls = tls.clone();
+        let (tls, caller) = (tls.clone(), Caller::new(shares.clone()));
         tokio::spawn(async move {
             let _seat = seat;
-            if let Err(error) = connection(stream, tls, router).await {
+            if let Err(error) = connection(stream, tls, router, caller).await {
                 // Scanners, closed tabs and slept laptops: nothing that anybody has to do something about.
                 tracing::debug!(%error, "a connection ended");
             }
@@ -89,30 +89,25 @@ async fn connection(
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
     router: Router,
+    caller: Caller,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
-    keep_alive(&stream)?;
+    bound(&stream)?;
     match tls {
         Some(tls) => {
             let stream = timeout(PATIENCE, tls.accept(stream)).await??;
-            http(stream, router).await
+            http(stream, router, caller).await
         }
-        None => http(stream, router).await,
+        None => http(stream, router, caller).await,
     }
 }
 
 async fn http(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
+    caller: Caller,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let spoke = Arc::new(AtomicBool::new(false));
-    let heard = spoke.clone();
-    let router = router.layer(middleware::from_fn(
-        move |request: Request<Body>, next: Next| {
-            heard.store(true, Ordering::Relaxed);
-            next.run(request)
-        },
-    ));
+    let router = router.layer(Extension(caller.clone()));
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -135,13 +130,13 @@ async fn http(
         done = &mut serving => return done,
         () = sleep(PATIENCE) => {}
     }
-    match spoke.load(Ordering::Relaxed) {
+    match caller.is_known() {
         true => serving.await,
         false => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
     }
 }
 
-async fn too_many() -> Response {
+pub(super) async fn too_many() -> Response {
     let words = "there are too many connections; try again later";
     let mut response = (StatusCode::SERVICE_UNAVAILABLE, words).into_response();
     let headers = response.headers_mut();
@@ -150,19 +145,44 @@ async fn too_many() -> Response {
     response
 }
 
-/// Has the system find out that a client's machine is gone: a laptop that sleeps says no farewell. A client
-/// that is there and does not read is kept.
+/// Has the system find out that a client is gone: where nothing waits for it by asking now and then, and where
+/// something does by how long that waits, which is also how long it may leave unanswered what it is asked. That
+/// ends one that is there and does not read, too: it comes back, says where it was, and has missed nothing.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+fn bound(stream: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, Duration::from_secs(30))?;
     sockopt::set_tcp_keepintvl(stream, Duration::from_secs(10))?;
     sockopt::set_tcp_keepcnt(stream, 3)?;
+    #[cfg(target_os = "linux")]
+    {
+        let unread = u32::try_from(UNREAD.as_millis()).unwrap_or(u32::MAX);
+        sockopt::set_tcp_user_timeout(stream, unread)?;
+    }
+    sockopt::set_socket_send_buffer_size(stream, SEND_BYTES)?;
     Ok(())
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn keep_alive(_: &TcpStream) -> io::Result<()> {
+fn bound(_: &TcpStream) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::net::sockopt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_a_client_may_leave_unread_is_bounded_in_time_and_bytes() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).await;
+        let (stream, _) = listener.accept().await.unwrap();
+        bound(&stream).unwrap();
+        let unread = sockopt::tcp_user_timeout(&stream).unwrap();
+        assert_eq!(u128::from(unread), UNREAD.as_millis());
+        assert!(sockopt::socket_send_buffer_size(&stream).unwrap() <= 2 * SEND_BYTES);
+    }
 }

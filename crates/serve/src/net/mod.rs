@@ -3,6 +3,7 @@
 //! Everything that knocks passes the guard first. What is served behind it is the front-end's business; this
 //! is about who gets there, how many, and how it ends.
 
+mod caller;
 mod guard;
 mod listener;
 mod tls;

@@ -1,5 +1,7 @@
 //! The door, in process: who is refused, and what becomes of those who are let in.
 
+mod bounds;
+mod chaos;
 mod refused;
 mod resumed;
 mod secure;

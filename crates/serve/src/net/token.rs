@@ -144,9 +144,14 @@ fn read(file: &Path) -> Result<Vec<(Sum, Principal)>> {
     let shown = file.display();
     let open = open(file).with_context(|| format!("the token file {shown}"))?;
     let mut text = String::new();
-    open.take(FILE_LIMIT)
+    open.take(FILE_LIMIT + 1)
         .read_to_string(&mut text)
         .map_err(|_| anyhow!("the token file {shown} cannot be read as text"))?;
+    // What is cut off could be half of a token, which is easier to guess.
+    ensure!(
+        text.len() as u64 <= FILE_LIMIT,
+        "the token file {shown} is longer than {FILE_LIMIT} bytes, the most that is read"
+    );
     let mut all: Vec<(Sum, Principal)> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let mut words = line.split_whitespace();

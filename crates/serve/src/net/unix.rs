@@ -5,6 +5,7 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -17,6 +18,7 @@ use tokio::{
     io::BufReader,
     net::{UnixListener, UnixStream},
     sync::{Semaphore, mpsc},
+    time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +28,8 @@ const CONNECTIONS: usize = 1024;
 const LINE_LIMIT: usize = 16 * 1024 * 1024;
 /// Lines that may wait to be understood. Few, because a line may be large.
 const WAITING_LINES: usize = 4;
+/// How long the last answers may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 const BUFFER: usize = 8 * 1024;
 const EXTENSION: &str = "sock";
 
@@ -101,7 +105,7 @@ async fn serve(listener: UnixListener, hub: Hub, config: AcpConfig, ending: Canc
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be taken");
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
@@ -131,8 +135,16 @@ async fn client(stream: UnixStream, hub: Hub, config: AcpConfig) {
     let (reader, writer) = stream.into_split();
     let reader = BufReader::with_capacity(BUFFER, reader);
     // A task of its own, which what is served waits for: the last answers are written before the end.
-    let writing = tokio::spawn(transport::write_pieces(queue, writer));
+    let mut writing = tokio::spawn(transport::write_pieces(queue, writer));
     let read = transport::read_lines_from(reader, LINE_LIMIT, lines);
+    let read = async {
+        let read = read.await;
+        // The input has ended. Who does not read either is not waited for, and what is served ends with the writer.
+        if timeout(LAST_WORDS, &mut writing).await.is_err() {
+            writing.abort();
+        }
+        read
+    };
     let (read, served) = tokio::join!(read, serve_connection(hub, config, incoming, outgoing));
     if let Err(error) = read {
         tracing::debug!(%error, "a tool's connection ended");
@@ -140,7 +152,6 @@ async fn client(stream: UnixStream, hub: Hub, config: AcpConfig) {
     if let Err(error) = served {
         tracing::debug!(%error, "a tool's connection ended early");
     }
-    let _ = writing.await;
 }
 
 /// Whether the other end is the same user.
@@ -210,6 +221,26 @@ mod tests {
         assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
         drop(socket);
         assert!(!path.exists());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tool_that_leaves_without_reading_is_not_waited_for() {
+        use tokio::io::AsyncWriteExt;
+        let dir = tempfile::tempdir().unwrap();
+        let options = crate::Options::new(dir.path());
+        let hub = crate::hub(harn_engines::ExploreAgent::new(), &options);
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let served = tokio::spawn(client(near, hub, AcpConfig::default()));
+        // The answers to these are more than a socket takes.
+        let request =
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
+        let requests = format!("{request}\n").repeat(500);
+        far.write_all(requests.as_bytes()).await.unwrap();
+        far.shutdown().await.unwrap();
+        timeout(Duration::from_secs(60), served)
+            .await
+            .unwrap()
+            .unwrap();
     }
 
     #[tokio::test]

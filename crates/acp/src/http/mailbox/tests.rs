@@ -85,7 +85,7 @@ fn what_was_lost_comes_again_in_its_place() {
     desk.answer("d");
     assert_eq!(desk.refollow().as_deref(), Some("2"));
     desk.events(3..=4);
-    assert_eq!(desk.sent(), ["3=e3", "3+3=a", "4=e4"]);
+    assert_eq!(desk.sent(), ["3=e3", "3+1=a", "4=e4"]);
     desk.events(5..=7);
     desk.caught_up();
     desk.answer("e");
@@ -93,7 +93,7 @@ fn what_was_lost_comes_again_in_its_place() {
     assert_eq!(
         desk.sent(),
         [
-            "5=e5", "5+4=b", "6=e6", "6+5=c", "6+6=d", "7=e7", "7+7=e", "8=e8"
+            "5=e5", "5+2=b", "6=e6", "6+3=c", "6+4=d", "7=e7", "7+5=e", "8=e8"
         ]
     );
 }
@@ -108,7 +108,7 @@ fn nothing_is_followed_anew_where_only_answers_were_lost() {
     desk.events([2]);
     desk.resume("1+1").unwrap();
     assert_eq!(desk.refollow(), None);
-    assert_eq!(desk.sent(), ["1+3=b", "2=e2"]);
+    assert_eq!(desk.sent(), ["1+2=b", "2=e2"]);
 }
 
 #[test]
@@ -123,7 +123,12 @@ fn an_answer_behind_events_that_do_not_come_again_is_not_lost() {
     desk.events([2]);
     assert_eq!(desk.sent(), ["2=e2"]);
     desk.caught_up();
-    assert_eq!(desk.sent(), ["2+2=a"]);
+    assert_eq!(desk.sent(), ["3+1=a"]);
+    // Whoever saw it goes on behind it.
+    desk.resume("3+1").unwrap();
+    assert_eq!(desk.refollow().as_deref(), Some("3"));
+    desk.caught_up();
+    assert_eq!(desk.sent(), [""; 0]);
 }
 
 #[test]
@@ -193,7 +198,7 @@ fn open_questions_are_not_said_twice() {
     desk.sent();
     desk.resume("2").unwrap();
     assert_eq!(desk.refollow(), None);
-    assert_eq!(desk.sent(), ["2+2=question"], "nobody asks it anew");
+    assert_eq!(desk.sent(), ["2+1=question"], "nobody asks it anew");
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
     desk.events([2]);
@@ -221,6 +226,88 @@ fn a_place_that_never_was_or_is_too_far_back_is_refused() {
     assert_eq!(desk.resume("2"), Err(CannotResume::TooFarBack));
     desk.resume("2+1").unwrap();
     assert_eq!(desk.sent().len(), KEPT_LINES);
+}
+
+#[test]
+fn a_line_keeps_its_number_however_often_it_is_sent() {
+    let mut desk = Desk::default();
+    desk.events(1..=2);
+    desk.answer("a");
+    desk.answer("b");
+    assert_eq!(desk.sent().last().unwrap(), "2+2=b");
+    // A request that was held up on its way asks for what its client has had since.
+    desk.resume("1").unwrap();
+    desk.refollow().unwrap();
+    desk.events([2]);
+    desk.caught_up();
+    assert_eq!(desk.sent(), ["2=e2", "2+1=a", "2+2=b"]);
+    desk.answer("c");
+    desk.resume("2+2").unwrap();
+    assert_eq!(desk.sent(), ["2+3=c"]);
+}
+
+#[test]
+fn a_late_request_does_not_bring_back_what_its_client_has_seen_since() {
+    let mut desk = Desk::default();
+    desk.events(1..=2);
+    desk.answer("a");
+    desk.events(3..=4);
+    desk.answer("b");
+    desk.sent();
+    desk.resume("1").unwrap();
+    desk.refollow().unwrap();
+    desk.events([2]);
+    assert_eq!(desk.sent(), ["2=e2", "2+1=a"]);
+    desk.resume("1").unwrap();
+    desk.resume("3").unwrap();
+    assert_eq!(desk.refollow().as_deref(), Some("3"));
+    desk.events([4]);
+    desk.caught_up();
+    assert_eq!(desk.sent(), ["4=e4", "4+2=b"]);
+    // And what it had seen is still there for who has not.
+    desk.resume("2").unwrap();
+    desk.refollow().unwrap();
+    desk.events(3..=4);
+    desk.caught_up();
+    assert_eq!(desk.sent(), ["2+1=a", "3=e3", "4=e4", "4+2=b"]);
+}
+
+#[test]
+fn a_new_line_never_overtakes_one_whose_event_does_not_come_again() {
+    let mut desk = Desk::default();
+    desk.events(1..=3);
+    desk.answer("a");
+    desk.sent();
+    desk.resume("1").unwrap();
+    desk.refollow().unwrap();
+    desk.events([2]);
+    desk.caught_up();
+    desk.answer("b");
+    // Nothing of that was sent when the stream broke once more.
+    desk.resume("0").unwrap();
+    desk.refollow().unwrap();
+    desk.events(1..=2);
+    desk.caught_up();
+    assert_eq!(desk.sent(), ["1=e1", "2=e2", "3+1=a", "3+2=b"]);
+}
+
+#[test]
+fn a_stream_goes_on_from_before_it_began() {
+    let mut desk = Desk::default();
+    desk.events(94..=95);
+    desk.answer("a");
+    desk.sent();
+    desk.resume("5").unwrap();
+    assert_eq!(desk.refollow().as_deref(), Some("5"));
+    desk.events(6..=7);
+    assert_eq!(desk.sent(), ["6=e6", "7=e7"]);
+    // And once more, where it falls behind before anything is sent.
+    desk.resume("5").unwrap();
+    assert_eq!(desk.refollow().as_deref(), Some("5"));
+    desk.events(6..=95);
+    desk.caught_up();
+    let sent = desk.sent();
+    assert_eq!((sent.len(), &*sent[90]), (91, "95+1=a"));
 }
 
 #[test]

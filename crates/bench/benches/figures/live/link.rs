@@ -21,6 +21,8 @@ pub(super) struct Link {
     /// What of the buffer has been looked at.
     read: usize,
     last_id: u64,
+    /// The frames of a long message, as far as they came.
+    long: Vec<u8>,
 }
 
 impl Link {
@@ -31,6 +33,7 @@ impl Link {
             buffer: Vec::with_capacity(CHUNK),
             read: 0,
             last_id: 0,
+            long: Vec::new(),
         };
         let hello = format!(
             "GET /acp HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -63,10 +66,9 @@ impl Link {
         let id = self.last_id;
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         let message = message.to_string();
-        let length = u16::try_from(message.len()).context("a request is short")?;
         // A text, whole, under a mask that changes nothing.
-        let mut frame = vec![0x81, 0x80 | 126];
-        frame.extend(length.to_be_bytes());
+        let mut frame = vec![0x81, 0x80 | 127];
+        frame.extend((message.len() as u64).to_be_bytes());
         frame.extend([0; 4]);
         frame.extend(message.as_bytes());
         self.stream.write_all(&frame).await?;
@@ -108,11 +110,20 @@ impl Link {
                 let (from, to) = (self.read + from, self.read + to);
                 self.read = to;
                 match kind {
-                    1 => return Ok(&self.buffer[from..to]),
-                    8 => bail!("the server closed the connection"),
+                    // A text, whole.
+                    0x81 => return Ok(&self.buffer[from..to]),
+                    // The beginning of one, and more of it.
+                    0x01 => self.long.clear(),
+                    0x00 | 0x80 => {}
+                    0x88 => bail!("the server closed the connection"),
                     // A ping or a pong.
                     _ => continue,
                 }
+                self.long.extend_from_slice(&self.buffer[from..to]);
+                if kind == 0x80 {
+                    return Ok(&self.long);
+                }
+                continue;
             }
             self.fill().await?;
         }
@@ -130,9 +141,9 @@ impl Link {
     }
 }
 
-/// The first frame that is there whole: its kind, and where its content begins and ends.
+/// The first frame that is there whole: its kind, with whether it is the last, and where its content begins and ends.
 fn frame(bytes: &[u8]) -> Option<(u8, usize, usize)> {
-    let (kind, length) = (*bytes.first()? & 0x0f, *bytes.get(1)? & 0x7f);
+    let (kind, length) = (*bytes.first()?, *bytes.get(1)? & 0x7f);
     let (from, length) = match length {
         126 => (
             4,

@@ -12,7 +12,8 @@ struct Authority {
     port: Option<u16>,
 }
 
-/// A name that is let in beside those of the machine itself, with any port unless it says one.
+/// A name that is let in beside those of the machine itself. Without a port, clients may say any, as they do
+/// where something forwards ours; pages are of our own port only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AllowHost(Authority);
 
@@ -49,8 +50,7 @@ impl Authorities {
 
     /// Whether this is a name of ours, as a request gives it.
     pub(super) fn host(&self, name: &str) -> bool {
-        name.parse()
-            .is_ok_and(|name| self.is_ours(&name, self.secure))
+        name.parse().is_ok_and(|name| self.is_ours(&name, None))
     }
 
     /// Whether a page of this origin may come in: one that we would serve, or one that was named.
@@ -59,13 +59,15 @@ impl Authorities {
             return false;
         };
         let named = self.origins.iter().any(|known| known.is(&origin));
-        named || (origin.secure == self.secure && self.is_ours(&origin.authority, origin.secure))
+        let port = Some(self.listens.port());
+        named || (origin.secure == self.secure && self.is_ours(&origin.authority, port))
     }
 
-    fn is_ours(&self, name: &Authority, secure: bool) -> bool {
-        let port = name.port.unwrap_or(usual_port(secure));
+    /// Whether a name is ours; the port is that of a known one that says none, which else may have any.
+    fn is_ours(&self, name: &Authority, unsaid: Option<u16>) -> bool {
+        let port = name.port.unwrap_or(usual_port(self.secure));
         let named = self.hosts.iter().any(|AllowHost(known)| {
-            known.host == name.host && known.port.is_none_or(|known| known == port)
+            known.host == name.host && known.port.or(unsaid).is_none_or(|known| known == port)
         });
         named || (port == self.listens.port() && self.is_own_host(&name.host))
     }
@@ -237,8 +239,11 @@ mod tests {
     #[test]
     fn origins_are_ours_or_named() {
         let origins = ["https://app.example", "http://dev.example:5173"];
-        let plain = at("127.0.0.1:4111", false, &[], &origins);
+        let hosts = ["box.example", "other.example:99"];
+        let plain = at("127.0.0.1:4111", false, &hosts, &origins);
         for known in [
+            "http://box.example:4111",
+            "http://other.example:99",
             "http://127.0.0.1:4111",
             "http://localhost:4111",
             "http://[::1]:4111",
@@ -254,6 +259,10 @@ mod tests {
             "null",
             "NULL",
             "http://evil.example",
+            "http://box.example",
+            "http://box.example:5173",
+            "https://box.example:4111",
+            "http://other.example:4111",
             "http://localhost",
             "http://localhost:4112",
             "https://localhost:4111",

@@ -414,7 +414,7 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
         ("delete", with("acp-connection-id", "con_unknown"), 404),
         ("websocket", with("sec-websocket-version", "12"), 400),
         ("websocket", vec![Change::Without("sec-websocket-key")], 400),
-        ("websocket", with("upgrade", "h2c"), 400),
+        ("websocket", with("upgrade", "h2c"), 406),
         (
             "websocket",
             vec![Change::Path("/acp?lastEventId=soon")],
@@ -425,6 +425,10 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
         let answer = server.raw(&route(name).text(changes)).await;
         assert_eq!(answer.status, *status, "{name}: {answer:?}");
     }
+    let head = client().head(&owner.url).bearer_auth(OWNER);
+    let head = head.header("accept", "text/event-stream");
+    let head = head.header("acp-connection-id", &owner.connection);
+    assert_eq!(head.send().await.unwrap().status(), 405);
     for method in ["PUT", "PATCH", "OPTIONS", "TRACE", "BREW"] {
         let mut text = route("stream").text(&[]);
         text.replace_range(..3, method);
@@ -450,6 +454,18 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
             400,
         ),
         (r#"{"jsonrpc":"2.0","id":4711,"result":{}}"#, 400),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"session/list"}"#,
+            400,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"session/list","method":"x"}"#,
+            400,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"session/attach","params":{},"params":{}}"#,
+            400,
+        ),
         (
             &format!(r#"{{"jsonrpc":"2.0","method":"{}"}}"#, "x".repeat(1000)),
             413,
@@ -545,6 +561,89 @@ async fn http_2_is_guarded_by_its_authority() {
     );
     assert_eq!(status(post("127.0.0.1", OWNER)).await, 200);
     assert_eq!(status(post("box.example", OWNER)).await, 200);
+}
+
+#[tokio::test]
+async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
+    let server = Server::start(Setup::default()).await;
+    let mut owner = server.initialize(OWNER).await;
+    let (session, own) = owner.session(server.dir.path()).await;
+    drop(own);
+    let before = server.reached();
+    let port = server.address.port();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .http2_prior_knowledge()
+        .resolve("evil.example", server.address)
+        .build()
+        .unwrap();
+    let send = async |route: &Route, host: &str, changes: &[Change]| {
+        let method = route.method.parse().unwrap();
+        let mut request = client.request(method, format!("http://{host}:{port}{}", route.path));
+        let mut headers = route.headers.clone();
+        headers.retain(|(name, _)| *name != "host");
+        for change in changes {
+            match change {
+                Change::Without(name) => headers.retain(|(known, _)| known != name),
+                Change::With(name, value) => {
+                    headers.retain(|(known, _)| known != name);
+                    headers.push((name, value.clone()));
+                }
+                Change::Also(name, value) => headers.push((name, value.clone())),
+                Change::Path(_) => {}
+            }
+        }
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let response = request.body(route.body.clone()).send().await.unwrap();
+        assert_eq!(response.version(), reqwest::Version::HTTP_2);
+        response.status().as_u16()
+    };
+    let with = |name: &'static str, value: &str| vec![Change::With(name, value.to_owned())];
+    let routes = routes(&server, &owner.connection, &session);
+    // There are no WebSockets over HTTP/2.
+    let routes = routes.iter().filter(|route| route.name != "websocket");
+    let routes: Vec<_> = routes.collect();
+    let wrong = "Bearer wrong-token-0123456789";
+    for route in &routes {
+        let table = [
+            ("evil.example", vec![], 421),
+            ("127.0.0.1", with("host", "evil.example"), 421),
+            (
+                "127.0.0.1",
+                with("host", &format!("evil.example:{port}")),
+                421,
+            ),
+            ("127.0.0.1", with("origin", "http://evil.example"), 403),
+            ("127.0.0.1", with("origin", "null"), 403),
+            ("127.0.0.1", vec![Change::Without("authorization")], 401),
+            ("127.0.0.1", with("authorization", wrong), 401),
+            (
+                "127.0.0.1",
+                vec![Change::Also("authorization", format!("Bearer {OWNER}"))],
+                401,
+            ),
+        ];
+        for (nth, (host, changes, status)) in table.iter().enumerate() {
+            let answered = send(route, host, changes).await;
+            assert_eq!(answered, *status, "{} with {nth}", route.name);
+        }
+    }
+    let after = server.reached();
+    assert_eq!(
+        (before.0 + 1, before.1, before.2),
+        after,
+        "something reached the runtime"
+    );
+    for route in &routes {
+        assert_eq!(
+            send(route, "127.0.0.1", &[]).await,
+            route.served,
+            "{}",
+            route.name
+        );
+    }
 }
 
 #[tokio::test]

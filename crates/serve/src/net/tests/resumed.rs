@@ -87,6 +87,53 @@ async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
 }
 
 #[tokio::test]
+async fn a_stream_goes_on_from_before_its_connection_began() {
+    const COUNT: usize = 50;
+    let server = Server::start(Setup::default()).await;
+    let mut http = server.initialize(OWNER).await;
+    let (session, _own) = http.session(server.dir.path()).await;
+    let mut events = http.stream(Some(&session), None).await.unwrap();
+    prompt(&mut http, &session, format!("count {COUNT}")).await;
+    let (mut ids, mut heard) = (Vec::new(), Heard::default());
+    while heard.answers.is_empty() {
+        heard.take(events.next().await.unwrap());
+        ids.extend(heard.last.clone());
+    }
+    // Another connection begins with what comes next, and then wants what it missed.
+    let mut later = server.initialize(OWNER).await;
+    let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
+    later.request("session/resume", params).await;
+    let mut events = later.stream(Some(&session), None).await.unwrap();
+    prompt(&mut http, &session, "count 1".to_owned()).await;
+    let first = loop {
+        let (id, line) = events.next().await.unwrap();
+        if line.get("method").is_some() && !id.contains('+') {
+            break id;
+        }
+    };
+    assert!(!ids.contains(&first), "{first}");
+    let after = ids[4].clone();
+    let mut events = later.stream(Some(&session), Some(&after)).await.unwrap();
+    let mut missed = Vec::new();
+    loop {
+        let (id, line) = events.next().await.unwrap();
+        // Not what was answered and the like, which is each connection's own.
+        if line.get("method").is_some() && !id.contains('+') {
+            missed.push(id.clone());
+        }
+        if id == first {
+            break;
+        }
+    }
+    let plain = |ids: &[String]| -> Vec<_> {
+        let plain = ids.iter().filter(|id| !id.contains('+'));
+        plain.cloned().collect()
+    };
+    let expected = plain(&ids[5..]);
+    assert_eq!(missed[..expected.len()], expected);
+}
+
+#[tokio::test]
 async fn a_stream_that_nobody_reads_costs_its_bound_and_loses_nothing() {
     const COUNT: usize = 20_000;
     let server = Server::start(Setup::default()).await;
@@ -163,6 +210,17 @@ async fn one_reader_a_stream_unless_it_says_where_to_go_on() {
     let listed = http.request("session/list", json!({})).await;
     let (_, line) = taken.next().await.unwrap();
     assert_eq!(line["id"], listed);
+}
+
+#[tokio::test]
+async fn a_stream_that_said_nothing_yet_is_come_back_to() {
+    let server = Server::start(Setup::default()).await;
+    let mut http = server.initialize(OWNER).await;
+    let mut dead = http.stream(None, None).await.unwrap();
+    let mut alive = http.stream(None, None).await.unwrap();
+    assert_eq!(dead.next().await, None);
+    let listed = http.request("session/list", json!({})).await;
+    assert_eq!(alive.next().await.unwrap().1["id"], listed);
 }
 
 #[tokio::test]

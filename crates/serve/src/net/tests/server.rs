@@ -35,7 +35,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) const OWNER: &str = "owners-token-0123456789";
 pub(super) const EVE: &str = "eves-token-0123456789abc";
 
-/// Says numbers, as many as it is asked for; asks first if it is asked to.
+/// What is said when something long is asked for.
+pub(super) const LONG: &str = "ä€😀";
+
+/// Says numbers, as many as it is asked for; asks first if it is asked to. Or says something long.
 #[derive(Default)]
 pub(super) struct Counts {
     turns: Arc<AtomicUsize>,
@@ -52,6 +55,11 @@ impl Agent for Counts {
             let tool = tool.title("Write notes.txt").ask().await?;
             tool.run(|host| host.write_text("notes.txt", "noted"))
                 .await?;
+        }
+        if word == "long" {
+            let text = LONG.repeat(count.parse().unwrap_or(0));
+            cx.say(&text).await?;
+            return Ok(StopReason::EndTurn);
         }
         for number in 0..count.parse().unwrap_or(0) {
             cx.say(&format!("{number};")).await?;
@@ -73,6 +81,8 @@ pub(super) struct Setup {
     pub(super) message_bytes: usize,
     pub(super) messages_per_second: u32,
     pub(super) acp_connections: usize,
+    pub(super) connections_per_second: u32,
+    pub(super) sessions: usize,
     pub(super) connections: usize,
     pub(super) idle: Duration,
     pub(super) hosts: Vec<&'static str>,
@@ -86,6 +96,8 @@ impl Default for Setup {
             message_bytes: 64 * 1024,
             messages_per_second: 100_000,
             acp_connections: 64,
+            connections_per_second: 1000,
+            sessions: 64,
             connections: 64,
             idle: PATIENCE,
             hosts: vec!["box.example"],
@@ -117,6 +129,8 @@ impl Server {
             message_bytes: setup.message_bytes,
             messages_per_second: setup.messages_per_second,
             connections: setup.acp_connections,
+            connections_per_second: setup.connections_per_second,
+            sessions: setup.sessions,
             idle: setup.idle,
             ending: ending.clone(),
             ..HttpConfig::new(hub.clone(), new_id)
@@ -290,7 +304,7 @@ impl Http {
         match response.status().as_u16() {
             200 => Ok(Events {
                 response,
-                rest: String::new(),
+                rest: Vec::new(),
             }),
             refused => Err(refused),
         }
@@ -312,7 +326,7 @@ impl Http {
 /// A stream of events.
 pub(super) struct Events {
     response: reqwest::Response,
-    rest: String,
+    rest: Vec<u8>,
 }
 
 impl Events {
@@ -320,12 +334,14 @@ impl Events {
     pub(super) async fn next(&mut self) -> Option<(String, Value)> {
         let next = async {
             loop {
-                if let Some((frame, rest)) = self.rest.split_once("\n\n") {
+                let end = self.rest.windows(2).position(|pair| pair == b"\n\n");
+                if let Some(end) = end {
+                    let frame: Vec<u8> = self.rest.drain(..end + 2).collect();
+                    let frame = String::from_utf8(frame).unwrap();
                     let line = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
                     let found = line("id: ").zip(line("data: "));
                     let found = found
                         .map(|(id, data)| (id.to_owned(), serde_json::from_str(data).unwrap()));
-                    self.rest = rest.to_owned();
                     match found {
                         Some(found) => return Some(found),
                         None => continue,
@@ -333,7 +349,7 @@ impl Events {
                 }
                 // A stream that breaks off has ended.
                 let chunk = self.response.chunk().await.ok()??;
-                self.rest.push_str(str::from_utf8(&chunk).unwrap());
+                self.rest.extend_from_slice(&chunk);
             }
         };
         timeout(PATIENCE, next).await.expect("an event, or the end")

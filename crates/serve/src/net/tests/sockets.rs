@@ -10,9 +10,9 @@ use tokio_tungstenite::{
 
 use super::server::{EVE, OWNER, PATIENCE, Server, Setup, hello};
 
-type Socket = WebSocketStream<TcpStream>;
+pub(super) type Socket = WebSocketStream<TcpStream>;
 
-async fn connect(
+pub(super) async fn connect(
     server: &Server,
     query: &str,
     headers: &[(&'static str, &str)],
@@ -26,7 +26,7 @@ async fn connect(
     client_async(request, stream).await.unwrap()
 }
 
-async fn say(socket: &mut Socket, message: &Value) {
+pub(super) async fn say(socket: &mut Socket, message: &Value) {
     socket.send(message.to_string().into()).await.unwrap();
 }
 
@@ -36,7 +36,7 @@ async fn hear(socket: &mut Socket) -> Message {
 }
 
 /// The next message that is JSON.
-async fn message(socket: &mut Socket) -> Value {
+pub(super) async fn message(socket: &mut Socket) -> Value {
     loop {
         if let Message::Text(text) = hear(socket).await {
             return serde_json::from_str(&text).unwrap();
@@ -45,7 +45,7 @@ async fn message(socket: &mut Socket) -> Value {
 }
 
 /// The answer to a request; what came before it is dropped.
-async fn ask(socket: &mut Socket, id: u64, method: &str, params: Value) -> Value {
+pub(super) async fn ask(socket: &mut Socket, id: u64, method: &str, params: Value) -> Value {
     let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     say(socket, &request).await;
     loop {
@@ -56,7 +56,7 @@ async fn ask(socket: &mut Socket, id: u64, method: &str, params: Value) -> Value
     }
 }
 
-async fn open(server: &Server, token: &str) -> Socket {
+pub(super) async fn open(server: &Server, token: &str) -> Socket {
     let bearer = format!("Bearer {token}");
     let (mut socket, response) = connect(server, "", &[("authorization", &bearer)]).await;
     assert!(response.headers().contains_key("acp-connection-id"));
@@ -66,7 +66,7 @@ async fn open(server: &Server, token: &str) -> Socket {
     socket
 }
 
-async fn session(server: &Server, socket: &mut Socket) -> String {
+pub(super) async fn session(server: &Server, socket: &mut Socket) -> String {
     let params = json!({"cwd": server.dir.path(), "mcpServers": []});
     let answer = ask(socket, 1, "session/new", params).await;
     answer["result"]["sessionId"].as_str().unwrap().to_owned()

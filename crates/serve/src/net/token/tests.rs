@@ -138,3 +138,17 @@ fn what_is_wrong_with_a_file_is_said_with_its_line_and_without_its_tokens() {
         assert!(!said.contains("secret"), "{said}");
     }
 }
+
+#[test]
+fn a_file_that_is_too_long_is_refused_and_not_cut() {
+    let dir = state();
+    let limit = usize::try_from(FILE_LIMIT).unwrap();
+    let comment = |bytes: usize| format!("#{}\n", "x".repeat(bytes - 2));
+    // The limit falls behind the first half of the token.
+    put(dir.path(), &format!("{}{LONG}", comment(limit - 16)), 0o600);
+    let said = refused(dir.path());
+    assert!(said.contains("is longer than 65536 bytes"), "{said}");
+    put(dir.path(), &format!("{}{LONG}", comment(limit - 32)), 0o600);
+    let tokens = Tokens::load(None, dir.path()).unwrap();
+    assert!(tokens.principal(LONG.as_bytes()).is_some());
+}

@@ -1,0 +1,118 @@
+//! The streams that a connection has of its sessions. That of a session that was closed stays for a while, for a
+//! client that comes back for the answer, and then goes.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use harn_model::SessionId;
+
+use super::stream::Stream;
+
+/// How many streams of closed sessions stay, the latest.
+const CLOSED: usize = 16;
+
+/// See the module.
+pub(super) struct Sessions {
+    streams: HashMap<SessionId, Arc<Stream>>,
+    /// Those that were closed, the latest last.
+    closed: VecDeque<SessionId>,
+    most: usize,
+}
+
+impl Sessions {
+    /// None yet, and never more than so many.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            streams: HashMap::new(),
+            closed: VecDeque::new(),
+            most,
+        }
+    }
+
+    pub(super) fn get(&self, session: &SessionId) -> Option<Arc<Stream>> {
+        self.streams.get(session).cloned()
+    }
+
+    /// The stream of a session; none where there are too many.
+    pub(super) fn get_or_open(&mut self, session: &SessionId) -> Option<Arc<Stream>> {
+        if let Some(stream) = self.get(session) {
+            return Some(stream);
+        }
+        if self.streams.len() >= self.most {
+            self.sweep(0);
+        }
+        if self.streams.len() >= self.most {
+            return None;
+        }
+        let stream = Arc::new(Stream::new(Some(session.clone())));
+        self.streams.insert(session.clone(), stream.clone());
+        Some(stream)
+    }
+
+    /// A session was closed.
+    pub(super) fn close(&mut self, session: SessionId) {
+        if let Some(stream) = self.streams.get(&session) {
+            stream.set_closed(true);
+            self.closed.retain(|closed| *closed != session);
+            self.closed.push_back(session);
+            self.sweep(CLOSED);
+        }
+    }
+
+    /// Lets all but the latest of the closed ones go that nobody reads.
+    fn sweep(&mut self, leave: usize) {
+        let Self {
+            streams, closed, ..
+        } = self;
+        // Others were opened again.
+        closed.retain(|session| streams.get(session).is_some_and(|s| s.is_closed()));
+        let mut spare = closed.len().saturating_sub(leave);
+        closed.retain(|session| {
+            let goes = spare > 0 && streams.get(session).is_some_and(|s| !s.is_read());
+            if goes {
+                spare -= 1;
+                streams.remove(session);
+            }
+            !goes
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: usize) -> SessionId {
+        format!("s{number}").as_str().into()
+    }
+
+    #[test]
+    fn closed_sessions_make_room_and_others_do_not() {
+        let mut sessions = Sessions::new(3);
+        let read = sessions.get_or_open(&id(0)).unwrap();
+        let _reader = read.read(None).unwrap();
+        sessions.get_or_open(&id(1)).unwrap();
+        let again = sessions.get_or_open(&id(2)).unwrap();
+        assert!(sessions.get_or_open(&id(3)).is_none());
+        for number in 0..3 {
+            sessions.close(id(number));
+        }
+        again.set_closed(false);
+        assert!(sessions.get_or_open(&id(3)).is_some(), "in the place of s1");
+        assert!(sessions.get(&id(1)).is_none());
+        assert!(sessions.get_or_open(&id(4)).is_none());
+    }
+
+    #[test]
+    fn a_closed_session_stays_for_a_while() {
+        let mut sessions = Sessions::new(1000);
+        for number in 0..100 {
+            sessions.get_or_open(&id(number)).unwrap();
+            sessions.close(id(number));
+        }
+        assert_eq!(sessions.streams.len(), CLOSED);
+        assert!(sessions.get(&id(99)).is_some());
+    }
+}

@@ -1,0 +1,87 @@
+//! Whose a connection to the port is. Until that is known it has a seat for a moment only, and then one of
+//! those its principal may take: a quarter of all is kept from each, for the others.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use harn_model::Principal;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What each principal may take of the seats.
+#[derive(Clone)]
+pub(super) struct Shares {
+    each: usize,
+    /// As many as there are principals.
+    free: Arc<Mutex<HashMap<Principal, Arc<Semaphore>>>>,
+}
+
+impl Shares {
+    /// Of so many seats.
+    pub(super) fn of(seats: usize) -> Self {
+        Self {
+            each: seats - seats / 4,
+            free: Arc::default(),
+        }
+    }
+
+    fn take(&self, principal: &Principal) -> Option<OwnedSemaphorePermit> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Semaphore::new(self.each));
+        let own = free.entry(principal.clone()).or_insert_with(new).clone();
+        own.try_acquire_owned().ok()
+    }
+}
+
+/// One connection. Comes with each of its requests, as an extension.
+#[derive(Clone)]
+pub(super) struct Caller {
+    shares: Shares,
+    seat: Arc<OnceLock<OwnedSemaphorePermit>>,
+}
+
+impl Caller {
+    pub(super) fn new(shares: Shares) -> Self {
+        Self {
+            shares,
+            seat: Arc::default(),
+        }
+    }
+
+    /// Somebody was let in over it; whether there is a seat for them.
+    pub(super) fn is(&self, principal: &Principal) -> bool {
+        if self.is_known() {
+            return true;
+        }
+        let seat = self.shares.take(principal);
+        // Two requests at once need one seat.
+        seat.is_some_and(|seat| self.seat.set(seat).is_ok() || self.is_known())
+    }
+
+    /// Whether anybody was.
+    pub(super) fn is_known(&self) -> bool {
+        self.seat.get().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_takes_all() {
+        let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
+        let shares = Shares::of(8);
+        let call = |principal: &Principal| {
+            let caller = Caller::new(shares.clone());
+            caller.is(principal).then_some(caller)
+        };
+        let mut of_ada: Vec<_> = std::iter::from_fn(|| call(&ada)).collect();
+        assert_eq!(of_ada.len(), 6);
+        assert!(of_ada[0].is(&ada) && of_ada[0].is_known(), "one seat each");
+        assert!(call(&bob).is_some());
+        of_ada.pop();
+        assert!(call(&ada).is_some());
+    }
+}

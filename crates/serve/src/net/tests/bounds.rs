@@ -1,0 +1,276 @@
+//! What a client may take of the server, whatever it does or leaves undone.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::SinkExt;
+use harn_acp::{
+    AcpConfig, serve_connection,
+    transport::{self, Incoming, OutgoingReceiver},
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::mpsc,
+    time::{sleep, timeout},
+};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{
+    server::{EVE, Http, LONG, OWNER, PATIENCE, Server, Setup, client, hello},
+    sockets,
+};
+
+/// What is answered to `initialize`.
+async fn begin(server: &Server, token: &str) -> u16 {
+    let request = client().post(format!("http://{}/acp", server.address));
+    let request = request.bearer_auth(token);
+    let request = request.header("content-type", "application/json");
+    let response = request.body(hello().to_string()).send().await.unwrap();
+    response.status().as_u16()
+}
+
+#[tokio::test]
+async fn a_websocket_that_has_to_go_and_does_not_read_goes() {
+    let server = Server::start(Setup {
+        acp_connections: 2,
+        ..Setup::default()
+    })
+    .await;
+    let mut owner = sockets::open(&server, OWNER).await;
+    let session = sockets::session(&server, &mut owner).await;
+    let mut unread = sockets::open(&server, OWNER).await;
+    let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
+    sockets::ask(&mut unread, 1, "session/resume", params).await;
+    // More than sockets take, and all of it is said.
+    let prompt = [json!({"type": "text", "text": "count 50000"})];
+    let params = json!({"sessionId": session, "prompt": prompt});
+    sockets::ask(&mut owner, 2, "session/prompt", params).await;
+    unread.send(Message::binary("{}")).await.unwrap();
+    assert_eq!(begin(&server, EVE).await, 503);
+    let gone = async {
+        while begin(&server, EVE).await == 503 {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, gone).await.expect("it is gone");
+}
+
+#[tokio::test]
+async fn nobody_takes_all_connections() {
+    let server = Server::start(Setup {
+        acp_connections: 4,
+        ..Setup::default()
+    })
+    .await;
+    let mut statuses = Vec::new();
+    for _ in 0..4 {
+        statuses.push(begin(&server, OWNER).await);
+    }
+    assert_eq!(statuses, [200, 200, 200, 503]);
+    assert_eq!(begin(&server, EVE).await, 200);
+    assert_eq!(begin(&server, EVE).await, 503, "now it is full");
+}
+
+#[tokio::test]
+async fn nobody_begins_too_many_in_a_while() {
+    let server = Server::start(Setup {
+        connections_per_second: 2,
+        ..Setup::default()
+    })
+    .await;
+    let mut statuses = Vec::new();
+    for _ in 0..20 {
+        statuses.push(begin(&server, OWNER).await);
+    }
+    assert_eq!(statuses[..4], [200; 4]);
+    assert!(statuses.contains(&429), "{statuses:?}");
+    assert_eq!(begin(&server, EVE).await, 200);
+}
+
+#[tokio::test]
+async fn nobody_takes_all_seats() {
+    let server = Server::start(Setup {
+        connections: 4,
+        ..Setup::default()
+    })
+    .await;
+    let mut held = Vec::new();
+    let mut ask = async |token: &str| {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let host = server.address;
+        let request = format!(
+            "GET /nothing HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).await.unwrap();
+        held.push(stream);
+        str::from_utf8(&head[9..]).unwrap().parse::<u16>().unwrap()
+    };
+    for _ in 0..3 {
+        assert_eq!(ask(OWNER).await, 404);
+    }
+    assert_eq!(ask(OWNER).await, 503);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_has_no_token_keeps_no_seat() {
+    let server = Server::start(Setup {
+        connections: 1,
+        ..Setup::default()
+    })
+    .await;
+    // A client of HTTP/2 that stays, and answers when it is asked whether it is there.
+    let stays = reqwest::Client::builder()
+        .no_proxy()
+        .http2_prior_knowledge()
+        .build()
+        .unwrap();
+    let request = stays.get(format!("http://{}/acp", server.address));
+    assert_eq!(request.send().await.unwrap().status(), 401);
+    let host = server.address;
+    let request =
+        format!("GET /nothing HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {OWNER}\r\n\r\n");
+    // Each is a second of a clock that only moves when nobody does.
+    for _ in 0..15 {
+        if server.raw(&request).await.status == 404 {
+            return;
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+    panic!("its seat is still taken");
+}
+
+/// Opens a session, and says how its stream is opened.
+async fn open(server: &Server, http: &mut Http, own: &mut super::server::Events) -> String {
+    let params = json!({"cwd": server.dir.path(), "mcpServers": []});
+    let id = http.request("session/new", params).await;
+    loop {
+        let (_, line) = own.next().await.unwrap();
+        if line["id"] == id {
+            return line["result"]["sessionId"].as_str().unwrap().to_owned();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_was_closed_makes_room_for_another() {
+    let server = Server::start(Setup {
+        sessions: 3,
+        ..Setup::default()
+    })
+    .await;
+    let mut http = server.initialize(OWNER).await;
+    let mut own = http.stream(None, None).await.unwrap();
+    for _ in 0..20 {
+        let session = open(&server, &mut http, &mut own).await;
+        let mut events = http.stream(Some(&session), None).await.unwrap();
+        let params = json!({"sessionId": session});
+        let id = http.request("session/close", params).await;
+        let answer = loop {
+            let (_, line) = events.next().await.unwrap();
+            if line["id"] == id {
+                break line;
+            }
+        };
+        assert!(answer.get("result").is_some(), "{answer}");
+    }
+    let mut statuses = Vec::new();
+    for _ in 0..4 {
+        let session = open(&server, &mut http, &mut own).await;
+        statuses.push(http.stream(Some(&session), None).await.err());
+    }
+    assert_eq!(statuses, [None, None, None, Some(409)]);
+}
+
+#[tokio::test]
+async fn a_session_of_somebody_else_is_not_named_beside_ones_own() {
+    let server = Server::start(Setup::default()).await;
+    let mut owner = server.initialize(OWNER).await;
+    let (theirs, _own) = owner.session(server.dir.path()).await;
+    let mut eve = server.initialize(EVE).await;
+    let (own, _streams) = eve.session(server.dir.path()).await;
+    for method in ["session/attach", "session/takeover", "session/prompt"] {
+        for (first, second) in [(&own, &theirs), (&theirs, &own)] {
+            let body = format!(
+                r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{"sessionId":"{first}","session\u0049d":"{second}"}}}}"#
+            );
+            let request = eve.client.post(&eve.url).bearer_auth(EVE);
+            let request = request
+                .header("content-type", "application/json")
+                .header("acp-session-id", &own)
+                .header("acp-connection-id", &eve.connection);
+            let response = request.body(body).send().await.unwrap();
+            assert_eq!(response.status(), 400, "{method}");
+        }
+    }
+    assert_eq!(eve.stream(Some(&theirs), None).await.err(), Some(409));
+}
+
+#[tokio::test]
+async fn a_long_line_arrives_whole_over_both_transports() {
+    let long = LONG.repeat(20_000);
+    let server = Server::start(Setup::default()).await;
+    let mut http = server.initialize(OWNER).await;
+    let (session, _own) = http.session(server.dir.path()).await;
+    let mut events = http.stream(Some(&session), None).await.unwrap();
+    let mut socket = sockets::open(&server, OWNER).await;
+    let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
+    sockets::ask(&mut socket, 1, "session/resume", params).await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "long 20000"}]});
+    http.request("session/prompt", prompt).await;
+    let is_it = |line: &Value| line["params"]["update"]["content"]["text"] == long.as_str();
+    while !is_it(&events.next().await.unwrap().1) {}
+    while !is_it(&sockets::message(&mut socket).await) {}
+}
+
+/// A client that follows a session, and what is queued for it.
+async fn follow(server: &Server, session: &str) -> (mpsc::Sender<Incoming>, OutgoingReceiver) {
+    let (lines, incoming) = mpsc::channel(4);
+    let (outgoing, queue) = transport::outgoing();
+    let hub = server.hub.clone();
+    tokio::spawn(serve_connection(
+        hub,
+        AcpConfig::default(),
+        incoming,
+        outgoing,
+    ));
+    let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
+    let resume = json!({"jsonrpc": "2.0", "id": 1, "method": "session/resume", "params": params});
+    for message in [hello(), resume] {
+        let line = Incoming::Line(message.to_string());
+        lines.send(line).await.expect("it is served");
+    }
+    (lines, queue)
+}
+
+/// What is queued next that has this in it.
+async fn queued(queue: &mut OutgoingReceiver, text: &str) -> Bytes {
+    loop {
+        let piece = timeout(PATIENCE, queue.recv()).await.expect("a piece");
+        let bytes = piece.expect("not the end").bytes;
+        if str::from_utf8(&bytes).unwrap().contains(text) {
+            return bytes;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_long_prompt_of_somebody_else_is_there_once_for_all() {
+    let server = Server::start(Setup::default()).await;
+    let mut owner = sockets::open(&server, OWNER).await;
+    let session = sockets::session(&server, &mut owner).await;
+    let (_first, mut one) = follow(&server, &session).await;
+    let (_second, mut other) = follow(&server, &session).await;
+    for queue in [&mut one, &mut other] {
+        queued(queue, r#""id":1"#).await;
+    }
+    let long = "x".repeat(40_000);
+    let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": long}]});
+    sockets::ask(&mut owner, 2, "session/prompt", params).await;
+    let one = queued(&mut one, &long).await;
+    let other = queued(&mut other, &long).await;
+    assert_eq!(one.as_ptr(), other.as_ptr());
+}

@@ -1,0 +1,250 @@
+//! Clients whose connections break at any moment, over WebSockets and event streams, with requests that arrive
+//! late: what each has in the end is what the journal has, line by line, and no answer comes twice.
+
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, RandomState},
+};
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{
+    server::{Events, Http, LONG, OWNER, PATIENCE, Server, Setup, hello},
+    sockets,
+};
+
+const TURNS: usize = 5;
+const WATCHERS: usize = 3;
+
+/// Random numbers from a seed: `HARN_SEED` where it is set. A test that fails says which it was.
+#[derive(Clone)]
+struct Chance {
+    seed: u64,
+    drawn: u64,
+}
+
+impl Chance {
+    fn new() -> Self {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a test has no composition root that could hand it in"
+        )]
+        let given = std::env::var("HARN_SEED").ok();
+        let given = given.and_then(|word| word.parse().ok());
+        let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0));
+        Self { seed, drawn: 0 }
+    }
+
+    /// One of its own for somebody who acts at the same time.
+    fn of(&self, who: usize) -> Self {
+        let drawn = (who as u64) << 32;
+        Self { drawn, ..*self }
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        use sha2::{Digest, Sha256};
+        self.drawn += 1;
+        let words = format!("{}-{}", self.seed, self.drawn);
+        let sum = Sha256::digest(words.as_bytes());
+        let number = u16::from_le_bytes([sum[0], sum[1]]);
+        usize::from(number) % end
+    }
+}
+
+impl Drop for Chance {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("to see this again: HARN_SEED={}", self.seed);
+        }
+    }
+}
+
+/// A line of the session and its event id.
+type Line = (String, Value);
+
+fn is_last(line: &Value) -> bool {
+    line["params"]["update"]["content"]["text"] == LONG
+}
+
+fn opening(server: &Server, session: &str) -> Value {
+    json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []})
+}
+
+/// Watches over one WebSocket after the other.
+async fn over_sockets(server: &Server, session: &str, mut chance: Chance) -> Vec<Line> {
+    let mut heard: Vec<Line> = Vec::new();
+    let mut hello = hello();
+    hello["params"]["clientCapabilities"]["_meta"]["harn"]["eventIds"] = json!(true);
+    let bearer = format!("Bearer {OWNER}");
+    loop {
+        let query = heard.last().map(|(id, _)| format!("?lastEventId={id}"));
+        let (mut socket, _) = sockets::connect(
+            server,
+            &query.unwrap_or_default(),
+            &[("authorization", &bearer)],
+        )
+        .await;
+        sockets::say(&mut socket, &hello).await;
+        let load = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "session/load", "params": opening(server, session),
+        });
+        sockets::say(&mut socket, &load).await;
+        for _ in 0..chance.below(90) {
+            let line = sockets::message(&mut socket).await;
+            let Some(id) = line["params"]["_meta"]["harn"]["eventId"].as_str() else {
+                continue;
+            };
+            let last = is_last(&line);
+            heard.push((id.to_owned(), line));
+            if last {
+                return heard;
+            }
+        }
+    }
+}
+
+/// A watcher over event streams.
+struct Watcher<'a> {
+    server: &'a Server,
+    session: &'a str,
+    chance: Chance,
+    heard: Vec<Line>,
+    /// Where it is, lines without event ids included.
+    last: Option<String>,
+    asked: Vec<u64>,
+    answered: HashSet<u64>,
+    /// Requests that nobody waits for any more.
+    stale: Vec<Events>,
+}
+
+impl Watcher<'_> {
+    /// Another connection, which goes on behind the last event that the earlier one brought.
+    async fn begin(&mut self) -> (Http, Events) {
+        let mut http = self.server.initialize(OWNER).await;
+        let events = http.stream(Some(self.session), None).await.unwrap();
+        let mut params = opening(self.server, self.session);
+        if let Some((id, _)) = self.heard.last() {
+            params["lastEventId"] = json!(id);
+        }
+        self.last = None;
+        self.answered.clear();
+        self.asked = vec![http.request("session/load", params).await];
+        (http, events)
+    }
+
+    /// Comes back over the same connection, maybe after somebody else did with an older place.
+    async fn come_back(&mut self, http: &mut Http, events: Events) -> Events {
+        match self.chance.below(3) {
+            0 => drop(events),
+            _ => self.stale.push(events),
+        }
+        self.stale.truncate(4);
+        if self.chance.below(2) == 0 {
+            let mode = json!({"sessionId": self.session, "modeId": "ask"});
+            self.asked
+                .push(http.request("session/set_mode", mode).await);
+        }
+        if self.chance.below(3) == 0 && !self.heard.is_empty() {
+            let at = self.chance.below(self.heard.len());
+            let late = http
+                .stream(Some(self.session), Some(&self.heard[at].0))
+                .await;
+            let mut late = late.expect("a place that was");
+            for _ in 0..self.chance.below(4) {
+                late.next().await;
+            }
+            self.stale.push(late);
+        }
+        let back = http.stream(Some(self.session), self.last.as_deref()).await;
+        back.expect("a place that was")
+    }
+
+    async fn watch(mut self) -> Vec<Line> {
+        let (mut http, mut events) = self.begin().await;
+        let mut done = false;
+        loop {
+            for _ in 0..self.chance.below(90) {
+                if done && self.answered.len() == self.asked.len() {
+                    return self.heard;
+                }
+                let Some((id, line)) = events.next().await else {
+                    break;
+                };
+                if let (None, Some(answer)) = (line.get("method"), line["id"].as_u64()) {
+                    assert!(self.answered.insert(answer), "{answer} was answered twice");
+                }
+                self.last = Some(id.clone());
+                if !id.contains('+') && !done {
+                    done = is_last(&line);
+                    self.heard.push((id, line));
+                }
+            }
+            if self.last.is_none() || (!done && self.chance.below(5) == 0) {
+                (http, events) = self.begin().await;
+            } else {
+                events = self.come_back(&mut http, events).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_breaks_off_anywhere_has_in_the_end_what_the_journal_has() {
+    let chance = Chance::new();
+    let server = Server::start(Setup::default()).await;
+    let mut driver = sockets::open(&server, OWNER).await;
+    let session = sockets::session(&server, &mut driver).await;
+    let drive = async {
+        let mut chance = chance.of(1);
+        for turn in 0..=TURNS {
+            let text = match turn {
+                TURNS => "long 1".to_owned(),
+                _ => format!("count {}", 50 + chance.below(300)),
+            };
+            let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
+            sockets::ask(&mut driver, 10 + turn as u64, "session/prompt", params).await;
+        }
+    };
+    let sockets = (0..WATCHERS).map(|nth| over_sockets(&server, &session, chance.of(2 + nth)));
+    let streams = (0..WATCHERS).map(|nth| {
+        let watcher = Watcher {
+            server: &server,
+            session: &session,
+            chance: chance.of(100 + nth),
+            heard: Vec::new(),
+            last: None,
+            asked: Vec::new(),
+            answered: HashSet::new(),
+            stale: Vec::new(),
+        };
+        watcher.watch()
+    });
+    let all = async {
+        let sockets = futures::future::join_all(sockets);
+        let streams = futures::future::join_all(streams);
+        tokio::join!(drive, sockets, streams)
+    };
+    let ((), sockets, streams) = timeout(PATIENCE, all).await.expect("the end");
+
+    // Who comes now is told what the journal has.
+    let mut http = server.initialize(OWNER).await;
+    let mut events = http.stream(Some(&session), None).await.unwrap();
+    http.request("session/load", opening(&server, &session))
+        .await;
+    let mut journal = Vec::new();
+    while !journal.last().is_some_and(|(_, line)| is_last(line)) {
+        let (id, line) = events.next().await.unwrap();
+        if !id.contains('+') {
+            journal.push((id, line));
+        }
+    }
+    for heard in sockets.iter().chain(&streams) {
+        let differs = heard
+            .iter()
+            .zip(&journal)
+            .find(|(heard, kept)| heard != kept);
+        assert_eq!(differs, None);
+        assert_eq!(heard.len(), journal.len());
+    }
+}
