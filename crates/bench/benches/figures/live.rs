@@ -4,7 +4,9 @@
 mod link;
 
 use std::{
+    fs,
     net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -33,8 +35,9 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     drop(listener);
     let ours = setup.ours_listening(address, TOKEN)?;
     let server = ours.program.start()?;
+    let threads = ours.state.path().join("harn/threads");
     runtime.block_on(async {
-        let mut stage = Stage::new(setup, &server, address).await?;
+        let mut stage = Stage::new(setup, &server, address, &threads).await?;
         stage.crowd(setup, table).await?;
         stage.unread(table).await?;
         stage.long(table).await?;
@@ -49,28 +52,45 @@ struct Stage<'a> {
     driver: Link,
     cwd: Value,
     session: Value,
+    journal: PathBuf,
 }
 
 impl<'a> Stage<'a> {
-    async fn new(setup: &Setup, server: &'a Running, address: SocketAddr) -> Result<Self> {
+    async fn new(
+        setup: &Setup,
+        server: &'a Running,
+        address: SocketAddr,
+        threads: &Path,
+    ) -> Result<Self> {
         let mut driver = Link::open(address, TOKEN, "driver").await?;
         let cwd = json!(setup.cwd());
         let new = json!({"cwd": cwd, "mcpServers": []});
         let session = driver.ask("session/new", new).await?["sessionId"].take();
+        let id = session.as_str().context("a session without an id")?;
+        let journal = threads.join(id).join("events.jsonl");
         Ok(Self {
             server,
             address,
             driver,
             cwd,
             session,
+            journal,
         })
     }
 
-    /// How long a turn takes that says so many things a second.
+    /// How long a turn takes the agent that says so many things a second: by the times in the journal, since
+    /// those who read it here have one thread for all of them.
     async fn turn(&mut self) -> Result<f64> {
-        let begun = Instant::now();
         self.prompt("paced").await?;
-        Ok(begun.elapsed().as_secs_f64())
+        let journal = fs::read_to_string(&self.journal).context("reading the journal")?;
+        let at = |kind: &str| -> Result<u64> {
+            let kind = format!("\"event\":{{\"type\":\"{kind}\"");
+            let line = journal.lines().rfind(|line| line.contains(&kind));
+            let event: Value = serde_json::from_str(line.context("no such event")?)?;
+            event["at"].as_u64().context("an event without its time")
+        };
+        let millis = at("turn_ended")?.saturating_sub(at("turn_started")?);
+        Ok(millis as f64 / 1000.0)
     }
 
     async fn prompt(&mut self, text: &str) -> Result<()> {

@@ -13,7 +13,7 @@ use std::{
 };
 
 use harn_journal::{JournalError, LogReader, ReadCursor};
-use harn_model::Seq;
+use harn_model::{Envelope, Seq};
 use tokio::sync::OnceCell;
 
 use super::{Batch, Delivery, SessionEnd};
@@ -33,20 +33,67 @@ pub(super) struct Kept {
 /// A part of the journal, read by the first who asks.
 pub(super) struct Chunk {
     after: Seq,
+    /// About how much is read of it.
+    bytes: usize,
     read: OnceCell<Read>,
     /// Somebody has it read beside; once is enough.
     ahead: AtomicBool,
 }
 
+/// What was read, in parts: who comes into the middle of one has the rest of it encoded for itself alone, and
+/// shares all that follows.
 struct Read {
-    batch: Arc<Batch>,
+    parts: Vec<Arc<Batch>>,
     end: ReadCursor,
+}
+
+impl Read {
+    fn new(events: Vec<Envelope>, end: ReadCursor) -> Self {
+        let (mut parts, mut part, mut weight) = (Vec::new(), Vec::new(), 0);
+        for envelope in events {
+            weight += envelope.event.weight();
+            part.push(envelope);
+            if weight >= PART_WEIGHT {
+                parts.push(Arc::new(Batch::new(std::mem::take(&mut part))));
+                weight = 0;
+            }
+        }
+        if !part.is_empty() {
+            parts.push(Arc::new(Batch::new(part)));
+        }
+        Self { parts, end }
+    }
+
+    /// The last event in it.
+    fn last(&self) -> Seq {
+        self.parts.last().map_or(Seq::ZERO, |part| part.last())
+    }
+
+    /// The part that has this event, and where one stands behind it.
+    fn part(&self, seq: Seq) -> Option<(&Arc<Batch>, ReadCursor)> {
+        let part = self.parts.iter().find(|part| part.last() >= seq)?;
+        let end = match part.last() == self.last() {
+            true => self.end,
+            false => ReadCursor {
+                after: part.last(),
+                offset: None,
+            },
+        };
+        Some((part, end))
+    }
 }
 
 /// How much of the journal is read at a time.
 const CHUNK_BYTES: usize = 128 * 1024;
-/// How many chunks are remembered: enough for a crowd of which some are a little ahead.
-const RECENT: usize = 4;
+/// The same where chunks are in use at many places already: a crowd that is spread over a long session.
+const SMALL_CHUNK_BYTES: usize = 8 * 1024;
+/// How much of that is told at a time, in memory.
+const PART_WEIGHT: usize = 8 * 1024;
+/// At how many.
+const MANY: usize = 16;
+/// How many chunks are remembered. One that is forgotten while somebody reads it would be read again for the
+/// next who comes, and be there twice.
+const RECENT: usize = 256;
 
 impl CatchUp {
     pub(super) fn new(log: Arc<dyn LogReader>) -> Self {
@@ -65,14 +112,17 @@ impl CatchUp {
         let next = cursor.after.next();
         let mut chunk = self.chunk_at(cursor.after);
         let mut read = read(&self.log, &chunk, *cursor, published).await?;
-        if read.batch.last() < next {
+        if read.last() < next {
             chunk = self.begin_chunk(cursor.after);
             read = self::read(&self.log, &chunk, *cursor, published).await?;
         }
-        *cursor = read.end;
-        let delivery = Delivery::rest(read.batch.clone(), next);
+        let Some((part, end)) = read.part(next) else {
+            return Err(lost());
+        };
+        *cursor = end;
+        let delivery = Delivery::rest(part.clone(), next);
         let kept = Kept {
-            _ahead: self.read_ahead(*cursor, published),
+            _ahead: self.read_ahead(read.end, published),
             _chunk: chunk.clone(),
         };
         Ok((delivery, kept))
@@ -80,7 +130,7 @@ impl CatchUp {
 
     /// Has the next chunk read beside, if there is one.
     fn read_ahead(&self, from: ReadCursor, published: Seq) -> Option<Arc<Chunk>> {
-        if from.after >= published {
+        if from.after >= published || self.is_spread() {
             return None;
         }
         let chunk = self.chunk_at(from.after);
@@ -99,7 +149,7 @@ impl CatchUp {
     fn chunk_at(&self, after: Seq) -> Arc<Chunk> {
         let may_hold = |chunk: &Arc<Chunk>| {
             let read = chunk.read.get();
-            chunk.after <= after && read.is_none_or(|read| read.batch.last() > after)
+            chunk.after <= after && read.is_none_or(|read| read.last() > after)
         };
         let found = {
             let recent = self.recent();
@@ -107,6 +157,13 @@ impl CatchUp {
             chunks.max_by_key(|chunk| chunk.after)
         };
         found.unwrap_or_else(|| self.begin_chunk(after))
+    }
+
+    /// Whether chunks are in use at many places.
+    fn is_spread(&self) -> bool {
+        let recent = self.recent();
+        let used = recent.iter().filter(|chunk| chunk.strong_count() > 0);
+        used.count() > MANY
     }
 
     fn begin_chunk(&self, after: Seq) -> Arc<Chunk> {
@@ -117,12 +174,17 @@ impl CatchUp {
             return chunk;
         }
         drop(chunks);
+        recent.retain(|chunk| chunk.strong_count() > 0);
+        let bytes = match recent.len() > MANY {
+            true => SMALL_CHUNK_BYTES,
+            false => CHUNK_BYTES,
+        };
         let chunk = Arc::new(Chunk {
             after,
+            bytes,
             read: OnceCell::new(),
             ahead: AtomicBool::new(false),
         });
-        recent.retain(|chunk| chunk.strong_count() > 0);
         if recent.len() >= RECENT {
             recent.pop_front();
         }
@@ -138,6 +200,10 @@ impl CatchUp {
     fn recent(&self) -> MutexGuard<'_, VecDeque<Weak<Chunk>>> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn lost() -> SessionEnd {
+    SessionEnd::Failed("the journal lost events that were published".into())
 }
 
 /// What is in a chunk. If the one who reads it gives up, the next one who waits does.
@@ -157,9 +223,9 @@ async fn read<'a>(
         }
     };
     let read = || async {
-        let (log, mut cursor) = (log.clone(), begin);
+        let (log, mut cursor, bytes) = (log.clone(), begin, chunk.bytes);
         let read = tokio::task::spawn_blocking(move || {
-            let mut events = log.read(&mut cursor, CHUNK_BYTES)?;
+            let mut events = log.read(&mut cursor, bytes)?;
             // What is written may still be on its way to the disk: nobody hears of it before.
             let heard = events.partition_point(|envelope| envelope.seq <= published);
             if heard < events.len() {
@@ -173,13 +239,8 @@ async fn read<'a>(
         });
         let failed = |reason: String| SessionEnd::Failed(reason.into());
         match read.await {
-            Ok(Ok((events, end))) if !events.is_empty() => Ok(Read {
-                batch: Arc::new(Batch::new(events)),
-                end,
-            }),
-            Ok(Ok(_)) => Err(failed(
-                "the journal lost events that were published".to_owned(),
-            )),
+            Ok(Ok((events, end))) if !events.is_empty() => Ok(Read::new(events, end)),
+            Ok(Ok(_)) => Err(lost()),
             Ok(Err(error)) => Err(failed(error.to_string())),
             Err(_) => Err(failed("reading the journal was interrupted".to_owned())),
         }
