@@ -79,14 +79,15 @@ pub async fn serve_connection(
         ended: CancellationToken::new(),
     });
     let _ended = peer.ended.clone().drop_guard();
+    // On the heap each: what waits for them would hold them several times over, for every client there is.
     let protocol = Agent
         .v1()
         .name("harn-serve")
-        .with_handler(Router::new(peer.clone()))
-        .connect_to(far);
+        .with_handler(Router::new(peer.clone()));
+    let protocol = Box::pin(protocol.connect_to(far));
     let backlog = Backlog::default();
-    let read = read(&peer, &backlog, incoming, to_sdk);
-    let write = write(&peer, &backlog, from_sdk);
+    let read = Box::pin(read(&peer, &backlog, incoming, to_sdk));
+    let write = Box::pin(write(&peer, &backlog, from_sdk));
     // However it ends, this is said before the connection is torn down, which fails every request that is
     // under way.
     let protocol = async {
@@ -417,6 +418,7 @@ impl Peer {
     /// Runs something for as long as the client is connected.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let ended = self.ended.clone();
+        let work = Box::pin(work);
         tokio::spawn(async move {
             tokio::select! {
                 biased;

@@ -80,11 +80,12 @@ pub(crate) fn follow(
         signs: SignsOfLife::default(),
     };
     let (stop, done) = attached.following();
+    let run = Box::pin(pump.run(from, opening));
     peer.spawn(async move {
         let _done = done;
         tokio::select! {
             () = stop.cancelled() => {}
-            () = pump.run(from, opening) => {}
+            () = run => {}
         }
     });
 }

@@ -49,11 +49,13 @@ use crate::{
     transport::{self, Incoming, Limits, OutgoingReceiver},
 };
 
-/// What may wait to be written, and how much is written at a time.
+/// What may wait to be written.
 const WRITE_BYTES: usize = 16 * 1024;
+/// How much is written at a time.
+const AT_A_TIME: usize = 8 * 1024;
 /// The longest frame. What is written is copied behind what waits to be, and the room for that is kept: a
 /// longer message goes out in several frames, and the message itself is shared by all whom it is for.
-const FRAME_BYTES: usize = 8 * 1024;
+const FRAME_BYTES: usize = 4 * 1024;
 /// Few chunks, so that who follows the session takes what there is together.
 const CHUNKS: usize = 2;
 const READ_BYTES: usize = 4 * 1024;
@@ -98,7 +100,7 @@ pub(super) fn handle(
 fn bounds(message_bytes: usize) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_BYTES)
-        .write_buffer_size(WRITE_BYTES)
+        .write_buffer_size(AT_A_TIME)
         .max_frame_size(Some(message_bytes))
         .max_message_size(Some(message_bytes))
 }
@@ -147,7 +149,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         }
         (farewell, written)
     };
-    let served = serve_connection(hub, config, incoming, outgoing);
+    let served = Box::pin(serve_connection(hub, config, incoming, outgoing));
     let (served, (farewell, written)) = tokio::join!(served, read);
     if let Err(error) = served {
         tracing::debug!(%error, "a WebSocket ended early");

@@ -88,7 +88,7 @@ const CHUNK_BYTES: usize = 128 * 1024;
 /// The same where chunks are in use at many places already: a crowd that is spread over a long session.
 const SMALL_CHUNK_BYTES: usize = 8 * 1024;
 /// How much of that is told at a time, in memory.
-const PART_WEIGHT: usize = 8 * 1024;
+const PART_WEIGHT: usize = 4 * 1024;
 /// At how many.
 const MANY: usize = 16;
 /// How many chunks are remembered. One that is forgotten while somebody reads it would be read again for the
