@@ -18,7 +18,7 @@ use crate::{
     ext::{
         live::{
             AttachParams, Changed, Client, DetachParams, HeartbeatParams, LiveClients,
-            SessionState, TakeoverParams,
+            SessionState, TakeoverParams, Unfit,
         },
         steering::SessionParams,
     },
@@ -34,15 +34,8 @@ pub(crate) async fn attach(
     request: Result<Resuming<AttachParams>, Error>,
     to: Responder,
 ) {
-    let wanted = request.and_then(|it| {
-        let client = it.request.wanted().map_err(|e| error::bad_params(&e))?;
-        let id = SessionId::new(it.request.client.session_id.as_str());
-        Ok(Coming {
-            id,
-            client,
-            after: it.after,
-        })
-    });
+    let wanted =
+        request.and_then(|it| Coming::new(&it.request.client, it.request.wanted(), it.after));
     join(peer, wanted, to).await;
 }
 
@@ -51,15 +44,8 @@ pub(crate) async fn take_over(
     request: Result<Resuming<TakeoverParams>, Error>,
     to: Responder,
 ) {
-    let wanted = request.and_then(|it| {
-        let client = it.request.wanted().map_err(|e| error::bad_params(&e))?;
-        let id = SessionId::new(it.request.client.session_id.as_str());
-        Ok(Coming {
-            id,
-            client,
-            after: it.after,
-        })
-    });
+    let wanted =
+        request.and_then(|it| Coming::new(&it.request.client, it.request.wanted(), it.after));
     join(peer, wanted, to).await;
 }
 
@@ -68,6 +54,20 @@ struct Coming {
     id: SessionId,
     client: AttachClient,
     after: Option<EventId>,
+}
+
+impl Coming {
+    fn new(
+        said: &Client,
+        wanted: Result<AttachClient, Unfit>,
+        after: Option<EventId>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            id: SessionId::new(said.session_id.as_str()),
+            client: wanted.map_err(|e| error::bad_params(&e))?,
+            after,
+        })
+    }
 }
 
 /// A client comes to a session. A connection that does not follow it yet does from here on, or from behind the
