@@ -80,6 +80,8 @@ fn decisions(event: &AgentEvent) -> Decisions {
         E::SkillScopeTools { .. } => {
             extended_only("the thought of the skill that became active says enough")
         }
+        E::ToolsChanged(_) => extended_only("which tools there are is the agent's business"),
+        E::McpServers { .. } => extended_only("a plain client has no place for it"),
         E::ToolSearchQuery(_) | E::ToolSearchResult(_) => extended_only(
             "which tools the agent looks for is its own affair; what it does with them is shown",
         ),

@@ -53,7 +53,7 @@ async fn commands_an_agent_announces_are_told_once() {
             description: "Start".to_owned(),
             input: None,
         }];
-        cx.emit(AgentEvent::AvailableCommands { commands }).await?;
+        cx.emit(AgentEvent::commands(commands)).await?;
         Ok(StopReason::EndTurn)
     }));
     let mut client = meet(&test).await;

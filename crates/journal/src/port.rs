@@ -103,6 +103,12 @@ pub trait Store: Send + Sync + 'static {
     fn place(&self, _: &SessionId) -> Option<Place> {
         None
     }
+
+    /// A folder for files that belong to a session and are removed with it; need not exist yet. Nothing
+    /// where the store has no place for files.
+    fn files(&self, _: &SessionId) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// The log of one session. There is one writer, and it is the session's own task.

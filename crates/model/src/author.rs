@@ -33,6 +33,9 @@ impl AgentEvent {
             Self::ModeChanged { .. } | Self::ConfigChanged { .. } => {
                 Author::Runtime("whoever controls the session changes it")
             }
+            Self::ToolsChanged(_) | Self::McpServers { .. } => {
+                Author::Runtime("what the session is equipped with writes it")
+            }
             Self::LoopCheckpoint(_) => Author::Runtime("passing a seam writes it"),
             Self::Pending(_) | Self::ControlOutcome(_) => {
                 Author::Runtime("whoever steers the session writes it")

@@ -47,6 +47,8 @@ impl AgentEvent {
             | Self::SkillMatched(_)
             | Self::ToolSearchQuery(_)
             | Self::ToolSearchResult(_)
+            | Self::ToolsChanged(_)
+            | Self::McpServers { .. }
             | Self::TranscriptCompacted(_)
             | Self::TranscriptProjected(_)
             | Self::ReminderEmitted(_)

@@ -10,11 +10,12 @@ use serde_json::Value;
 use crate::{
     Artifact, ChildCall, ChildResult, Command, CompositionRun, ContentBlock, ControlOutcome,
     DaemonChange, FsWatchEvent, HandoffArtifact, HitlOutcome, HitlResponse, LiveAuthor,
-    LiveClientAction, LiveClientChange, LiveClientLeft, LogRecord, LoopCheckpoint, MessageId,
-    PendingChange, PermissionAsked, PermissionRecord, PermissionResolved, PermissionRoute, Plan,
-    Progress, ProgressReport, Recovered, Reminder, ReminderChange, SessionInfo, SkillMatch,
-    SkillNarrow, ToolCall, ToolCallUpdate, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
-    TranscriptProjected, TurnEnded, TurnId, TurnStarted, Usage, WorkerUpdate,
+    LiveClientAction, LiveClientChange, LiveClientLeft, LogRecord, LoopCheckpoint, McpServerStatus,
+    MessageId, PendingChange, PermissionAsked, PermissionRecord, PermissionResolved,
+    PermissionRoute, Plan, Progress, ProgressReport, Recovered, Reminder, ReminderChange,
+    SessionInfo, SkillMatch, SkillNarrow, ToolCall, ToolCallUpdate, ToolSearchQuery,
+    ToolSearchResult, ToolsChange, TranscriptCompacted, TranscriptProjected, TurnEnded, TurnId,
+    TurnStarted, Usage, WorkerUpdate,
 };
 
 /// The place of an event in its session's log, from 1 and without gaps.
@@ -182,6 +183,20 @@ pub enum AgentEvent {
     AvailableCommands {
         /// All of them.
         commands: Vec<Command>,
+        /// The names of those that come from what the session is equipped with, not from its agent; filled
+        /// by the runtime.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        equipped: Vec<String>,
+        /// Whether the agent's own are as they were; filled by the runtime.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        own_unchanged: bool,
+    },
+    /// The tools that an agent may call are others now.
+    ToolsChanged(Box<ToolsChange>),
+    /// The MCP servers of the session, and how each stands.
+    McpServers {
+        /// All of them, by name.
+        servers: Vec<McpServerStatus>,
     },
     /// A client came, left, took control or is still there.
     LiveSessionClient {
@@ -272,6 +287,16 @@ impl AgentEvent {
         }
     }
 
+    /// The slash commands that an agent offers from now on.
+    #[must_use]
+    pub fn commands(commands: Vec<Command>) -> Self {
+        Self::AvailableCommands {
+            commands,
+            equipped: Vec::new(),
+            own_unchanged: false,
+        }
+    }
+
     /// Part of a thought, without a message id yet.
     pub fn thought(content: impl Into<String>) -> Self {
         Self::AgentThoughtChunk {
@@ -333,6 +358,8 @@ impl AgentEvent {
             | Self::SkillMatched(_)
             | Self::ToolSearchQuery(_)
             | Self::ToolSearchResult(_)
+            | Self::ToolsChanged(_)
+            | Self::McpServers { .. }
             | Self::TranscriptCompacted(_)
             | Self::TranscriptProjected(_)
             | Self::ReminderEmitted(_)

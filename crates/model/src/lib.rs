@@ -5,6 +5,8 @@
 
 mod approval;
 mod author;
+mod bridge;
+mod catalogue;
 mod composition;
 mod content;
 mod control;
@@ -19,6 +21,7 @@ mod hash;
 mod hitl;
 mod id;
 mod live;
+mod mcp;
 mod mutation;
 mod pending;
 mod permission;
@@ -36,6 +39,10 @@ mod worker;
 
 pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
 pub use author::Author;
+pub use bridge::{
+    HostCapabilities, HostSkill, HostTool, SkillMatchRequest, SkillRef, SkillToMatch,
+};
+pub use catalogue::{ToolSource, ToolSpec, ToolsChange};
 pub use composition::{
     ChildCall, ChildResult, CompositionRun, FailureCategory, SideEffectLevel, ToolAnnotations,
     binding_manifest_hash, snippet_hash,
@@ -63,6 +70,7 @@ pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId, WorkerId};
 pub use live::{
     LiveAuthor, LiveClient, LiveClientAction, LiveClientChange, LiveClientLeft, LiveClientMode,
 };
+pub use mcp::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
 pub use mutation::{ExecutionKind, MutationScope, MutationSession};
 pub use pending::{
     DeliveryMode, Pending, PendingChange, PendingMessage, PendingQueue, PendingReminder,

@@ -289,7 +289,17 @@ impl SessionView {
                 };
             }
             AgentEvent::Plan { plan } => self.plan = Some(plan.clone()),
-            AgentEvent::AvailableCommands { commands } => self.commands = Some(commands.clone()),
+            AgentEvent::AvailableCommands {
+                commands,
+                equipped,
+                own_unchanged,
+            } => {
+                // What a session is equipped with is of a process, and may be other things in the next.
+                if !own_unchanged {
+                    let own = commands.iter().filter(|it| !equipped.contains(&it.name));
+                    self.commands = Some(own.cloned().collect());
+                }
+            }
             AgentEvent::Usage(usage) => self.usage = Some(usage.clone()),
             AgentEvent::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
             AgentEvent::ConfigChanged { config_id, value } => {
@@ -314,6 +324,9 @@ impl SessionView {
             | AgentEvent::SkillMatched(_)
             | AgentEvent::ToolSearchQuery(_)
             | AgentEvent::ToolSearchResult(_)
+            // Tools and servers are of a process; whoever has them knows how they stand.
+            | AgentEvent::ToolsChanged(_)
+            | AgentEvent::McpServers { .. }
             | AgentEvent::TranscriptCompacted(_)
             | AgentEvent::TranscriptProjected(_)
             | AgentEvent::HitlResponded(_)

@@ -20,7 +20,7 @@ use harn_policy::Roots;
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 
 use crate::{
-    Agent, AgentProfile, Controller, IdKind, NoHost, SessionError,
+    Agent, AgentProfile, Controller, EquipmentLink, IdKind, NewEquipment, NoHost, SessionError,
     publish::Feed,
     session::{Live, Msg, Scribe, SessionTask, Shared, recovery_events},
     worker::ChildOf,
@@ -342,6 +342,15 @@ impl Hub {
         let owner = meta.principal.clone();
         let owner = owner.map_or_else(Principal::owner, Principal::new);
         let places = config.max_workers_below.min(Semaphore::MAX_PERMITS);
+        let equipment = match &role.lineage {
+            Some(child_of) => child_of.parent.shared.equipment.clone(),
+            None => config.equip.equip(NewEquipment {
+                session: id.clone(),
+                cwd: meta.directory.clone(),
+                files: config.store.files(&id),
+                link: EquipmentLink(sender.downgrade()),
+            }),
+        };
         let directories = std::iter::once(&meta.directory).chain(&meta.additional_directories);
         let shared = Arc::new(Shared {
             cwd: meta.directory.as_path().into(),
@@ -353,6 +362,7 @@ impl Hub {
             unfinished: Mutex::new(VecDeque::new()),
             host: Mutex::new(Arc::new(NoHost)),
             live: Live::default(),
+            equipment,
             hitl: Mutex::default(),
             config,
             agent: role.agent,

@@ -110,7 +110,7 @@ async fn slash_commands() {
         let commands = later.clone();
         async move {
             cx.say(format!("You typed {}", cx.prompt_text())).await?;
-            cx.emit(AgentEvent::AvailableCommands { commands }).await?;
+            cx.emit(AgentEvent::commands(commands)).await?;
             Ok(StopReason::EndTurn)
         }
     });

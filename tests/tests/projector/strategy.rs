@@ -453,9 +453,7 @@ fn said() -> impl Strategy<Value = AgentEvent> {
             size: 8,
             cost: None,
         })),
-        Just(AgentEvent::AvailableCommands {
-            commands: Vec::new()
-        }),
+        Just(AgentEvent::commands(Vec::new())),
         Just(AgentEvent::FsWatch {
             subscription_id: "watch".to_owned(),
             events: Vec::new(),

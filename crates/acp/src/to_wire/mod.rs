@@ -149,7 +149,7 @@ impl Projector {
                 self.update(&tool_call_update(update, replay), out);
             }
             AgentEvent::Plan { plan } => self.plan(plan, out),
-            AgentEvent::AvailableCommands { commands } => {
+            AgentEvent::AvailableCommands { commands, .. } => {
                 let available_commands = commands;
                 self.update(&Update::AvailableCommandsUpdate { available_commands }, out);
             }
@@ -371,6 +371,8 @@ impl Projector {
 
             // The contract keeps the ranking in the transcript.
             AgentEvent::SkillMatched(_)
+            | AgentEvent::ToolsChanged(_)
+            | AgentEvent::McpServers { .. }
             // Hosts hear of what waits when it is delivered, and of reminders when they are rendered.
             | AgentEvent::Pending(_)
             | AgentEvent::ReminderLifecycle(_)

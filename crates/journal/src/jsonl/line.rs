@@ -194,6 +194,8 @@ fn is_finite(event: &AgentEvent) -> bool {
         | AgentEvent::SkillNarrow(_)
         | AgentEvent::ToolSearchQuery(_)
         | AgentEvent::ToolSearchResult(_)
+        | AgentEvent::ToolsChanged(_)
+        | AgentEvent::McpServers { .. }
         | AgentEvent::TranscriptCompacted(_)
         | AgentEvent::TranscriptProjected(_)
         | AgentEvent::ReminderEmitted(_)

@@ -25,6 +25,7 @@ use crate::{JournalError, Listing, Log, Opened, Place, SessionMeta, SessionSumma
 pub(super) const META: &str = "meta.json";
 const EVENTS: &str = "events.jsonl";
 const THREADS: &str = "threads";
+const FILES: &str = "files";
 
 /// Keeps each session in `<state>/threads/<id>`, as `meta.json` and a log of one line an event.
 ///
@@ -206,6 +207,10 @@ impl Store for JsonlStore {
             session: format!("{THREADS}/{id}"),
             events: format!("{THREADS}/{id}/{EVENTS}"),
         })
+    }
+
+    fn files(&self, id: &SessionId) -> Option<PathBuf> {
+        self.folder(id).ok().map(|folder| folder.join(FILES))
     }
 }
 

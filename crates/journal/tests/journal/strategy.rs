@@ -231,7 +231,13 @@ fn facts() -> impl Strategy<Value = AgentEvent> {
         (id(), text())
             .prop_map(|(config_id, value)| AgentEvent::ConfigChanged { config_id, value }),
         option::of(text()).prop_map(|title| AgentEvent::SessionInfo(SessionInfo { title })),
-        vec(command, 0..3).prop_map(|commands| AgentEvent::AvailableCommands { commands }),
+        (vec(command, 0..3), vec(text(), 0..3), any::<bool>()).prop_map(
+            |(commands, equipped, own_unchanged)| AgentEvent::AvailableCommands {
+                commands,
+                equipped,
+                own_unchanged
+            }
+        ),
         plan().prop_map(|plan| AgentEvent::Plan { plan }),
     ]
 }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use harn_journal::Store;
 use harn_policy::{PathProbe, SessionMode};
 
-use crate::{Agent, Clock, HostPort, Ids, NoRules, RuleBook};
+use crate::{Agent, Clock, Equip, HostPort, Ids, NoEquipment, NoRules, RuleBook};
 
 /// What a hub is made of. The world comes in here.
 pub struct HubConfig {
@@ -48,6 +48,8 @@ pub struct HubConfig {
     pub ask_deadline: Duration,
     /// Places that no tool writes, wherever a session works.
     pub protected: Vec<PathBuf>,
+    /// Equips sessions with tools, skills and servers.
+    pub equip: Arc<dyn Equip>,
 }
 
 impl HubConfig {
@@ -80,6 +82,7 @@ impl HubConfig {
             default_mode: SessionMode::default(),
             ask_deadline: Duration::from_secs(30 * 60),
             protected: Vec::new(),
+            equip: Arc::new(NoEquipment),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::{ops::Deref, sync::Arc};
 use harn_journal::SessionMeta;
 use harn_model::{
     AskId, Command, ConfigOption, ContentBlock, Decision, HitlRequest, HitlResponse, LiveAuthor,
-    MessageId, PermissionAsked, PermissionRoute, Seq, SessionId, SessionView, SystemReminder,
-    Timestamp, TurnId,
+    McpServerSpec, McpServerStatus, MessageId, PermissionAsked, PermissionRoute, Seq, SessionId,
+    SessionView, SystemReminder, Timestamp, TurnId,
 };
 use harn_policy::SessionMode;
 use tokio::sync::{mpsc, oneshot};
@@ -18,8 +18,8 @@ use super::{
     shared::{Shared, lock},
 };
 use crate::{
-    HitlError, HostPort, IdKind, PromptError, SettingError, Subscription, Term, hitl::HitlEnd,
-    mode, permission::with_command,
+    EquipmentChange, HitlError, HostPort, IdKind, PromptError, SettingError, Subscription, Term,
+    hitl::HitlEnd, mode, permission::with_command,
 };
 
 /// What a session's task is asked to do.
@@ -50,6 +50,8 @@ pub(crate) enum Msg {
     Inherit(Vec<SystemReminder>),
     /// The session above took a reminder back that came from there.
     Forget(Forgotten),
+    /// What the session is equipped with changed.
+    Equipped(EquipmentChange),
     /// An agent that waits is to go on.
     Resume,
     SetMode(String, oneshot::Sender<Seq>),
@@ -134,8 +136,14 @@ impl Observer {
     /// The slash commands on offer.
     #[must_use]
     pub fn commands(&self) -> Vec<Command> {
-        let own = self.shared.view().commands.clone();
-        with_command(own.unwrap_or_else(|| self.shared.profile.commands.clone()))
+        let own = self.shared.own_commands();
+        with_command(self.shared.with_equipment(own).0)
+    }
+
+    /// How the MCP servers of the session stand, by name.
+    #[must_use]
+    pub fn mcp_servers(&self) -> Vec<McpServerStatus> {
+        self.shared.equipment.servers()
     }
 
     /// What people are being asked, oldest id first. Questions that an agent only tells of are not among
@@ -221,6 +229,19 @@ impl Controller {
     /// Lends the session a host for files, commands and tools, until a seat is in control.
     pub fn set_host(&self, host: Arc<dyn HostPort>) {
         *lock(&self.shared.host) = host;
+    }
+
+    /// Adds MCP servers to the session, or replaces those of the same name. They connect beside whatever
+    /// goes on; the next prompt waits for them, for a while.
+    pub fn add_servers(&self, servers: Vec<McpServerSpec>) {
+        if !servers.is_empty() {
+            self.shared.equipment.add_servers(servers);
+        }
+    }
+
+    /// The session's host has other skills than before: they are looked at before the agent goes on.
+    pub fn skills_updated(&self) {
+        self.shared.equipment.skills_updated();
     }
 
     /// Submits a prompt. It runs when the prompts before it have ended; its end is the turn's

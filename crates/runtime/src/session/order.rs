@@ -154,6 +154,8 @@ impl Order {
             | AgentEvent::SkillMatched(_)
             | AgentEvent::ToolSearchQuery(_)
             | AgentEvent::ToolSearchResult(_)
+            | AgentEvent::ToolsChanged(_)
+            | AgentEvent::McpServers { .. }
             | AgentEvent::TranscriptCompacted(_)
             | AgentEvent::TranscriptProjected(_)
             | AgentEvent::ReminderEmitted(_)

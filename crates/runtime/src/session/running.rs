@@ -19,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{handle::QueuedPrompt, shared::Shared, task::Waits};
 use crate::{
-    AgentError, Host, Observer, TurnContext,
+    Agent, AgentError, Host, Observer, TurnContext,
+    equipment::command_name,
     hitl::OpenHitl,
     permission::{self, PermissionsCommand},
     turn::{Pipe, TurnItem, TurnParts, Unread},
@@ -143,10 +144,12 @@ impl RunningTurn {
         });
         // What a worker is told comes from an agent, which may not forget what a person wanted remembered.
         let of_a_person = shared.lineage.is_none() && prompt.commands;
-        let agent = if of_a_person && permission::is_meant(&prompt.blocks) {
-            Arc::new(PermissionsCommand)
-        } else {
-            shared.agent.clone()
+        let (agent, equipment) = match of_a_person
+            .then(|| command(shared, &prompt.blocks))
+            .flatten()
+        {
+            Some(command) => (command, None),
+            None => (shared.agent.clone(), Some(shared.equipment.clone())),
         };
         let levels = shared
             .config
@@ -164,7 +167,12 @@ impl RunningTurn {
             waits: carried.waits,
             iteration: carried.iteration,
             unread: carried.unread,
-            agent: tokio::spawn(async move { agent.turn(&mut cx).await }),
+            agent: tokio::spawn(async move {
+                if let Some(equipment) = equipment {
+                    equipment.boundary(&cx).await?;
+                }
+                agent.turn(&mut cx).await
+            }),
             returned: None,
             cancel,
             crew,
@@ -317,5 +325,19 @@ impl RunningTurn {
                 message: "the agent stopped unexpectedly; its log has the reason".to_owned(),
             },
         }
+    }
+}
+
+/// Who answers a prompt that is a command of every session, or of what this one is equipped with. An agent's
+/// own command of that name is the agent's.
+fn command(shared: &Shared, prompt: &[ContentBlock]) -> Option<Arc<dyn Agent>> {
+    if permission::is_meant(prompt) {
+        return Some(Arc::new(PermissionsCommand));
+    }
+    let name = command_name(prompt)?;
+    let own = shared.own_commands();
+    match own.iter().any(|own| own.name == name) {
+        true => None,
+        false => shared.equipment.command(prompt, &shared.agent),
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    ContentBlock, ExecutionKind, HitlRequest, MutationScope, MutationSession, SessionId,
+    Command, ContentBlock, ExecutionKind, HitlRequest, MutationScope, MutationSession, SessionId,
     SessionView, TurnId,
 };
 use harn_policy::{Policy, Roots, SessionMode};
@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use super::live::Live;
 use crate::{
-    Agent, AgentProfile, HostPort, HubConfig, PromptError, hub::WeakHub, publish::Feed,
+    Agent, AgentProfile, Equipment, HostPort, HubConfig, PromptError, hub::WeakHub, publish::Feed,
     worker::ChildOf,
 };
 
@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     /// Who is on it. Of this process, like its clients: a session that is opened again is controlled by
     /// nobody.
     pub(crate) live: Live,
+    /// Tools, skills and servers; a worker's are those of the session at the top.
+    pub(crate) equipment: Arc<dyn Equipment>,
     /// What people are being asked: what of the open questions of the view can be answered.
     pub(crate) hitl: Mutex<BTreeMap<String, Arc<HitlRequest>>>,
     pub(crate) config: Arc<HubConfig>,
@@ -113,6 +115,26 @@ impl Shared {
             return;
         }
         *noted = Some((policy.clone(), told(policy)));
+    }
+
+    /// The slash commands of the agent itself.
+    pub(crate) fn own_commands(&self) -> Vec<Command> {
+        let own = self.view().commands.clone();
+        own.unwrap_or_else(|| self.profile.commands.clone())
+    }
+
+    /// The same beside those of the equipment, whose names are told too. Workers have none of these.
+    pub(crate) fn with_equipment(&self, mut commands: Vec<Command>) -> (Vec<Command>, Vec<String>) {
+        let mut equipped = Vec::new();
+        if self.lineage.is_none() {
+            for command in self.equipment.commands() {
+                if !commands.iter().any(|own| own.name == command.name) {
+                    equipped.push(command.name.clone());
+                    commands.push(command);
+                }
+            }
+        }
+        (commands, equipped)
     }
 
     /// Refuses what the agent does not take.

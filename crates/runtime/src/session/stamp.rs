@@ -84,7 +84,7 @@ impl Stamper {
             }
             AgentEvent::Handoff { handoff, .. } => complete_handoff(handoff, at, ids),
             AgentEvent::Plan { plan } => plan.complete(),
-            AgentEvent::AvailableCommands { commands } => {
+            AgentEvent::AvailableCommands { commands, .. } => {
                 *commands = with_command(std::mem::take(commands));
             }
             AgentEvent::CompositionChildResult(result) => {
@@ -118,6 +118,8 @@ impl Stamper {
             | AgentEvent::SkillMatched(_)
             | AgentEvent::ToolSearchQuery(_)
             | AgentEvent::ToolSearchResult(_)
+            | AgentEvent::ToolsChanged(_)
+            | AgentEvent::McpServers { .. }
             | AgentEvent::TranscriptCompacted(_)
             | AgentEvent::TranscriptProjected(_)
             | AgentEvent::ReminderEmitted(_)

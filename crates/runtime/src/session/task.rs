@@ -7,6 +7,7 @@ mod asks;
 mod controls;
 mod daemon;
 mod ending;
+mod equipped;
 mod hitl;
 mod live;
 mod seams;
@@ -15,7 +16,7 @@ mod workers;
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
 use harn_journal::{JournalError, Log};
-use harn_model::{AgentEvent, Decision, Durability, Envelope, Seq, TurnId, TurnStarted};
+use harn_model::{AgentEvent, Command, Decision, Durability, Envelope, Seq, TurnId, TurnStarted};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
@@ -46,6 +47,8 @@ pub(crate) struct SessionTask {
     turn: Option<RunningTurn>,
     scribe: Scribe,
     on_the_way: OnTheWay,
+    /// The slash commands of its equipment, as they were last told.
+    commands_told: Vec<Command>,
     /// Reused between batches.
     items: Vec<TurnItem>,
 }
@@ -67,6 +70,7 @@ impl SessionTask {
             waiting: VecDeque::new(),
             turn: None,
             on_the_way: OnTheWay::default(),
+            commands_told: Vec::new(),
             items: Vec::new(),
         }
     }
@@ -83,6 +87,10 @@ impl SessionTask {
         };
         if let Some(turn) = &self.turn {
             turn.abandon();
+        }
+        // A worker only borrows it.
+        if self.shared.lineage.is_none() {
+            self.shared.equipment.close();
         }
         let shared = self.shared.clone();
         drop(self);
@@ -183,6 +191,7 @@ impl SessionTask {
             Some(Msg::Leave(seat, reply)) => self.leave(seat, reply).await?,
             Some(Msg::Inherit(reminders)) => self.inherit(reminders).await?,
             Some(Msg::Forget(forgotten)) => self.forget(forgotten).await?,
+            Some(Msg::Equipped(change)) => self.equipped(change).await?,
             Some(Msg::Resume) => self.resume().await?,
             Some(Msg::SetMode(mode_id, reply)) => {
                 let seq = self
@@ -273,6 +282,9 @@ impl SessionTask {
             match item {
                 // The end of what a person is asked is told once, by whoever learns of it.
                 TurnItem::Event(event) if self.is_asked(&event) => {}
+                TurnItem::Event(AgentEvent::AvailableCommands { commands, .. }) => {
+                    events.push(self.commands(commands, false));
+                }
                 TurnItem::Event(event) => {
                     if matches!(event, AgentEvent::TranscriptCompacted(_)) {
                         self.write(std::mem::take(&mut events)).await?;

@@ -1,8 +1,12 @@
 //! `TurnContext`: everything an agent may do during a turn.
 
 use std::{
+    any::Any,
     path::Path,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use harn_model::{
@@ -16,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Pipe, ToolBuilder, TurnItem, Unread};
 use crate::{
-    AgentError, Host, IdKind, Ids, Observer, Worker, WorkerBuilder, WorkerError,
+    AgentError, Equipment, Host, IdKind, Ids, Observer, Worker, WorkerBuilder, WorkerError,
     permission::{Act, Judged, judge, options},
     session::Shared,
     worker::Crew,
@@ -30,6 +34,7 @@ pub struct TurnContext {
 }
 
 /// What a context is made of.
+#[derive(Clone)]
 pub(crate) struct TurnParts {
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
@@ -101,6 +106,35 @@ impl TurnContext {
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.parts.host
+    }
+
+    /// What the session is equipped with, where it is of this type.
+    #[must_use]
+    pub fn equipment<T: Equipment>(&self) -> Option<Arc<T>> {
+        let equipment: Arc<dyn Any + Send + Sync> = self.parts.observer.shared.equipment.clone();
+        equipment.downcast().ok()
+    }
+
+    /// The same turn with another prompt in the place of its own, for an agent that another one asks.
+    #[must_use]
+    pub fn with_prompt(&self, prompt: Vec<ContentBlock>) -> Self {
+        Self::new(TurnParts {
+            prompt: prompt.into(),
+            ..self.parts.as_ref().clone()
+        })
+    }
+
+    /// Which iteration the turn is in, from 0: how often the agent has passed its start.
+    #[must_use]
+    pub fn iteration(&self) -> u64 {
+        self.parts.iteration.load(Ordering::Relaxed)
+    }
+
+    /// The skills that are active in the session, sorted.
+    #[must_use]
+    pub fn active_skills(&self) -> Vec<String> {
+        let view = self.parts.observer.shared.view();
+        view.skills.iter().cloned().collect()
     }
 
     /// The session's mode.

@@ -240,6 +240,10 @@ impl TurnContext {
     /// }
     /// ```
     pub async fn seam(&self, seam: Seam) -> Result<Delivered, AgentError> {
+        if seam == Seam::TurnStart {
+            let equipment = &self.parts().observer.shared.equipment;
+            equipment.boundary(self).await?;
+        }
         self.pass(seam, false).await
     }
 
@@ -317,9 +321,5 @@ impl TurnContext {
         self.push(item).await?;
         // A dropped reply means that the turn was settled without us.
         reminded.await.map_err(|_| AgentError::Cancelled)?
-    }
-
-    fn iteration(&self) -> u64 {
-        self.parts().iteration.load(Ordering::Relaxed)
     }
 }

@@ -63,22 +63,20 @@ pub(super) fn words() -> Vec<Step> {
     let plan = |plan| emit(AgentEvent::Plan { plan });
     let mut steps = clients();
     steps.extend([
-        emit(AgentEvent::AvailableCommands {
-            commands: vec![
-                Command {
-                    name: "grep".to_owned(),
-                    description: "Search the workspace by pattern".to_owned(),
-                    input: Some(CommandInput {
-                        hint: "REGEX".to_owned(),
-                    }),
-                },
-                Command {
-                    name: "help".to_owned(),
-                    description: "Show the commands".to_owned(),
-                    input: None,
-                },
-            ],
-        }),
+        emit(AgentEvent::commands(vec![
+            Command {
+                name: "grep".to_owned(),
+                description: "Search the workspace by pattern".to_owned(),
+                input: Some(CommandInput {
+                    hint: "REGEX".to_owned(),
+                }),
+            },
+            Command {
+                name: "help".to_owned(),
+                description: "Show the commands".to_owned(),
+                input: None,
+            },
+        ])),
         Step::Pass(Seam::TurnStart),
         emit(AgentEvent::thought("A bucket is a struct; ")),
         emit(AgentEvent::thought("search for it.")),

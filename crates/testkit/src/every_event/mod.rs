@@ -76,6 +76,8 @@ names! {
     AgentEvent::SkillMatched(_) => "skill_matched",
     AgentEvent::ToolSearchQuery(_) => "tool_search_query",
     AgentEvent::ToolSearchResult(_) => "tool_search_result",
+    AgentEvent::ToolsChanged(_) => "tools_changed",
+    AgentEvent::McpServers { .. } => "mcp_servers",
     AgentEvent::TranscriptCompacted(_) => "transcript_compacted",
     AgentEvent::TranscriptProjected(_) => "transcript_projected",
     AgentEvent::ReminderEmitted(_) => "reminder_emitted",
@@ -310,14 +312,14 @@ mod tests {
         let mut written = events.iter().map(|envelope| &envelope.event);
         for step in story().into_iter().flat_map(steps) {
             let told = match step {
-                Step::Emit(AgentEvent::AvailableCommands { mut commands }) => {
+                Step::Emit(AgentEvent::AvailableCommands { mut commands, .. }) => {
                     // Every session has one more.
                     commands.push(Command {
                         name: "permissions".to_owned(),
                         description: String::new(),
                         input: None,
                     });
-                    AgentEvent::AvailableCommands { commands }
+                    AgentEvent::commands(commands)
                 }
                 Step::Emit(event) => event,
                 Step::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),

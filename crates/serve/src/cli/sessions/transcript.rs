@@ -195,6 +195,8 @@ impl Page {
             | AgentEvent::SkillMatched(_)
             | AgentEvent::ToolSearchQuery(_)
             | AgentEvent::ToolSearchResult(_)
+            | AgentEvent::ToolsChanged(_)
+            | AgentEvent::McpServers { .. }
             | AgentEvent::TranscriptCompacted(_)
             | AgentEvent::TranscriptProjected(_)
             | AgentEvent::ReminderEmitted(_)

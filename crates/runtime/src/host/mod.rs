@@ -3,15 +3,18 @@
 //! A front-end implements [`HostPort`] for its client, the tools room implements it for this machine;
 //! [`Host`] asks the client first where it offers the thing and falls back to this machine.
 
+mod port;
+
 use std::{
-    borrow::Cow,
     future::Future,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use async_trait::async_trait;
-use harn_model::{PolicyAction, SessionId};
+use harn_model::{
+    HostCapabilities, HostSkill, HostTool, PolicyAction, SessionId, SkillCandidate,
+    SkillMatchRequest, SkillRef,
+};
 use harn_policy::{Place, Standing};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -23,151 +26,8 @@ use crate::{
     turn::Pipe,
 };
 
-/// What a host offers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostOffers {
-    /// Reading text files.
-    pub read_text: bool,
-    /// Writing text files.
-    pub write_text: bool,
-    /// Running commands in a terminal.
-    pub terminal: bool,
-    /// Tools and operations of its own.
-    pub tools: bool,
-}
-
-/// A command to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandSpec {
-    /// The program.
-    pub program: String,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// Where it runs.
-    pub cwd: PathBuf,
-    /// How much of its output is kept, counted from the end.
-    pub output_limit: usize,
-}
-
-impl CommandSpec {
-    /// A line for the shell.
-    pub fn shell(line: impl Into<String>, cwd: impl Into<PathBuf>, output_limit: usize) -> Self {
-        Self {
-            program: "/bin/sh".to_owned(),
-            args: vec!["-c".to_owned(), line.into()],
-            cwd: cwd.into(),
-            output_limit,
-        }
-    }
-
-    /// The command as a line: what the shell is given, or the words one by one.
-    #[must_use]
-    pub fn line(&self) -> Cow<'_, str> {
-        if let [flag, line] = &self.args[..]
-            && self.program == "/bin/sh"
-            && flag == "-c"
-        {
-            return Cow::Borrowed(line);
-        }
-        let words = std::iter::once(&self.program).chain(&self.args);
-        Cow::Owned(quoted_line(words.map(String::as_str)))
-    }
-}
-
-/// Words as a line.
-pub(crate) fn quoted_line<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    let mut line = String::new();
-    for (at, word) in words.enumerate() {
-        if at > 0 {
-            line.push(' ');
-        }
-        // A program with `=` in its name would be taken for a variable.
-        match quoted(word) {
-            Cow::Borrowed(plain) if at == 0 && plain.contains('=') => {
-                line.push_str(&format!("'{plain}'"));
-            }
-            word => line.push_str(&word),
-        }
-    }
-    line
-}
-
-/// A word as a shell has to be given it.
-fn quoted(word: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return Cow::Borrowed(word);
-    }
-    Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
-}
-
-/// How a command ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandExit {
-    /// Its exit code, if it exited.
-    pub code: Option<i32>,
-    /// The signal that ended it, if one did.
-    pub signal: Option<String>,
-    /// Its output, standard output and error as they came.
-    pub output: String,
-    /// Whether the beginning of the output is missing.
-    pub truncated: bool,
-}
-
-/// Hears of a command while it runs.
-pub trait CommandSink: Send {
-    /// It runs in this terminal of the host.
-    fn terminal(&mut self, terminal_id: &str);
-
-    /// It printed something.
-    fn output(&mut self, chunk: &str);
-}
-
-/// Who offers files, commands and tools.
-#[async_trait]
-pub trait HostPort: Send + Sync + 'static {
-    /// What it offers; anything else answers [`HostError::Unsupported`].
-    fn offers(&self) -> HostOffers;
-
-    /// Reads a text file as the host sees it, unsaved changes included.
-    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError>;
-
-    /// Writes a text file.
-    async fn write_text(
-        &self,
-        session: &SessionId,
-        file: &Place,
-        text: &str,
-    ) -> Result<(), HostError>;
-
-    /// Runs a command to its end. Dropping the future ends the command and everything it started.
-    async fn run(
-        &self,
-        session: &SessionId,
-        spec: CommandSpec,
-        sink: &mut dyn CommandSink,
-    ) -> Result<CommandExit, HostError>;
-
-    /// Calls a tool of the host.
-    async fn call_tool(
-        &self,
-        session: &SessionId,
-        name: &str,
-        args: Value,
-    ) -> Result<Value, HostError>;
-
-    /// Asks the host for an operation of its own, such as `process.list_shells`. A host that offers
-    /// tools offers these; most have none.
-    async fn host_call(
-        &self,
-        session: &SessionId,
-        operation: &str,
-        args: Value,
-    ) -> Result<Value, HostError> {
-        let _ = (session, operation, args);
-        Err(HostError::Unsupported("operations"))
-    }
-}
+pub(crate) use port::quoted_line;
+pub use port::{CommandExit, CommandSink, CommandSpec, HostOffers, HostPort, NoHost};
 
 /// Says which files may be read. Looks at the disk where there are rules: ask it where blocking is fine.
 #[derive(Clone)]
@@ -185,38 +45,6 @@ impl ReadFilter {
             found.standing == Standing::Inside
                 && judge_read(acting, found).action == PolicyAction::Allow
         })
-    }
-}
-
-/// A host that offers nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoHost;
-
-#[async_trait]
-impl HostPort for NoHost {
-    fn offers(&self) -> HostOffers {
-        HostOffers::default()
-    }
-
-    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
-        Err(HostError::Unsupported("reading files"))
-    }
-
-    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
-        Err(HostError::Unsupported("writing files"))
-    }
-
-    async fn run(
-        &self,
-        _: &SessionId,
-        _: CommandSpec,
-        _: &mut dyn CommandSink,
-    ) -> Result<CommandExit, HostError> {
-        Err(HostError::Unsupported("running commands"))
-    }
-
-    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
-        Err(HostError::Unsupported("tools"))
     }
 }
 
@@ -418,6 +246,67 @@ impl Host {
             this.permit.call(&operation, &args)?;
             let host = this.pick(|o| o.tools).await?;
             host.host_call(&this.session, &operation, args).await
+        }
+    }
+
+    /// The tools that the client has for agents.
+    pub async fn list_tools(&self) -> Result<Vec<HostTool>, HostError> {
+        self.asked("tools", async |host, session| {
+            host.list_tools(session).await
+        })
+        .await
+    }
+
+    /// Which operations the client has.
+    pub async fn capabilities(&self) -> Result<HostCapabilities, HostError> {
+        self.asked("operations", async |host, session| {
+            host.capabilities(session).await
+        })
+        .await
+    }
+
+    /// The skills that the client has.
+    pub async fn list_skills(&self) -> Result<Vec<SkillRef>, HostError> {
+        self.asked("skills", async |host, session| {
+            host.list_skills(session).await
+        })
+        .await
+    }
+
+    /// A skill of the client, whole.
+    pub async fn fetch_skill(&self, id: &str) -> Result<HostSkill, HostError> {
+        self.asked("skills", async |host, session| {
+            host.fetch_skill(session, id).await
+        })
+        .await
+    }
+
+    /// Has the client rank skills.
+    pub async fn match_skills(
+        &self,
+        request: SkillMatchRequest,
+    ) -> Result<Vec<SkillCandidate>, HostError> {
+        self.asked("ranking skills", async |host, session| {
+            host.match_skills(session, request).await
+        })
+        .await
+    }
+
+    /// Asks the client about what it lends, which changes nothing; for as long as the turn goes on.
+    async fn asked<T>(
+        &self,
+        what: &'static str,
+        ask: impl AsyncFnOnce(&dyn HostPort, &SessionId) -> Result<T, HostError>,
+    ) -> Result<T, HostError> {
+        self.going_on()?;
+        if !self.client_offers().tools {
+            return Err(HostError::Unsupported(what));
+        }
+        let host = self.pick(|o| o.tools).await?;
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(HostError::Denied("the turn is over".to_owned())),
+            answer = ask(&*host, &self.session) => answer,
         }
     }
 

@@ -1,0 +1,225 @@
+//! Who offers files, commands and tools: the port a front-end implements for its client and the tools room
+//! for this machine.
+
+use std::{borrow::Cow, path::PathBuf};
+
+use async_trait::async_trait;
+use harn_model::{
+    HostCapabilities, HostSkill, HostTool, SessionId, SkillCandidate, SkillMatchRequest, SkillRef,
+};
+use harn_policy::Place;
+use serde_json::Value;
+
+use crate::HostError;
+
+/// What a host offers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostOffers {
+    /// Reading text files.
+    pub read_text: bool,
+    /// Writing text files.
+    pub write_text: bool,
+    /// Running commands in a terminal.
+    pub terminal: bool,
+    /// Tools and operations of its own.
+    pub tools: bool,
+}
+
+/// A command to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandSpec {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Where it runs.
+    pub cwd: PathBuf,
+    /// How much of its output is kept, counted from the end.
+    pub output_limit: usize,
+}
+
+impl CommandSpec {
+    /// A line for the shell.
+    pub fn shell(line: impl Into<String>, cwd: impl Into<PathBuf>, output_limit: usize) -> Self {
+        Self {
+            program: "/bin/sh".to_owned(),
+            args: vec!["-c".to_owned(), line.into()],
+            cwd: cwd.into(),
+            output_limit,
+        }
+    }
+
+    /// The command as a line: what the shell is given, or the words one by one.
+    #[must_use]
+    pub fn line(&self) -> Cow<'_, str> {
+        if let [flag, line] = &self.args[..]
+            && self.program == "/bin/sh"
+            && flag == "-c"
+        {
+            return Cow::Borrowed(line);
+        }
+        let words = std::iter::once(&self.program).chain(&self.args);
+        Cow::Owned(quoted_line(words.map(String::as_str)))
+    }
+}
+
+/// Words as a line.
+pub(crate) fn quoted_line<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut line = String::new();
+    for (at, word) in words.enumerate() {
+        if at > 0 {
+            line.push(' ');
+        }
+        // A program with `=` in its name would be taken for a variable.
+        match quoted(word) {
+            Cow::Borrowed(plain) if at == 0 && plain.contains('=') => {
+                line.push_str(&format!("'{plain}'"));
+            }
+            word => line.push_str(&word),
+        }
+    }
+    line
+}
+
+/// A word as a shell has to be given it.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandExit {
+    /// Its exit code, if it exited.
+    pub code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub signal: Option<String>,
+    /// Its output, standard output and error as they came.
+    pub output: String,
+    /// Whether the beginning of the output is missing.
+    pub truncated: bool,
+}
+
+/// Hears of a command while it runs.
+pub trait CommandSink: Send {
+    /// It runs in this terminal of the host.
+    fn terminal(&mut self, terminal_id: &str);
+
+    /// It printed something.
+    fn output(&mut self, chunk: &str);
+}
+
+/// Who offers files, commands and tools.
+#[async_trait]
+pub trait HostPort: Send + Sync + 'static {
+    /// What it offers; anything else answers [`HostError::Unsupported`].
+    fn offers(&self) -> HostOffers;
+
+    /// Reads a text file as the host sees it, unsaved changes included.
+    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError>;
+
+    /// Writes a text file.
+    async fn write_text(
+        &self,
+        session: &SessionId,
+        file: &Place,
+        text: &str,
+    ) -> Result<(), HostError>;
+
+    /// Runs a command to its end. Dropping the future ends the command and everything it started.
+    async fn run(
+        &self,
+        session: &SessionId,
+        spec: CommandSpec,
+        sink: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError>;
+
+    /// Calls a tool of the host.
+    async fn call_tool(
+        &self,
+        session: &SessionId,
+        name: &str,
+        args: Value,
+    ) -> Result<Value, HostError>;
+
+    /// Asks the host for an operation of its own, such as `process.list_shells`. A host that offers
+    /// tools offers these; most have none.
+    async fn host_call(
+        &self,
+        session: &SessionId,
+        operation: &str,
+        args: Value,
+    ) -> Result<Value, HostError> {
+        let _ = (session, operation, args);
+        Err(HostError::Unsupported("operations"))
+    }
+
+    /// The tools it has for agents, each name once.
+    async fn list_tools(&self, session: &SessionId) -> Result<Vec<HostTool>, HostError> {
+        let _ = session;
+        Err(HostError::Unsupported("tools"))
+    }
+
+    /// Which operations it has.
+    async fn capabilities(&self, session: &SessionId) -> Result<HostCapabilities, HostError> {
+        let _ = session;
+        Err(HostError::Unsupported("operations"))
+    }
+
+    /// The skills it has.
+    async fn list_skills(&self, session: &SessionId) -> Result<Vec<SkillRef>, HostError> {
+        let _ = session;
+        Err(HostError::Unsupported("skills"))
+    }
+
+    /// One of its skills, whole.
+    async fn fetch_skill(&self, session: &SessionId, id: &str) -> Result<HostSkill, HostError> {
+        let _ = (session, id);
+        Err(HostError::Unsupported("skills"))
+    }
+
+    /// Ranks skills, best first. Scores are finite and not negative; names may be any.
+    async fn match_skills(
+        &self,
+        session: &SessionId,
+        request: SkillMatchRequest,
+    ) -> Result<Vec<SkillCandidate>, HostError> {
+        let _ = (session, request);
+        Err(HostError::Unsupported("ranking skills"))
+    }
+}
+
+/// A host that offers nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHost;
+
+#[async_trait]
+impl HostPort for NoHost {
+    fn offers(&self) -> HostOffers {
+        HostOffers::default()
+    }
+
+    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+        Err(HostError::Unsupported("reading files"))
+    }
+
+    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+        Err(HostError::Unsupported("writing files"))
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        _: CommandSpec,
+        _: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        Err(HostError::Unsupported("running commands"))
+    }
+
+    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
+        Err(HostError::Unsupported("tools"))
+    }
+}
