@@ -30,6 +30,7 @@ mod ports;
 mod rules;
 mod signals;
 mod stdio;
+mod trust;
 mod workshop;
 
 pub use net::{Listen, listen};

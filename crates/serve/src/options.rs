@@ -74,6 +74,16 @@ pub fn default_config_dir() -> Option<PathBuf> {
     own_dir(|name| std::env::var_os(name), "XDG_CONFIG_HOME", ".config")
 }
 
+/// Where a person is at home, if anywhere.
+pub(crate) fn home_dir() -> Option<PathBuf> {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the environment enters the project here"
+    )]
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    home.filter(|home| home.is_absolute())
+}
+
 fn own_dir(env: impl Fn(&str) -> Option<OsString>, chosen: &str, at_home: &str) -> Option<PathBuf> {
     // A relative path would mean another place in every directory.
     let dir = |name| env(name).map(PathBuf::from).filter(|p| p.is_absolute());

@@ -15,6 +15,7 @@ mod asks;
 mod cancel;
 mod crash;
 mod daemon;
+mod equipment;
 mod follow;
 mod lifecycle;
 mod live;

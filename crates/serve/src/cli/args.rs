@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use harn_acp::ProfileChoice;
 use harn_policy::SessionMode;
 
-use super::engine::EngineChoice;
+use super::{engine::EngineChoice, trust::TrustArgs};
 use crate::options::ASK_TIMEOUT;
 
 /// Serves an agent to editors and other hosts over the Agent Client Protocol
@@ -142,6 +142,17 @@ pub(super) enum Command {
         state: StateDir,
         #[command(subcommand)]
         command: GrantsCommand,
+    },
+    /// Let a workspace's own files have things run
+    ///
+    /// Skills of a workspace may name hooks and MCP servers, and so may its harn.toml. None of it is run or
+    /// connected before you trust the workspace. Trust covers the folder and everything below it, also what
+    /// comes there later; commands are still judged by your rules like any other.
+    Trust {
+        #[command(flatten)]
+        state: StateDir,
+        #[command(flatten)]
+        trust: TrustArgs,
     },
     /// For host authors: pinned conversations, and a check of recorded ones
     Fixtures {

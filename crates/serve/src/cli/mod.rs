@@ -16,6 +16,7 @@ mod run;
 mod schema;
 mod sessions;
 mod text;
+mod trust;
 
 use std::{
     fmt::{self, Display},
@@ -72,6 +73,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Attach { state, attach } => attach::run(state.dir()?, attach),
         Command::Sessions { state, command } => sessions::run(&state.dir()?, command),
         Command::Grants { state, command } => grants::run(&state.dir()?, command),
+        Command::Trust { state, trust } => trust::run(&state.dir()?, trust),
         Command::Fixtures { command } => fixtures::run(command),
         Command::Schema { name, out } => schema::run(name, out),
         Command::Doctor { state } => doctor::run(&state.dir()?),

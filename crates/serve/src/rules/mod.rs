@@ -1,10 +1,11 @@
-//! Rules and grants in files, behind the runtime's port for them.
+//! Rules and grants in files, behind the runtime's port for them, and how such files are kept.
 //!
 //! Nothing is read before a call needs it. A file that cannot be used is an error that names it, so that
 //! nothing runs by rules nobody can read.
 
 mod disk;
 mod grants;
+pub(crate) mod kept;
 mod layers;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,86 @@
+//! `harn-serve trust`: lets what a workspace's own files ask for be run, and takes that back.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::Result;
+use harn_runtime::Clock;
+
+use super::{complain, print};
+use crate::{SystemClock, options::home_dir, trust::Trusted};
+
+/// Which workspace, and what to do about it.
+#[derive(Debug, clap::Args)]
+pub(super) struct TrustArgs {
+    /// The workspace's folder [default: this one]
+    #[arg(value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// Trust it no longer
+    #[arg(long)]
+    revoke: bool,
+    /// List what is trusted
+    #[arg(long, conflicts_with_all = ["workspace", "revoke"])]
+    list: bool,
+}
+
+pub(super) fn run(state_dir: &Path, args: TrustArgs) -> Result<ExitCode> {
+    let trusted = Trusted::new(state_dir);
+    if args.list {
+        return list(&trusted);
+    }
+    let workspace = args.workspace.unwrap_or_else(|| PathBuf::from("."));
+    if args.revoke {
+        return revoke(&trusted, &workspace);
+    }
+    let now = SystemClock::new().now();
+    let path = trusted.trust(&workspace, home_dir().as_deref(), now)?;
+    print(&format!(
+        "trusted {}: its skills may run hooks and add MCP servers, and so may its harn.toml\n\
+         take it back with `harn-serve trust --revoke {}`\n",
+        path.display(),
+        workspace.display()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn revoke(trusted: &Trusted, workspace: &Path) -> Result<ExitCode> {
+    if trusted.revoke(workspace)? {
+        print(&format!(
+            "{} is not trusted any more\n",
+            workspace.display()
+        ))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match trusted.covering(workspace)? {
+        Some(above) => complain(format_args!(
+            "{} is trusted because {} is; revoke that",
+            workspace.display(),
+            above.display()
+        )),
+        None => complain(format_args!("{} was not trusted", workspace.display())),
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn list(trusted: &Trusted) -> Result<ExitCode> {
+    let all = trusted.all()?;
+    if all.is_empty() {
+        print(&format!("nothing in {}\n", trusted.path().display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = String::new();
+    for workspace in all {
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "{}  since {}",
+            workspace.path.display(),
+            workspace.since
+        );
+    }
+    print(&out)?;
+    Ok(ExitCode::SUCCESS)
+}

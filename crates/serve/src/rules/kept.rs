@@ -1,0 +1,140 @@
+//! A small file of our own in the state directory: changed by one process at a time, replaced as a whole, read
+//! again when it changed.
+
+use std::{
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use harn_policy::PolicyError;
+
+use super::{
+    disk::{self, Links, Stamp},
+    in_a_line, now, place, unusable,
+};
+
+/// How long somebody else may take to change the file. A session waits for it, so not long.
+const PATIENCE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What such a file holds.
+pub(crate) trait Form: Clone + Default + PartialEq {
+    /// What to say when there is no room for more.
+    const FULL: &'static str;
+
+    /// Reads it; an error names the file.
+    fn parse(origin: &str, text: &str) -> Result<Self, PolicyError>;
+
+    /// Writes it.
+    fn text(&self) -> String;
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Kept<T> {
+    path: PathBuf,
+    known: Mutex<Option<Known<T>>>,
+}
+
+#[derive(Debug)]
+struct Known<T> {
+    stamp: Stamp,
+    /// Whether the stamp tells of every change.
+    settled: bool,
+    file: T,
+}
+
+impl<T: Form> Kept<T> {
+    /// The file at a path. Touches nothing.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            known: Mutex::new(None),
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Looks at what it says now.
+    pub(crate) fn look<R>(&self, see: impl FnOnce(&T) -> R) -> Result<R, PolicyError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = disk::stamp(&self.path, Links::Refuse);
+        let Some(stamp) = stamp.map_err(|error| unusable(&self.path, error))? else {
+            return Ok(see(&T::default()));
+        };
+        match &*known {
+            Some(known) if known.settled && known.stamp == stamp => Ok(see(&known.file)),
+            _ => {
+                let at = now();
+                let Some((file, stamp)) = self.read()? else {
+                    return Ok(see(&T::default()));
+                };
+                let seen = see(&file);
+                let settled = stamp.is_settled(at);
+                *known = Some(Known {
+                    stamp,
+                    settled,
+                    file,
+                });
+                Ok(seen)
+            }
+        }
+    }
+
+    fn read(&self) -> Result<Option<(T, Stamp)>, PolicyError> {
+        let read = disk::read(&self.path, Links::Refuse);
+        match read.map_err(|error| unusable(&self.path, error))? {
+            Some((text, stamp)) => {
+                let file = T::parse(&place(&self.path), &text).map_err(in_a_line)?;
+                Ok(Some((file, stamp)))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Changes the file as it is now, not as it was last seen.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> Result<R, PolicyError> {
+        let _lock = self.lock()?;
+        let before = self.read()?.map(|(file, _)| file).unwrap_or_default();
+        let mut file = before.clone();
+        let done = change(&mut file);
+        if file != before {
+            let text = file.text();
+            if text.len() as u64 > disk::LARGEST {
+                return Err(unusable(&self.path, T::FULL));
+            }
+            disk::replace(&self.path, &text).map_err(|error| unusable(&self.path, error))?;
+        }
+        Ok(done)
+    }
+
+    /// The lock goes with the file that is returned, and with the process.
+    fn lock(&self) -> Result<File, PolicyError> {
+        // The lock is on a file that stays: the other is replaced.
+        let path = self.path.with_extension("lock");
+        if let Some(folder) = path.parent() {
+            disk::private_folder(folder).map_err(|error| unusable(folder, error))?;
+        }
+        let lock = disk::private_file(&path, false).map_err(|error| unusable(&path, error))?;
+        let mut waited = Duration::ZERO;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::WouldBlock) if waited < PATIENCE => {
+                    thread::sleep(PAUSE);
+                    waited += PAUSE;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(unusable(&path, "another process holds it"));
+                }
+                Err(TryLockError::Error(error)) => return Err(unusable(&path, error)),
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Which workspaces a person trusts: only those may have things run that their own files ask for, such as the
+//! hooks of their skills and the servers in their `harn.toml`.
+
+use std::path::{Path, PathBuf};
+
+use harn_model::{Timestamp, rfc3339};
+use harn_policy::PolicyError;
+use serde::{Deserialize, Serialize};
+
+use crate::rules::kept::{Form, Kept};
+
+/// Its name in the state directory.
+const FILE: &str = "trusted.toml";
+
+/// The file of trusted workspaces.
+#[derive(Debug)]
+pub(crate) struct Trusted(Kept<TrustFile>);
+
+/// A workspace that is trusted, with everything in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Workspace {
+    /// Where it is, as the disk knows it.
+    pub(crate) path: PathBuf,
+    /// Since when, for people.
+    pub(crate) since: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrustFile {
+    #[serde(default)]
+    workspace: Vec<Workspace>,
+}
+
+impl Form for TrustFile {
+    const FULL: &'static str = "it is full; take some back with `harn-serve trust --revoke`";
+
+    fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
+        toml::from_str(text).map_err(|error| PolicyError::Syntax {
+            origin: origin.to_owned(),
+            message: error.to_string(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let about =
+            "# Workspaces whose own files may have things run; see `harn-serve trust --help`.\n\n";
+        // Paths and times always serialise; what could not be is no reason to trust anything.
+        format!("{about}{}", toml::to_string(self).unwrap_or_default())
+    }
+}
+
+/// Why a workspace was not trusted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TrustError {
+    /// It is no folder.
+    #[error("{}: {why}; name the folder of a project", .path.display())]
+    NoFolder { path: PathBuf, why: String },
+    /// It holds far more than one project.
+    #[error("{} holds more than a project; trust the folder of one", .0.display())]
+    TooWide(PathBuf),
+    /// The file cannot be used.
+    #[error(transparent)]
+    File(#[from] PolicyError),
+}
+
+impl Trusted {
+    /// Those in a state directory. Touches nothing.
+    pub(crate) fn new(state_dir: &Path) -> Self {
+        Self(Kept::new(state_dir.join(FILE)))
+    }
+
+    /// Where they are kept.
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Result<Vec<Workspace>, PolicyError> {
+        self.0.look(|file| file.workspace.clone())
+    }
+
+    /// Trusts a workspace and everything in it; returns where it is. `home` is never one.
+    pub(crate) fn trust(
+        &self,
+        workspace: &Path,
+        home: Option<&Path>,
+        at: Timestamp,
+    ) -> Result<PathBuf, TrustError> {
+        let path = real(workspace)?;
+        let home = home.and_then(|home| home.canonicalize().ok());
+        if path.parent().is_none() || home.is_some_and(|home| home.starts_with(&path)) {
+            return Err(TrustError::TooWide(path));
+        }
+        self.0.change(|file| {
+            if !file.workspace.iter().any(|known| known.path == path) {
+                file.workspace.push(Workspace {
+                    path: path.clone(),
+                    since: rfc3339(at),
+                });
+            }
+        })?;
+        Ok(path)
+    }
+
+    /// Trusts it no longer; whether it was trusted by that name.
+    pub(crate) fn revoke(&self, workspace: &Path) -> Result<bool, TrustError> {
+        // One that is gone can be named as it was.
+        let path = real(workspace).unwrap_or_else(|_| workspace.to_owned());
+        let gone = |known: &Workspace| known.path == path;
+        if !self.0.look(|file| file.workspace.iter().any(gone))? {
+            return Ok(false);
+        }
+        self.0
+            .change(|file| file.workspace.retain(|it| !gone(it)))?;
+        Ok(true)
+    }
+
+    /// The trusted workspace that a directory is in, by where it really is.
+    pub(crate) fn covering(&self, directory: &Path) -> Result<Option<PathBuf>, PolicyError> {
+        let Ok(real) = directory.canonicalize() else {
+            return Ok(None);
+        };
+        self.0.look(|file| {
+            let mut known = file.workspace.iter();
+            let found = known.find(|known| real.starts_with(&known.path));
+            found.map(|known| known.path.clone())
+        })
+    }
+}
+
+fn real(workspace: &Path) -> Result<PathBuf, TrustError> {
+    let no_folder = |why: String| TrustError::NoFolder {
+        path: workspace.to_owned(),
+        why,
+    };
+    let path = workspace
+        .canonicalize()
+        .map_err(|e| no_folder(e.to_string()))?;
+    match (path.is_dir(), path.to_str()) {
+        (false, _) => Err(no_folder("it is not a folder".to_owned())),
+        // The file that keeps it is text.
+        (true, None) => Err(no_folder("its name is not UTF-8".to_owned())),
+        (true, Some(_)) => Ok(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_workspace_is_trusted_with_what_is_in_it_and_nothing_beside() {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["w/sub", "w-else"] {
+            fs::create_dir_all(dir.path().join(folder)).unwrap();
+        }
+        let (w, state) = (dir.path().join("w"), dir.path().join("state"));
+        let trusted = Trusted::new(&state);
+        assert_eq!(trusted.covering(&w).unwrap(), None);
+        assert!(!state.exists(), "looking makes nothing");
+        let real = trusted.trust(&w, Some(dir.path()), 0).unwrap();
+        // Another process sees it.
+        let trusted = Trusted::new(&state);
+        assert_eq!(trusted.covering(&w).unwrap(), Some(real.clone()));
+        assert_eq!(trusted.covering(&w.join("sub")).unwrap(), Some(real));
+        assert_eq!(trusted.covering(&dir.path().join("w-else")).unwrap(), None);
+        assert_eq!(
+            trusted.covering(&dir.path().join("w/../w-else")).unwrap(),
+            None
+        );
+        assert!(trusted.revoke(&w).unwrap());
+        assert!(!trusted.revoke(&w).unwrap());
+        assert_eq!(trusted.covering(&w).unwrap(), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_into_a_trusted_workspace_counts_as_where_it_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["good", "bad"] {
+            fs::create_dir_all(dir.path().join(folder)).unwrap();
+        }
+        let link = dir.path().join("good/inside");
+        std::os::unix::fs::symlink(dir.path().join("bad"), &link).unwrap();
+        let trusted = Trusted::new(&dir.path().join("state"));
+        trusted.trust(&dir.path().join("good"), None, 0).unwrap();
+        assert_eq!(trusted.covering(&link).unwrap(), None);
+    }
+
+    #[test]
+    fn what_holds_more_than_a_project_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let trusted = Trusted::new(&dir.path().join("state"));
+        let home = dir.path().join("home/ada");
+        fs::create_dir_all(&home).unwrap();
+        for wide in [Path::new("/"), &home, &dir.path().join("home")] {
+            let refused = trusted.trust(wide, Some(&home), 0);
+            assert!(matches!(refused, Err(TrustError::TooWide(_))), "{wide:?}");
+        }
+        let nowhere = trusted.trust(&dir.path().join("nowhere"), None, 0);
+        assert!(matches!(nowhere, Err(TrustError::NoFolder { .. })));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_trusts_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(FILE), "workspace = 3").unwrap();
+        let trusted = Trusted::new(dir.path());
+        let error = trusted.covering(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(FILE), "{error}");
+    }
+}
