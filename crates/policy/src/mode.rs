@@ -80,7 +80,7 @@ impl SessionMode {
     /// What it says of a call, and why.
     pub(crate) fn word(self, call: &Call<'_>) -> (PolicyAction, &'static str) {
         if !call.writes() {
-            return (PolicyAction::Allow, "the call only reads");
+            return self.word_of_reading(call);
         }
         match self {
             Self::ReadOnly => (PolicyAction::Deny, "nothing is changed or run"),
@@ -93,6 +93,19 @@ impl SessionMode {
             Self::Auto if only_looks(call) => (PolicyAction::Allow, "the command only reads"),
             Self::Ask | Self::AcceptEdits | Self::Auto => {
                 (PolicyAction::Ask, "the call may change something")
+            }
+        }
+    }
+
+    /// What it says of a call that changes nothing. One that reaches the network can carry off what it read, so it
+    /// asks, and where nobody is asked it is refused.
+    fn word_of_reading(self, call: &Call<'_>) -> (PolicyAction, &'static str) {
+        let stays = call.side_effect != Some(SideEffectLevel::Network);
+        match self {
+            _ if stays => (PolicyAction::Allow, "the call only reads"),
+            Self::ReadOnly => (PolicyAction::Deny, "nothing reaches the network"),
+            Self::Ask | Self::AcceptEdits | Self::Auto => {
+                (PolicyAction::Ask, "the call reaches the network")
             }
         }
     }

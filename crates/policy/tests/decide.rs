@@ -750,7 +750,11 @@ fn modes() {
         ),
         (
             read(&["a"]).reach(SideEffectLevel::Network),
-            "allow allow allow allow",
+            "deny ask ask ask",
+        ),
+        (
+            kinds(ToolKind::Fetch).reach(SideEffectLevel::Network),
+            "deny ask ask ask",
         ),
         (read(&["a"]).command("ls"), "deny ask ask ask"),
         (run("ls -l"), "deny ask ask allow"),

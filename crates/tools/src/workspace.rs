@@ -3,6 +3,8 @@
 //! Reads only: hidden, ignored, large and binary files are passed over, and links are never followed, so
 //! a walk cannot leave the folder.
 
+mod glob;
+
 use std::{
     fmt, fs,
     path::Path,
@@ -189,7 +191,7 @@ impl Workspace {
         let workspace = self.clone();
         off_thread(move |_| {
             workspace.readable()?;
-            let mut walk = workspace.builder(&workspace.root);
+            let mut walk = workspace.builder(workspace.start());
             let entries = walk.max_depth(Some(1)).build().filter_map(Result::ok);
             let name = |entry: ignore::DirEntry| {
                 let slash = match entry.file_type() {

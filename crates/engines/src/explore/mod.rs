@@ -1,26 +1,28 @@
 //! `explore`: answers questions about a workspace by searching and reading it, without a model.
 //!
-//! A prompt that begins with `/` is a command, anything else a question. Files and commands go through
-//! the host of their call, which does what the call declared; only searching looks at the disk itself.
+//! A prompt that begins with `/` is a command, anything else a question. What it does it does with the tools of
+//! the session's toolbox; where a session was equipped with none, with the built-in ones.
 
 mod all;
 mod attached;
-mod call;
 mod explain;
 mod files;
-mod markdown;
 mod place;
 mod prompt;
 mod question;
 mod run;
 mod search;
 mod steps;
+mod tools;
 mod watch;
 mod write;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use harn_model::{Command, CommandInput, ConfigChoice, ConfigOption, PromptSupport, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
+use harn_tools::{Toolbox, markdown};
 
 use attached::Attached;
 use prompt::{COMMANDS, Prompt, Request};
@@ -81,11 +83,18 @@ async fn respond(
         Request::Run(command) => run::run(cx, command).await,
         Request::Watch(glob) => watch::watch(cx, glob).await,
         Request::Unwatch => cx.say(watch::NOTHING).await,
+        Request::Tools => tools::list(cx).await,
+        Request::Tool { name, arguments } => tools::call(cx, name, arguments).await,
         Request::Help => cx.say(prompt::help()).await,
         Request::Incomplete(command) => cx.say(prompt::usage(command)).await,
         Request::Unknown(name) => cx.say(prompt::unknown(name)).await,
         Request::Question(text) => question::answer(cx, text, attached).await,
     }
+}
+
+/// What the session's agent works with.
+fn toolbox(cx: &TurnContext) -> Arc<Toolbox> {
+    Toolbox::of(cx).unwrap_or_else(Toolbox::plain)
 }
 
 fn command(spec: &prompt::CommandSpec) -> Command {

@@ -6,7 +6,7 @@ use harn_tools::{Hit, Query};
 
 use super::{
     explain::{Explanation, dedent, excerpt, explain},
-    markdown::{code, fence, language, shorten},
+    markdown::{code, fence, language},
 };
 
 /// A place in a text that was read.
@@ -73,18 +73,6 @@ impl Place {
     }
 }
 
-/// A hit as an item of a plain list.
-pub(super) fn short_item(path: &str, line: u32, text: &str) -> String {
-    const MAX: usize = 120;
-    let text = shorten(text, MAX);
-    let text = if text.is_empty() {
-        text
-    } else {
-        format!(" — {}", code(&text))
-    };
-    format!("- {}{text}\n", reference(path, line))
-}
-
 fn reference(path: &str, line: impl std::fmt::Display) -> String {
     code(&format!("{path}:{line}"))
 }
@@ -113,8 +101,6 @@ mod tests {
             "2. `src/log.rs:3`, in `append` — Writes a batch.\n\n   ```rust\n   pub fn append() {\n       \
              one();\n   }\n   ```\n\n"
         );
-        assert_eq!(short_item("a", 3, "x `y`"), "- `a:3` — `` x `y` ``\n");
-        assert_eq!(short_item("a", 3, ""), "- `a:3`\n");
     }
 
     #[test]

@@ -48,6 +48,16 @@ pub(super) const COMMANDS: &[CommandSpec] = &[
         description: "Run a shell command in the workspace, after asking",
     },
     CommandSpec {
+        name: "tools",
+        hint: "",
+        description: "List the tools of this session, whoever runs them",
+    },
+    CommandSpec {
+        name: "tool",
+        hint: "NAME {json}",
+        description: "Call a tool with these arguments, after asking where the rules want it",
+    },
+    CommandSpec {
         name: "watch",
         hint: "GLOB",
         description: "Stay, and say which of these files change, such as `src/**/*.rs`",
@@ -76,6 +86,12 @@ pub(super) enum Request<'a> {
         text: &'a str,
     },
     Run(&'a str),
+    Tools,
+    Tool {
+        name: &'a str,
+        /// As they were typed; may be empty.
+        arguments: &'a str,
+    },
     Watch(&'a str),
     Unwatch,
     Help,
@@ -135,6 +151,12 @@ fn parse(command: &str) -> Request<'_> {
         "grep" => Request::Grep(trimmed),
         "read" => Request::Read(unquote(trimmed)),
         "run" => Request::Run(trimmed),
+        "tools" => Request::Tools,
+        "tool" => {
+            let (name, arguments) = split_word(trimmed);
+            let arguments = arguments.trim_start();
+            Request::Tool { name, arguments }
+        }
         "watch" => Request::Watch(unquote(trimmed)),
         "unwatch" => Request::Unwatch,
         "write" => match split_path(rest) {
@@ -218,6 +240,10 @@ mod tests {
         check("/read src/lib.rs:3", &Request::Read("src/lib.rs:3"));
         check("/read \"a b.txt\"", &Request::Read("a b.txt"));
         check("/run  echo 'a  b'", &Request::Run("echo 'a  b'"));
+        check("/tools", &Request::Tools);
+        let tool = |name, arguments| Request::Tool { name, arguments };
+        check("/tool glob", &tool("glob", ""));
+        check("/tool a.b \n {\"c\": 1} ", &tool("a.b", "{\"c\": 1}"));
         check("/watch src/** ", &Request::Watch("src/**"));
         check("/watch \"a b/*\"", &Request::Watch("a b/*"));
         check("/unwatch", &Request::Unwatch);
@@ -231,6 +257,7 @@ mod tests {
             "/grep ",
             "/read",
             "/run\n",
+            "/tool",
             "/watch",
             "/write",
         ] {

@@ -2,19 +2,18 @@
 
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
-use harn_model::{ToolContent, ToolExecutor};
-use harn_runtime::{AgentError, ToolOutput, TurnContext};
-use harn_tools::{Builtin, Corpus, Found, Hit, Query, SearchError, Workspace, defined_name};
+use harn_runtime::{AgentError, TurnContext};
+use harn_tools::{Corpus, FileRead, Found, Hit, Query, defined_name, short_item, shown_path};
 
 use super::{
     attached::Attached,
-    call::{built_in, run_by},
-    files::{ReadFile, read, shown_path, told, value},
+    files::{read, told},
     markdown::{code, list, shorten},
-    place::{Place, short_item},
+    place::Place,
     results,
     search::{nothing, say_note, search},
     steps::Steps,
+    toolbox,
 };
 
 /// The most files that are read for an answer; further hits are only named.
@@ -87,7 +86,7 @@ impl Known {
                     self.places.push(Place::new(&name, text, line));
                 }
                 Attached::File { path, line } => match told(read(cx, path, *line).await)? {
-                    Ok(ReadFile { path, text, .. }) => {
+                    Ok(FileRead { path, text, .. }) => {
                         let line = line.unwrap_or_else(|| best_line(&path, &text, query));
                         self.places.push(Place::new(&path, &text, line));
                     }
@@ -271,27 +270,9 @@ async fn overview(cx: &TurnContext) -> Result<(), AgentError> {
     steps.finish().await
 }
 
-/// What lies on top of the workspace.
-#[derive(Clone)]
-struct Top(Vec<String>);
-
-impl From<Top> for ToolOutput {
-    fn from(Top(names): Top) -> Self {
-        Self {
-            content: Some(vec![ToolContent::text(names.join("\n"))]),
-            raw: Some(value(&names)),
-            ..Self::default()
-        }
-    }
-}
-
-/// Lists what lies on top, as a call that can be seen.
+/// Lists what lies on top of the workspace.
 pub(super) async fn list_top(cx: &TurnContext) -> Result<Vec<String>, AgentError> {
-    let tool = built_in(cx, Builtin::ListFiles).path(cx.cwd());
-    let call = tool.title("List the workspace").start().await?;
-    let workspace = Workspace::new(cx.cwd());
-    let work = async { Ok::<_, SearchError>(Top(workspace.top().await?)) };
-    Ok(run_by(cx, call, ToolExecutor::HarnBuiltin, work).await?.0)
+    toolbox(cx).list_files(cx).await
 }
 
 /// The first paragraph that says something: no heading, badge or markup.

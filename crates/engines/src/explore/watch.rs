@@ -12,11 +12,10 @@ use harn_model::{
     ToolExecutor, WakeReason,
 };
 use harn_runtime::{AgentError, Steering, ToolError, ToolOutput, TurnContext};
-use harn_tools::{Builtin, Watch};
+use harn_tools::{Builtin, Watch, fail_by, unless_cancelled};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    call::{fail_by, unless_cancelled},
     files::{told, value},
     markdown::code,
     prompt::{Prompt, Request},

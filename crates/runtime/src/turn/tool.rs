@@ -143,6 +143,16 @@ impl ToolBuilder {
         }
     }
 
+    /// Announces a call that makes no sense as it stands, and why. Nobody is asked about it. Returns the
+    /// failure for the turn to go on with.
+    pub async fn refuse(self, error: ToolError) -> Result<AgentError, AgentError> {
+        let Self { cx, call, .. } = self;
+        let handle = ToolHandle::new(&cx, &call);
+        cx.push(announced(call)).await?;
+        handle.fail(&error.message, error.category).await?;
+        Ok(error.into())
+    }
+
     fn act(&self) -> Act {
         Act {
             tool: self.call.tool_name.clone(),

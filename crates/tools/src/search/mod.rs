@@ -16,7 +16,7 @@ pub use query::Query;
 
 use harn_runtime::ToolError;
 
-use crate::workspace::Walked;
+use crate::{watch::WatchError, workspace::Walked};
 
 /// A place that fits a query.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,9 @@ pub enum SearchError {
     /// The pattern is not a regular expression.
     #[error("this is not a regular expression: {0}")]
     Pattern(String),
+    /// The glob is not one that can be looked for.
+    #[error(transparent)]
+    Glob(#[from] WatchError),
     /// The folder cannot be read.
     #[error("the folder cannot be read: {0}")]
     Unreadable(String),

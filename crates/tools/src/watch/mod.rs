@@ -25,7 +25,7 @@ use notify::{Config, Event, RecommendedWatcher, Watcher};
 
 pub use error::WatchError;
 use gather::{Burst, Shared};
-use pattern::Pattern;
+pub(crate) use pattern::Pattern;
 use scout::Scout;
 
 /// How much may be heard and not yet looked at.

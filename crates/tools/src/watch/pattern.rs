@@ -1,4 +1,4 @@
-//! Which files a watch is about, and which folders can hold such files. Knows no disk except to tell a folder's name
+//! Which files a glob is about, and which folders can hold such files. Knows no disk except to tell a folder's name
 //! from a glob.
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::WatchError;
 
 /// A glob over paths from the root.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     glob: GlobMatcher,
     /// The folder all matches lie in, as far as the glob says it in plain letters.
     within: PathBuf,
@@ -20,7 +20,7 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Reads a glob as a person writes it for the folder `root`.
-    pub(super) fn parse(glob: &str, root: &Path) -> Result<Self, WatchError> {
+    pub(crate) fn parse(glob: &str, root: &Path) -> Result<Self, WatchError> {
         let asked = glob.trim();
         let glob = asked.trim_start_matches("./");
         if glob.is_empty() || glob == "." {
@@ -69,19 +69,19 @@ impl Pattern {
     }
 
     /// Whether it is about this file.
-    pub(super) fn matches(&self, path: &Path) -> bool {
+    pub(crate) fn matches(&self, path: &Path) -> bool {
         self.glob.is_match(path)
     }
 
     /// Whether a folder can hold matches, at any depth; or will lead to one that can.
-    pub(super) fn may_hold(&self, folder: &Path) -> bool {
+    pub(crate) fn may_hold(&self, folder: &Path) -> bool {
         let on_the_way = self.within.starts_with(folder) || folder.starts_with(&self.within);
         let deepest = self.deepest.unwrap_or(usize::MAX);
         on_the_way && folder.components().count() <= deepest
     }
 
     /// Whether hidden files are meant too: as in a shell, by naming one.
-    pub(super) fn hidden(&self) -> bool {
+    pub(crate) fn hidden(&self) -> bool {
         self.hidden
     }
 }

@@ -9,13 +9,13 @@ use std::{
 use async_trait::async_trait;
 use harn_model::StopReason;
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext, Worker, WorkerError};
-use harn_tools::{Query, Survey, Workspace};
+use harn_tools::{Part as Searched, Query, Survey, Workspace, short_item};
 
 use super::super::{
     markdown::{code, list},
-    place::short_item,
     results,
-    search::{say_note, survey},
+    search::say_note,
+    toolbox,
 };
 
 /// What one worker searches.
@@ -127,9 +127,11 @@ impl Agent for Searcher {
 
     /// A search that fails fails the worker, with its reason.
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
-        let part = self.part.workspace(&self.root);
+        let part = Searched::of(&self.root, self.part.workspace(&self.root));
         let keep = |survey| self.slot.put(survey);
-        let found = survey(cx, &self.root, part, self.query.clone(), self.limit, keep).await?;
+        let found = toolbox(cx)
+            .search(cx, part, self.query.clone(), self.limit, keep)
+            .await?;
         if found.hits.is_empty() {
             let words: Vec<_> = self.query.words().iter().map(|word| code(word)).collect();
             cx.say(format!("Nothing here mentions {}.\n", list(&words)))

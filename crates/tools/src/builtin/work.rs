@@ -1,18 +1,14 @@
 //! The work of a call, and who does it: said however the call ends, for a failure is somebody's too.
 
-use std::future::Future;
+use std::{future::Future, path::Path};
 
-use harn_model::ToolExecutor;
-use harn_runtime::{AgentError, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext};
-use harn_tools::Builtin;
-
-/// A call of a built-in tool, with what is known of it.
-pub(super) fn built_in(cx: &TurnContext, builtin: Builtin) -> ToolBuilder {
-    cx.tool(builtin.name()).annotations(builtin.annotations())
-}
+use harn_model::{ErrorCategory, ToolExecutor};
+use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 /// Who does what the client may offer to do.
-pub(super) fn executor(offered: bool) -> ToolExecutor {
+pub(crate) fn executor(offered: bool) -> ToolExecutor {
     if offered {
         ToolExecutor::HostBridge
     } else {
@@ -22,7 +18,7 @@ pub(super) fn executor(offered: bool) -> ToolExecutor {
 
 /// Does the work and ends the call with what comes of it. When the turn is cancelled the work is dropped,
 /// and the runtime settles the call.
-pub(super) async fn run_by<T, E>(
+pub async fn run_by<T, E>(
     cx: &TurnContext,
     call: ToolHandle,
     by: ToolExecutor,
@@ -44,7 +40,7 @@ where
 }
 
 /// Ends a call badly, and returns the failure for the turn to go on with.
-pub(super) async fn fail_by(
+pub async fn fail_by(
     call: ToolHandle,
     by: ToolExecutor,
     error: impl Into<ToolError>,
@@ -60,7 +56,7 @@ pub(super) async fn fail_by(
 }
 
 /// Waits for work that a cancelled turn no longer needs.
-pub(super) async fn unless_cancelled<T>(
+pub async fn unless_cancelled<T>(
     cx: &TurnContext,
     work: impl Future<Output = T>,
 ) -> Result<T, AgentError> {
@@ -69,4 +65,24 @@ pub(super) async fn unless_cancelled<T>(
         () = cx.cancelled() => Err(AgentError::Cancelled),
         done = work => Ok(done),
     }
+}
+
+/// A value for a log; what cannot be written down is left out.
+pub(super) fn value(value: impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// Arguments of a tool. They were held against its schema, unless whoever was asked put others in their
+/// place; `unfit` is what to say of those.
+pub(super) fn parse<T: DeserializeOwned>(arguments: &Value, unfit: &str) -> Result<T, ToolError> {
+    T::deserialize(arguments).map_err(|error| ToolError {
+        message: format!("{unfit}: {error}"),
+        category: ErrorCategory::SchemaValidation,
+    })
+}
+
+/// A path inside the workspace as a person reads it.
+#[must_use]
+pub fn shown_path(cwd: &Path, path: &Path) -> String {
+    path.strip_prefix(cwd).unwrap_or(path).display().to_string()
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Text as inline code, whatever backticks are in it; line breaks become spaces.
-pub(super) fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     let ticks = "`".repeat(longest_run(&text) + 1);
     // A space keeps a backtick at either end apart from the marks; renderers drop it again.
@@ -16,7 +16,7 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// Text as a code block, `indent` spaces from the margin.
-pub(super) fn fence(language: &str, text: &str, indent: usize) -> String {
+pub fn fence(language: &str, text: &str, indent: usize) -> String {
     let margin = " ".repeat(indent);
     let marks = "`".repeat((longest_run(text) + 1).max(3));
     let mut out = format!("{margin}{marks}{language}\n");
@@ -29,7 +29,7 @@ pub(super) fn fence(language: &str, text: &str, indent: usize) -> String {
 }
 
 /// "a", "a and b", "a, b and c".
-pub(super) fn list<T: AsRef<str>>(items: &[T]) -> String {
+pub fn list<T: AsRef<str>>(items: &[T]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     match items.split_last() {
         None => String::new(),
@@ -39,7 +39,7 @@ pub(super) fn list<T: AsRef<str>>(items: &[T]) -> String {
 }
 
 /// At most `max` characters of a text, cut between words where possible.
-pub(super) fn shorten(text: &str, max: usize) -> String {
+pub fn shorten(text: &str, max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max) else {
         return text.to_owned();
     };
@@ -52,7 +52,7 @@ pub(super) fn shorten(text: &str, max: usize) -> String {
 }
 
 /// What a code block of this file is called.
-pub(super) fn language(path: &str) -> &'static str {
+pub fn language(path: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.rsplit_once('.').map_or(name, |(_, ending)| ending) {
         "rs" => "rust",

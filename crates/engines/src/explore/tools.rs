@@ -1,0 +1,116 @@
+//! `/tools` and `/tool NAME {json}`: what the session's agent may call, and any of it called by hand.
+
+use harn_model::{ToolContent, ToolSource, ToolSpec, plain_text};
+use harn_runtime::{AgentError, ToolOutput, TurnContext};
+use serde_json::Value;
+
+use super::{
+    files::told,
+    markdown::{code, fence, shorten},
+    toolbox,
+};
+
+/// How much of a description is said.
+const SAID: usize = 100;
+
+/// `/tools`.
+pub(super) async fn list(cx: &TurnContext) -> Result<(), AgentError> {
+    let catalogue = toolbox(cx).catalogue();
+    let count = catalogue.len();
+    cx.say(format!(
+        "{count} tools, of which `/tool NAME {{json}}` calls one:\n\n"
+    ))
+    .await?;
+    for tool in catalogue.tools() {
+        cx.say(item(tool)).await?;
+    }
+    for warning in catalogue.warnings() {
+        cx.say(format!("\nNote: {warning}.\n")).await?;
+    }
+    Ok(())
+}
+
+/// One tool, on one line.
+fn item(tool: &ToolSpec) -> String {
+    let source = match &tool.source {
+        ToolSource::Builtin => "built in".to_owned(),
+        ToolSource::Host => "host".to_owned(),
+        ToolSource::Mcp(server) => format!("MCP server {server}"),
+        ToolSource::Skill(skill) => format!("skill {skill}"),
+        ToolSource::Provider => "provider".to_owned(),
+    };
+    let kind = tool.annotations.as_ref().map(|known| known.kind);
+    let kind = kind.map_or("kind unknown".to_owned(), |kind| {
+        let kind = serde_json::to_value(kind).unwrap_or_default();
+        kind.as_str().unwrap_or_default().to_owned()
+    });
+    let deprecated = if tool.deprecated { ", deprecated" } else { "" };
+    let line = tool.description.lines().next().unwrap_or_default();
+    let line = match shorten(line, SAID) {
+        line if line.is_empty() => line,
+        line => format!(": {line}"),
+    };
+    format!(
+        "- {} ({source}, {kind}{deprecated}){line}\n",
+        code(&tool.name)
+    )
+}
+
+/// `/tool NAME {json}`.
+pub(super) async fn call(cx: &TurnContext, name: &str, given: &str) -> Result<(), AgentError> {
+    let toolbox = toolbox(cx);
+    let shown = code(name);
+    // Whoever mistyped a name is told before anything is announced.
+    if toolbox.catalogue().get(name).is_none() {
+        let error = toolbox.catalogue().unknown(name);
+        return cx
+            .say(format!("Not called: {error}. `/tools` lists them all."))
+            .await;
+    }
+    let arguments = match given {
+        "" => Ok(Value::Object(serde_json::Map::new())),
+        given => serde_json::from_str(given),
+    };
+    let arguments = match arguments {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let right = code(&format!("/tool {name} {{\"argument\": \"value\"}}"));
+            return cx
+                .say(format!(
+                    "Not called: the arguments are not JSON: {error}. It would be right like this: {right}."
+                ))
+                .await;
+        }
+    };
+    match told(toolbox.call(cx, name, arguments).await)? {
+        Ok(output) => {
+            cx.say(format!("{shown} ended well.\n\n")).await?;
+            cx.say(result(&output)).await
+        }
+        Err(reason) => cx.say(format!("{shown} failed: {reason}")).await,
+    }
+}
+
+/// What a call has to show.
+fn result(output: &ToolOutput) -> String {
+    let content = output
+        .content
+        .iter()
+        .flatten()
+        .map(|content| match content {
+            ToolContent::Content { content } => plain_text(std::slice::from_ref(content)),
+            ToolContent::Diff { path, new_text, .. } => {
+                format!("{} says now:\n\n{}", code(path), fence("", new_text, 0))
+            }
+            // Its host shows it.
+            ToolContent::Terminal { .. } => String::new(),
+        });
+    let shown: String = content.collect();
+    match &output.raw {
+        Some(raw) if shown.is_empty() => {
+            let pretty = serde_json::to_string_pretty(raw).unwrap_or_default();
+            fence("json", &pretty, 0)
+        }
+        _ => shown,
+    }
+}

@@ -1,0 +1,292 @@
+//! `run_command`: asks, runs it through the host, shows what it prints while it runs, and ends it in time.
+
+mod screen;
+
+use std::{pin::pin, time::Duration};
+
+use harn_model::{ErrorCategory, ToolContent, ToolExecutor};
+use harn_runtime::{
+    AgentError, CommandExit, CommandSpec, HostError, ToolHandle, ToolOutput, TurnContext,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::screen::{KEPT, Printed, Screen, printed};
+use super::{
+    Builtin, Kit, built_in,
+    work::{executor, fail_by, parse, value},
+};
+
+/// How long a command of a model may take unless it says otherwise, and at most.
+const TIMEOUT: Duration = Duration::from_secs(2 * 60);
+pub(super) const MAX_TIMEOUT_MS: u64 = 10 * 60 * 1000;
+/// How much a client is asked to keep of what its terminal showed, where it can be kept here afterwards.
+const ASKED_FOR: usize = 1024 * 1024;
+/// The time between two updates at first.
+const PAUSE: Duration = Duration::from_millis(100);
+/// After so many updates the time doubles, up to `PAUSE << MAX_DOUBLINGS`: a command that prints for
+/// hours must not fill the journal.
+const DOUBLES_AFTER: u32 = 30;
+const MAX_DOUBLINGS: u32 = 5;
+
+/// A command that was let run.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// The line: that of whoever was asked, if they put another in its place.
+    pub command: String,
+    /// How it ended.
+    pub end: CommandEnd,
+    /// What its call showed in the end.
+    pub output: ToolOutput,
+}
+
+/// How a command ended, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandEnd {
+    /// With the exit code 0.
+    Well(String),
+    /// With another, by a signal, or because its time was over.
+    Badly(String),
+    /// It could not be run.
+    Broken(String),
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct RunInput {
+    command: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct RunOutput<'a> {
+    exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<&'a str>,
+    truncated: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    timed_out: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_bytes: Option<u64>,
+}
+
+impl Kit {
+    /// Runs a command for a model, which is told what it printed also where it failed.
+    pub(super) async fn call_command(
+        &self,
+        cx: &TurnContext,
+        input: Value,
+    ) -> Result<ToolOutput, AgentError> {
+        let ran = self.run(cx, input, Some(TIMEOUT)).await?;
+        match ran.end {
+            CommandEnd::Well(_) => Ok(ran.output),
+            CommandEnd::Broken(reason) => Err(AgentError::Tool(reason)),
+            CommandEnd::Badly(how) => {
+                let shown = ran.output.content.iter().flatten().map(text_of);
+                let shown: String = shown.collect();
+                Err(AgentError::Tool(format!(
+                    "the command failed: {how}\n\n{shown}"
+                )))
+            }
+        }
+    }
+
+    /// Runs a command for a person, who can cancel it.
+    pub(crate) async fn run_line(&self, cx: &TurnContext, line: &str) -> Result<Ran, AgentError> {
+        let input = value(RunInput {
+            command: line.to_owned(),
+            timeout_ms: None,
+        });
+        self.run(cx, input, None).await
+    }
+
+    /// Runs a command, if it may. `patience` is for a call that does not say how long.
+    async fn run(
+        &self,
+        cx: &TurnContext,
+        input: Value,
+        patience: Option<Duration>,
+    ) -> Result<Ran, AgentError> {
+        let line = input.get("command").and_then(Value::as_str);
+        let line = line.unwrap_or_default().to_owned();
+        let call = built_in(cx, Builtin::RunCommand).input(input);
+        let call = call.command(&line).ask().await?;
+        let by = executor(cx.host().client_offers().terminal);
+        // Whoever was asked may have put another command in its place.
+        let parsed: Result<RunInput, _> = parse(call.input(), "the arguments have no command");
+        let RunInput {
+            command,
+            timeout_ms,
+        } = match parsed {
+            Ok(input) => input,
+            Err(error) => return Err(fail_by(call, by, error).await?),
+        };
+        let given = timeout_ms.map(|ms| Duration::from_millis(ms.min(MAX_TIMEOUT_MS)));
+        let limit = given.or(patience);
+        let place = self.outputs.as_ref().and_then(|outputs| {
+            let place = outputs.place(call.id())?;
+            Some((outputs.clone(), place))
+        });
+        let output_limit = if place.is_some() { ASKED_FOR } else { KEPT };
+        let spec = CommandSpec::shell(&command, cx.cwd(), output_limit);
+        let screen = Screen::keeping(place);
+        let end = match watch(cx, &call, &screen, spec, limit).await? {
+            Some(Ok(exit)) => Ended::Exited(exit),
+            Some(Err(error)) => {
+                let reason = fail_by(call, by, error).await?.to_string();
+                return Ok(Ran {
+                    command,
+                    end: CommandEnd::Broken(reason),
+                    output: ToolOutput::default(),
+                });
+            }
+            None => Ended::TimedOut(limit.unwrap_or_default()),
+        };
+        let output = end.output(by, &screen);
+        let end = end.tell(call, output.clone()).await?;
+        Ok(Ran {
+            command,
+            end,
+            output,
+        })
+    }
+}
+
+/// Runs the command and shows its output as it comes; none when its time is over. Dropping the run, then or
+/// when the turn is cancelled, ends the command and all it started.
+async fn watch(
+    cx: &TurnContext,
+    call: &ToolHandle,
+    screen: &Screen,
+    spec: CommandSpec,
+    limit: Option<Duration>,
+) -> Result<Option<Result<CommandExit, HostError>>, AgentError> {
+    let mut sink = screen.clone();
+    let mut run = pin!(call.host().run(spec, &mut sink));
+    let mut over = pin!(async {
+        match limit {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    });
+    let mut shown: u32 = 0;
+    loop {
+        let pause = match shown {
+            0 => Duration::ZERO,
+            _ => PAUSE * (1 << (shown / DOUBLES_AFTER).min(MAX_DOUBLINGS)),
+        };
+        tokio::select! {
+            biased;
+            () = cx.cancelled() => return Err(AgentError::Cancelled),
+            exit = &mut run => return Ok(Some(exit)),
+            () = &mut over => return Ok(None),
+            content = screen.after(pause) => call.show(content).await?,
+        }
+        shown = shown.saturating_add(1);
+    }
+}
+
+enum Ended {
+    Exited(CommandExit),
+    TimedOut(Duration),
+}
+
+impl Ended {
+    fn how(&self) -> String {
+        match self {
+            Self::Exited(exit) => match (exit.code, &exit.signal) {
+                (Some(code), _) => format!("exit code {code}"),
+                (None, Some(signal)) => format!("ended by {signal}"),
+                (None, None) => "no exit code".to_owned(),
+            },
+            Self::TimedOut(limit) => format!(
+                "its {} ms were over, so it was ended with everything it started",
+                limit.as_millis()
+            ),
+        }
+    }
+
+    fn output(&self, by: ToolExecutor, screen: &Screen) -> ToolOutput {
+        let (exit, told) = match self {
+            Self::Exited(exit) => (Some(exit), Some((exit.output.clone(), exit.truncated))),
+            Self::TimedOut(_) => (None, None),
+        };
+        let Printed {
+            text,
+            truncated,
+            kept,
+        } = screen.finish(told);
+        let mut shown = printed(&text, truncated);
+        if let Some(kept) = &kept {
+            let (place, bytes) = (kept.place(), kept.bytes());
+            let much = match kept.is_whole() {
+                true => "The whole output",
+                false => "The beginning of the output",
+            };
+            shown.push_str(&format!("\n{much}, {bytes} bytes, is in {place}\n"));
+        }
+        let how = self.how();
+        ToolOutput {
+            raw: Some(value(RunOutput {
+                exit_code: exit.and_then(|exit| exit.code),
+                signal: exit.and_then(|exit| exit.signal.as_deref()),
+                truncated,
+                timed_out: exit.is_none(),
+                output_file: kept.as_ref().map(|kept| kept.place()),
+                output_bytes: kept.as_ref().map(|kept| kept.bytes()),
+            })),
+            content: Some(vec![ToolContent::text(format!("{shown}\n{how}\n"))]),
+            executor: Some(by),
+            ..ToolOutput::default()
+        }
+    }
+
+    /// Ends the call.
+    async fn tell(&self, call: ToolHandle, output: ToolOutput) -> Result<CommandEnd, AgentError> {
+        let how = self.how();
+        let category = match self {
+            Self::Exited(exit) if exit.code == Some(0) => {
+                call.complete(output).await?;
+                return Ok(CommandEnd::Well(how));
+            }
+            Self::Exited(_) => ErrorCategory::ToolError,
+            Self::TimedOut(_) => ErrorCategory::Timeout,
+        };
+        let failed = format!("the command failed: {how}");
+        call.fail_with(&failed, category, output).await?;
+        Ok(CommandEnd::Badly(how))
+    }
+}
+
+fn text_of(content: &ToolContent) -> String {
+    match content {
+        ToolContent::Content { content } => harn_model::plain_text(std::slice::from_ref(content)),
+        ToolContent::Diff { .. } | ToolContent::Terminal { .. } => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_put_into_words() {
+        let exit = |code, signal: Option<&str>| {
+            let signal = signal.map(str::to_owned);
+            let (output, truncated) = (String::new(), false);
+            let exit = CommandExit {
+                code,
+                signal,
+                output,
+                truncated,
+            };
+            Ended::Exited(exit).how()
+        };
+        assert_eq!(exit(Some(3), None), "exit code 3");
+        assert_eq!(exit(None, Some("SIGKILL")), "ended by SIGKILL");
+        assert_eq!(exit(None, None), "no exit code");
+    }
+}

@@ -1,0 +1,60 @@
+//! `edit_file`: a part of a file in another's place, or a patch. Goes the way of every change.
+
+mod patch;
+mod replace;
+
+use harn_model::ErrorCategory;
+use harn_runtime::{AgentError, ToolError, TurnContext};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    Builtin,
+    work::parse,
+    write::{Change, NOT_A_FILE, Written},
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EditInput {
+    path: String,
+    old_text: Option<String>,
+    new_text: Option<String>,
+    #[serde(default)]
+    replace_all: bool,
+    patch: Option<String>,
+}
+
+/// Edits a file, if it may.
+pub(super) async fn edit(cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
+    let change = Change {
+        builtin: Builtin::EditFile,
+        make: edited,
+    };
+    change.ask(cx, input).await
+}
+
+/// The text of a file after an edit.
+fn edited(input: &Value, text: Option<&str>) -> Result<String, ToolError> {
+    let input: EditInput = parse(input, NOT_A_FILE)?;
+    let missing = || ToolError::new("there is no such file to edit; write_file makes one");
+    let text = text.ok_or_else(missing)?;
+    let new = match (input.old_text, input.new_text, input.patch) {
+        (Some(old), Some(new), None) => replace::replace(text, &old, &new, input.replace_all),
+        (None, None, Some(patch)) => patch::apply(&input.path, text, &patch),
+        (_, _, Some(_)) => return Err(unfit("give either `patch`, or `old_text` and `new_text`")),
+        (_, _, None) => return Err(unfit("give `old_text` and `new_text`, or `patch`")),
+    };
+    let new = new.map_err(ToolError::new)?;
+    if new == text {
+        return Err(ToolError::new("the edit changes nothing"));
+    }
+    Ok(new)
+}
+
+fn unfit(message: &str) -> ToolError {
+    ToolError {
+        message: message.to_owned(),
+        category: ErrorCategory::SchemaValidation,
+    }
+}

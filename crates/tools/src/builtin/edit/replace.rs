@@ -1,0 +1,140 @@
+//! One text in the place of another that stands exactly there. Pure.
+
+/// How many lines are named where a text stands more than once.
+const NAMED: usize = 5;
+
+/// A text with `new` in the place of `old`, which stands there once, or any number of times if all are meant.
+pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<String, String> {
+    if old.is_empty() {
+        return Err("`old_text` is empty; say what stands there now".to_owned());
+    }
+    let at: Vec<usize> = text.match_indices(old).map(|(at, _)| at).collect();
+    match at[..] {
+        [] => Err(missing(text, old)),
+        [_] => Ok(text.replacen(old, new, 1)),
+        [..] if all => Ok(text.replace(old, new)),
+        [..] => {
+            let lines = at.iter().take(NAMED);
+            let lines = lines.map(|at| (text[..*at].matches('\n').count() + 1).to_string());
+            let lines = lines.collect::<Vec<_>>().join(", ");
+            let more = if at.len() > NAMED { " and more" } else { "" };
+            Err(format!(
+                "`old_text` stands there {} times, at lines {lines}{more}; give more of what stands around it, \
+                 or set `replace_all`",
+                at.len()
+            ))
+        }
+    }
+}
+
+/// What to say of a text that is not there, with what is near it.
+fn missing(text: &str, old: &str) -> String {
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    if plain(text).contains(&plain(old)) {
+        return "`old_text` stands there with other line ends; the file's lines end with CR LF, or with a mix"
+            .to_owned();
+    }
+    let first = old.lines().map(str::trim).find(|line| !line.is_empty());
+    let near = first.and_then(|first| {
+        let mut lines = text.lines().zip(1..);
+        lines.find(|(line, _)| line.trim() == first)
+    });
+    match near {
+        Some((_, line)) => format!(
+            "`old_text` does not stand there; line {line} says what its first line says, so compare the spaces \
+             and what follows"
+        ),
+        None => "`old_text` does not stand there; read the file again".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, old: &str, new: &str, all: bool, expected: &Expect) {
+        let told = match replace(text, old, new, all) {
+            Ok(text) => format!("{text:?}"),
+            Err(problem) => problem,
+        };
+        expected.assert_eq(&told);
+    }
+
+    #[test]
+    fn exactly_one_is_replaced() {
+        check("a b c", "b", "x", false, &expect![[r#""a x c""#]]);
+        check("a b c", "b ", "", false, &expect![[r#""a c""#]]);
+        check("aaa", "aa", "b", false, &expect![[r#""ba""#]]);
+        check("ö→b", "→", "↔", false, &expect![[r#""ö↔b""#]]);
+        check("a.b", ".", "$0", false, &expect![[r#""a$0b""#]]);
+        check("x", "x", "", false, &expect![[r#""""#]]);
+    }
+
+    #[test]
+    fn several_only_if_all_are_meant() {
+        check("a\nb\na\n", "a", "x", true, &expect![[r#""x\nb\nx\n""#]]);
+        check(
+            "a\nb\na\n",
+            "a",
+            "x",
+            false,
+            &expect![
+                "`old_text` stands there 2 times, at lines 1, 3; give more of what stands around it, or set `replace_all`"
+            ],
+        );
+        check(
+            &"a\n".repeat(7),
+            "a",
+            "x",
+            false,
+            &expect![
+                "`old_text` stands there 7 times, at lines 1, 2, 3, 4, 5 and more; give more of what stands around it, or set `replace_all`"
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_what_is_near() {
+        check(
+            "a\n",
+            "b",
+            "x",
+            false,
+            &expect!["`old_text` does not stand there; read the file again"],
+        );
+        check(
+            "a\n",
+            "b",
+            "x",
+            true,
+            &expect!["`old_text` does not stand there; read the file again"],
+        );
+        check(
+            "a\n",
+            "",
+            "x",
+            false,
+            &expect!["`old_text` is empty; say what stands there now"],
+        );
+        check(
+            "fn a() {\n    b();\n}\n",
+            "fn a() {\n  b();",
+            "x",
+            false,
+            &expect![
+                "`old_text` does not stand there; line 1 says what its first line says, so compare the spaces and what follows"
+            ],
+        );
+        check(
+            "a\r\nb\r\n",
+            "a\nb",
+            "x",
+            false,
+            &expect![
+                "`old_text` stands there with other line ends; the file's lines end with CR LF, or with a mix"
+            ],
+        );
+    }
+}

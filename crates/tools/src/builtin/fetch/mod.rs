@@ -1,0 +1,216 @@
+//! `fetch`: a text from the web, bounded in size and time. Every address is put before the rules; what leads to
+//! another host is told and not followed.
+
+mod address;
+
+use std::{collections::BTreeMap, error::Error, time::Duration};
+
+use harn_model::{ErrorCategory, ToolContent, ToolExecutor};
+use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use reqwest::{
+    Client, NoProxy, Proxy, Response,
+    header::{ACCEPT, CONTENT_TYPE, LOCATION},
+    redirect::Policy,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::address::{Address, is_text};
+use super::{
+    Builtin, Kit, built_in,
+    work::{fail_by, parse, unless_cancelled, value},
+};
+use crate::markdown::{fence, shorten};
+
+/// How long an answer may take unless the call says otherwise, and at most.
+const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const MAX_TIMEOUT_MS: u64 = 2 * 60 * 1000;
+/// The most of a text that is read.
+const MAX_BYTES: usize = 64 * 1024;
+/// How many redirects on one host are followed.
+const MAX_HOPS: usize = 5;
+/// What to say of arguments that are not those of a fetch.
+const NO_ADDRESS: &str = "the arguments have no address";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FetchInput {
+    url: String,
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct FetchOutput<'a> {
+    status: u16,
+    url: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_type: Option<&'a str>,
+    bytes: usize,
+    truncated: bool,
+}
+
+/// What a server answered.
+struct Answer {
+    status: reqwest::StatusCode,
+    url: String,
+    content_type: Option<String>,
+    text: String,
+    truncated: bool,
+}
+
+impl Kit {
+    /// Fetches a text, if it may.
+    pub(super) async fn fetch(
+        &self,
+        cx: &TurnContext,
+        input: Value,
+    ) -> Result<ToolOutput, AgentError> {
+        let FetchInput { url, .. } = parse(&input, NO_ADDRESS)?;
+        let tool = built_in(cx, Builtin::Fetch).input(input);
+        // Not even shown: it may hold a password.
+        let address = match Address::parse(&url) {
+            Ok(address) => address,
+            Err(error) => return Err(tool.title("Fetch").refuse(error).await?),
+        };
+        let title = format!("Fetch {}", shorten(address.as_str(), 120));
+        let call = tool.title(title).start().await?;
+        let input = call.input().clone();
+        let work = async {
+            // Whoever was asked may have put another in its place.
+            let FetchInput { url, timeout_ms } = parse(&input, NO_ADDRESS)?;
+            let address = Address::parse(&url)?;
+            let given = timeout_ms.map(|ms| Duration::from_millis(ms.min(MAX_TIMEOUT_MS)));
+            let limit = given.unwrap_or(TIMEOUT);
+            let answer = tokio::time::timeout(limit, self.get(address)).await;
+            answer.unwrap_or_else(|_| {
+                Err(ToolError {
+                    message: format!("no whole answer within {} ms", limit.as_millis()),
+                    category: ErrorCategory::Timeout,
+                })
+            })
+        };
+        match unless_cancelled(cx, work).await? {
+            Ok(answer) => answer.tell(call).await,
+            Err(error) => Err(fail_by(call, ToolExecutor::HarnBuiltin, error).await?),
+        }
+    }
+
+    async fn get(&self, mut address: Address) -> Result<Answer, ToolError> {
+        let client = client(&self.env).map_err(network)?;
+        for _ in 0..=MAX_HOPS {
+            let request = client.get(address.url());
+            let request = request.header(ACCEPT, "text/*, application/json;q=0.9, */*;q=0.1");
+            let response = request.send().await.map_err(network)?;
+            if !response.status().is_redirection() {
+                return read(response).await;
+            }
+            let location = response.headers().get(LOCATION);
+            let location = location.and_then(|location| location.to_str().ok());
+            let Some(location) = location else {
+                return read(response).await;
+            };
+            address = address.follow(location)?;
+        }
+        Err(ToolError::new(format!(
+            "the server redirects more than {MAX_HOPS} times"
+        )))
+    }
+}
+
+/// Reads an answer as far as it is text and not too long.
+async fn read(mut response: Response) -> Result<Answer, ToolError> {
+    let header = response.headers().get(CONTENT_TYPE);
+    let content_type = header.and_then(|header| header.to_str().ok());
+    let content_type = content_type.map(str::to_owned);
+    if let Some(kind) = content_type.as_deref().filter(|kind| !is_text(kind)) {
+        return Err(ToolError::new(format!("the answer is {kind:?}, not text")));
+    }
+    let mut bytes = Vec::new();
+    while bytes.len() <= MAX_BYTES
+        && let Some(chunk) = response.chunk().await.map_err(network)?
+    {
+        bytes.extend_from_slice(&chunk);
+    }
+    let truncated = bytes.len() > MAX_BYTES;
+    bytes.truncate(MAX_BYTES);
+    if bytes.contains(&0) {
+        return Err(ToolError::new("the answer is binary, not text"));
+    }
+    Ok(Answer {
+        status: response.status(),
+        url: response.url().to_string(),
+        content_type,
+        text: String::from_utf8_lossy(&bytes).into_owned(),
+        truncated,
+    })
+}
+
+impl Answer {
+    /// Ends the call; an answer that says that something went wrong is a failure, with its text.
+    async fn tell(self, call: ToolHandle) -> Result<ToolOutput, AgentError> {
+        let mut shown = match self.text.trim().is_empty() {
+            true => "The answer is empty.\n".to_owned(),
+            false => fence("", &self.text, 0),
+        };
+        if self.truncated {
+            shown.push_str(&format!("\nThese are its first {MAX_BYTES} bytes.\n"));
+        }
+        let output = ToolOutput {
+            raw: Some(value(FetchOutput {
+                status: self.status.as_u16(),
+                url: &self.url,
+                content_type: self.content_type.as_deref(),
+                bytes: self.text.len(),
+                truncated: self.truncated,
+            })),
+            content: Some(vec![ToolContent::text(shown.clone())]),
+            executor: Some(ToolExecutor::HarnBuiltin),
+            ..ToolOutput::default()
+        };
+        if self.status.is_success() {
+            call.complete(output.clone()).await?;
+            return Ok(output);
+        }
+        let failed = format!("the server answered {}", self.status);
+        call.fail_with(&failed, ErrorCategory::ToolError, output)
+            .await?;
+        Err(AgentError::Tool(format!("{failed}\n\n{shown}")))
+    }
+}
+
+/// A client that follows nothing by itself, and uses the proxies that the environment names.
+fn client(env: &BTreeMap<String, String>) -> reqwest::Result<Client> {
+    // TLS needs somebody to do its arithmetic; that another was chosen before is fine.
+    let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+    let named = |name: &str| {
+        let value = env.get(name).or_else(|| env.get(&name.to_uppercase()));
+        value.filter(|value| !value.is_empty())
+    };
+    let mut builder = Client::builder()
+        .no_proxy()
+        .redirect(Policy::none())
+        .user_agent(concat!("harn-serve/", env!("CARGO_PKG_VERSION")));
+    let not = named("no_proxy").and_then(|hosts| NoProxy::from_string(hosts));
+    if let Some(proxy) = named("https_proxy").or(named("all_proxy")) {
+        builder = builder.proxy(Proxy::https(proxy)?.no_proxy(not.clone()));
+    }
+    if let Some(proxy) = named("http_proxy").or(named("all_proxy")) {
+        builder = builder.proxy(Proxy::http(proxy)?.no_proxy(not));
+    }
+    builder.build()
+}
+
+/// What went wrong on the way, without the address.
+fn network(error: reqwest::Error) -> ToolError {
+    let error = error.without_url();
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        message = format!("{message}: {deeper}");
+        cause = deeper.source();
+    }
+    ToolError {
+        message,
+        category: ErrorCategory::Network,
+    }
+}

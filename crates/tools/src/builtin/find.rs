@@ -1,0 +1,261 @@
+//! `search` and `grep`: the workspace searched, as calls that can be seen. Only files that may be read count.
+
+use std::path::{Path, PathBuf};
+
+use harn_model::{Location, ToolContent, ToolExecutor};
+use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Builtin, built_in,
+    work::{parse, run_by, value},
+};
+use crate::{
+    Found, Grepped, Query, Survey, Walked, Workspace,
+    markdown::{code, shorten},
+};
+
+/// How many places a model is shown unless it says otherwise, and at most.
+const PLACES: usize = 10;
+const MAX_PLACES: usize = 50;
+
+/// What a search found, and how its call shows it.
+#[derive(Clone)]
+struct Searched<T> {
+    found: T,
+    output: ToolOutput,
+}
+
+impl<T> From<Searched<T>> for ToolOutput {
+    fn from(searched: Searched<T>) -> Self {
+        searched.output
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct SearchInput {
+    query: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct GrepInput {
+    pattern: String,
+}
+
+/// What a log keeps of a search.
+#[derive(Serialize)]
+struct SearchOutput<'a> {
+    files_searched: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+    hits: Vec<HitOutput<'a>>,
+}
+
+#[derive(Serialize)]
+struct HitOutput<'a> {
+    path: &'a str,
+    line: u32,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passage: Option<[u32; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+}
+
+/// What is searched: a workspace or a part of it, and the folder its paths start from.
+#[derive(Clone, Debug)]
+pub struct Part {
+    root: PathBuf,
+    files: Workspace,
+}
+
+impl Part {
+    /// All of a workspace.
+    pub fn whole(root: impl AsRef<Path>) -> Self {
+        let root = root.as_ref();
+        Self::of(root, Workspace::new(root))
+    }
+
+    /// A part of the workspace at `root`.
+    pub fn of(root: impl AsRef<Path>, files: Workspace) -> Self {
+        let root = root.as_ref().to_owned();
+        Self { root, files }
+    }
+}
+
+/// What to say of arguments that are not those of a search.
+const NO_WORDS: &str = "the arguments have no words to search for";
+const NO_PATTERN: &str = "the arguments have no pattern";
+
+/// `search`, for a model.
+pub(super) async fn search_for(cx: &TurnContext, input: Value) -> Result<ToolOutput, AgentError> {
+    let SearchInput { query, .. } = parse(&input, NO_WORDS)?;
+    let (searched, _) = survey(cx, Part::whole(cx.cwd()), query_of(&query), input).await?;
+    Ok(searched.output)
+}
+
+/// Searches for the best places. `keep` takes what is needed to rank them together with those of other parts.
+pub(crate) async fn search(
+    cx: &TurnContext,
+    part: Part,
+    query: Query,
+    limit: usize,
+    keep: impl FnOnce(Survey) + Send,
+) -> Result<Found, AgentError> {
+    let input = value(SearchInput {
+        query: query.words().join(" "),
+        limit: Some(limit),
+    });
+    let (searched, kept) = survey(cx, part, query, input).await?;
+    if let Some(kept) = kept {
+        keep(kept);
+    }
+    Ok(searched.found)
+}
+
+async fn survey(
+    cx: &TurnContext,
+    part: Part,
+    query: Query,
+    input: Value,
+) -> Result<(Searched<Found>, Option<Survey>), AgentError> {
+    let filter = cx.host().read_filter().await;
+    let files = part.files.only(move |path| filter.allows(path));
+    let words = query.words().join(" ");
+    let tool = built_in(cx, Builtin::Search).input(input.clone());
+    let call = tool
+        .title(format!("Search for \"{words}\""))
+        .start()
+        .await?;
+    let decided = call.input().clone();
+    let mut kept = None;
+    let work = async {
+        let SearchInput { query: text, limit } = parse(&decided, NO_WORDS)?;
+        // Whoever was asked may have put other words in their place.
+        let query = match decided == input {
+            true => query,
+            false => query_of(&text),
+        };
+        let limit = limit.unwrap_or(PLACES).min(MAX_PLACES);
+        let (found, survey) = files.survey(query, limit).await?;
+        kept = Some(survey);
+        let hits = found.hits.iter().map(|hit| HitOutput {
+            path: &hit.path,
+            line: hit.line,
+            text: &hit.text,
+            passage: Some([hit.first, hit.last]),
+            // Scores differ in digits that mean nothing.
+            score: Some((hit.score * 100.0).round() / 100.0),
+        });
+        let output = output(&part.root, &found.walked, hits.collect());
+        Ok::<_, ToolError>(Searched { found, output })
+    };
+    let searched = run_by(cx, call, ToolExecutor::HarnBuiltin, work).await?;
+    Ok((searched, kept))
+}
+
+/// What a text asks for: its words as they are where none of them says anything.
+fn query_of(text: &str) -> Query {
+    let question = Query::question(text);
+    if question.is_empty() {
+        Query::words_of(text)
+    } else {
+        question
+    }
+}
+
+/// `grep`, for a model.
+pub(super) async fn grep_for(cx: &TurnContext, input: Value) -> Result<ToolOutput, AgentError> {
+    grepped(cx, input).await.map(|searched| searched.output)
+}
+
+/// Finds the lines that match.
+pub(crate) async fn grep(cx: &TurnContext, pattern: &str) -> Result<Grepped, AgentError> {
+    let input = value(GrepInput {
+        pattern: pattern.to_owned(),
+    });
+    grepped(cx, input).await.map(|searched| searched.found)
+}
+
+async fn grepped(cx: &TurnContext, input: Value) -> Result<Searched<Grepped>, AgentError> {
+    let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
+    let filter = cx.host().read_filter().await;
+    let workspace = Workspace::new(cx.cwd()).only(move |path| filter.allows(path));
+    let tool = built_in(cx, Builtin::Grep).input(input);
+    let call = tool
+        .title(format!("Lines that match {pattern}"))
+        .start()
+        .await?;
+    let input = call.input().clone();
+    let work = async {
+        // Whoever was asked may have put another in its place.
+        let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
+        let found = workspace.grep(&pattern).await?;
+        let hits = found.lines.iter().map(|line| HitOutput {
+            path: &line.path,
+            line: line.line,
+            text: &line.text,
+            passage: None,
+            score: None,
+        });
+        let output = output(cx.cwd(), &found.walked, hits.collect());
+        Ok::<_, ToolError>(Searched { found, output })
+    };
+    run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
+}
+
+fn output(root: &Path, walked: &Walked, hits: Vec<HitOutput<'_>>) -> ToolOutput {
+    let mut shown: String = hits
+        .iter()
+        .map(|h| short_item(h.path, h.line, h.text))
+        .collect();
+    if hits.is_empty() {
+        shown = format!("Nothing found in {} files.", walked.files);
+    }
+    if let Some(note) = &walked.note {
+        shown.push_str(&format!("\nNote: {note}."));
+    }
+    let location = |hit: &HitOutput<'_>| Location {
+        path: root.join(hit.path).display().to_string(),
+        line: Some(hit.line),
+    };
+    ToolOutput {
+        locations: Some(hits.iter().map(location).collect()),
+        content: Some(vec![ToolContent::text(shown)]),
+        raw: Some(value(SearchOutput {
+            files_searched: walked.files,
+            note: walked.note.as_deref(),
+            hits,
+        })),
+        ..ToolOutput::default()
+    }
+}
+
+/// A place as an item of a plain list.
+#[must_use]
+pub fn short_item(path: &str, line: u32, text: &str) -> String {
+    const MAX: usize = 120;
+    let text = shorten(text, MAX);
+    let text = if text.is_empty() {
+        text
+    } else {
+        format!(" — {}", code(&text))
+    };
+    format!("- {}{text}\n", code(&format!("{path}:{line}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_an_item() {
+        assert_eq!(short_item("a", 3, "x `y`"), "- `a:3` — `` x `y` ``\n");
+        assert_eq!(short_item("a", 3, ""), "- `a:3`\n");
+    }
+}

@@ -1,0 +1,149 @@
+//! `list_files` and `glob`: names of files. Looks at the disk itself, and shows only what may be read.
+
+use harn_model::{Location, ToolContent, ToolExecutor};
+use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Builtin, built_in,
+    work::{parse, run_by, shown_path, value},
+};
+use crate::Workspace;
+
+/// How many files a glob shows unless it says otherwise, and at most.
+const MATCHES: usize = 200;
+pub(super) const MAX_MATCHES: usize = 2000;
+
+/// Names in a folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed(pub(crate) Vec<String>);
+
+impl From<Listed> for ToolOutput {
+    fn from(Listed(names): Listed) -> Self {
+        Self {
+            content: Some(vec![ToolContent::text(names.join("\n"))]),
+            raw: Some(value(&names)),
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct ListInput {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+}
+
+/// Lists a folder.
+pub(crate) async fn list(cx: &TurnContext, input: Value) -> Result<Listed, AgentError> {
+    const NO_FOLDER: &str = "the arguments name no folder";
+    let ListInput { path } = parse(&input, NO_FOLDER)?;
+    let folder = cx.host().absolute(path.unwrap_or_else(|| ".".to_owned()));
+    let shown = shown_path(cx.cwd(), &folder);
+    let title = match shown.trim_start_matches("./") {
+        "" | "." => "List the workspace".to_owned(),
+        shown => format!("List {shown}"),
+    };
+    let tool = built_in(cx, Builtin::ListFiles).input(input);
+    let call = tool.title(title).location(&folder, None).start().await?;
+    let (host, input) = (call.host().clone(), call.input().clone());
+    let work = async {
+        // Whoever was asked may have named another one.
+        let ListInput { path } = parse(&input, NO_FOLDER)?;
+        let mut workspace = Workspace::new(cx.cwd());
+        if let Some(path) = path {
+            workspace = workspace.folder(host.absolute(path));
+        }
+        Ok::<_, ToolError>(Listed(workspace.top().await?))
+    };
+    run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
+}
+
+/// Arguments that list the session's directory, which is named so that rules can be about it.
+pub(crate) fn everything(cx: &TurnContext) -> Value {
+    let path = Some(cx.cwd().display().to_string());
+    value(ListInput { path })
+}
+
+/// Files that match.
+#[derive(Clone, Debug)]
+pub(crate) struct Matched {
+    files: Vec<String>,
+    more: bool,
+    locations: Vec<Location>,
+}
+
+#[derive(Serialize)]
+struct GlobOutput<'a> {
+    files: &'a [String],
+    more: bool,
+}
+
+impl From<Matched> for ToolOutput {
+    fn from(matched: Matched) -> Self {
+        let Matched {
+            files,
+            more,
+            locations,
+        } = matched;
+        let mut shown = match files.len() {
+            0 => "No file matches.\n".to_owned(),
+            _ => files.join("\n") + "\n",
+        };
+        if more {
+            shown.push_str(&format!(
+                "\nThese are the first {}; there are more.\n",
+                files.len()
+            ));
+        }
+        Self {
+            content: Some(vec![ToolContent::text(shown)]),
+            raw: Some(value(GlobOutput {
+                files: &files,
+                more,
+            })),
+            locations: Some(locations),
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct GlobInput {
+    pattern: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<usize>,
+}
+
+/// Lists the files that match a glob.
+pub(super) async fn glob(cx: &TurnContext, input: Value) -> Result<Matched, AgentError> {
+    const NO_GLOB: &str = "the arguments have no pattern";
+    let GlobInput { pattern, .. } = parse(&input, NO_GLOB)?;
+    let filter = cx.host().read_filter().await;
+    let tool = built_in(cx, Builtin::Glob).input(input);
+    let call = tool
+        .title(format!("Files that match {pattern}"))
+        .start()
+        .await?;
+    let input = call.input().clone();
+    let work = async {
+        // Whoever was asked may have put another in its place.
+        let GlobInput { pattern, limit } = parse(&input, NO_GLOB)?;
+        let workspace = Workspace::new(cx.cwd()).only(move |path| filter.allows(path));
+        let limit = limit.unwrap_or(MATCHES).min(MAX_MATCHES);
+        let (files, more) = workspace.glob(&pattern, limit).await?;
+        let location = |file: &String| Location {
+            path: cx.cwd().join(file).display().to_string(),
+            line: None,
+        };
+        Ok::<_, ToolError>(Matched {
+            locations: files.iter().map(location).collect(),
+            files,
+            more,
+        })
+    };
+    run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
+}

@@ -1,0 +1,171 @@
+//! The built-in tools: what is known of each before it runs, and what it does when it is called.
+//!
+//! Each has a file of its own, with its arguments as a type. Files and commands go through the host of the
+//! call, which does what the call declared and nothing else.
+
+mod command;
+mod edit;
+mod fetch;
+pub(crate) mod find;
+pub(crate) mod list;
+mod outputs;
+pub(crate) mod read;
+mod schema;
+mod work;
+pub(crate) mod write;
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind, ToolSource, ToolSpec};
+use harn_runtime::{AgentError, ToolBuilder, ToolOutput, TurnContext};
+use serde_json::{Value, json};
+
+pub use command::{CommandEnd, Ran};
+pub use find::{Part, short_item};
+pub use read::FileRead;
+pub use work::{fail_by, run_by, shown_path, unless_cancelled};
+
+use outputs::Outputs;
+
+/// A built-in tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Builtin {
+    /// `read_file`.
+    ReadFile,
+    /// `write_file`.
+    WriteFile,
+    /// `edit_file`.
+    EditFile,
+    /// `run_command`.
+    RunCommand,
+    /// `search`.
+    Search,
+    /// `grep`.
+    Grep,
+    /// `glob`.
+    Glob,
+    /// `list_files`.
+    ListFiles,
+    /// `fetch`.
+    Fetch,
+}
+
+impl Builtin {
+    /// All of them, in the order of the catalogue.
+    pub const ALL: [Self; 9] = [
+        Self::ReadFile,
+        Self::WriteFile,
+        Self::EditFile,
+        Self::RunCommand,
+        Self::Search,
+        Self::Grep,
+        Self::Glob,
+        Self::ListFiles,
+        Self::Fetch,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadFile => "read_file",
+            Self::WriteFile => "write_file",
+            Self::EditFile => "edit_file",
+            Self::RunCommand => "run_command",
+            Self::Search => "search",
+            Self::Grep => "grep",
+            Self::Glob => "glob",
+            Self::ListFiles => "list_files",
+            Self::Fetch => "fetch",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|builtin| builtin.name() == name)
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub fn annotations(self) -> ToolAnnotations {
+        use SideEffectLevel::{Network, ProcessExec, ReadOnly, WorkspaceWrite};
+        let (kind, side_effect_level, capability, operation) = match self {
+            Self::ReadFile => (ToolKind::Read, ReadOnly, "workspace", "read_text"),
+            Self::WriteFile | Self::EditFile => {
+                (ToolKind::Edit, WorkspaceWrite, "workspace", "write_text")
+            }
+            Self::RunCommand => (ToolKind::Execute, ProcessExec, "process", "exec"),
+            Self::Search | Self::Grep => (ToolKind::Search, ReadOnly, "workspace", "search"),
+            Self::Glob | Self::ListFiles => (ToolKind::Search, ReadOnly, "workspace", "list"),
+            Self::Fetch => (ToolKind::Fetch, Network, "network", "fetch"),
+        };
+        ToolAnnotations {
+            kind,
+            side_effect_level,
+            arg_schema: Some(json!({"path_params": ["path"]})),
+            capabilities: [(capability.to_owned(), vec![operation.to_owned()])].into(),
+            ..ToolAnnotations::default()
+        }
+    }
+
+    /// As the catalogue lists it.
+    #[must_use]
+    pub fn spec(self) -> ToolSpec {
+        let (description, schema) = schema::of(self);
+        ToolSpec {
+            name: self.name().to_owned(),
+            description: description.to_owned(),
+            schema: Some(schema),
+            annotations: Some(self.annotations()),
+            source: ToolSource::Builtin,
+            deprecated: false,
+        }
+    }
+
+    /// Calls it, with arguments that fit its schema.
+    pub(crate) async fn call(
+        self,
+        cx: &TurnContext,
+        kit: &Kit,
+        arguments: Value,
+    ) -> Result<ToolOutput, AgentError> {
+        match self {
+            Self::ReadFile => kit
+                .read(cx, arguments, read::View::Page)
+                .await
+                .map(Into::into),
+            Self::WriteFile => write::write(cx, arguments).await.map(Into::into),
+            Self::EditFile => edit::edit(cx, arguments).await.map(Into::into),
+            Self::RunCommand => kit.call_command(cx, arguments).await,
+            Self::Search => find::search_for(cx, arguments).await,
+            Self::Grep => find::grep_for(cx, arguments).await,
+            Self::Glob => list::glob(cx, arguments).await.map(Into::into),
+            Self::ListFiles => list::list(cx, arguments).await.map(Into::into),
+            Self::Fetch => kit.fetch(cx, arguments).await,
+        }
+    }
+}
+
+/// A call of a built-in tool, with what is known of it.
+pub fn built_in(cx: &TurnContext, builtin: Builtin) -> ToolBuilder {
+    cx.tool(builtin.name()).annotations(builtin.annotations())
+}
+
+/// What the built-in tools of a session work with beside its host.
+#[derive(Default)]
+pub(crate) struct Kit {
+    outputs: Option<Outputs>,
+    /// The environment, which may name proxies.
+    env: Arc<BTreeMap<String, String>>,
+}
+
+impl Kit {
+    /// With a folder for files of the session, where there is one.
+    pub(crate) fn new(files: Option<PathBuf>, env: Arc<BTreeMap<String, String>>) -> Self {
+        Self {
+            outputs: files.map(Outputs::new),
+            env,
+        }
+    }
+}

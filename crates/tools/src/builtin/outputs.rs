@@ -1,0 +1,187 @@
+//! Output of commands that is too long to be shown, kept whole in files of the session for nobody else to
+//! read. They go with the session.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use harn_model::ToolCallId;
+use harn_runtime::ToolError;
+
+/// The most that is kept of one command.
+const MAX_KEPT: u64 = 64 * 1024 * 1024;
+/// The most of it that is read at once.
+const MAX_READ: u64 = 10 * 1024 * 1024;
+
+/// The folder with the outputs of a session.
+#[derive(Clone, Debug)]
+pub(super) struct Outputs {
+    folder: PathBuf,
+}
+
+impl Outputs {
+    /// In a folder of the session's files.
+    pub(super) fn new(files: PathBuf) -> Self {
+        Self {
+            folder: files.join("outputs"),
+        }
+    }
+
+    /// Whether this is the path of a kept output: a plain name in the folder.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let plain = name.is_some_and(|name| is_plain(name));
+        plain
+            && path.extension().is_some_and(|ending| ending == "txt")
+            && path.parent() == Some(&self.folder)
+    }
+
+    /// Where the output of a call is kept; nowhere if its id cannot be a name.
+    pub(super) fn place(&self, call: &ToolCallId) -> Option<PathBuf> {
+        let name = call.as_str();
+        is_plain(name).then(|| self.folder.join(format!("{name}.txt")))
+    }
+
+    /// Begins to keep an output.
+    pub(super) fn keep(&self, place: PathBuf) -> io::Result<Kept> {
+        let mut folder = fs::DirBuilder::new();
+        folder.recursive(true).mode(0o700).create(&self.folder)?;
+        let mut options = OpenOptions::new();
+        let file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&place)?;
+        let place = place.display().to_string();
+        Ok(Kept {
+            place,
+            file: Some(file),
+            bytes: 0,
+        })
+    }
+
+    /// Reads a kept output, the first part of a very long one.
+    pub(super) async fn read(&self, path: &Path) -> Result<String, ToolError> {
+        let path = path.to_owned();
+        let read = tokio::task::spawn_blocking(move || read(&path));
+        let read = read.await.unwrap_or_else(|error| Err(error.into()));
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => ToolError::new("no command left an output of this name"),
+            _ => ToolError::new(format!("the output cannot be read: {error}")),
+        })
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    // Nothing but us writes there; a link or a folder has no business in it.
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(io::Error::other("this is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_READ).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 128
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
+/// An output that is being kept. What cannot be written ends it early; a command is not failed for that.
+pub(super) struct Kept {
+    place: String,
+    /// Gone once nothing more is kept.
+    file: Option<File>,
+    bytes: u64,
+}
+
+impl Kept {
+    /// Where.
+    pub(super) fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// How much of it is there.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether all of it is there.
+    pub(super) fn is_whole(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Keeps some more. Writes to a local disk and not through a task: output comes in order and a piece at a
+    /// time, and what waits in between would have to be bounded as well.
+    pub(super) fn push(&mut self, text: &str) {
+        let Some(file) = &mut self.file else {
+            return;
+        };
+        let room = MAX_KEPT.saturating_sub(self.bytes);
+        let fits = text.len() as u64 <= room;
+        if fits && file.write_all(text.as_bytes()).is_ok() {
+            self.bytes += text.len() as u64;
+        } else {
+            self.file = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn outputs_are_kept_for_their_session_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let outputs = Outputs::new(dir.path().join("files"));
+        let place = outputs.place(&ToolCallId::new("call-1")).unwrap();
+        assert!(outputs.has(&place));
+        let mut kept = outputs.keep(place.clone()).unwrap();
+        kept.push("one\n");
+        kept.push("two\n");
+        assert!(kept.is_whole());
+        assert_eq!((kept.place(), kept.bytes()), (place.to_str().unwrap(), 8));
+        assert_eq!(outputs.read(&place).await.unwrap(), "one\ntwo\n");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&place), 0o600);
+        assert_eq!(mode(place.parent().unwrap()), 0o700);
+        assert!(
+            outputs.keep(place.clone()).is_err(),
+            "nothing is written over"
+        );
+
+        let folder = place.parent().unwrap();
+        symlink("/etc/hostname", folder.join("link.txt")).unwrap();
+        assert!(outputs.read(&folder.join("link.txt")).await.is_err());
+        let missing = outputs.read(&folder.join("none.txt")).await.unwrap_err();
+        assert!(missing.message.contains("no command left"), "{missing}");
+    }
+
+    #[test]
+    fn only_plain_names_are_outputs() {
+        let outputs = Outputs::new("/state/files".into());
+        for (path, expected) in [
+            ("/state/files/outputs/call-1.txt", true),
+            ("/state/files/outputs/../secret.txt", false),
+            ("/state/files/outputs/a/../b.txt", false),
+            ("/state/files/outputs/..txt", false),
+            ("/state/files/outputs/call-1", false),
+            ("/state/files/call-1.txt", false),
+            ("/other/files/outputs/call-1.txt", false),
+        ] {
+            assert_eq!(outputs.has(Path::new(path)), expected, "{path}");
+        }
+        for id in ["", "a/b", "..", "a.b"] {
+            assert_eq!(outputs.place(&ToolCallId::new(id)), None, "{id:?}");
+        }
+    }
+}

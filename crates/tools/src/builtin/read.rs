@@ -1,0 +1,257 @@
+//! `read_file`: a text file through the host, shown in part.
+
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+use harn_model::{ToolAnnotations, ToolContent, ToolExecutor};
+use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    Builtin, Kit, built_in,
+    work::{executor, parse, run_by, shown_path, value},
+};
+use crate::markdown::{fence, language};
+
+/// How many lines somebody who looks at one line is shown.
+const WINDOW: usize = 40;
+/// How many of them stand before the line that was asked for.
+const BEFORE: usize = 5;
+/// How many lines a page has at most, which is also what it has when nobody says.
+pub(super) const MAX_LINES: usize = 2000;
+/// How long a line of a window or of a page may be, in characters: one line of a generated file may be as long
+/// as the file.
+const WINDOW_WIDTH: usize = 400;
+const PAGE_WIDTH: usize = 2000;
+/// How much a page holds at most.
+const PAGE_BYTES: usize = 64 * 1024;
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct FileRead {
+    /// From the workspace, where it is inside.
+    pub path: String,
+    /// The whole text, or what a page shows of a kept output.
+    pub text: Arc<str>,
+    output: ToolOutput,
+}
+
+impl From<FileRead> for ToolOutput {
+    fn from(file: FileRead) -> Self {
+        file.output
+    }
+}
+
+/// How much of a file is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    /// Some lines around the one that was asked for, for a person.
+    Window,
+    /// From the line that was asked for, as many as fit, for a model.
+    Page,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadInput {
+    pub(crate) path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lines: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct ReadOutput {
+    lines: usize,
+    bytes: usize,
+}
+
+impl Kit {
+    /// Reads a file of the workspace, or an output that a command of this session left.
+    pub(crate) async fn read(
+        &self,
+        cx: &TurnContext,
+        input: Value,
+        view: View,
+    ) -> Result<FileRead, AgentError> {
+        let ReadInput { path, line, .. } = parsed(&input)?;
+        let target = cx.host().absolute(&path);
+        let shown = shown_path(cx.cwd(), &target);
+        let mut tool = built_in(cx, Builtin::ReadFile).input(input);
+        let ours = self.outputs.as_ref().is_some_and(|it| it.has(&target));
+        if ours {
+            tool = tool.annotations(unlocated());
+        }
+        let title = match line {
+            Some(line) => format!("Read {shown}:{line}"),
+            None => format!("Read {shown}"),
+        };
+        let call = tool.title(title).location(&target, line).start().await?;
+        let by = match ours {
+            true => ToolExecutor::HarnBuiltin,
+            false => executor(cx.host().client_offers().read_text),
+        };
+        let (host, input) = (call.host().clone(), call.input().clone());
+        let work = async move {
+            // Whoever was asked may have named another file.
+            let input = parsed(&input)?;
+            let target = host.absolute(&input.path);
+            let shown = shown_path(cx.cwd(), &target);
+            let text = match self.outputs.as_ref().filter(|it| it.has(&target)) {
+                Some(outputs) if ours => outputs.read(&target).await?,
+                Some(_) | None => host.read_text(target).await?,
+            };
+            Ok::<_, ToolError>(read(shown, text.into(), &input, view))
+        };
+        run_by(cx, call, by, work).await
+    }
+}
+
+fn parsed(input: &Value) -> Result<ReadInput, ToolError> {
+    parse(input, "the arguments name no file")
+}
+
+/// For the session's own kept outputs: they are in none of its directories, and no rule about paths is about
+/// them.
+fn unlocated() -> ToolAnnotations {
+    ToolAnnotations {
+        arg_schema: Some(json!({"path_params": []})),
+        ..Builtin::ReadFile.annotations()
+    }
+}
+
+fn read(path: String, text: Arc<str>, input: &ReadInput, view: View) -> FileRead {
+    let block = match view {
+        View::Window => window(&path, &text, input.line).1,
+        View::Page => page(&path, &text, input.line, input.lines),
+    };
+    let output = ToolOutput {
+        raw: Some(value(ReadOutput {
+            lines: text.lines().count(),
+            bytes: text.len(),
+        })),
+        content: Some(vec![ToolContent::text(block)]),
+        ..ToolOutput::default()
+    };
+    FileRead { path, text, output }
+}
+
+impl FileRead {
+    /// The lines to show of it around one, counted from 0, and their code block.
+    #[must_use]
+    pub fn window(&self, line: Option<u32>) -> (Range<usize>, String) {
+        window(&self.path, &self.text, line)
+    }
+}
+
+fn window(path: &str, text: &str, line: Option<u32>) -> (Range<usize>, String) {
+    let lines: Vec<&str> = text.lines().collect();
+    let wanted = line.map_or(0, |line| usize::try_from(line).unwrap_or(usize::MAX));
+    let last_start = lines.len().saturating_sub(WINDOW);
+    let start = wanted.saturating_sub(1 + BEFORE).min(last_start);
+    let range = start..(start + WINDOW).min(lines.len());
+    let shown = lines[range.clone()].iter();
+    let shown: Vec<_> = shown.map(|line| clip(line, WINDOW_WIDTH)).collect();
+    let block = fence(language(path), &shown.join("\n"), 0);
+    (range, block)
+}
+
+/// A page from a line on, which says where it ends if that is not the end.
+fn page(path: &str, text: &str, line: Option<u32>, lines: Option<usize>) -> String {
+    let total = text.lines().count();
+    if total == 0 {
+        return "The file is empty.\n".to_owned();
+    }
+    let start = line.map_or(0, |line| {
+        usize::try_from(line)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(1)
+    });
+    if start >= total {
+        return format!("The file ends at line {total}.\n");
+    }
+    let most = lines.unwrap_or(MAX_LINES).min(MAX_LINES);
+    let mut shown = String::new();
+    let mut end = start;
+    for line in text.lines().skip(start).take(most) {
+        let line = clip(line, PAGE_WIDTH);
+        if end > start && shown.len() + line.len() > PAGE_BYTES {
+            break;
+        }
+        shown.push_str(&line);
+        shown.push('\n');
+        end += 1;
+    }
+    let block = fence(language(path), &shown, 0);
+    if start == 0 && end == total {
+        return block;
+    }
+    let (first, next) = (start + 1, end + 1);
+    let more = match end < total {
+        true => format!("; the next is {next}"),
+        false => String::new(),
+    };
+    format!("{block}\nThese are lines {first} to {end} of {total}{more}.\n")
+}
+
+fn clip(line: &str, width: usize) -> Cow<'_, str> {
+    match line.char_indices().nth(width) {
+        Some((end, _)) => format!("{}…", &line[..end]).into(),
+        None => line.into(),
+    }
+}
+
+/// Arguments for a person who looks at a file.
+pub(crate) fn input(path: &str, line: Option<u32>) -> Value {
+    value(ReadInput {
+        path: path.to_owned(),
+        line,
+        lines: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_lines_is_shown() {
+        let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
+        let range = |line| window("a", &text, line).0;
+        assert_eq!(range(None), 0..40);
+        assert_eq!(range(Some(1)), 0..40);
+        assert_eq!(range(Some(50)), 44..84);
+        assert_eq!(range(Some(100)), 60..100);
+        assert_eq!(range(Some(9999)), 60..100);
+        assert_eq!(window("a", "one", Some(7)).0, 0..1);
+        assert_eq!(window("a", "", None).0, 0..0);
+        assert!(window("a", &"ö".repeat(5000), None).1.len() < 1000);
+    }
+
+    #[test]
+    fn a_page_says_where_the_next_begins() {
+        let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
+        let whole = page("a.rs", &text, None, None);
+        assert!(whole.starts_with("```rust\nline 1\n") && whole.ends_with("line 100\n```\n"));
+        let part = page("a", &text, Some(99), Some(1));
+        assert_eq!(
+            part,
+            "```\nline 99\n```\n\nThese are lines 99 to 99 of 100; the next is 100.\n"
+        );
+        let end = page("a", &text, Some(100), None);
+        assert!(
+            end.ends_with("These are lines 100 to 100 of 100.\n"),
+            "{end}"
+        );
+        assert_eq!(
+            page("a", &text, Some(101), None),
+            "The file ends at line 100.\n"
+        );
+        assert_eq!(page("a", "", None, None), "The file is empty.\n");
+        let wide = format!("{}\n", "ö".repeat(1000)).repeat(100);
+        let page = page("a", &wide, None, None);
+        assert!(page.len() < PAGE_BYTES + 200, "{}", page.len());
+        assert!(page.ends_with("These are lines 1 to 32 of 100; the next is 33.\n"));
+    }
+}

@@ -1,0 +1,195 @@
+//! `write_file`, and the way every change of a file goes: shown as a diff, asked about, made through the host
+//! as the answer says, and told as it is there afterwards.
+
+use std::path::{Path, PathBuf};
+
+use harn_model::ToolContent;
+use harn_runtime::{AgentError, Host, HostError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Builtin, built_in,
+    work::{executor, fail_by, parse, run_by, shown_path, value},
+};
+
+/// A change that was made, as its call shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) target: PathBuf,
+    diff: ToolContent,
+    /// The client saved something else than it was given.
+    otherwise: bool,
+}
+
+impl From<Written> for ToolOutput {
+    fn from(
+        Written {
+            diff, otherwise, ..
+        }: Written,
+    ) -> Self {
+        let mut content = vec![diff];
+        if otherwise {
+            content.push(ToolContent::text(
+                "The client saved it otherwise than it was given; the change shows what is there now.\n",
+            ));
+        }
+        Self {
+            content: Some(content),
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct WriteInput {
+    path: String,
+    content: String,
+}
+
+/// Arguments that write a text to a file.
+pub(crate) fn input(path: &str, text: &str) -> Value {
+    value(WriteInput {
+        path: path.to_owned(),
+        content: text.to_owned(),
+    })
+}
+
+/// Writes a file, if it may.
+pub(crate) async fn write(cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
+    let change = Change {
+        builtin: Builtin::WriteFile,
+        make: |input: &Value, _: Option<&str>| {
+            let input: WriteInput = parse(input, NOT_A_FILE)?;
+            Ok(input.content)
+        },
+    };
+    change.ask(cx, input).await
+}
+
+/// What to say of arguments that are not those of a change.
+pub(super) const NOT_A_FILE: &str = "the arguments are not those of a file";
+
+/// A tool that changes a file.
+pub(super) struct Change<M> {
+    pub(super) builtin: Builtin,
+    /// Makes its new text of the arguments and of what it says now, where there is one.
+    pub(super) make: M,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    path: String,
+}
+
+impl<M> Change<M>
+where
+    M: Fn(&Value, Option<&str>) -> Result<String, ToolError>,
+{
+    pub(super) async fn ask(self, cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
+        let Target { path } = parse(&input, NOT_A_FILE)?;
+        let target = cx.host().absolute(&path);
+        let shown = shown_path(cx.cwd(), &target);
+        let old = match old_text(cx.host(), &target).await {
+            Ok(old) => Some(old),
+            // Whether it may be written is decided about the call itself, and told there.
+            Err(HostError::Denied(_)) => None,
+            Err(error) => return Err(unread(cx, &path, error).await?),
+        };
+        let verb = match (self.builtin, &old) {
+            (Builtin::EditFile, _) => "Edit",
+            (_, Some(None)) => "Create",
+            (_, Some(Some(_)) | None) => "Write",
+        };
+        let tool = built_in(cx, self.builtin).input(input.clone());
+        let mut tool = tool
+            .title(format!("{verb} {shown}"))
+            .location(&target, None);
+        if let Some(old) = &old {
+            match (self.make)(&input, old.as_deref()) {
+                Ok(new) => tool = tool.content(diff(&target, old.clone(), &new)),
+                // Nobody is asked about what cannot be done.
+                Err(error) => return Err(tool.refuse(error).await?),
+            }
+        }
+        let call = tool.ask().await?;
+        // Asked for now: a decision can outlast a client.
+        let through_client = cx.host().client_offers().write_text;
+        let asked = Asked {
+            target,
+            old,
+            through_client,
+        };
+        let (host, input) = (call.host().clone(), call.input().clone());
+        let work = asked.write(&host, &input, &self.make);
+        run_by(cx, call, executor(through_client), work).await
+    }
+}
+
+/// What was shown to whoever decided.
+struct Asked {
+    target: PathBuf,
+    /// What the file said; none where it could not be told.
+    old: Option<Option<String>>,
+    through_client: bool,
+}
+
+impl Asked {
+    /// Makes the change that the arguments say, which may not be what was asked for.
+    async fn write<M>(self, host: &Host, input: &Value, make: &M) -> Result<Written, ToolError>
+    where
+        M: Fn(&Value, Option<&str>) -> Result<String, ToolError>,
+    {
+        let Target { path } = parse(input, NOT_A_FILE)?;
+        let target = host.absolute(path);
+        let old = old_text(host, &target).await?;
+        // Deciding takes time: what was shown must still be what would change.
+        if target == self.target && self.old.is_some_and(|shown| shown != old) {
+            return Err(ToolError::new(
+                "the file changed while the permission was pending; look at it and try again",
+            ));
+        }
+        let new = make(input, old.as_deref())?;
+        host.write_text(&target, new.as_str()).await?;
+        // An editor may format what it saves.
+        let saved = match self.through_client {
+            true => host.read_text(&target).await.ok(),
+            false => None,
+        };
+        let otherwise = saved.as_ref().is_some_and(|saved| *saved != new);
+        let diff = diff(&target, old, &saved.unwrap_or(new));
+        Ok(Written {
+            target,
+            diff,
+            otherwise,
+        })
+    }
+}
+
+/// A file that cannot be read is not written over: told as what it is, a call that reads and fails.
+async fn unread(cx: &TurnContext, path: &str, error: HostError) -> Result<AgentError, AgentError> {
+    let tool = built_in(cx, Builtin::ReadFile).path(path);
+    let call: ToolHandle = tool.title(format!("Read {path}")).start().await?;
+    let reader = executor(cx.host().client_offers().read_text);
+    fail_by(call, reader, error).await
+}
+
+fn diff(target: &Path, old_text: Option<String>, new_text: &str) -> ToolContent {
+    ToolContent::Diff {
+        path: target.display().to_string(),
+        old_text,
+        new_text: new_text.to_owned(),
+    }
+}
+
+/// What the file says now; `None` when there is no file. One that is there and cannot be read is not
+/// written over.
+async fn old_text(host: &Host, path: &Path) -> Result<Option<String>, HostError> {
+    match host.read_text(path).await {
+        Ok(text) => Ok(Some(text)),
+        // A client says in words of its own that a file is missing; the disk says it plainly.
+        Err(_) if !path.exists() => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,171 @@
+//! What an agent may call in a session: tools of every source under names of their own, at one moment.
+//!
+//! Never changes; another one takes its place. Calls nothing, see [`Toolbox`](crate::Toolbox).
+
+mod arguments;
+
+use std::{collections::HashMap, sync::Arc};
+
+use harn_model::{ErrorCategory, ToolSource, ToolSpec, ToolsChange};
+use harn_runtime::ToolError;
+use serde_json::Value;
+
+use arguments::Arguments;
+
+/// How many names are offered in the place of one that is not there.
+const NEAR: usize = 3;
+/// How near a name has to be to be offered, from 0 to 1.
+const NEAR_ENOUGH: f32 = 0.6;
+
+/// The tools of a session.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    tools: Vec<Arc<Tool>>,
+    by_name: HashMap<String, usize>,
+    warnings: Vec<String>,
+}
+
+/// A tool, and what reads its arguments.
+#[derive(Debug)]
+struct Tool {
+    spec: ToolSpec,
+    arguments: Arguments,
+}
+
+impl Catalogue {
+    /// A catalogue of these, in their order. A name that is taken stays with the tool that came first, and
+    /// there is a warning about the other.
+    #[must_use]
+    pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Self {
+        Self::default().with(specs)
+    }
+
+    /// Another one in the place of this. Tools that are in both keep the schemas they compiled.
+    #[must_use]
+    pub fn with(&self, specs: impl IntoIterator<Item = ToolSpec>) -> Self {
+        let mut new = Self::default();
+        for spec in specs {
+            if let Some(first) = new.get(&spec.name) {
+                new.warnings.push(taken(first, &spec));
+                continue;
+            }
+            let same = self.find(&spec.name).filter(|tool| tool.spec == spec);
+            let tool = same.cloned().unwrap_or_else(|| {
+                let arguments = Arguments::default();
+                Arc::new(Tool { spec, arguments })
+            });
+            new.by_name.insert(tool.spec.name.clone(), new.tools.len());
+            new.tools.push(tool);
+        }
+        new
+    }
+
+    /// The tools, in their order.
+    pub fn tools(&self) -> impl ExactSizeIterator<Item = &ToolSpec> {
+        self.tools.iter().map(|tool| &tool.spec)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// The tool of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&ToolSpec> {
+        self.find(name).map(|tool| &tool.spec)
+    }
+
+    /// Tools that were left out, and why.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What is different from an earlier one; none where nothing is.
+    #[must_use]
+    pub fn change_from(&self, earlier: &Self) -> Option<ToolsChange> {
+        let mut change = ToolsChange {
+            total: self.tools.len().try_into().unwrap_or(u64::MAX),
+            ..ToolsChange::default()
+        };
+        for tool in self.tools() {
+            match earlier.get(&tool.name) {
+                None => change.added.push(tool.name.clone()),
+                Some(before) if before != tool => change.changed.push(tool.name.clone()),
+                Some(_) => {}
+            }
+        }
+        let gone = earlier
+            .tools()
+            .filter(|tool| self.get(&tool.name).is_none());
+        change.removed = gone.map(|tool| tool.name.clone()).collect();
+        let lists = [&mut change.added, &mut change.removed, &mut change.changed];
+        let mut same = true;
+        for list in lists {
+            list.sort_unstable();
+            same &= list.is_empty();
+        }
+        (!same).then_some(change)
+    }
+
+    /// Whether a call of this tool with these arguments makes sense; if not, what a model or a person can
+    /// do about it. What was given is not repeated.
+    pub fn check(&self, name: &str, arguments: &Value) -> Result<(), ToolError> {
+        let tool = self.find(name).ok_or_else(|| self.unknown(name))?;
+        let checked = tool.arguments.check(tool.spec.schema.as_ref(), arguments);
+        checked.map_err(|problem| ToolError {
+            message: format!("the arguments of {name} do not fit: {problem}"),
+            category: ErrorCategory::SchemaValidation,
+        })
+    }
+
+    /// What to say of a name that no tool has.
+    #[must_use]
+    pub fn unknown(&self, name: &str) -> ToolError {
+        let names: Vec<&str> = self.tools().map(|tool| tool.name.as_str()).collect();
+        let near = similar::get_close_matches(name, &names, NEAR, NEAR_ENOUGH);
+        let hint = match near[..] {
+            [] => format!("there are {} others", names.len()),
+            _ => format!("near are {}", near.join(", ")),
+        };
+        ToolError {
+            message: format!("there is no tool {name:?}; {hint}"),
+            category: ErrorCategory::ToolError,
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.by_name.get(name).and_then(|at| self.tools.get(*at))
+    }
+}
+
+fn taken(first: &ToolSpec, other: &ToolSpec) -> String {
+    format!(
+        "the tool {:?} of {} is left out: {} has one of this name",
+        other.name,
+        described(&other.source),
+        described(&first.source)
+    )
+}
+
+/// Whose a tool is, for a sentence.
+pub(crate) fn described(source: &ToolSource) -> String {
+    match source {
+        ToolSource::Builtin => "this agent".to_owned(),
+        ToolSource::Host => "the host".to_owned(),
+        ToolSource::Mcp(server) => format!("the MCP server {server:?}"),
+        ToolSource::Skill(skill) => format!("the skill {skill:?}"),
+        ToolSource::Provider => "the model's provider".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! The host's part of a toolbox: the tools it lends and the operations it has, asked for once a turn.
+
+use std::{
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use harn_model::{HostCapabilities, HostTool, ToolSource, ToolSpec, TurnId};
+use harn_runtime::{AgentError, HostError, HostOffers, TurnContext};
+
+use super::Deadlines;
+
+/// What the host lends, as it was last told.
+#[derive(Default)]
+pub(super) struct HostPart(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    /// The turn in which it was asked, and what it offered then.
+    asked: Option<(TurnId, HostOffers)>,
+    tools: Vec<ToolSpec>,
+    capabilities: Arc<HostCapabilities>,
+    /// That it failed was told; it is not told again until it worked.
+    warned: bool,
+}
+
+impl HostPart {
+    pub(super) fn tools(&self) -> Vec<ToolSpec> {
+        self.lock().tools.clone()
+    }
+
+    pub(super) fn capabilities(&self) -> Arc<HostCapabilities> {
+        self.lock().capabilities.clone()
+    }
+
+    /// Asks the host again, if this is another turn or another host than the last time. Returns what is
+    /// worth a warning.
+    pub(super) async fn look(
+        &self,
+        cx: &TurnContext,
+        deadlines: &Deadlines,
+    ) -> Result<Vec<String>, AgentError> {
+        let host = cx.host();
+        let offers = host.client_offers();
+        let asked = (cx.turn_id().clone(), offers);
+        if self.lock().asked.as_ref() == Some(&asked) {
+            return Ok(Vec::new());
+        }
+        let (tools, capabilities) = if offers.tools {
+            tokio::join!(
+                in_time("host/tools/list", deadlines.host_list, host.list_tools()),
+                in_time(
+                    "host/capabilities",
+                    deadlines.host_list,
+                    host.capabilities()
+                ),
+            )
+        } else {
+            // What no bridge lends is not asked for.
+            (Ok(Vec::new()), Ok(HostCapabilities::default()))
+        };
+        if cx.is_cancelled() {
+            return Err(AgentError::Cancelled);
+        }
+        let mut seen = self.lock();
+        seen.asked = Some(asked);
+        seen.capabilities = Arc::new(capabilities.unwrap_or_default());
+        let (tools, failed) = match tools {
+            Ok(tools) => (tools, None),
+            // It lends something else than tools.
+            Err(HostError::Unsupported(_)) => (Vec::new(), None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        seen.tools = tools.into_iter().map(spec).collect();
+        let told = std::mem::replace(&mut seen.warned, failed.is_some());
+        let warning = failed
+            .filter(|_| !told)
+            .map(|error| format!("the host's tools cannot be had, so there are none: {error}"));
+        Ok(warning.into_iter().collect())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nothing is known of a host's tool but what its list says, so it counts as writing.
+fn spec(tool: HostTool) -> ToolSpec {
+    let HostTool {
+        name,
+        description,
+        schema,
+        deprecated,
+    } = tool;
+    ToolSpec {
+        name,
+        description,
+        schema: (!schema.is_null()).then_some(schema),
+        annotations: None,
+        source: ToolSource::Host,
+        deprecated,
+    }
+}
+
+async fn in_time<T>(
+    what: &'static str,
+    limit: Duration,
+    asked: impl Future<Output = Result<T, HostError>>,
+) -> Result<T, HostError> {
+    let answer = tokio::time::timeout(limit, asked).await;
+    answer.unwrap_or(Err(HostError::TimedOut(what)))
+}

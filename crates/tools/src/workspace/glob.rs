@@ -1,0 +1,96 @@
+//! Files of a workspace by their names.
+
+use std::sync::atomic::Ordering;
+
+use super::{Workspace, off_thread, relative};
+use crate::{search::SearchError, watch::Pattern};
+
+/// What git keeps for itself is never meant, whatever the glob says of hidden files.
+const GIT: &str = ".git";
+
+impl Workspace {
+    /// The first `limit` files that match a glob, in the order of their paths, and whether there are more.
+    /// Hidden files count only where the glob names one.
+    pub async fn glob(&self, glob: &str, limit: usize) -> Result<(Vec<String>, bool), SearchError> {
+        let (workspace, glob) = (self.clone(), glob.to_owned());
+        off_thread(move |stop| {
+            workspace.readable()?;
+            let pattern = Pattern::parse(&glob, &workspace.root)?;
+            let mut builder = workspace.builder(workspace.start());
+            builder.hidden(!pattern.hidden());
+            let (root, holds) = (workspace.root.clone(), pattern.clone());
+            builder.filter_entry(move |entry| {
+                let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                let inside = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+                entry.file_name() != GIT && (!folder || holds.may_hold(inside))
+            });
+            let mut found = Vec::new();
+            for entry in builder.build().filter_map(Result::ok) {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let file = entry.file_type().is_some_and(|kind| kind.is_file());
+                let path = relative(&workspace.root, entry.path());
+                if !file || !pattern.matches(path.as_ref()) || !workspace.filter.lets(entry.path())
+                {
+                    continue;
+                }
+                if found.len() == limit {
+                    return Ok((found, true));
+                }
+                found.push(path);
+            }
+            Ok((found, false))
+        })
+        .await?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn globs_pass_over_what_is_ignored_or_hidden() {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            (".gitignore", "target/\n*.log\n"),
+            (".github/ci.yml", ""),
+            (".git/config.yml", ""),
+            ("a.rs", ""),
+            ("a.log", ""),
+            ("src/b.rs", ""),
+            ("src/deep/c.rs", ""),
+            ("src/secret.rs", ""),
+            ("target/d.rs", ""),
+        ] {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let workspace = Workspace::new(dir.path()).only(|path| !path.ends_with("secret.rs"));
+        for (glob, expected) in [
+            ("**/*.rs", "a.rs src/b.rs src/deep/c.rs"),
+            ("*.rs", "a.rs"),
+            ("src/**", "src/b.rs src/deep/c.rs"),
+            ("**/*.yml", ""),
+            (".github/*.yml", ".github/ci.yml"),
+            (".git/*.yml", ""),
+            ("*.log", ""),
+            ("{src,target}/*.rs", "src/b.rs"),
+            ("none/*", ""),
+        ] {
+            let (files, more) = workspace.glob(glob, 10).await.unwrap();
+            assert_eq!(files.join(" "), expected, "{glob}");
+            assert!(!more);
+        }
+        let (files, more) = workspace.glob("**/*.rs", 2).await.unwrap();
+        assert_eq!((files.len(), more), (2, true));
+        for glob in ["", "/etc/*", "../*", "src", "{a"] {
+            let refused = workspace.glob(glob, 10).await;
+            assert!(matches!(refused, Err(SearchError::Glob(_))), "{glob}");
+        }
+    }
+}
