@@ -7,7 +7,9 @@
 
 mod builtin;
 mod grep;
+mod http;
 mod local;
+mod mcp;
 mod probe;
 mod search;
 mod watch;
@@ -16,6 +18,7 @@ mod workspace;
 pub use builtin::Builtin;
 pub use grep::{Grepped, Line};
 pub use local::LocalHost;
+pub use mcp::{McpDeadlines, McpSettings, Servers};
 pub use probe::DiskProbe;
 pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
 pub use watch::{Watch, WatchError};
