@@ -8,8 +8,10 @@
 mod builtin;
 mod catalogue;
 mod grep;
+mod http;
 mod local;
 pub mod markdown;
+mod mcp;
 mod probe;
 mod search;
 mod toolbox;
@@ -23,6 +25,7 @@ pub use builtin::{
 pub use catalogue::Catalogue;
 pub use grep::{Grepped, Line};
 pub use local::LocalHost;
+pub use mcp::{McpDeadlines, McpSettings, Servers};
 pub use probe::DiskProbe;
 pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
 pub use toolbox::{Deadlines, Lender, NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, Trust};

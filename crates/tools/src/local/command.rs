@@ -19,7 +19,7 @@ use super::{
 const DRAIN: Duration = Duration::from_millis(100);
 
 /// The variable that holds the token of clients that come over the network.
-const SECRET: &str = "HARN_SERVE_TOKEN";
+pub(crate) const SECRET: &str = "HARN_SERVE_TOKEN";
 
 /// Runs a command to its end. What it left running in its group is ended with it.
 pub(super) async fn run(

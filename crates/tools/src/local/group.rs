@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_millis(250);
 
 /// The groups that live.
 #[derive(Clone, Default)]
-pub(super) struct Groups {
+pub(crate) struct Groups {
     live: Arc<Mutex<Live>>,
 }
 
@@ -36,7 +36,7 @@ struct Live {
 
 impl Groups {
     /// Starts a command as the leader of a group of its own.
-    pub(super) fn spawn(&self, mut command: Command) -> io::Result<Group> {
+    pub(crate) fn spawn(&self, mut command: Command) -> io::Result<Group> {
         command.process_group(0);
         // Held while the command starts: `end_all` must not miss it.
         let mut live = self.lock();
@@ -74,14 +74,14 @@ impl Groups {
 }
 
 /// A group that lives. Dropped, it is asked to end at once and killed after a grace, in the background.
-pub(super) struct Group {
+pub(crate) struct Group {
     id: Pid,
     leader: Option<Leader>,
 }
 
 impl Group {
     /// Waits for the leader to exit, and leaves it unreaped.
-    pub(super) async fn exited(&self) -> io::Result<WaitIdStatus> {
+    pub(crate) async fn exited(&self) -> io::Result<WaitIdStatus> {
         // Listens before the first look, so that no exit is missed.
         let mut children = signal(SignalKind::child())?;
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

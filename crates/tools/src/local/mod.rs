@@ -15,6 +15,9 @@ use serde_json::Value;
 
 use group::Groups;
 
+pub(crate) use command::SECRET;
+pub(crate) use group::Group;
+
 /// Files and commands of this machine. Clones share the commands that run.
 #[derive(Clone, Default)]
 pub struct LocalHost {
@@ -26,6 +29,11 @@ impl LocalHost {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Where its processes are, for others whose processes are to end with them.
+    pub(crate) fn groups(&self) -> &Groups {
+        &self.groups
     }
 
     /// Kills every command that runs, with all it started, and lets none start any more. For the way

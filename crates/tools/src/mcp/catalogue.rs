@@ -1,0 +1,138 @@
+//! The tools of all servers of a session, under names that a model can use and no two share.
+
+use std::collections::BTreeMap;
+
+use harn_model::{ToolSource, ToolSpec};
+
+use super::listing::Offered;
+
+/// The longest name that models take.
+const LONGEST: usize = 64;
+
+/// Every tool, by its name in the catalogue.
+#[derive(Debug, Default)]
+pub(super) struct Catalogue {
+    pub(super) tools: BTreeMap<String, Entry>,
+}
+
+/// A tool of the catalogue.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The server's own name for it.
+    pub(super) tool: String,
+    pub(super) server: String,
+    pub(super) spec: ToolSpec,
+}
+
+impl Catalogue {
+    /// The tools of these servers. Names depend on them alone, not on who was there first: grants remember them.
+    pub(super) fn new<'a>(servers: impl IntoIterator<Item = (&'a str, &'a [Offered])>) -> Self {
+        let mut catalogue = Self::default();
+        for (server, offered) in servers {
+            let mut offered: Vec<_> = offered.iter().collect();
+            offered.sort_by(|a, b| a.name.cmp(&b.name));
+            // One that is listed twice is one; the first counts.
+            offered.dedup_by(|b, a| a.name == b.name);
+            for tool in offered {
+                catalogue.add(server, tool);
+            }
+        }
+        catalogue
+    }
+
+    fn add(&mut self, server: &str, tool: &Offered) {
+        let mut name = plain(server, &tool.name);
+        if name.len() > LONGEST || self.tools.contains_key(&name) {
+            name = marked(name, server, &tool.name);
+        }
+        let spec = ToolSpec {
+            name: name.clone(),
+            description: tool.description.clone(),
+            schema: Some(tool.schema.clone()),
+            annotations: Some(tool.annotations.clone()),
+            source: ToolSource::Mcp(server.to_owned()),
+            deprecated: false,
+        };
+        // Two marks that are equal by chance: the first counts, as with names.
+        self.tools.entry(name).or_insert_with(|| Entry {
+            tool: tool.name.clone(),
+            server: server.to_owned(),
+            spec,
+        });
+    }
+}
+
+fn plain(server: &str, tool: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    format!("mcp__{server}__{tool}").replace(|c| !fits(c), "_")
+}
+
+/// A name that ends with a mark of what it stands for.
+fn marked(mut name: String, server: &str, tool: &str) -> String {
+    // FNV-1a: short, and the same in every version.
+    let bytes = server.bytes().chain([0]).chain(tool.bytes());
+    let mark = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    let mark = format!("_{mark:08x}");
+    name.truncate(LONGEST - mark.len());
+    name + &mark
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::ToolAnnotations;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn offered(name: &str) -> Offered {
+        Offered {
+            name: name.to_owned(),
+            description: String::new(),
+            schema: Value::Null,
+            annotations: ToolAnnotations::default(),
+        }
+    }
+
+    fn names(servers: &[(&str, &[&str])]) -> Vec<String> {
+        let servers: Vec<_> = servers
+            .iter()
+            .map(|(server, tools)| (*server, Vec::from_iter(tools.iter().map(|t| offered(t)))))
+            .collect();
+        let servers = servers
+            .iter()
+            .map(|(name, tools)| (*name, tools.as_slice()));
+        Vec::from_iter(Catalogue::new(servers).tools.into_keys())
+    }
+
+    #[test]
+    fn names_are_made_of_few_characters() {
+        let made = names(&[("my server", &["größe/x", "echo-1", "echo-1"])]);
+        assert_eq!(made, ["mcp__my_server__echo-1", "mcp__my_server__gr__e_x"]);
+    }
+
+    #[test]
+    fn names_are_unique_and_do_not_depend_on_order() {
+        let made = names(&[("a", &["b.c", "b/c"]), ("a__b", &["x"])]);
+        let again = names(&[("a", &["b/c", "b.c"]), ("a__b", &["x"])]);
+        assert_eq!(made, again);
+        assert_eq!(
+            made,
+            ["mcp__a__b__x", "mcp__a__b_c", "mcp__a__b_c_54fff9e3"]
+        );
+        let made = names(&[("a", &["b__x"]), ("a__b", &["x"])]);
+        assert_eq!(made.len(), 2, "{made:?}");
+    }
+
+    #[test]
+    fn long_names_are_cut_and_stay_apart() {
+        let (one, two) = ("x".repeat(80) + "1", "x".repeat(80) + "2");
+        let made = names(&[("server", &[&one, &two])]);
+        assert_eq!(made.len(), 2);
+        for name in made {
+            assert_eq!(name.len(), LONGEST);
+            assert!(name.starts_with("mcp__server__xxx"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Who we are to a server, what it learns of the session, and what it is answered when it asks for more.
+
+#![expect(deprecated, reason = "servers of today still ask for roots")]
+
+use std::path::Path;
+
+use rmcp::model::{
+    ClientCapabilities, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
+    ErrorCode, ErrorData, Implementation, InitializeRequest, InitializeRequestParams,
+    InitializedNotification, JsonRpcMessage, ListRootsResult, ProtocolVersion, RequestId, Root,
+    RootsCapabilities, ServerRequest, ServerResult,
+};
+
+use super::{
+    trouble::Trouble,
+    wire::{NotSent, Wire},
+};
+
+/// The id of the first request.
+pub(super) const FIRST: i64 = 0;
+
+/// Where a session works, as its servers are told.
+#[derive(Clone)]
+pub(super) struct Home {
+    root: Option<Root>,
+}
+
+/// What matters of a server's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Greeted {
+    /// Whether it has tools at all.
+    pub(super) tools: bool,
+}
+
+impl Home {
+    /// This folder.
+    pub(super) fn new(cwd: &Path) -> Self {
+        let url = reqwest::Url::from_file_path(cwd).ok();
+        Self {
+            root: url.map(|url| Root::new(url.to_string())),
+        }
+    }
+
+    /// Greets a server, which has to answer before anything else is asked.
+    pub(super) async fn greet(&self, wire: &mut Wire) -> Result<Greeted, Trouble> {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = self.root.is_some().then(RootsCapabilities::default);
+        let us = Implementation::new("harn-serve", env!("CARGO_PKG_VERSION"));
+        let params = InitializeRequestParams::new(capabilities, us)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        let request = ClientRequest::InitializeRequest(InitializeRequest::new(params));
+        let first = RequestId::Number(FIRST);
+        let sent = wire.send(JsonRpcMessage::request(request, first.clone()));
+        sent.await.map_err(unreachable)?;
+        let greeted = loop {
+            match wire.receive().await.map_err(Trouble::Ended)? {
+                JsonRpcMessage::Response(response) => match response.result {
+                    ServerResult::InitializeResult(result) => {
+                        break Greeted {
+                            tools: result.capabilities.tools.is_some(),
+                        };
+                    }
+                    _ => {
+                        let why = "it answered `initialize` with something else";
+                        return Err(Trouble::Ended(why.to_owned()));
+                    }
+                },
+                JsonRpcMessage::Error(error) => {
+                    return Err(Trouble::Refused(error.error.message.into_owned()));
+                }
+                // One at a time, so that a server that asks and does not read gets no further.
+                JsonRpcMessage::Request(request) => {
+                    let reply = self.reply(&request.request, request.id);
+                    wire.send(reply).await.map_err(unreachable)?;
+                }
+                JsonRpcMessage::Notification(_) => {}
+            }
+        };
+        let ready = ClientNotification::InitializedNotification(InitializedNotification::default());
+        let sent = wire.send(JsonRpcMessage::notification(ready));
+        sent.await.map_err(unreachable)?;
+        Ok(greeted)
+    }
+
+    /// What a server is answered: a ping, and where the session works. Models and people are not lent.
+    pub(super) fn reply(&self, request: &ServerRequest, id: RequestId) -> ClientJsonRpcMessage {
+        let method = match request {
+            ServerRequest::PingRequest(_) => {
+                return JsonRpcMessage::response(ClientResult::empty(()), id);
+            }
+            ServerRequest::ListRootsRequest(_) => {
+                let roots = ListRootsResult::new(self.root.iter().cloned().collect());
+                return JsonRpcMessage::response(ClientResult::ListRootsResult(roots), id);
+            }
+            ServerRequest::CreateMessageRequest(_) => "sampling/createMessage",
+            ServerRequest::ElicitRequest(_) => "elicitation/create",
+            // Not an enum of ours: what comes new is as unknown.
+            _ => "this method",
+        };
+        let error = ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("this client does not offer {method}"),
+            None,
+        );
+        JsonRpcMessage::error(error, Some(id))
+    }
+}
+
+fn unreachable(error: NotSent) -> Trouble {
+    if error.forbidden {
+        Trouble::Forbidden
+    } else {
+        Trouble::Unreachable(error.why)
+    }
+}

@@ -1,0 +1,215 @@
+//! The conversation with one server: who asked what, and what a server asks of us.
+//!
+//! rmcp has a loop for this that starts a task for each request of a server and logs each message whole. This
+//! one holds still while a server does not read our answers, and says nothing of what it carries.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use futures::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    ClientRequest, ErrorData, JsonRpcMessage, RequestId, ServerNotification, ServerResult,
+};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use super::{
+    greeting::Home,
+    wire::{NotSent, Wire},
+};
+
+/// How many requests wait to be looked at.
+const QUEUE: usize = 64;
+/// How many requests are on their way out.
+const MOST_SENDING: usize = 256;
+/// How many of our answers a server may leave unread before it is not listened to.
+const MOST_REPLIES: usize = 16;
+
+/// Asks a server. Clones ask the same one.
+#[derive(Clone)]
+pub(super) struct Link {
+    outgoing: mpsc::Sender<Outgoing>,
+    next: Arc<AtomicI64>,
+}
+
+/// A request was not answered with a result.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// With an error.
+    Refused(ErrorData),
+    /// Not at all: it was not sent.
+    NotSent(String),
+    /// Not at all: the server went away.
+    Gone,
+}
+
+type Answer = Result<ServerResult, Unanswered>;
+
+enum Outgoing {
+    Request {
+        id: i64,
+        request: Box<ClientRequest>,
+        answer: oneshot::Sender<Answer>,
+    },
+    /// Nobody waits for this one any more.
+    Abandoned(i64),
+}
+
+/// What the other end of a [`Link`] needs to run.
+pub(super) struct Ends {
+    outgoing: mpsc::Receiver<Outgoing>,
+    home: Home,
+    changed: Arc<Notify>,
+}
+
+impl Link {
+    /// A link, and what carries its messages. `changed` is told when the server has other tools; ids begin
+    /// after `last`.
+    pub(super) fn new(home: Home, changed: Arc<Notify>, last: i64) -> (Self, Ends) {
+        let (outgoing, taken) = mpsc::channel(QUEUE);
+        let link = Self {
+            outgoing,
+            next: Arc::new(AtomicI64::new(last + 1)),
+        };
+        let ends = Ends {
+            outgoing: taken,
+            home,
+            changed,
+        };
+        (link, ends)
+    }
+
+    /// Asks, and waits for the answer. Dropped before, the server is told that nobody waits.
+    pub(super) async fn ask(&self, request: ClientRequest) -> Answer {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        let request = Outgoing::Request {
+            id,
+            request: Box::new(request),
+            answer,
+        };
+        let gone = |_| Unanswered::Gone;
+        self.outgoing.send(request).await.map_err(|_| gone(()))?;
+        let mut asked = Asked {
+            link: self,
+            id,
+            open: true,
+        };
+        let answer = answered.await;
+        asked.open = false;
+        answer.map_err(|_| gone(()))?
+    }
+}
+
+/// A request that may be abandoned.
+struct Asked<'a> {
+    link: &'a Link,
+    id: i64,
+    open: bool,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            // With no room the server works for nobody; its answer is dropped when it comes.
+            let _ = self.link.outgoing.try_send(Outgoing::Abandoned(self.id));
+        }
+    }
+}
+
+/// What was sent: a request by its id, or an answer of ours.
+enum Sent {
+    Request(i64),
+    Reply,
+    Notice,
+}
+
+type Sending = FuturesUnordered<BoxFuture<'static, (Sent, Result<(), NotSent>)>>;
+
+/// Carries messages until the server goes away, and says why it did. Dropped, every request is [`Unanswered::Gone`].
+pub(super) async fn carry(mut wire: Wire, mut ends: Ends) -> String {
+    let mut waiting: HashMap<i64, oneshot::Sender<Answer>> = HashMap::new();
+    let mut sending = Sending::new();
+    let mut replies = 0;
+    loop {
+        tokio::select! {
+            Some((sent, result)) = sending.next() => {
+                if matches!(sent, Sent::Reply) {
+                    replies -= 1;
+                }
+                let Err(failed) = result else { continue };
+                if let Sent::Request(id) = sent
+                    && let Some(answer) = waiting.remove(&id)
+                {
+                    let _ = answer.send(Err(Unanswered::NotSent(failed.why.clone())));
+                }
+                if failed.gone {
+                    return failed.why;
+                }
+            }
+            outgoing = ends.outgoing.recv(), if sending.len() < MOST_SENDING => match outgoing {
+                Some(Outgoing::Request { id, request, answer }) => {
+                    // Those whose cancellation found no room.
+                    waiting.retain(|_, answer| !answer.is_closed());
+                    waiting.insert(id, answer);
+                    let message = JsonRpcMessage::request(*request, RequestId::Number(id));
+                    sending.push(tagged(Sent::Request(id), wire.send(message)));
+                }
+                Some(Outgoing::Abandoned(id)) => if waiting.remove(&id).is_some() {
+                    sending.push(tagged(Sent::Notice, wire.send(cancelled(id))));
+                },
+                None => return "nobody needs it any more".to_owned(),
+            },
+            message = wire.receive(), if replies < MOST_REPLIES => match message {
+                Ok(JsonRpcMessage::Response(response)) => {
+                    answer(&mut waiting, &response.id, Ok(response.result));
+                }
+                Ok(JsonRpcMessage::Error(error)) => if let Some(id) = &error.id {
+                    answer(&mut waiting, id, Err(Unanswered::Refused(error.error)));
+                },
+                Ok(JsonRpcMessage::Request(request)) => {
+                    let reply = ends.home.reply(&request.request, request.id);
+                    sending.push(tagged(Sent::Reply, wire.send(reply)));
+                    replies += 1;
+                }
+                Ok(JsonRpcMessage::Notification(notification)) => {
+                    if let ServerNotification::ToolListChangedNotification(_) = notification.notification {
+                        ends.changed.notify_one();
+                    }
+                }
+                Err(why) => return why,
+            },
+        }
+    }
+}
+
+fn tagged(
+    sent: Sent,
+    sending: BoxFuture<'static, Result<(), NotSent>>,
+) -> BoxFuture<'static, (Sent, Result<(), NotSent>)> {
+    Box::pin(async move { (sent, sending.await) })
+}
+
+fn cancelled(id: i64) -> ClientJsonRpcMessage {
+    let params = CancelledNotificationParam::new(Some(RequestId::Number(id)), None);
+    JsonRpcMessage::notification(ClientNotification::CancelledNotification(
+        CancelledNotification::new(params),
+    ))
+}
+
+fn answer(waiting: &mut HashMap<i64, oneshot::Sender<Answer>>, id: &RequestId, what: Answer) {
+    let id = match id {
+        RequestId::Number(id) => Some(*id),
+        // Some servers give every id back as a string.
+        RequestId::String(id) => id.parse().ok(),
+    };
+    // An answer that nobody waits for is late, or made up.
+    if let Some(answer) = id.and_then(|id| waiting.remove(&id)) {
+        let _ = answer.send(what);
+    }
+}

@@ -1,0 +1,131 @@
+//! What a server offers: its tools, asked for page by page, within bounds.
+
+use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind};
+use rmcp::model::{
+    ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
+    ToolAnnotations as Hints,
+};
+use serde_json::Value;
+
+use super::{
+    link::{Link, Unanswered},
+    redact::cut,
+    trouble::Trouble,
+};
+
+const MOST_PAGES: usize = 100;
+const MOST_TOOLS: usize = 1000;
+/// How much the descriptions and schemas of all of them may take.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+const LONGEST_DESCRIPTION: usize = 16 * 1024;
+
+/// A tool as a server has it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Offered {
+    /// The server's own name for it.
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) schema: Value,
+    pub(super) annotations: ToolAnnotations,
+}
+
+/// The tools of a server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Listed {
+    pub(super) tools: Vec<Offered>,
+    /// Whether it has more than we take.
+    pub(super) cut: bool,
+}
+
+/// Asks for all of them.
+pub(super) async fn list(link: &Link) -> Result<Listed, Trouble> {
+    let mut listed = Listed::default();
+    let mut bytes = 0;
+    let mut cursor = None;
+    for _ in 0..MOST_PAGES {
+        let params = PaginatedRequestParams::default().with_cursor(cursor);
+        let request = ListToolsRequest::with_param(params);
+        let answer = link.ask(ClientRequest::ListToolsRequest(request)).await;
+        let page = match answer {
+            Ok(ServerResult::ListToolsResult(page)) => page,
+            Ok(_) => {
+                let why = "it answered `tools/list` with something else";
+                return Err(Trouble::Ended(why.to_owned()));
+            }
+            Err(Unanswered::Refused(error)) => {
+                return Err(Trouble::Refused(error.message.into_owned()));
+            }
+            Err(Unanswered::NotSent(why)) => return Err(Trouble::Unreachable(why)),
+            Err(Unanswered::Gone) => return Err(Trouble::Ended("it went away".to_owned())),
+        };
+        for tool in page.tools {
+            let offered = offered(tool);
+            bytes += offered.description.len() + offered.schema.to_string().len();
+            if listed.tools.len() == MOST_TOOLS || bytes > MOST_BYTES {
+                listed.cut = true;
+                return Ok(listed);
+            }
+            listed.tools.push(offered);
+        }
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return Ok(listed);
+        }
+    }
+    listed.cut = true;
+    Ok(listed)
+}
+
+fn offered(tool: Tool) -> Offered {
+    let hints = tool.annotations.unwrap_or_default();
+    let described = tool.description.map(|text| text.into_owned());
+    let titled = || tool.title.or_else(|| hints.title.clone());
+    let mut description = described.or_else(titled).unwrap_or_default();
+    cut(&mut description, LONGEST_DESCRIPTION);
+    let schema = std::sync::Arc::unwrap_or_clone(tool.input_schema);
+    Offered {
+        name: tool.name.into_owned(),
+        description,
+        schema: Value::Object(schema),
+        annotations: annotations(&hints),
+    }
+}
+
+/// What a server says of a tool, in our words. It is the server's word and no more: rules and modes decide what
+/// it is worth. Silence counts for the worst, which is writing, and somewhere else at that.
+fn annotations(hints: &Hints) -> ToolAnnotations {
+    let reads = hints.read_only_hint == Some(true);
+    let (kind, side_effect_level) = match (reads, hints.open_world_hint) {
+        (true, Some(true)) => (ToolKind::Fetch, SideEffectLevel::Network),
+        (true, Some(false) | None) => (ToolKind::Read, SideEffectLevel::ReadOnly),
+        (false, Some(false)) => (ToolKind::Other, SideEffectLevel::WorkspaceWrite),
+        (false, Some(true) | None) => (ToolKind::Other, SideEffectLevel::Network),
+    };
+    ToolAnnotations {
+        kind,
+        side_effect_level,
+        ..ToolAnnotations::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_counts_as_writing_elsewhere() {
+        use SideEffectLevel::{Network, ReadOnly, WorkspaceWrite};
+        for (reads, open, kind, level) in [
+            (None, None, ToolKind::Other, Network),
+            (Some(false), Some(true), ToolKind::Other, Network),
+            (None, Some(false), ToolKind::Other, WorkspaceWrite),
+            (Some(true), None, ToolKind::Read, ReadOnly),
+            (Some(true), Some(false), ToolKind::Read, ReadOnly),
+            (Some(true), Some(true), ToolKind::Fetch, Network),
+        ] {
+            let hints = Hints::from_raw(None, reads, None, None, open);
+            let known = annotations(&hints);
+            assert_eq!((known.kind, known.side_effect_level), (kind, level));
+        }
+    }
+}

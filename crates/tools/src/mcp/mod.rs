@@ -1,0 +1,256 @@
+//! The MCP servers of a session: connected in the background, tried again when they die, ended with the session.
+//!
+//! Values of variables and headers go to the server they are for and nowhere else: no log, no status and no error
+//! has them. What a server does wrong is its own trouble; no other server and no session suffers.
+
+mod book;
+mod catalogue;
+mod dial;
+mod greeting;
+mod lines;
+mod link;
+mod listing;
+mod output;
+mod redact;
+mod server;
+mod stdio;
+mod trouble;
+mod wire;
+
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+
+use harn_model::{ErrorCategory, McpServerSpec, McpServerStatus, ToolSpec};
+use harn_runtime::{ToolError, ToolOutput};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
+use serde_json::Value;
+use tokio::{sync::watch, time::timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::LocalHost;
+use book::{Book, Standing};
+use dial::Dial;
+use greeting::Home;
+use link::{Link, Unanswered};
+use output::failure;
+use redact::{Secrets, one_line};
+use server::Keeper;
+
+/// How long an error of a server may be.
+const LONGEST_ERROR: usize = 4096;
+
+/// What servers get of the machine and the session.
+#[derive(Clone)]
+pub struct McpSettings {
+    /// Whose processes they are: its `end_all` ends them too.
+    pub host: LocalHost,
+    /// Where they run, and the root they are told of.
+    pub cwd: PathBuf,
+    /// The variables they get, beside those of their own settings.
+    pub env: Vec<(OsString, OsString)>,
+    /// How long things may take.
+    pub deadlines: McpDeadlines,
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct McpDeadlines {
+    /// From the start of a server until its tools are known.
+    pub connect: Duration,
+    /// One call.
+    pub call: Duration,
+    /// How long a call waits for a server that is being tried again.
+    pub reconnect: Duration,
+}
+
+impl Default for McpDeadlines {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            call: Duration::from_secs(300),
+            reconnect: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The servers of one session, which no other session sees. Clones are handles to the same; with the last one the
+/// servers end. Everything but looking needs the runtime that they live in.
+#[derive(Clone)]
+pub struct Servers {
+    book: Arc<Book>,
+    settings: Arc<McpSettings>,
+    dial: Arc<dyn Dial>,
+    /// Ends every server.
+    end: CancellationToken,
+    _last: Arc<DropGuard>,
+}
+
+impl Servers {
+    /// None yet, and nothing made for them.
+    #[must_use]
+    pub fn new(settings: McpSettings) -> Self {
+        let dial = Arc::new(settings.clone());
+        Self::dialed_by(settings, dial)
+    }
+
+    fn dialed_by(settings: McpSettings, dial: Arc<dyn Dial>) -> Self {
+        let end = CancellationToken::new();
+        Self {
+            book: Arc::new(Book::new()),
+            settings: Arc::new(settings),
+            dial,
+            _last: Arc::new(end.clone().drop_guard()),
+            end,
+        }
+    }
+
+    /// Has these servers as well. New ones connect in the background, one that is described otherwise than before
+    /// connects anew, an equal one stays; one that was given up is tried again.
+    pub fn add(&self, specs: Vec<McpServerSpec>) {
+        for spec in specs {
+            if !self.book.has(&spec) {
+                self.start(spec);
+            }
+        }
+    }
+
+    fn start(&self, spec: McpServerSpec) {
+        let token = self.end.child_token();
+        let Some(ticket) = self.book.put(spec.clone(), token.clone().drop_guard()) else {
+            return;
+        };
+        let keeper = Keeper {
+            book: self.book.clone(),
+            dial: self.dial.clone(),
+            home: Home::new(&self.settings.cwd),
+            connect: self.settings.deadlines.connect,
+            ticket,
+            secrets: Secrets::of(&spec),
+            spec,
+        };
+        tokio::spawn(async move { token.run_until_cancelled(keeper.keep()).await });
+    }
+
+    /// Ends a server and forgets it.
+    pub fn remove(&self, name: &str) {
+        self.book.remove(name);
+    }
+
+    /// How they stand, by name.
+    #[must_use]
+    pub fn statuses(&self) -> Vec<McpServerStatus> {
+        self.book.statuses()
+    }
+
+    /// Their tools, by name: `mcp__SERVER__TOOL`. What is known of them is the server's word; whether they may run is
+    /// for the policy to decide. A server that is tried again keeps its tools.
+    #[must_use]
+    pub fn tools(&self) -> Vec<ToolSpec> {
+        let catalogue = self.book.catalogue();
+        let specs = catalogue.tools.values().map(|entry| entry.spec.clone());
+        specs.collect()
+    }
+
+    /// Calls a tool by its name in [`Servers::tools`]. A server that is on its way is waited for a little. Dropped,
+    /// the server is told that nobody waits. A call is never sent twice: it may have had its effect.
+    pub async fn call(&self, tool: &str, args: Value) -> Result<ToolOutput, ToolError> {
+        let catalogue = self.book.catalogue();
+        let Some(entry) = catalogue.tools.get(tool) else {
+            let message = format!("there is no tool `{tool}` of an MCP server");
+            return Err(ToolError::new(message));
+        };
+        let mut params = CallToolRequestParams::new(entry.tool.clone());
+        params.arguments = match args {
+            Value::Object(args) => Some(args),
+            Value::Null => None,
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Err(ToolError {
+                    message: format!("the arguments of `{tool}` have to be a JSON object"),
+                    category: ErrorCategory::SchemaValidation,
+                });
+            }
+        };
+        let server = entry.server.as_str();
+        let link = self.ready(server).await?;
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let deadline = self.settings.deadlines.call;
+        let Ok(answer) = timeout(deadline, link.ask(request)).await else {
+            let seconds = deadline.as_secs();
+            return Err(ToolError {
+                message: format!("MCP server `{server}`: no answer within {seconds} s"),
+                category: ErrorCategory::Timeout,
+            });
+        };
+        let secrets = self.book.secrets(server);
+        let told = |what: &str| {
+            let what = one_line(&secrets.redact(what), LONGEST_ERROR);
+            failure(server, &what)
+        };
+        match answer {
+            Ok(ServerResult::CallToolResult(result)) => output::output(server, result, &secrets),
+            Ok(_) => Err(told(
+                "it answered with something that is no result of a tool",
+            )),
+            Err(Unanswered::Refused(error)) => Err(told(&error.message)),
+            Err(Unanswered::NotSent(why)) => Err(told(&why)),
+            Err(Unanswered::Gone) => Err(told(
+                "it went away during the call, which may have had its effect",
+            )),
+        }
+    }
+
+    /// Resolves when no server is connecting.
+    pub async fn settled(&self) {
+        let mut changes = self.changes();
+        while !self.book.is_settled() {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Counts changes of a status or a list of tools.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.book.changes()
+    }
+
+    /// Ends all servers at once, their processes with all they started, and takes no more.
+    pub fn close(&self) {
+        self.end.cancel();
+        self.book.close();
+    }
+
+    async fn ready(&self, server: &str) -> Result<Link, ToolError> {
+        let wait = self.settings.deadlines.reconnect;
+        match timeout(wait, self.standing(server)).await {
+            Ok(link) => link,
+            Err(_) => {
+                let mut what = "it is not there; it is being tried again".to_owned();
+                if let Standing::Coming(Some(error)) = self.book.standing(server) {
+                    what = format!("{what}. Its last trouble: {error}");
+                }
+                Err(failure(server, &what))
+            }
+        }
+    }
+
+    async fn standing(&self, server: &str) -> Result<Link, ToolError> {
+        let mut changes = self.changes();
+        loop {
+            match self.book.standing(server) {
+                Standing::Ready(link) => return Ok(link),
+                Standing::Coming(_) => {}
+                Standing::Lost(error) => {
+                    let what = error.unwrap_or_else(|| "the session no longer has it".to_owned());
+                    return Err(failure(server, &what));
+                }
+            }
+            if changes.changed().await.is_err() {
+                return Err(failure(server, "the session is over"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

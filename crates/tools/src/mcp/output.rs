@@ -1,0 +1,167 @@
+//! What a server's tool gave, as a call of ours shows it: within bounds, whatever came.
+
+use harn_model::{ContentBlock, ErrorCategory, Resource, ResourceLink, ToolContent, ToolSource};
+use harn_runtime::{ToolError, ToolOutput};
+use rmcp::model::{CallToolResult, ContentBlock as Given, ResourceContents};
+use serde_json::Value;
+
+use super::redact::{Secrets, cut};
+
+/// How much text is shown; a model reads no more at once.
+const MOST_TEXT: usize = 256 * 1024;
+/// How much is shown of pictures, sounds and other bytes, encoded.
+const MOST_DATA: usize = 4 * 1024 * 1024;
+const MOST_BLOCKS: usize = 256;
+/// How long an error may be.
+const LONGEST_ERROR: usize = 16 * 1024;
+
+/// A result as output, or as the error that it says it is.
+pub(super) fn output(
+    server: &str,
+    result: CallToolResult,
+    secrets: &Secrets,
+) -> Result<ToolOutput, ToolError> {
+    let failed = result.is_error == Some(true);
+    let structured = result.structured_content;
+    let mut room = Room {
+        text: MOST_TEXT,
+        data: MOST_DATA,
+    };
+    let more = result.content.len() > MOST_BLOCKS;
+    let given = result.content.into_iter().take(MOST_BLOCKS);
+    let mut blocks: Vec<_> = given.map(|block| room.fit(block)).collect();
+    if more {
+        blocks.push(ContentBlock::text("[there is more, which is not shown]"));
+    }
+    let text = harn_model::plain_text(&blocks);
+    if failed {
+        let mut text = match (text.is_empty(), &structured) {
+            (false, _) => text,
+            (true, Some(value)) => value.to_string(),
+            (true, None) => "the tool failed and does not say why".to_owned(),
+        };
+        text = secrets.redact(&text);
+        cut(&mut text, LONGEST_ERROR);
+        return Err(failure(server, &text));
+    }
+    let structured = structured.filter(|value| value.to_string().len() <= MOST_TEXT);
+    if blocks.is_empty()
+        && let Some(value) = &structured
+    {
+        blocks.push(ContentBlock::text(value.to_string()));
+    }
+    let texts = (!text.is_empty()).then_some(Value::String(text));
+    let content = blocks
+        .into_iter()
+        .map(|content| ToolContent::Content { content });
+    Ok(ToolOutput {
+        raw: structured.or(texts),
+        content: Some(content.collect()),
+        executor: Some(ToolSource::Mcp(server.to_owned()).executor()),
+        ..ToolOutput::default()
+    })
+}
+
+/// A failure of a server or of its tool.
+pub(super) fn failure(server: &str, what: &str) -> ToolError {
+    ToolError {
+        message: format!("MCP server `{server}`: {what}"),
+        category: ErrorCategory::McpServerError,
+    }
+}
+
+/// How much more is shown.
+struct Room {
+    text: usize,
+    data: usize,
+}
+
+impl Room {
+    fn fit(&mut self, block: Given) -> ContentBlock {
+        match block {
+            Given::Text(text) => ContentBlock::text(self.text(text.text)),
+            Given::Image(image) => match self.data(image.data) {
+                Ok(data) => ContentBlock::Image {
+                    mime_type: image.mime_type,
+                    data,
+                    uri: None,
+                },
+                Err(size) => left_out("a picture", size),
+            },
+            Given::Audio(audio) => match self.data(audio.data) {
+                Ok(data) => ContentBlock::Audio {
+                    mime_type: audio.mime_type,
+                    data,
+                },
+                Err(size) => left_out("a sound", size),
+            },
+            Given::Resource(resource) => self.resource(resource.resource),
+            Given::ResourceLink(link) => ContentBlock::ResourceLink(ResourceLink {
+                uri: self.text(link.uri),
+                name: self.text(link.name),
+                mime_type: link.mime_type,
+                title: link.title.map(|title| self.text(title)),
+                description: link.description.map(|words| self.text(words)),
+                size: link.size.and_then(|size| size.try_into().ok()),
+            }),
+            // Not an enum of ours.
+            _ => ContentBlock::text("[something this agent does not know]"),
+        }
+    }
+
+    fn resource(&mut self, resource: ResourceContents) -> ContentBlock {
+        match resource {
+            ResourceContents::TextResourceContents {
+                uri,
+                mime_type,
+                text,
+                ..
+            } => ContentBlock::Resource(Resource {
+                uri: self.text(uri),
+                mime_type,
+                text: Some(self.text(text)),
+                blob: None,
+            }),
+            ResourceContents::BlobResourceContents {
+                uri,
+                mime_type,
+                blob,
+                ..
+            } => match self.data(blob) {
+                Ok(blob) => ContentBlock::Resource(Resource {
+                    uri: self.text(uri),
+                    mime_type,
+                    text: None,
+                    blob: Some(blob),
+                }),
+                Err(size) => left_out("a resource", size),
+            },
+            _ => ContentBlock::text("[a resource this agent does not know]"),
+        }
+    }
+
+    fn text(&mut self, mut text: String) -> String {
+        cut(&mut text, self.text);
+        self.text = self.text.saturating_sub(text.len());
+        text
+    }
+
+    /// The data, or how much it would have been.
+    fn data(&mut self, data: String) -> Result<String, usize> {
+        match self.data.checked_sub(data.len()) {
+            Some(rest) => {
+                self.data = rest;
+                Ok(data)
+            }
+            None => Err(data.len()),
+        }
+    }
+}
+
+fn left_out(what: &str, size: usize) -> ContentBlock {
+    let size = size.div_ceil(1024);
+    ContentBlock::text(format!("[{what} of {size} KiB, which is not shown]"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! What becomes of what a tool gave.
+
+use serde_json::json;
+
+use super::*;
+
+fn given(result: Value) -> Result<ToolOutput, ToolError> {
+    let result: CallToolResult = serde_json::from_value(result).unwrap();
+    output("everything", result, &Secrets::default())
+}
+
+fn shown(output: &ToolOutput) -> Vec<ContentBlock> {
+    let content = output.content.iter().flatten();
+    content
+        .map(|content| match content {
+            ToolContent::Content { content } => content.clone(),
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn every_kind_of_content_is_shown() {
+    let output = given(json!({"content": [
+        {"type": "text", "text": "hello"},
+        {"type": "image", "mimeType": "image/png", "data": "aGk="},
+        {"type": "audio", "mimeType": "audio/wav", "data": "aGk="},
+        {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "in a"}},
+        {"type": "resource", "resource": {"uri": "file:///b", "blob": "aGk="}},
+        {"type": "resource_link", "uri": "file:///c", "name": "c", "size": 3},
+    ]}));
+    let output = output.unwrap();
+    let kinds: Vec<_> = shown(&output).iter().map(ContentBlock::kind).collect();
+    let expected = [
+        "text",
+        "image",
+        "audio",
+        "resource",
+        "resource",
+        "resource_link",
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(output.raw, Some(json!("hello\nin a\nfile:///c")));
+    let executor = ToolSource::Mcp("everything".to_owned()).executor();
+    assert_eq!(output.executor, Some(executor));
+}
+
+#[test]
+fn structured_content_is_the_value() {
+    let sum = json!({"sum": 3});
+    let output =
+        given(json!({"content": [{"type": "text", "text": "3"}], "structuredContent": sum}));
+    let output = output.unwrap();
+    assert_eq!(output.raw, Some(sum.clone()));
+    assert_eq!(shown(&output), [ContentBlock::text("3")]);
+    let output = given(json!({"content": [], "structuredContent": sum})).unwrap();
+    assert_eq!(shown(&output), [ContentBlock::text(r#"{"sum":3}"#)]);
+}
+
+#[test]
+fn an_error_is_told_with_its_server() {
+    let told = |result| {
+        let error = given(result).unwrap_err();
+        assert_eq!(error.category, ErrorCategory::McpServerError);
+        error.message
+    };
+    let text = json!([{"type": "text", "text": "no such file"}]);
+    assert_eq!(
+        told(json!({"content": text, "isError": true})),
+        "MCP server `everything`: no such file"
+    );
+    assert_eq!(
+        told(json!({"content": [], "isError": true})),
+        "MCP server `everything`: the tool failed and does not say why"
+    );
+}
+
+#[test]
+fn too_much_is_cut_and_says_so() {
+    let long = "x".repeat(MOST_TEXT);
+    let output = given(json!({"content": [
+        {"type": "text", "text": format!("{long}y")},
+        {"type": "text", "text": "more"},
+        {"type": "image", "mimeType": "image/png", "data": "A".repeat(MOST_DATA + 1)},
+        {"type": "image", "mimeType": "image/png", "data": "aGk="},
+    ]}));
+    let output = output.unwrap();
+    let shown = shown(&output);
+    assert_eq!(shown[0], ContentBlock::text(format!("{long}…")));
+    assert_eq!(shown[1], ContentBlock::text("…"));
+    assert_eq!(
+        shown[2],
+        ContentBlock::text("[a picture of 4097 KiB, which is not shown]")
+    );
+    assert_eq!(shown[3].kind(), "image");
+    let many = vec![json!({"type": "text", "text": "a"}); MOST_BLOCKS + 1];
+    let output = given(json!({"content": many})).unwrap();
+    assert_eq!(shown_len(&output), MOST_BLOCKS + 1);
+    let huge = json!({"content": [], "structuredContent": {"a": "x".repeat(MOST_TEXT)}});
+    assert_eq!(given(huge).unwrap().raw, None);
+}
+
+fn shown_len(output: &ToolOutput) -> usize {
+    shown(output).len()
+}

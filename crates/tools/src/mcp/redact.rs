@@ -1,0 +1,178 @@
+//! Takes the values of a server's settings out of what is told about it.
+//!
+//! A server may print what it was given, into its log or into an error. Neither is a place for a key.
+
+use std::sync::Arc;
+
+use harn_model::{McpServerSpec, McpTransport};
+
+/// Shorter values are not looked for: they are switches and numbers, and stand in any text.
+const SHORTEST: usize = 4;
+const MARK: &str = "<secret>";
+
+/// The values that are shown to nobody. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Secrets {
+    /// Longest first, so that one that holds another goes as a whole.
+    values: Arc<[String]>,
+}
+
+impl Secrets {
+    /// Those of a server: variables, headers, and what its address carries beside the place.
+    pub(super) fn of(spec: &McpServerSpec) -> Self {
+        let mut values = Vec::new();
+        match &spec.transport {
+            McpTransport::Stdio { env, .. } => {
+                for (_, secret) in env {
+                    collect(&mut values, secret.reveal());
+                }
+            }
+            McpTransport::Http { url, headers } => {
+                for (_, secret) in headers {
+                    collect(&mut values, secret.reveal());
+                }
+                if let Ok(url) = reqwest::Url::parse(url) {
+                    collect(&mut values, url.password().unwrap_or_default());
+                    collect(&mut values, url.query().unwrap_or_default());
+                    for (_, value) in url.query_pairs() {
+                        collect(&mut values, &value);
+                    }
+                }
+            }
+            McpTransport::Unsupported(_) => {}
+        }
+        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        values.dedup();
+        Self {
+            values: values.into(),
+        }
+    }
+
+    /// The text without them.
+    pub(super) fn redact(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for value in self.values.iter() {
+            if text.contains(value.as_str()) {
+                text = text.replace(value.as_str(), MARK);
+            }
+        }
+        text
+    }
+
+    /// How long the longest is: who cuts a text keeps that much more until it was redacted, because half a
+    /// value is not recognised.
+    pub(super) fn longest(&self) -> usize {
+        self.values.first().map_or(0, String::len)
+    }
+}
+
+/// A value in the forms it may be printed in.
+fn collect(values: &mut Vec<String>, value: &str) {
+    let mut add = |form: &str| {
+        if form.len() >= SHORTEST {
+            values.push(form.to_owned());
+        }
+    };
+    add(value);
+    // As JSON or Rust would quote it.
+    if let Ok(quoted) = serde_json::to_string(value) {
+        add(quoted.trim_matches('"'));
+    }
+    // A log has it line by line.
+    if value.contains('\n') {
+        value.lines().for_each(&mut add);
+    }
+    // `Bearer KEY`: the key is the secret.
+    if let Some((_, key)) = value.rsplit_once(' ') {
+        add(key);
+    }
+}
+
+/// One line of a text of somebody else's making: no control characters, at most `most` bytes.
+pub(super) fn one_line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for part in text.split(|c: char| c.is_control()) {
+        if part.is_empty() {
+            continue;
+        }
+        if !line.is_empty() && !line.ends_with(' ') {
+            line.push(' ');
+        }
+        line.push_str(part);
+    }
+    cut(&mut line, most);
+    line
+}
+
+/// Cuts a text to at most `most` bytes and a mark that says so.
+pub(super) fn cut(text: &mut String, most: usize) {
+    if text.len() > most {
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or_default());
+        text.push('…');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::Secret;
+
+    use super::*;
+
+    #[test]
+    fn values_go_in_every_form_they_are_printed_in() {
+        let env = [
+            ("TOKEN", "hunter2"),
+            ("KEY", "hunter2-and-more"),
+            ("PEM", "-----BEGIN\nabc\"def\n"),
+            ("DEBUG", "1"),
+        ];
+        let spec = McpServerSpec {
+            name: "s".to_owned(),
+            transport: McpTransport::Stdio {
+                command: "x".to_owned(),
+                args: Vec::new(),
+                env: env.map(|(k, v)| (k.to_owned(), Secret::new(v))).into(),
+            },
+        };
+        let secrets = Secrets::of(&spec);
+        for (text, expected) in [
+            ("TOKEN=hunter2.", "TOKEN=<secret>."),
+            ("hunter2-and-more", "<secret>"),
+            (
+                r#"{"pem":"-----BEGIN\nabc\"def\n"}"#,
+                r#"{"pem":"<secret>"}"#,
+            ),
+            ("read abc\"def", "read <secret>"),
+            ("1 of 10", "1 of 10"),
+        ] {
+            assert_eq!(secrets.redact(text), expected);
+        }
+    }
+
+    #[test]
+    fn the_key_of_a_header_and_of_an_address_is_one_too() {
+        let spec = McpServerSpec {
+            name: "s".to_owned(),
+            transport: McpTransport::Http {
+                url: "http://me:opensesame@localhost/mcp?key=abc%2Fdef".to_owned(),
+                headers: vec![("authorization".to_owned(), Secret::new("Bearer tok-123"))],
+            },
+        };
+        let secrets = Secrets::of(&spec);
+        for (text, expected) in [
+            ("sent Bearer tok-123", "sent <secret>"),
+            ("bad key tok-123", "bad key <secret>"),
+            ("opensesame, abc/def", "<secret>, <secret>"),
+            ("GET /mcp?key=abc%2Fdef", "GET /mcp?<secret>"),
+        ] {
+            assert_eq!(secrets.redact(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_short() {
+        assert_eq!(one_line("a\x1b[31mb\r\nc\0", 99), "a [31mb c");
+        assert_eq!(one_line("grüße", 3), "gr…");
+    }
+}

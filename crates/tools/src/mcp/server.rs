@@ -1,0 +1,228 @@
+//! One server of a session, from its first connection to its last.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use harn_model::{McpServerSpec, McpState};
+use tokio::{sync::Notify, time::timeout};
+
+use super::{
+    book::{Book, Ticket},
+    dial::{Dial, Dialed},
+    greeting::{FIRST, Home},
+    link::{self, Link},
+    listing::{self, Listed},
+    redact::{Secrets, one_line},
+    stdio::Process,
+    trouble::Trouble,
+};
+
+/// The pause before the first new try; each is twice the last, up to the longest.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How often in a row it is tried again.
+const MOST_TRIES: u32 = 5;
+/// How long a server has to be there for its failures to be forgotten.
+const STEADY: Duration = Duration::from_secs(60);
+/// The pause between two lists that a server asks to be asked for.
+const BETWEEN_LISTS: Duration = Duration::from_secs(1);
+/// How long a reason may be.
+const LONGEST_REASON: usize = 2048;
+
+/// Keeps one server: connects, and connects again, until there is no more use in it.
+pub(super) struct Keeper {
+    pub(super) book: Arc<Book>,
+    pub(super) dial: Arc<dyn Dial>,
+    pub(super) home: Home,
+    pub(super) connect: Duration,
+    pub(super) ticket: Ticket,
+    pub(super) spec: McpServerSpec,
+    pub(super) secrets: Secrets,
+}
+
+/// A server that was greeted and has told its tools.
+struct Connection {
+    link: Link,
+    /// Carries what is said; ends with the reason.
+    carry: BoxFuture<'static, String>,
+    changed: Arc<Notify>,
+    listed: Listed,
+    /// Whether it has tools, now or later.
+    tools: bool,
+    process: Option<Process>,
+}
+
+impl Keeper {
+    /// Runs until the server is given up. Dropped, the connection and the process go with it.
+    pub(super) async fn keep(self) {
+        let mut failures = 0;
+        loop {
+            self.stand(McpState::Connecting, None);
+            let trouble = match self.connect_in_time().await {
+                Ok(connection) => {
+                    let (trouble, steady) = self.hold(connection).await;
+                    if steady {
+                        failures = 0;
+                    }
+                    trouble
+                }
+                Err(trouble) => trouble,
+            };
+            failures += 1;
+            let reason = self.secrets.redact(&trouble.to_string());
+            let reason = one_line(&reason, LONGEST_REASON);
+            tracing::debug!(server = self.spec.name, "MCP server: {reason}");
+            if trouble.is_final() || failures > MOST_TRIES {
+                return self.stand(McpState::GivenUp, Some(reason));
+            }
+            self.stand(McpState::Failed, Some(reason));
+            tokio::time::sleep(pause(failures)).await;
+        }
+    }
+
+    fn stand(&self, state: McpState, error: Option<String>) {
+        self.book.update(&self.ticket, |page| {
+            page.state = state;
+            page.link = None;
+            // While it is tried again its last trouble is worth knowing.
+            if error.is_some() || state != McpState::Connecting {
+                page.error = error;
+            }
+            if state == McpState::GivenUp {
+                page.tools = None;
+            }
+        });
+    }
+
+    async fn connect_in_time(&self) -> Result<Connection, Trouble> {
+        let mut process = None;
+        let connected = timeout(self.connect, self.connect(&mut process)).await;
+        let trouble = match connected {
+            Ok(Ok(mut connection)) => {
+                connection.process = process;
+                return Ok(connection);
+            }
+            Ok(Err(trouble)) => trouble,
+            Err(_) => Trouble::Late(self.connect),
+        };
+        Err(with_obituary(trouble, process).await)
+    }
+
+    /// Connects. The process is kept outside, for what it said when this fails.
+    async fn connect(&self, process: &mut Option<Process>) -> Result<Connection, Trouble> {
+        let mut wire = {
+            let dialed = self.dial.dial(&self.spec, &self.secrets).await?;
+            let Dialed { wire, process: own } = dialed;
+            *process = own;
+            wire
+        };
+        let greeted = self.home.greet(&mut wire).await?;
+        let changed = Arc::new(Notify::new());
+        let (link, ends) = Link::new(self.home.clone(), changed.clone(), FIRST);
+        let mut carry: BoxFuture<'static, String> = Box::pin(link::carry(wire, ends));
+        let listed = if greeted.tools {
+            tokio::select! {
+                listed = listing::list(&link) => listed?,
+                why = &mut carry => return Err(Trouble::Ended(why)),
+            }
+        } else {
+            Listed::default()
+        };
+        Ok(Connection {
+            link,
+            carry,
+            changed,
+            listed,
+            tools: greeted.tools,
+            process: None,
+        })
+    }
+
+    /// Holds a connection until it ends: why, and whether it lasted.
+    async fn hold(&self, connection: Connection) -> (Trouble, bool) {
+        let Connection {
+            link,
+            mut carry,
+            changed,
+            listed,
+            tools,
+            process,
+        } = connection;
+        self.ready(&link, listed);
+        let mut steady = false;
+        let mut lasted = pin!(tokio::time::sleep(STEADY));
+        let mut listing = pin!(self.list_again(&link, &changed, tools));
+        let why = loop {
+            tokio::select! {
+                why = &mut carry => break why,
+                () = &mut lasted, if !steady => steady = true,
+                () = &mut listing => {}
+            }
+        };
+        // Requests that are open fail now, not when the process was buried.
+        drop(carry);
+        (with_obituary(Trouble::Ended(why), process).await, steady)
+    }
+
+    fn ready(&self, link: &Link, listed: Listed) {
+        let Listed { tools, cut } = listed;
+        let error =
+            cut.then(|| format!("it has more tools than the {} that are used", tools.len()));
+        self.book.update(&self.ticket, |page| {
+            page.state = McpState::Ready;
+            page.link = Some(link.clone());
+            page.error = error;
+            page.tools = Some(tools.into());
+        });
+    }
+
+    /// Lists tools again whenever the server says that they changed; never ends.
+    async fn list_again(&self, link: &Link, changed: &Notify, tools: bool) {
+        loop {
+            changed.notified().await;
+            if !tools {
+                continue;
+            }
+            match timeout(self.connect, listing::list(link)).await {
+                Ok(Ok(listed)) => self.ready(link, listed),
+                // The old list is better than none.
+                Ok(Err(_)) | Err(_) => {
+                    tracing::debug!(
+                        server = self.spec.name,
+                        "MCP server: it did not list its tools"
+                    );
+                }
+            }
+            // What is said meanwhile is one more change.
+            tokio::time::sleep(BETWEEN_LISTS).await;
+        }
+    }
+}
+
+/// A trouble with how the process behind it ended, and what it said last.
+async fn with_obituary(trouble: Trouble, process: Option<Process>) -> Trouble {
+    let Some(mut process) = process else {
+        return trouble;
+    };
+    let obituary = process.obituary().await;
+    if obituary.is_empty() {
+        return trouble;
+    }
+    Trouble::Ended(format!("{trouble}; {obituary}"))
+}
+
+fn pause(failures: u32) -> Duration {
+    let factor = 2_u32.saturating_pow(failures.saturating_sub(1));
+    SHORTEST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_half_a_minute() {
+        let seconds = (1..=7).map(|failures| pause(failures).as_secs());
+        assert_eq!(Vec::from_iter(seconds), [1, 2, 4, 8, 16, 30, 30]);
+    }
+}

@@ -1,0 +1,184 @@
+//! A server as a child process: in a group of its own, in the session's directory, with its stderr listened to.
+
+use std::{
+    collections::VecDeque,
+    io::{self, PipeReader, PipeWriter},
+    os::fd::OwnedFd,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use harn_model::Secret;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, BufReader},
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{
+    McpSettings,
+    lines::Lines,
+    redact::{Secrets, one_line},
+    trouble::Trouble,
+};
+use crate::local::{Group, SECRET};
+
+/// How long a line of its stderr is told.
+const LONGEST: usize = 1024;
+/// How many lines of it are logged; a server that chats must not fill a disk.
+const MOST_LOGGED: usize = 1000;
+/// How many of its last lines are kept for the error message.
+const KEPT: usize = 5;
+/// How long a process whose pipe closed may take to end, for us to say how.
+const AFTERMATH: Duration = Duration::from_millis(250);
+
+/// A server's process. Dropped, it is ended with all it started.
+pub(super) struct Process {
+    group: Group,
+    said: Said,
+    listener: AbortOnDropHandle<()>,
+}
+
+/// Starts a server.
+pub(super) fn start(
+    settings: &McpSettings,
+    name: &str,
+    (program, args, env): (&str, &[String], &[(String, Secret)]),
+    secrets: &Secrets,
+) -> Result<(Lines, Process), Trouble> {
+    if !settings.cwd.is_dir() {
+        let cwd = settings.cwd.display().to_string();
+        return Err(Trouble::NoDirectory(cwd));
+    }
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Trouble::NotFound(program.to_owned()),
+        io::ErrorKind::PermissionDenied => Trouble::NotAllowed(program.to_owned()),
+        _ => Trouble::NotStarted {
+            program: program.to_owned(),
+            error: error.to_string(),
+        },
+    };
+    let (stdin, to) = io::pipe().map_err(failed)?;
+    let (from, stdout) = io::pipe().map_err(failed)?;
+    let (log, stderr) = io::pipe().map_err(failed)?;
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .current_dir(&settings.cwd)
+        .env_clear()
+        .envs(settings.env.iter().map(|(key, value)| (key, value)))
+        // What lets clients in is no business of a server's.
+        .env_remove(SECRET)
+        .envs(env.iter().map(|(key, value)| (key, value.reveal())))
+        .stdin(stdin)
+        .stdout(stdout)
+        .stderr(stderr);
+    let group = settings.host.groups().spawn(command).map_err(failed)?;
+    let lines = Lines::new(reader(from).map_err(failed)?, writer(to).map_err(failed)?);
+    let said = Said::default();
+    let log = ChildStderr::from_std(OwnedFd::from(log).into()).map_err(failed)?;
+    let listener = tokio::spawn(listen(log, name.to_owned(), secrets.clone(), said.clone()));
+    let process = Process {
+        group,
+        said,
+        listener: AbortOnDropHandle::new(listener),
+    };
+    Ok((lines, process))
+}
+
+fn reader(pipe: PipeReader) -> io::Result<ChildStdout> {
+    ChildStdout::from_std(OwnedFd::from(pipe).into())
+}
+
+fn writer(pipe: PipeWriter) -> io::Result<ChildStdin> {
+    ChildStdin::from_std(OwnedFd::from(pipe).into())
+}
+
+impl Process {
+    /// How it ended, if it did, and what it said last.
+    pub(super) async fn obituary(&mut self) -> String {
+        let exited = tokio::time::timeout(AFTERMATH, self.group.exited()).await;
+        let mut words = match exited {
+            Ok(Ok(status)) => match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => format!("it ended with exit code {code}"),
+                (None, Some(signal)) => format!("it was ended by signal {signal}"),
+                (None, None) => "it ended".to_owned(),
+            },
+            Ok(Err(_)) | Err(_) => String::new(),
+        };
+        // What it printed is in the pipe; somebody it started may hold that open.
+        let _ = tokio::time::timeout(AFTERMATH, &mut self.listener).await;
+        let said = self.said.lock();
+        if !said.is_empty() {
+            if words.is_empty() {
+                words.push_str("it said");
+            } else {
+                words.push_str(" and said");
+            }
+            let last = Vec::from_iter(said.iter().map(String::as_str)).join(" | ");
+            words.push_str(": ");
+            words.push_str(&last);
+        }
+        words
+    }
+}
+
+/// The last lines of a server's stderr, fit to be told.
+#[derive(Clone, Default)]
+struct Said {
+    lines: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl Said {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, line: String) {
+        let mut lines = self.lock();
+        if lines.len() == KEPT {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+}
+
+/// Reads a server's stderr to its end, line by line, as much as is told of each.
+async fn listen(log: impl AsyncRead + Unpin, server: String, secrets: Secrets, said: Said) {
+    let mut log = BufReader::new(log);
+    // So much that a value at the cut is still recognised.
+    let most = LONGEST + secrets.longest();
+    let mut line = Vec::new();
+    let mut logged = 0;
+    loop {
+        let Ok(piece) = log.fill_buf().await else {
+            return;
+        };
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let last = piece.is_empty();
+        let part = &piece[..end.unwrap_or(piece.len())];
+        let room = most.saturating_sub(line.len());
+        line.extend_from_slice(&part[..part.len().min(room)]);
+        let taken = end.map_or(piece.len(), |at| at + 1);
+        log.consume(taken);
+        if end.is_none() && !last {
+            continue;
+        }
+        // Redacted before control characters go: a value may have some, and keeps them only as it was.
+        let text = secrets.redact(&String::from_utf8_lossy(&line));
+        let text = one_line(&text, LONGEST);
+        line.clear();
+        if !text.is_empty() {
+            if logged < MOST_LOGGED {
+                tracing::debug!(server, "stderr: {text}");
+            } else if logged == MOST_LOGGED {
+                tracing::debug!(server, "stderr: there is more, which is not logged");
+            }
+            logged += 1;
+            said.push(text);
+        }
+        if last {
+            return;
+        }
+    }
+}

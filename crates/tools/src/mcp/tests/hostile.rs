@@ -1,0 +1,180 @@
+//! Servers that flood, answer nonsense or ask for what is not theirs: only they suffer.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_asks_of_us_is_answered() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.stage().await;
+    // Already before it answers the greeting.
+    let greeting = stage.expect("initialize").await;
+    stage.notify("notifications/message").await;
+    stage.ask(1, "ping", json!({})).await;
+    let pong = stage.hear().await;
+    assert_eq!((&pong["id"], &pong["result"]), (&json!(1), &json!({})));
+    let result = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+        "serverInfo": {"name": "s", "version": "1"}});
+    stage.answer(&greeting, result).await;
+    stage.expect("notifications/initialized").await;
+    // One without tools is not asked for any.
+    stands(&servers, "s", McpState::Ready).await;
+
+    stage.ask(2, "roots/list", json!({})).await;
+    let roots = stage.hear().await;
+    assert_eq!(
+        roots["result"]["roots"],
+        json!([{"uri": "file:///work%20place"}])
+    );
+    let message = json!({"messages": [], "maxTokens": 1});
+    stage.ask(3, "sampling/createMessage", message).await;
+    let form = json!({"message": "?", "requestedSchema": {"type": "object", "properties": {}}});
+    stage.ask(4, "elicitation/create", form).await;
+    stage.ask(5, "made/up", json!({})).await;
+    for id in 3..6 {
+        let refused = stage.hear().await;
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&json!(id), &json!(-32601))
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nonsense_between_messages_is_left_out() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.stage().await;
+    stage
+        .print("Server running on stdio\n\n{}\n[]\n\u{0}\n{\"id\":0}\n")
+        .await;
+    stage.greet().await;
+    stage
+        .print("null\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n")
+        .await;
+    stage.list(&["t"]).await;
+    assert_eq!(stands(&servers, "s", McpState::Ready).await.tools, Some(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_but_nonsense_is_no_server() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.stage().await;
+    let flood = async {
+        loop {
+            stage.print(&"y\n".repeat(100)).await;
+            tokio::task::yield_now().await;
+        }
+    };
+    let status = tokio::select! {
+        status = stands(&servers, "s", McpState::Failed) => status,
+        () = flood => unreachable!("it floods for ever"),
+    };
+    assert_eq!(
+        status.error.as_deref(),
+        Some("what it prints to stdout is not MCP")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endless_line_ends_the_connection() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.ready(&["t"]).await;
+    servers.settled().await;
+    let flood = async {
+        let piece = "x".repeat(64 * 1024);
+        // Fails once nobody reads, long before a hundred megabytes.
+        for _ in 0..1600 {
+            if stage.try_print(&piece).await.is_err() {
+                return;
+            }
+        }
+        panic!("all of it was read");
+    };
+    let (status, ()) = tokio::join!(stands(&servers, "s", McpState::Failed), flood);
+    let told = status.error.unwrap();
+    assert_eq!(told, "it sent a message larger than 16 MiB");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_and_does_not_read_is_not_listened_to() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("deaf"), named("good")]);
+    let mut deaf = theatre.ready(&["t"]).await;
+    let mut good = theatre.ready(&["t"]).await;
+    if deaf.name != "deaf" {
+        std::mem::swap(&mut deaf, &mut good);
+    }
+    servers.settled().await;
+    // Our answers are not read; in the end it cannot write any more either.
+    let flood = async {
+        for id in 0..1_000_000 {
+            deaf.ask(id, "ping", json!({})).await;
+        }
+        panic!("all of it was read");
+    };
+    let full = tokio::time::timeout(Duration::from_secs(1), flood).await;
+    assert!(full.is_err());
+    let (output, _) = tokio::join!(
+        servers.call("mcp__good__t", json!({})),
+        good.serve_call("fine")
+    );
+    assert_eq!(output.unwrap().raw, Some(json!("fine")));
+    let error = servers.call("mcp__deaf__t", json!({})).await.unwrap_err();
+    assert_eq!(error.category, ErrorCategory::Timeout);
+}
+
+#[tokio::test(start_paused = true)]
+async fn endless_pages_and_endless_tools_are_cut() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.stage().await;
+    stage.greet().await;
+    for page in 0..100 {
+        let request = stage.expect("tools/list").await;
+        let tools = [described(&format!("t{page}"))];
+        stage
+            .answer(&request, json!({"tools": tools, "nextCursor": "on"}))
+            .await;
+    }
+    let status = stands(&servers, "s", McpState::Ready).await;
+    let told = "it has more tools than the 100 that are used";
+    assert_eq!(
+        (status.tools, status.error.as_deref()),
+        (Some(100), Some(told))
+    );
+
+    stage.notify("notifications/tools/list_changed").await;
+    let request = stage.expect("tools/list").await;
+    let tools: Vec<_> = (0..2000).map(|n| described(&format!("t{n}"))).collect();
+    let mut changes = servers.changes();
+    stage.answer(&request, json!({"tools": tools})).await;
+    changes.changed().await.unwrap();
+    assert_eq!(servers.statuses()[0].tools, Some(1000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_greeting_is_told() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.stage().await;
+    let greeting = stage.expect("initialize").await;
+    let error = json!({"code": -32600, "message": "bad key\nhunter2"});
+    stage
+        .say(&json!({"jsonrpc": "2.0", "id": greeting["id"], "error": error}))
+        .await;
+    let status = stands(&servers, "s", McpState::Failed).await;
+    assert_eq!(
+        status.error.as_deref(),
+        Some("it refused: bad key <secret>")
+    );
+}

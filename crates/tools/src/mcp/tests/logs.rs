@@ -1,0 +1,89 @@
+//! Values of settings are in no log, at no level, and in nothing that is told of a server.
+
+use std::{
+    fmt::{self, Write as _},
+    sync::Mutex,
+};
+
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+};
+
+use super::*;
+
+/// Keeps everything that is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Visit for Log {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let _ = write!(self.0.lock().unwrap(), "{field}={value:?} ");
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &span::Attributes<'_>) -> span::Id {
+        span.record(&mut self.clone());
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, values: &span::Record<'_>) {
+        values.record(&mut self.clone());
+    }
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+        self.0.lock().unwrap().push('\n');
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[tokio::test]
+async fn no_value_is_logged_or_told() {
+    let log = Log::default();
+    let _logging = tracing::subscriber::set_default(log.clone());
+    // Prints what it was given wherever it can, and dies.
+    let script = "printf 'key is %s\\033[0m\\n' \"$KEY\" >&2; echo \"$KEY\"; \
+         echo \"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"method\\\":\\\"$KEY\\\"}\"; \
+         printf '%01020d%s' 0 \"$KEY\" >&2; exit 3";
+    let spec = McpServerSpec {
+        name: "s".to_owned(),
+        transport: McpTransport::Stdio {
+            command: "/bin/sh".to_owned(),
+            args: vec!["-c".to_owned(), script.to_owned()],
+            env: vec![("KEY".to_owned(), Secret::new("hunter2-hunter2"))],
+        },
+    };
+    let servers = Servers::new(settings(std::path::Path::new("/")));
+    servers.add(vec![spec]);
+    servers.settled().await;
+    let status = stands(&servers, "s", McpState::Failed).await;
+    servers.close();
+    let told = status.error.unwrap();
+    assert!(
+        told.starts_with("it closed the connection; it ended with exit code 3 and said: key is <secret> [0m | 000"),
+        "{told}"
+    );
+    let log = log.0.lock().unwrap();
+    assert!(log.contains("stderr: key is <secret> [0m"), "{log}");
+    assert!(
+        !log.contains("hunter2") && !told.contains("hunter2"),
+        "{log}\n{told}"
+    );
+    // Nor half a value, where a long line was cut.
+    assert!(
+        !log.contains("hunt") && !told.contains("hunt"),
+        "{log}\n{told}"
+    );
+}

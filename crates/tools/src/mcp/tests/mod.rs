@@ -1,0 +1,386 @@
+//! Servers of a session, played by the tests over pipes in memory; the clock stands still but when all wait.
+
+mod hostile;
+mod logs;
+mod stage;
+
+use harn_model::{McpState, McpTransport, Secret, ToolKind, ToolSource};
+use serde_json::json;
+
+use super::*;
+use stage::{Theatre, described, named, names, seconds, settings, stands};
+use trouble::Trouble;
+
+#[tokio::test(start_paused = true)]
+async fn a_server_connects_in_the_background_and_its_tools_are_called() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.settled().await;
+    servers.add(vec![named("everything")]);
+    let connecting = &servers.statuses()[0];
+    assert_eq!(
+        (connecting.state, connecting.tools),
+        (McpState::Connecting, None)
+    );
+
+    let mut stage = theatre.stage().await;
+    let greeting = stage.greet().await;
+    assert_eq!(greeting["params"]["clientInfo"]["name"], "harn-serve");
+    assert_eq!(greeting["params"]["capabilities"], json!({"roots": {}}));
+    let first = stage.expect("tools/list").await;
+    let page = json!({"tools": [described("echo")], "nextCursor": "2"});
+    stage.answer(&first, page).await;
+    let second = stage.expect("tools/list").await;
+    assert_eq!(second["params"]["cursor"], "2");
+    let reads = json!({"name": "read", "inputSchema": {"type": "object"},
+        "annotations": {"readOnlyHint": true, "title": "Reads"}});
+    stage.answer(&second, json!({"tools": [reads]})).await;
+    servers.settled().await;
+
+    let status = &servers.statuses()[0];
+    assert_eq!((status.state, status.tools), (McpState::Ready, Some(2)));
+    let tools = servers.tools();
+    let known = tools[1].annotations.as_ref().unwrap();
+    assert_eq!(
+        (tools[1].name.as_str(), known.kind),
+        ("mcp__everything__read", ToolKind::Read)
+    );
+    assert_eq!(
+        (tools[0].description.as_str(), tools[1].description.as_str()),
+        ("does echo", "Reads")
+    );
+    assert_eq!(tools[0].source, ToolSource::Mcp("everything".to_owned()));
+    assert_eq!(tools[0].schema, Some(json!({"type": "object"})));
+
+    let args = json!({"message": "hi"});
+    let (output, call) = tokio::join!(
+        servers.call("mcp__everything__echo", args.clone()),
+        stage.serve_call("Echo: hi"),
+    );
+    assert_eq!(output.unwrap().raw, Some(json!("Echo: hi")));
+    assert_eq!(call["params"], json!({"name": "echo", "arguments": args}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_fail_with_the_words_of_the_server() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.ready(&["t"]).await;
+    servers.settled().await;
+    let mut failed = async |answer: Value| {
+        let serve = async {
+            let call = stage.expect("tools/call").await;
+            let mut answer = answer;
+            answer["jsonrpc"] = json!("2.0");
+            answer["id"] = call["id"].clone();
+            stage.say(&answer).await;
+        };
+        let (output, ()) = tokio::join!(servers.call("mcp__s__t", Value::Null), serve);
+        output.unwrap_err()
+    };
+    let result =
+        json!({"content": [{"type": "text", "text": "no, not with hunter2"}], "isError": true});
+    let error = failed(json!({"result": result})).await;
+    assert_eq!(error.category, ErrorCategory::McpServerError);
+    assert_eq!(error.message, "MCP server `s`: no, not with <secret>");
+    let error = failed(json!({"error": {"code": -32602, "message": "bad\nhunter2"}})).await;
+    assert_eq!(error.message, "MCP server `s`: bad <secret>");
+    let error = failed(json!({"result": {"tools": []}})).await;
+    assert!(error.message.contains("no result of a tool"), "{error}");
+
+    let error = servers.call("mcp__s__none", json!({})).await.unwrap_err();
+    assert!(error.message.contains("no tool `mcp__s__none`"), "{error}");
+    let error = servers.call("mcp__s__t", json!([1])).await.unwrap_err();
+    assert_eq!(error.category, ErrorCategory::SchemaValidation);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_are_listed_again_when_they_change() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.ready(&["one"]).await;
+    servers.settled().await;
+    let mut changes = servers.changes();
+    changes.mark_unchanged();
+    // Said three times at once, it is one change, or two where the first list was on its way.
+    for _ in 0..3 {
+        stage.notify("notifications/tools/list_changed").await;
+    }
+    stage.list(&["one", "two"]).await;
+    changes.changed().await.unwrap();
+    assert_eq!(names(&servers), ["mcp__s__one", "mcp__s__two"]);
+    assert_eq!(servers.statuses()[0].state, McpState::Ready);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_dies_is_tried_again_and_keeps_its_tools() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let stage = theatre.ready(&["t"]).await;
+    servers.settled().await;
+    drop(stage);
+    let status = stands(&servers, "s", McpState::Failed).await;
+    assert_eq!(status.error.as_deref(), Some("it closed the connection"));
+    assert_eq!(names(&servers), ["mcp__s__t"]);
+
+    let serve = async {
+        let mut stage = theatre.ready(&["t"]).await;
+        stage.serve_call("back").await;
+        stage
+    };
+    let ((output, _stage), took) =
+        seconds(async { tokio::join!(servers.call("mcp__s__t", Value::Null), serve) }).await;
+    assert_eq!(output.unwrap().raw, Some(json!("back")));
+    assert_eq!(took, Duration::from_secs(1));
+    assert_eq!(servers.statuses()[0].error, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_open_when_the_server_dies_fails_at_once() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.ready(&["t"]).await;
+    servers.settled().await;
+    let die = async {
+        stage.expect("tools/call").await;
+        drop(stage);
+    };
+    let (output, ()) = tokio::join!(servers.call("mcp__s__t", Value::Null), die);
+    let error = output.unwrap_err();
+    assert!(
+        error.message.contains("went away during the call"),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stays_away_is_given_up() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    drop(theatre.ready(&["t"]).await);
+    stands(&servers, "s", McpState::Failed).await;
+    let away = async {
+        for _ in 0..5 {
+            drop(theatre.stage().await);
+        }
+    };
+    // It waits ten seconds; by then three more tries have failed.
+    let (call, took) = {
+        let call = seconds(servers.call("mcp__s__t", Value::Null));
+        tokio::join!(call, away).0
+    };
+    let error = call.unwrap_err();
+    assert!(error.message.contains("is being tried again"), "{error}");
+    assert!(error.message.contains("closed the connection"), "{error}");
+    assert_eq!(
+        (error.category, took),
+        (ErrorCategory::McpServerError, Duration::from_secs(10))
+    );
+
+    stands(&servers, "s", McpState::GivenUp).await;
+    assert_eq!(names(&servers), Vec::<String>::new());
+    // The same again is a new start.
+    servers.add(vec![named("s")]);
+    let _stage = theatre.ready(&["t"]).await;
+    stands(&servers, "s", McpState::Ready).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_runs_into_the_deadline() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let _silent = theatre.stage().await;
+    let (status, took) = seconds(stands(&servers, "s", McpState::Failed)).await;
+    assert_eq!(took, Duration::from_secs(30));
+    assert_eq!(
+        status.error.as_deref(),
+        Some("it was not ready within 30 s")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_nobody_waits_for_is_cancelled() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.ready(&["t"]).await;
+    servers.settled().await;
+    let call = tokio::select! {
+        biased;
+        output = servers.call("mcp__s__t", Value::Null) => panic!("{output:?}"),
+        call = stage.expect("tools/call") => call,
+    };
+    let told = stage.expect("notifications/cancelled").await;
+    assert_eq!(told["params"]["requestId"], call["id"]);
+    // An answer that comes all the same disturbs nobody.
+    stage.answer(&call, json!({"content": []})).await;
+
+    let late = async {
+        let call = stage.expect("tools/call").await;
+        let told = stage.expect("notifications/cancelled").await;
+        assert_eq!(told["params"]["requestId"], call["id"]);
+    };
+    let call = seconds(servers.call("mcp__s__t", Value::Null));
+    let ((output, took), ()) = tokio::join!(call, late);
+    assert_eq!(output.unwrap_err().category, ErrorCategory::Timeout);
+    assert_eq!(took, Duration::from_secs(300));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_get_better_is_given_up_at_once() {
+    let servers = Servers::new(settings(std::path::Path::new("/")));
+    let spec = |name: &str, transport| McpServerSpec {
+        name: name.to_owned(),
+        transport,
+    };
+    let http = |url: &str, header: &str| McpTransport::Http {
+        url: url.to_owned(),
+        headers: vec![(header.to_owned(), Secret::new("hunter2"))],
+    };
+    let program = McpTransport::Stdio {
+        command: "no-such-program-anywhere".to_owned(),
+        args: Vec::new(),
+        env: Vec::new(),
+    };
+    servers.add(vec![
+        spec("header", http("http://127.0.0.1:9/mcp", "not a header")),
+        spec("program", program),
+        spec("sse", McpTransport::Unsupported("sse")),
+        spec("url", http("file:///etc/passwd", "x-key")),
+    ]);
+    servers.settled().await;
+    let told: Vec<_> = servers
+        .statuses()
+        .into_iter()
+        .map(|status| (status.state, status.error.unwrap()))
+        .collect();
+    let expected = [
+        "the header `not a header` cannot be sent: its name or its value is not valid in HTTP",
+        "the program `no-such-program-anywhere` was not found; it has to be installed and on the PATH",
+        "this agent speaks stdio and streamable HTTP, not sse",
+        "its address is no URL that begins with http:// or https://",
+    ];
+    assert_eq!(
+        told,
+        expected.map(|error| (McpState::GivenUp, error.to_owned()))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_fails_to_start_is_tried_again() {
+    let theatre = Theatre::new();
+    theatre.refuse(Trouble::Unreachable("refused, hunter2".to_owned()));
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    servers.settled().await;
+    let status = stands(&servers, "s", McpState::Failed).await;
+    assert_eq!(
+        status.error.as_deref(),
+        Some("it could not be reached: refused, <secret>")
+    );
+    let _stage = theatre.ready(&[]).await;
+    let status = stands(&servers, "s", McpState::Ready).await;
+    assert_eq!((status.tools, status.error), (Some(0), None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_servers_that_changed_connect_anew() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("a"), named("b")]);
+    let mut first = theatre.ready(&["t"]).await;
+    let mut second = theatre.ready(&["t"]).await;
+    servers.settled().await;
+    let mut other = named("b");
+    other.transport = McpTransport::Stdio {
+        command: "another".to_owned(),
+        args: Vec::new(),
+        env: Vec::new(),
+    };
+    servers.add(vec![named("a"), other]);
+    let mut anew = theatre.ready(&["u"]).await;
+    servers.settled().await;
+    assert_eq!(
+        (anew.name.as_str(), names(&servers)),
+        ("b", vec!["mcp__a__t".to_owned(), "mcp__b__u".to_owned()])
+    );
+    let stages = [&mut first, &mut second];
+    let a = stages.into_iter().find(|stage| stage.name == "a").unwrap();
+    let (output, _) = tokio::join!(servers.call("mcp__a__t", json!({})), a.serve_call("a"));
+    assert_eq!(output.unwrap().raw, Some(json!("a")));
+
+    servers.remove("a");
+    assert_eq!(names(&servers), ["mcp__b__u"]);
+    let (output, _) = tokio::join!(servers.call("mcp__b__u", json!({})), anew.serve_call("b"));
+    assert_eq!(output.unwrap().raw, Some(json!("b")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_do_not_see_each_others_servers() {
+    let theatre = Theatre::new();
+    let (one, two) = (theatre.session(), theatre.session());
+    one.add(vec![named("a")]);
+    let _a = theatre.ready(&["t"]).await;
+    two.add(vec![named("b")]);
+    let mut b = theatre.ready(&["t"]).await;
+    one.settled().await;
+    two.settled().await;
+    assert_eq!(
+        (names(&one), names(&two)),
+        (vec!["mcp__a__t".to_owned()], vec!["mcp__b__t".to_owned()])
+    );
+    assert!(one.call("mcp__b__t", json!({})).await.is_err());
+    one.close();
+    assert_eq!(one.statuses(), []);
+    let (output, _) = tokio::join!(two.call("mcp__b__t", json!({})), b.serve_call("b"));
+    assert!(output.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_ends_what_waits_and_takes_no_more() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("ready"), named("silent")]);
+    let mut ready = theatre.stage().await;
+    let mut silent = theatre.stage().await;
+    if ready.name != "ready" {
+        std::mem::swap(&mut ready, &mut silent);
+    }
+    ready.greet().await;
+    ready.list(&["t"]).await;
+    stands(&servers, "ready", McpState::Ready).await;
+    let close = async {
+        ready.expect("tools/call").await;
+        servers.close();
+    };
+    let (output, (), ()) = tokio::join!(
+        servers.call("mcp__ready__t", json!({})),
+        close,
+        servers.settled(),
+    );
+    assert!(output.is_err());
+    servers.add(vec![named("late")]);
+    assert_eq!((servers.statuses(), servers.tools()), (vec![], vec![]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_end_with_the_last_handle() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.ready(&[]).await;
+    servers.settled().await;
+    let again = servers.clone();
+    drop(servers);
+    again.settled().await;
+    stage.ask(7, "ping", json!({})).await;
+    assert_eq!(stage.hear().await["id"], 7);
+    drop(again);
+    assert!(stage.is_over().await);
+}

@@ -1,0 +1,55 @@
+//! Why a server is not there, in words for whoever configured it.
+
+use std::time::Duration;
+
+/// A server could not be reached, or went away.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error("this agent speaks stdio and streamable HTTP, not {0}")]
+    Unsupported(&'static str),
+    #[error("the program `{0}` was not found; it has to be installed and on the PATH")]
+    NotFound(String),
+    #[error("the program `{0}` may not be run: permission denied")]
+    NotAllowed(String),
+    #[error("the program `{program}` did not start: {error}")]
+    NotStarted { program: String, error: String },
+    #[error("there is no directory `{0}` to run it in")]
+    NoDirectory(String),
+    #[error("its address is no URL that begins with http:// or https://")]
+    BadUrl,
+    #[error("the header `{0}` cannot be sent: its name or its value is not valid in HTTP")]
+    BadHeader(String),
+    #[error("{0}")]
+    NoClient(String),
+    #[error("it does not let us in: HTTP 401 or 403; its headers have to carry what it asks for")]
+    Forbidden,
+    #[error("it could not be reached: {0}")]
+    Unreachable(String),
+    #[error("it was not ready within {} s", .0.as_secs())]
+    Late(Duration),
+    #[error("it refused: {0}")]
+    Refused(String),
+    #[error("{0}")]
+    Ended(String),
+}
+
+impl Trouble {
+    /// Whether trying again is of no use: somebody has to change something first.
+    pub(super) fn is_final(&self) -> bool {
+        match self {
+            Self::Unsupported(_)
+            | Self::NotFound(_)
+            | Self::NotAllowed(_)
+            | Self::NoDirectory(_)
+            | Self::BadUrl
+            | Self::BadHeader(_)
+            | Self::Forbidden => true,
+            Self::NotStarted { .. }
+            | Self::NoClient(_)
+            | Self::Unreachable(_)
+            | Self::Late(_)
+            | Self::Refused(_)
+            | Self::Ended(_) => false,
+        }
+    }
+}
