@@ -12,6 +12,7 @@ mod probe;
 mod search;
 mod watch;
 mod workspace;
+pub mod yaml;
 
 pub use builtin::Builtin;
 pub use grep::{Grepped, Line};
