@@ -10,6 +10,7 @@ mod grep;
 mod local;
 mod probe;
 mod search;
+pub mod skills;
 mod watch;
 mod workspace;
 pub mod yaml;
