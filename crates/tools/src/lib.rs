@@ -15,8 +15,10 @@ mod mcp;
 mod probe;
 mod search;
 mod toolbox;
+pub mod skills;
 mod watch;
 mod workspace;
+pub mod yaml;
 
 pub use builtin::{
     Builtin, CommandEnd, FileRead, Part, Ran, built_in, fail_by, run_by, short_item, shown_path,

@@ -4,10 +4,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{
-    scenario::{Step, Turn},
-    yaml::{Fault, Pos},
-};
+use harn_tools::yaml::{Fault, Pos};
+
+use super::scenario::{Step, Turn};
 
 /// The name of a worker and where it stands in the file.
 #[derive(Debug)]

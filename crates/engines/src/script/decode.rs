@@ -8,13 +8,13 @@ mod worker;
 use std::{sync::Arc, time::Duration};
 
 use harn_model::{AgentEvent, Command, ConfigOption, HitlKind};
+use harn_tools::yaml::{Data, Entry, Fault, Node};
 use regex::Regex;
 
 use super::{
     cast::Cast,
     scenario::{Ask, Diff, Role, Scenario, Step, TURN, Turn},
     typed::typed,
-    yaml::{Data, Entry, Fault, Node},
 };
 
 const STEPS: &str = "say, think, emit, ask, question, approval, dual_control, escalation, seam, \
@@ -81,7 +81,9 @@ fn steps(node: &Node, depth: usize) -> Result<Vec<Step>, Fault> {
 }
 
 fn step(node: &Node, depth: usize) -> Result<Step, Fault> {
-    let Entry { key, key_at, value } = match &node.data {
+    let Entry {
+        key, key_at, value, ..
+    } = match &node.data {
         Data::Map(entries) => match entries.as_slice() {
             [entry] => entry,
             [] => return Err(Fault::new(node.at, "a step needs a key, such as say")),

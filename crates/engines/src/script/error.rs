@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use super::yaml::Fault;
+use harn_tools::yaml::Fault;
 
 /// A scenario file was refused.
 #[derive(Debug, thiserror::Error)]

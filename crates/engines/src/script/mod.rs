@@ -11,17 +11,16 @@ mod play;
 mod scenario;
 mod steering;
 mod typed;
-mod yaml;
 
 use std::{fs::File, io::Read, path::Path};
 
 use async_trait::async_trait;
 use harn_model::{PromptSupport, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
+use harn_tools::yaml::{Fault, Pos};
 
 pub use error::ScenarioError;
 use scenario::Scenario;
-use yaml::{Fault, Pos};
 
 /// An agent that plays a scenario: the first turn that fits a prompt.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::yaml::{Data, Fault, Node};
+use harn_tools::yaml::{Data, Fault, Node};
 
 /// Reads `node` as a `T`. `what` names it in a message.
 pub(super) fn typed<T: DeserializeOwned + Serialize>(node: &Node, what: &str) -> Result<T, Fault> {

@@ -1,14 +1,11 @@
 //! Steps that use files, commands and the host's own tools.
 
 use harn_model::ToolKind;
+use harn_tools::yaml::{Fault, Node};
 use serde_json::{Map, Value};
 
 use super::{fields, filled, required, text};
-use crate::script::{
-    scenario::Act,
-    typed::typed,
-    yaml::{Fault, Node},
-};
+use crate::script::{scenario::Act, typed::typed};
 
 /// Operations of a host that change nothing; whatever else it is asked for may.
 const READING: [&str; 3] = [

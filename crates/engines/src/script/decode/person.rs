@@ -3,13 +3,10 @@
 use std::time::Duration;
 
 use harn_model::HitlKind;
+use harn_tools::yaml::{Fault, Node};
 
 use super::{
-    super::{
-        person::Person,
-        scenario::Step,
-        yaml::{Fault, Node},
-    },
+    super::{person::Person, scenario::Step},
     each, fields, filled, number, required, steps, text,
 };
 

@@ -3,14 +3,10 @@
 use std::time::Duration;
 
 use harn_model::SystemReminder;
+use harn_tools::yaml::{Data, Fault, Node};
 
 use super::{
-    super::{
-        scenario::Step,
-        steering::Wait,
-        typed::typed,
-        yaml::{Data, Fault, Node},
-    },
+    super::{scenario::Step, steering::Wait, typed::typed},
     each, fields, filled, number, required, wrong,
 };
 

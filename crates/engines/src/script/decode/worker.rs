@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use harn_tools::yaml::{Data, Fault, Node};
+
 use super::{
     super::{
         cast::WorkerName,
         scenario::{NewWorker, Step},
         typed::typed,
-        yaml::{Data, Fault, Node},
     },
     fields, list, required, steps, text, wrong,
 };

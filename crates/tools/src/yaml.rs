@@ -1,6 +1,6 @@
 //! YAML as a tree in which every node knows its place, with limits on its depth.
 //!
-//! Only what JSON can say: no anchors, no tags, one document. Knows nothing of scenarios.
+//! Only what JSON can say: no anchors, no tags, one document. Knows nothing of what a file is about.
 
 use std::{borrow::Cow, collections::HashSet, fmt::Display};
 
@@ -10,16 +10,20 @@ use serde_json::{Number, Value};
 
 /// A place in a file, both numbers from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pos {
-    pub(super) line: usize,
-    pub(super) column: usize,
+pub struct Pos {
+    /// The line.
+    pub line: usize,
+    /// The column, in characters.
+    pub column: usize,
 }
 
 impl Pos {
-    pub(super) const START: Self = Self { line: 1, column: 1 };
+    /// Where a file begins.
+    pub const START: Self = Self { line: 1, column: 1 };
 
     /// The place just after some valid text.
-    pub(super) fn after(text: &[u8]) -> Self {
+    #[must_use]
+    pub fn after(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
         let last = text.rsplit('\n').next().unwrap_or_default();
         Self {
@@ -40,13 +44,16 @@ impl From<Marker> for Pos {
 
 /// What is wrong, and where.
 #[derive(Debug)]
-pub(super) struct Fault {
-    pub(super) at: Pos,
-    pub(super) reason: String,
+pub struct Fault {
+    /// Where.
+    pub at: Pos,
+    /// What is wrong, and what would be right.
+    pub reason: String,
 }
 
 impl Fault {
-    pub(super) fn new(at: Pos, reason: impl Display) -> Self {
+    /// Something wrong at a place.
+    pub fn new(at: Pos, reason: impl Display) -> Self {
         Self {
             at,
             reason: reason.to_string(),
@@ -56,32 +63,46 @@ impl Fault {
 
 /// A value and where it begins.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) at: Pos,
-    pub(super) data: Data,
+pub struct Node {
+    /// Where it begins.
+    pub at: Pos,
+    /// The value.
+    pub data: Data,
 }
 
+/// A value.
 #[derive(Debug)]
-pub(super) enum Data {
+pub enum Data {
+    /// Nothing.
     Null,
+    /// Yes or no.
     Bool(bool),
+    /// A number.
     Number(Number),
+    /// Text.
     Text(String),
+    /// A list.
     List(Vec<Node>),
+    /// A map.
     Map(Vec<Entry>),
 }
 
 /// A key of a map with its value, in the order of the file.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) key_at: Pos,
-    pub(super) value: Node,
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub key_at: Pos,
+    /// Whether the key is text, and not a number, a truth value or nothing that is taken for text.
+    pub key_is_text: bool,
+    /// What it is given.
+    pub value: Node,
 }
 
 impl Node {
     /// Reads the one document of a text.
-    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, Fault> {
         let text = without_surrogates(text);
         let mut tree = Tree {
             parser: Parser::new_from_str(&text),
@@ -101,8 +122,35 @@ impl Node {
         }
     }
 
+    /// A JSON value, all of it at one place.
+    #[must_use]
+    pub fn of_value(value: &Value, at: Pos) -> Self {
+        let data = match value {
+            Value::Null => Data::Null,
+            Value::Bool(value) => Data::Bool(*value),
+            Value::Number(number) => Data::Number(number.clone()),
+            Value::String(text) => Data::Text(text.clone()),
+            Value::Array(items) => {
+                Data::List(items.iter().map(|item| Self::of_value(item, at)).collect())
+            }
+            Value::Object(map) => Data::Map(Self::entries(map, at)),
+        };
+        Self { at, data }
+    }
+
+    fn entries(map: &serde_json::Map<String, Value>, at: Pos) -> Vec<Entry> {
+        let entry = |(key, value): (&String, &Value)| Entry {
+            key: key.clone(),
+            key_at: at,
+            key_is_text: true,
+            value: Self::of_value(value, at),
+        };
+        map.iter().map(entry).collect()
+    }
+
     /// What this is, for a message.
-    pub(super) fn kind(&self) -> &'static str {
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
         match self.data {
             Data::Null => "nothing",
             Data::Bool(_) => "true or false",
@@ -114,7 +162,8 @@ impl Node {
     }
 
     /// Whether it can have no children.
-    pub(super) fn is_scalar(&self) -> bool {
+    #[must_use]
+    pub fn is_scalar(&self) -> bool {
         match self.data {
             Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => true,
             Data::List(_) | Data::Map(_) => false,
@@ -122,7 +171,8 @@ impl Node {
     }
 
     /// How many children it has.
-    pub(super) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         match &self.data {
             Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => 0,
             Data::List(items) => items.len(),
@@ -131,7 +181,8 @@ impl Node {
     }
 
     /// One of its children, in the order of the file.
-    pub(super) fn child(&self, index: usize) -> Option<&Self> {
+    #[must_use]
+    pub fn child(&self, index: usize) -> Option<&Self> {
         match &self.data {
             Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => None,
             Data::List(items) => items.get(index),
@@ -140,12 +191,14 @@ impl Node {
     }
 
     /// The same without the places.
-    pub(super) fn to_value(&self) -> Value {
+    #[must_use]
+    pub fn to_value(&self) -> Value {
         self.map_children(|_, child| Some(child.to_value()))
     }
 
     /// The same without the places, its children replaced or left out.
-    pub(super) fn map_children(&self, child: impl Fn(usize, &Self) -> Option<Value>) -> Value {
+    #[must_use]
+    pub fn map_children(&self, child: impl Fn(usize, &Self) -> Option<Value>) -> Value {
         match &self.data {
             Data::Null => Value::Null,
             Data::Bool(value) => Value::Bool(*value),
@@ -232,9 +285,13 @@ impl<'t> Tree<'t> {
         let mut entries = Vec::new();
         let mut seen = HashSet::new();
         loop {
-            let (key, key_at) = match self.next()? {
+            let (key, key_at, key_is_text) = match self.next()? {
                 (Event::MappingEnd, _) => return Ok(Data::Map(entries)),
-                (Event::Scalar(key, _, 0, None), at) => (key.into_owned(), at),
+                (Event::Scalar(key, style, 0, None), at) => {
+                    let plain_text = || matches!(plain(key.clone()), Data::Text(_));
+                    let is_text = style != ScalarStyle::Plain || plain_text();
+                    (key.into_owned(), at, is_text)
+                }
                 (_, at) => return Err(Fault::new(at, "a key must be plain text")),
             };
             if !seen.insert(key.clone()) {
@@ -243,7 +300,12 @@ impl<'t> Tree<'t> {
             }
             let (event, at) = self.next()?;
             let value = self.node(event, at, depth + 1)?;
-            entries.push(Entry { key, key_at, value });
+            entries.push(Entry {
+                key,
+                key_at,
+                key_is_text,
+                value,
+            });
         }
     }
 }

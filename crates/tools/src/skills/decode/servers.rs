@@ -1,0 +1,98 @@
+//! `mcp_servers` of a card: servers that are there while the skill is active.
+
+use harn_model::{McpServerSpec, McpTransport, Secret};
+
+use super::{filled, text, texts, wrong};
+use crate::{
+    skills::card::check_name,
+    yaml::{Data, Entry, Fault, Node},
+};
+
+const FORMS: &str = "a map with command, args and env, or with url and headers";
+
+/// A map from names to servers.
+pub(super) fn read(node: &Node) -> Result<Vec<McpServerSpec>, Fault> {
+    let Data::Map(entries) = &node.data else {
+        return Err(wrong(node, "mcp_servers", "a map from names to servers"));
+    };
+    entries.iter().map(server).collect()
+}
+
+fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
+    let what = format!("mcp_servers.{}", entry.key);
+    if check_name(&entry.key).is_err() {
+        let reason = format!("{what}: a server's name has letters, digits, `-`, `_` and `.`");
+        return Err(Fault::new(entry.key_at, reason));
+    }
+    let Data::Map(fields) = &entry.value.data else {
+        return Err(wrong(&entry.value, &what, FORMS));
+    };
+    let (mut command, mut args, mut env, mut url, mut headers) = (None, None, None, None, None);
+    for field in fields {
+        let name = format!("{what}.{}", field.key);
+        match field.key.as_str() {
+            "command" => command = Some(filled(&field.value, &name)?),
+            "args" => args = Some(arguments(&field.value, &name)?),
+            "env" => env = Some(secrets(&field.value, &name)?),
+            "url" => url = Some(address(&field.value, &name)?),
+            "headers" => headers = Some(secrets(&field.value, &name)?),
+            other => {
+                let reason = format!("unknown field {other:?} in {what}; it is {FORMS}");
+                return Err(Fault::new(field.key_at, reason));
+            }
+        }
+    }
+    let transport = match (command, url) {
+        (Some(command), None) if headers.is_none() => McpTransport::Stdio {
+            command,
+            args: args.unwrap_or_default(),
+            env: env.unwrap_or_default(),
+        },
+        (None, Some(url)) if args.is_none() && env.is_none() => McpTransport::Http {
+            url,
+            headers: headers.unwrap_or_default(),
+        },
+        _ => {
+            let reason = format!("{what} must be {FORMS}");
+            return Err(Fault::new(entry.key_at, reason));
+        }
+    };
+    Ok(McpServerSpec {
+        name: entry.key.clone(),
+        transport,
+    })
+}
+
+/// Arguments may be empty, other than the entries of other lists.
+fn arguments(node: &Node, what: &str) -> Result<Vec<String>, Fault> {
+    match &node.data {
+        Data::List(items) => {
+            let what = format!("each of {what}");
+            items.iter().map(|item| text(item, &what)).collect()
+        }
+        _ => texts(node, what),
+    }
+}
+
+fn address(node: &Node, what: &str) -> Result<String, Fault> {
+    let url = filled(node, what)?;
+    match url.starts_with("http://") || url.starts_with("https://") {
+        true => Ok(url),
+        false => Err(wrong(
+            node,
+            what,
+            "an address that begins with http:// or https://",
+        )),
+    }
+}
+
+fn secrets(node: &Node, what: &str) -> Result<Vec<(String, Secret)>, Fault> {
+    let Data::Map(entries) = &node.data else {
+        return Err(wrong(node, what, "a map of names and values"));
+    };
+    let secret = |entry: &Entry| {
+        let value = text(&entry.value, &format!("{what}.{}", entry.key))?;
+        Ok((entry.key.clone(), Secret::new(value)))
+    };
+    entries.iter().map(secret).collect()
+}

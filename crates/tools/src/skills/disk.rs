@@ -1,0 +1,216 @@
+//! Small files and folders, looked at with limits: a stamp tells whether one changed, and what belongs to a
+//! workspace is opened from its root's handle, so that no link leads out of it.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, Metadata, OpenOptions},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use cap_fs_ext::OpenOptionsSyncExt as _;
+use cap_std::{ambient_authority, fs::Dir};
+use harn_model::Timestamp;
+
+/// A larger file is refused: nobody wrote it by hand.
+pub(super) const LARGEST: u64 = 1024 * 1024;
+/// How long two changes may carry the same time, on the coarsest file systems.
+const TICK: Duration = Duration::from_secs(2);
+
+/// What tells one state of a file or folder from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    place: (u64, u64),
+    len: u64,
+    modified: Option<SystemTime>,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    #[cfg(unix)]
+    fn of(found: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            place: (found.dev(), found.ino()),
+            len: found.len(),
+            modified: found.modified().ok(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn of(found: &Metadata) -> Self {
+        Self {
+            place: (0, 0),
+            len: found.len(),
+            modified: found.modified().ok(),
+            changed: (0, 0),
+        }
+    }
+
+    /// Whether a change after `now` would show: not where it is so new that its time may stay.
+    pub(super) fn is_settled(&self, now: Timestamp) -> bool {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now);
+        let (seconds, nanos) = self.changed;
+        let seconds = u64::try_from(seconds).unwrap_or_default();
+        let nanos = u32::try_from(nanos).unwrap_or_default();
+        let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
+        let old = |at: SystemTime| now.duration_since(at).is_ok_and(|age| age > TICK);
+        self.modified.is_some_and(old) && old(changed)
+    }
+}
+
+/// How far a look may reach.
+#[derive(Debug)]
+pub(super) enum Ground {
+    /// Wherever links lead: a person named the place.
+    Anywhere,
+    /// Only what lies in this folder: the workspace says where to look, and not everybody trusts it.
+    Within {
+        /// The folder, as paths name it.
+        root: PathBuf,
+        /// Its handle.
+        dir: Dir,
+    },
+}
+
+impl Ground {
+    /// Only what lies in a folder.
+    pub(super) fn within(root: &Path) -> io::Result<Self> {
+        Ok(Self::Within {
+            root: root.to_owned(),
+            dir: Dir::open_ambient_dir(root, ambient_authority())?,
+        })
+    }
+
+    /// The stamp of a file or folder; none where there is nothing.
+    pub(super) fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        let found = match self {
+            Self::Anywhere => fs::metadata(path),
+            Self::Within { .. } => self.open(path).and_then(|file| file.metadata()),
+        };
+        present(found.map(|found| Stamp::of(&found)))
+    }
+
+    /// The folders in a folder, links that may lead to one included, sorted.
+    pub(super) fn folders(&self, path: &Path) -> io::Result<Option<Vec<OsString>>> {
+        let names = match self {
+            Self::Anywhere => fs::read_dir(path).and_then(|entries| {
+                names(entries.map(|entry| entry.map(|e| (e.file_type().ok(), e.file_name()))))
+            }),
+            Self::Within { dir, .. } => self.inside(path).and_then(|inside| {
+                let entries = dir.read_dir(inside)?.map(|entry| {
+                    let entry = entry?;
+                    let kind = entry.file_type().ok();
+                    // Only a kind of the same words as the standard library's is needed.
+                    let kind = kind.map(|kind| (kind.is_dir(), kind.is_symlink()));
+                    Ok((kind, entry.file_name()))
+                });
+                kept(entries)
+            }),
+        };
+        present(names)
+    }
+
+    /// What a file says, and its stamp when it was read; none where there is no file.
+    pub(super) fn read(&self, path: &Path) -> io::Result<Option<(String, Stamp)>> {
+        let Some(file) = present(self.open(path))? else {
+            return Ok(None);
+        };
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        let mut bytes = Vec::new();
+        // One byte more than allowed is enough to know.
+        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(io::Error::other("it holds more than 1 MiB"));
+        }
+        let text = String::from_utf8(bytes);
+        let text = text.map_err(|_| io::Error::other("it is not UTF-8 text"))?;
+        Ok(Some((text, Stamp::of(&found))))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<File> {
+        match self {
+            Self::Anywhere => {
+                let mut options = OpenOptions::new();
+                options.read(true);
+                #[cfg(unix)]
+                {
+                    use std::os::unix::fs::OpenOptionsExt;
+                    // A pipe must not keep us waiting for a writer.
+                    let flags = rustix::fs::OFlags::NONBLOCK;
+                    options.custom_flags(flags.bits().cast_signed());
+                }
+                options.open(path)
+            }
+            Self::Within { dir, .. } => {
+                let mut options = cap_std::fs::OpenOptions::new();
+                options.read(true).nonblock(true);
+                let file = dir.open_with(self.inside(path)?, &options)?;
+                Ok(file.into_std())
+            }
+        }
+    }
+
+    /// The path from the root.
+    fn inside<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
+        let root = match self {
+            Self::Anywhere => return Ok(path),
+            Self::Within { root, .. } => root,
+        };
+        match path.strip_prefix(root) {
+            Ok(inside) if inside.as_os_str().is_empty() => Ok(Path::new(".")),
+            Ok(inside) => Ok(inside),
+            Err(_) => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
+        }
+    }
+}
+
+/// Whether an error says that something leads out of the ground.
+pub(super) fn leads_out(error: &io::Error) -> bool {
+    // The system says the same of what may not be read, and adds its number.
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+fn names(
+    entries: impl Iterator<Item = io::Result<(Option<fs::FileType>, OsString)>>,
+) -> io::Result<Vec<OsString>> {
+    kept(entries.map(|entry| {
+        let (kind, name) = entry?;
+        Ok((kind.map(|kind| (kind.is_dir(), kind.is_symlink())), name))
+    }))
+}
+
+/// The names of folders and links, of which it is told whether each is either.
+fn kept(
+    entries: impl Iterator<Item = io::Result<(Option<(bool, bool)>, OsString)>>,
+) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in entries {
+        let (kind, name) = entry?;
+        if kind.is_none_or(|(folder, link)| folder || link) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,78 @@
+//! Where the front matter of a skill's file ends and its text begins. Knows nothing of what either says.
+
+/// A file, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Split<'t> {
+    /// The front matter, without its fences, and how many lines come before it.
+    pub(super) front: Option<(&'t str, usize)>,
+    /// The rest.
+    pub(super) body: &'t str,
+}
+
+const FENCE: &str = "---";
+
+/// Takes a file apart. Front matter that does not end is none: the whole file is its text.
+pub(super) fn split(text: &str) -> Split<'_> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let whole = Split {
+        front: None,
+        body: text,
+    };
+    let mut rest = text;
+    let mut lines = 0;
+    let mut begin = None;
+    while !rest.is_empty() {
+        let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
+        let (line, after) = rest.split_at(end);
+        lines += 1;
+        let fence = line.trim_end() == FENCE;
+        match begin {
+            None if fence => begin = Some((after, lines)),
+            None if line.trim().is_empty() => {}
+            None => return whole,
+            Some((from, before)) if fence => {
+                let front = &from[..from.len() - rest.len()];
+                return Split {
+                    front: Some((front, before)),
+                    body: after,
+                };
+            }
+            Some(_) => {}
+        }
+        rest = after;
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_taken_apart() {
+        let table: [(&str, Option<(&str, usize)>, &str); 11] = [
+            ("---\na: 1\n---\nbody\n", Some(("a: 1\n", 1)), "body\n"),
+            (
+                "\n  \n---\na: 1\nb: 2\n---\n",
+                Some(("a: 1\nb: 2\n", 3)),
+                "",
+            ),
+            (
+                "\u{feff}---\r\na: 1\r\n---\r\nbody",
+                Some(("a: 1\r\n", 1)),
+                "body",
+            ),
+            ("---  \na: 1\n--- \n\nbody", Some(("a: 1\n", 1)), "\nbody"),
+            ("---\n---\nbody", Some(("", 1)), "body"),
+            ("---\na: 1\n---", Some(("a: 1\n", 1)), ""),
+            ("---\na: 1\nbody\n", None, "---\na: 1\nbody\n"),
+            ("body\n---\na: 1\n---\n", None, "body\n---\na: 1\n---\n"),
+            ("----\na\n---\n", None, "----\na\n---\n"),
+            ("", None, ""),
+            ("\u{feff}text", None, "text"),
+        ];
+        for (text, front, body) in table {
+            assert_eq!(split(text), Split { front, body }, "{text:?}");
+        }
+    }
+}

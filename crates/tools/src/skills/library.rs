@@ -1,0 +1,232 @@
+//! The skills on disk, found once for all sessions of a workspace and kept up to date while one is open.
+//!
+//! Reads files and folders; knows nothing of sessions, hosts or what skills are used for.
+
+use std::{
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_runtime::Clock;
+use tokio::sync::{Notify, watch};
+
+use super::{
+    card::{Origin, Skill},
+    disk::Ground,
+    error::SkillError,
+    front,
+    lookout::Lookout,
+    places::SkillPlaces,
+    registry::{Found, Registry},
+    walk::{self, Interest, Memory},
+};
+
+/// How long it must be quiet before a change is looked at: files are seldom written alone.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// How often it is looked again because folders came that were not watched yet.
+const MAX_LOOKS: usize = 8;
+
+/// Skills by workspace. Those of one are found once, however many sessions are in it.
+pub struct SkillLibrary {
+    places: Arc<SkillPlaces>,
+    clock: Arc<dyn Clock>,
+    lookout: Arc<Lookout>,
+    workspaces: Mutex<HashMap<PathBuf, Weak<Skills>>>,
+    count: AtomicU64,
+}
+
+impl SkillLibrary {
+    /// A library of these places and of every workspace that is asked for.
+    #[must_use]
+    pub fn new(places: SkillPlaces, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            places: Arc::new(places),
+            clock,
+            lookout: Arc::default(),
+            workspaces: Mutex::default(),
+            count: AtomicU64::new(0),
+        }
+    }
+
+    /// The skills of the workspace around a directory. Found beside whatever goes on, and looked at again when
+    /// something changes, for as long as somebody has them. To be called in a runtime.
+    #[must_use]
+    pub fn workspace(&self, cwd: &Path) -> Arc<Skills> {
+        let mut workspaces = lock(&self.workspaces);
+        if let Some(open) = workspaces.get(cwd).and_then(Weak::upgrade) {
+            return open;
+        }
+        workspaces.retain(|_, skills| skills.strong_count() > 0);
+        let skills = Skills::of(self.places.clone(), cwd, self.clock.clone());
+        let skills = Arc::new(skills);
+        workspaces.insert(cwd.to_owned(), Arc::downgrade(&skills));
+        let attendant = Attendant {
+            skills: Arc::downgrade(&skills),
+            wake: skills.wake.clone(),
+            lookout: self.lookout.clone(),
+            number: self.count.fetch_add(1, Ordering::Relaxed),
+        };
+        tokio::spawn(attendant.attend());
+        skills
+    }
+}
+
+/// The skills on disk that count in a workspace.
+pub struct Skills {
+    places: Arc<SkillPlaces>,
+    cwd: PathBuf,
+    clock: Arc<dyn Clock>,
+    memory: Mutex<Memory>,
+    found: watch::Sender<Arc<Found>>,
+    interests: Mutex<Vec<Interest>>,
+    /// Somebody should look again, or see that nobody needs it any more.
+    wake: Arc<Notify>,
+}
+
+/// What looking again took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refreshed {
+    /// Whether something is different.
+    pub changed: bool,
+    /// How many files were read.
+    pub files_read: usize,
+    /// How many folders were.
+    pub folders_read: usize,
+}
+
+impl Skills {
+    /// The skills of the workspace around a directory, as they are now and no longer followed. Walks: call it
+    /// where blocking is fine.
+    #[must_use]
+    pub fn find(places: SkillPlaces, cwd: &Path, clock: Arc<dyn Clock>) -> Self {
+        let skills = Self::of(Arc::new(places), cwd, clock);
+        skills.refresh();
+        skills
+    }
+
+    fn of(places: Arc<SkillPlaces>, cwd: &Path, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            places,
+            cwd: cwd.to_owned(),
+            clock,
+            memory: Mutex::default(),
+            found: watch::Sender::default(),
+            interests: Mutex::default(),
+            wake: Arc::default(),
+        }
+    }
+
+    /// Looks again, reading only what changed since the last time. Call it where blocking is fine.
+    pub fn refresh(&self) -> Refreshed {
+        let mut memory = lock(&self.memory);
+        let walked = walk::walk(&self.places, &self.cwd, &memory, self.clock.now());
+        *memory = walked.memory;
+        *lock(&self.interests) = walked.interests.into_iter().collect();
+        let new = Arc::new(walked.found);
+        let changed = self.found.send_if_modified(|found| {
+            let changed = **found != *new;
+            *found = new;
+            changed
+        });
+        drop(memory);
+        Refreshed {
+            changed,
+            files_read: walked.files_read,
+            folders_read: walked.folders_read,
+        }
+    }
+
+    /// Those that were found, without a host's.
+    #[must_use]
+    pub fn registry(&self) -> Registry {
+        self.found().with_host(&[], &[])
+    }
+
+    /// The text of a skill that lies on this disk, without its front matter. Reads a file: call it where
+    /// blocking is fine.
+    pub fn body(&self, skill: &Skill) -> Result<String, SkillError> {
+        let Origin::File(path) = &skill.origin else {
+            return Ok(String::new());
+        };
+        let failed = |source| SkillError::Read {
+            path: path.clone(),
+            source,
+        };
+        let ground = match skill.layer.is_the_workspaces() {
+            true => Ground::within(&self.found().root).map_err(failed)?,
+            false => Ground::Anywhere,
+        };
+        let read = ground.read(path).map_err(failed)?;
+        let (text, _) = read.ok_or_else(|| failed(io::Error::from(io::ErrorKind::NotFound)))?;
+        Ok(front::split(&text).body.to_owned())
+    }
+
+    /// What is wrong with one file or folder of skills, whatever layers there are, and what is in it.
+    #[must_use]
+    pub fn check(path: &Path) -> Registry {
+        walk::look_at(path).with_host(&[], &[])
+    }
+
+    pub(super) fn found(&self) -> Arc<Found> {
+        self.found.borrow().clone()
+    }
+
+    pub(super) fn changes(&self) -> watch::Receiver<Arc<Found>> {
+        self.found.subscribe()
+    }
+
+    pub(super) fn places(&self) -> &SkillPlaces {
+        &self.places
+    }
+}
+
+impl Drop for Skills {
+    fn drop(&mut self) {
+        self.wake.notify_one();
+    }
+}
+
+/// Keeps the skills of a workspace up to date, until nobody has them any more.
+struct Attendant {
+    skills: Weak<Skills>,
+    wake: Arc<Notify>,
+    lookout: Arc<Lookout>,
+    number: u64,
+}
+
+impl Attendant {
+    async fn attend(self) {
+        while let Some(skills) = self.skills.upgrade() {
+            let (lookout, wake, number) = (self.lookout.clone(), self.wake.clone(), self.number);
+            let looked = tokio::task::spawn_blocking(move || {
+                for _ in 0..MAX_LOOKS {
+                    skills.refresh();
+                    let interests = lock(&skills.interests).clone();
+                    // What changed in a folder before it was watched, nobody told.
+                    if !lookout.set(number, &interests, &wake) {
+                        break;
+                    }
+                }
+            });
+            if looked.await.is_err() {
+                break;
+            }
+            self.wake.notified().await;
+            tokio::time::sleep(SETTLE).await;
+        }
+        let (lookout, number) = (self.lookout, self.number);
+        // Nobody waits for this; what is left would only wake somebody who is not there.
+        drop(tokio::task::spawn_blocking(move || lookout.forget(number)));
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

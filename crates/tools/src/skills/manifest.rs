@@ -1,0 +1,276 @@
+//! `harn.toml`, as far as it is about skills: more folders, which layers count and in which order.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{
+    card::{Layer, check_id},
+    problem::{Problem, Severity},
+};
+
+/// What a manifest says about skills.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Manifest {
+    pub(super) sources: Vec<Source>,
+    /// Layers in the order they count; those it disables are missing.
+    pub(super) order: Vec<Layer>,
+}
+
+/// A folder that it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    /// The folder, or the folder whose folders are meant.
+    pub(super) folder: PathBuf,
+    /// Whether each folder in it is meant.
+    pub(super) each: bool,
+    pub(super) namespace: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct File {
+    #[serde(default)]
+    skills: Skills,
+    #[serde(default)]
+    skill: SkillTable,
+}
+
+#[derive(Default, Deserialize)]
+struct Skills {
+    #[serde(default)]
+    paths: Vec<Spanned<String>>,
+    #[serde(default)]
+    lookup_order: Vec<Spanned<String>>,
+    #[serde(default)]
+    disable: Vec<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+struct SkillTable {
+    #[serde(default)]
+    source: Vec<SourceTable>,
+}
+
+#[derive(Deserialize)]
+struct SourceTable {
+    path: Spanned<String>,
+    #[serde(default)]
+    namespace: Option<Spanned<String>>,
+}
+
+impl Manifest {
+    /// What counts where there is none.
+    pub(super) fn none() -> Self {
+        Self {
+            sources: Vec::new(),
+            order: Layer::ALL.to_vec(),
+        }
+    }
+
+    /// Reads the text of a manifest. Paths are taken from its folder and must stay in `root`.
+    pub(super) fn read(text: &str, path: &Path, root: &Path) -> (Self, Vec<Problem>) {
+        let mut reader = Reader {
+            text,
+            path,
+            root,
+            problems: Vec::new(),
+        };
+        let manifest = match toml::from_str::<File>(text) {
+            Ok(file) => reader.manifest(file),
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                reader.problem(at, Severity::Error, error.message());
+                Self::none()
+            }
+        };
+        (manifest, reader.problems)
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    path: &'t Path,
+    root: &'t Path,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn manifest(&mut self, file: File) -> Manifest {
+        let mut sources = Vec::new();
+        for path in file.skills.paths {
+            sources.extend(self.source(&path, None));
+        }
+        for table in file.skill.source {
+            let namespace = match table.namespace {
+                Some(namespace) => match check_id(namespace.get_ref()) {
+                    Ok(()) => Some(namespace.into_inner()),
+                    Err(wrong) => {
+                        let wrong = format!("namespace: {wrong}");
+                        self.problem(namespace.span().start, Severity::Error, &wrong);
+                        continue;
+                    }
+                },
+                None => None,
+            };
+            sources.extend(self.source(&table.path, namespace));
+        }
+        let first = self.layers(&file.skills.lookup_order);
+        let disabled = self.layers(&file.skills.disable);
+        let rest = Layer::ALL
+            .into_iter()
+            .filter(|layer| !first.contains(layer));
+        let mut order: Vec<Layer> = Vec::new();
+        for layer in first.iter().copied().chain(rest) {
+            if !disabled.contains(&layer) && !order.contains(&layer) {
+                order.push(layer);
+            }
+        }
+        Manifest { sources, order }
+    }
+
+    fn layers(&mut self, names: &[Spanned<String>]) -> Vec<Layer> {
+        let mut layers = Vec::new();
+        for name in names {
+            match Layer::of(name.get_ref()) {
+                Some(layer) => layers.push(layer),
+                None => {
+                    let known = Layer::ALL.map(Layer::as_str).join(", ");
+                    let wrong = format!("{:?} is no layer; they are {known}", name.get_ref());
+                    self.problem(name.span().start, Severity::Warning, &wrong);
+                }
+            }
+        }
+        layers
+    }
+
+    fn source(&mut self, path: &Spanned<String>, namespace: Option<String>) -> Option<Source> {
+        let given = path.get_ref();
+        let at = path.span().start;
+        let (folder, each) = match given.trim_end_matches('/').strip_suffix('*') {
+            Some("") => (".", true),
+            Some(folder) if folder.ends_with('/') => (folder, true),
+            Some(_) | None => (given.as_str(), false),
+        };
+        let starred = folder.contains('*');
+        let folder = self.path.parent().map(|own| own.join(folder))?;
+        let folder = lexical(&folder);
+        let wrong = if given.trim().is_empty() {
+            "a path must not be empty; . is this folder".to_owned()
+        } else if starred {
+            format!("{given:?}: a `*` may stand for the last folder of a path, and nowhere else")
+        } else if !folder.starts_with(self.root) {
+            let root = self.root.display();
+            format!(
+                "{given:?} leads out of the workspace {root}; name such a folder with --skill-dir"
+            )
+        } else {
+            return Some(Source {
+                folder,
+                each,
+                namespace,
+            });
+        };
+        self.problem(at, Severity::Error, &wrong);
+        None
+    }
+
+    fn problem(&mut self, at: usize, severity: Severity, message: &str) {
+        let before = self.text.get(..at).unwrap_or_default();
+        self.problems.push(Problem {
+            path: Some(self.path.to_owned()),
+            line: Some(before.matches('\n').count() + 1),
+            severity,
+            message: message.to_owned(),
+        });
+    }
+}
+
+/// A path without `.` and `..`, by its words alone. Where links lead is looked at when it is opened.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, expected: Expect) {
+        let (manifest, problems) =
+            Manifest::read(text, Path::new("/ws/pkg/harn.toml"), Path::new("/ws"));
+        let mut out = String::new();
+        for source in &manifest.sources {
+            let each = if source.each { "/*" } else { "" };
+            let namespace = source.namespace.as_deref().unwrap_or("-");
+            out += &format!("{}{each} {namespace}\n", source.folder.display());
+        }
+        let order: Vec<_> = manifest.order.iter().map(|layer| layer.as_str()).collect();
+        out += &format!("{}\n", order.join(" "));
+        for problem in problems {
+            out += &format!("{problem}\n");
+        }
+        expected.assert_eq(&out);
+    }
+
+    #[test]
+    fn folders_and_layers() {
+        check(
+            r#"
+                [package]
+                name = "anything"
+                [skills]
+                paths = ["skills", "../vendor/*", "/ws/more", "."]
+                lookup_order = ["user", "host", "user"]
+                disable = ["package"]
+                [[skill.source]]
+                path = "acme"
+                namespace = "acme/ops"
+            "#,
+            expect![[r#"
+                /ws/pkg/skills -
+                /ws/vendor/* -
+                /ws/more -
+                /ws/pkg -
+                /ws/pkg/acme acme/ops
+                user host cli env project manifest system
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        check(
+            "[skills]\npaths = [\n  \"../..\",\n  \"a/*/b\",\n  \"x*\",\n  \"/etc\",\n  \"\",\n]\n\
+             lookup_order = [\"mine\"]\n[[skill.source]]\npath = \"a\"\nnamespace = \"a b\"\n",
+            expect![[r#"
+                cli env project manifest user package system host
+                /ws/pkg/harn.toml:3: error: "../.." leads out of the workspace /ws; name such a folder with --skill-dir
+                /ws/pkg/harn.toml:4: error: "a/*/b": a `*` may stand for the last folder of a path, and nowhere else
+                /ws/pkg/harn.toml:5: error: "x*": a `*` may stand for the last folder of a path, and nowhere else
+                /ws/pkg/harn.toml:6: error: "/etc" leads out of the workspace /ws; name such a folder with --skill-dir
+                /ws/pkg/harn.toml:7: error: a path must not be empty; . is this folder
+                /ws/pkg/harn.toml:12: error: namespace: the name "a b" cannot be a slash command: it holds ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit
+                /ws/pkg/harn.toml:9: warning: "mine" is no layer; they are cli, env, project, manifest, user, package, system, host
+            "#]],
+        );
+        check(
+            "[skills]\npaths = \"a\"\n",
+            expect![[r#"
+                cli env project manifest user package system host
+                /ws/pkg/harn.toml:2: error: invalid type: string "a", expected a sequence
+            "#]],
+        );
+    }
+}

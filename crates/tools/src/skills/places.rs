@@ -1,0 +1,109 @@
+//! Where skills may lie: the places that are passed in, and those that a workspace has. Looks which folders are
+//! there, and opens no file.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Places outside of workspaces, and what skills may know of the world. Passed in by whoever knows it.
+#[derive(Clone, Debug, Default)]
+pub struct SkillPlaces {
+    /// Named on the command line.
+    pub cli: Vec<PathBuf>,
+    /// Named by the environment.
+    pub env: Vec<PathBuf>,
+    /// The user's own folder of skills.
+    pub user: Option<PathBuf>,
+    /// This machine's.
+    pub system: Vec<PathBuf>,
+    /// The user's home, which is no workspace.
+    pub home: Option<PathBuf>,
+    /// What `${NAME}` in a skill's text stands for.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// The file that may name more folders.
+pub(super) const MANIFEST: &str = "harn.toml";
+
+/// A workspace, as far as skills are concerned.
+#[derive(Debug)]
+pub(super) struct Ancestry {
+    /// The outermost folder that belongs to it.
+    pub(super) root: PathBuf,
+    /// From the working directory up to the root.
+    pub(super) folders: Vec<PathBuf>,
+}
+
+impl Ancestry {
+    /// The workspace around a directory: up to the nearest repository, else up to the nearest folder that has
+    /// skills or a manifest. Neither a home nor somebody else's folder is part of it.
+    pub(super) fn of(cwd: &Path, home: Option<&Path>) -> Self {
+        let reach = |folder: &&Path| Some(*folder) != home && same_owner(folder, cwd);
+        let above: Vec<_> = match home == Some(cwd) {
+            true => vec![cwd],
+            false => cwd.ancestors().take_while(reach).collect(),
+        };
+        let nearest = |marks: &[&str]| {
+            let has = |folder: &&Path| marks.iter().any(|mark| folder.join(mark).exists());
+            above.iter().position(has)
+        };
+        let top = nearest(&[".git"]).or_else(|| nearest(&[".harn", MANIFEST]));
+        let folders: Vec<PathBuf> = above
+            .into_iter()
+            .take(top.unwrap_or(0) + 1)
+            .map(Path::to_owned)
+            .collect();
+        Self {
+            root: folders.last().cloned().unwrap_or_else(|| cwd.to_owned()),
+            folders,
+        }
+    }
+}
+
+/// Whether two folders have one owner: what somebody else put above a workspace is not part of it.
+#[cfg(unix)]
+fn same_owner(folder: &Path, cwd: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let owner = |path: &Path| fs::metadata(path).ok().map(|found| found.uid());
+    folder == cwd || owner(folder) == owner(cwd)
+}
+
+#[cfg(not(unix))]
+fn same_owner(folder: &Path, _: &Path) -> bool {
+    fs::metadata(folder).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_ends_at_its_root() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let at = |path: &str| top.join(path);
+        fs::create_dir_all(at("home/repo/.git")).unwrap();
+        fs::create_dir_all(at("home/repo/pkg/src")).unwrap();
+        fs::create_dir_all(at("home/plain/deep/er")).unwrap();
+        fs::create_dir_all(at("home/.harn/skills")).unwrap();
+        fs::create_dir_all(at("home/kept/.harn")).unwrap();
+        fs::create_dir_all(at("home/kept/a/b")).unwrap();
+        fs::write(at("home/repo/pkg/harn.toml"), "").unwrap();
+        let home = at("home");
+        for (cwd, root, folders) in [
+            ("home/repo/pkg/src", "home/repo", 3),
+            ("home/repo", "home/repo", 1),
+            // A home is no workspace, whatever is in it.
+            ("home/plain/deep/er", "home/plain/deep/er", 1),
+            ("home/kept/a/b", "home/kept", 3),
+            ("home", "home", 1),
+        ] {
+            let found = Ancestry::of(&at(cwd), Some(&home));
+            assert_eq!(found.root, at(root), "{cwd}");
+            assert_eq!(found.folders.len(), folders, "{cwd}");
+            assert_eq!(found.folders[0], at(cwd));
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The host's skills: a list without texts, asked for once and whenever the host says that it changed, and each
+//! skill whole when it is used.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use harn_model::SkillRef;
+use harn_runtime::{AgentError, HostError, TurnContext};
+
+use super::{SessionSkills, lock, warn};
+use crate::skills::{
+    card::{Card, Layer, Origin, Skill, check_id},
+    decode,
+    error::SkillError,
+    problem::{Problem, Severity},
+};
+
+/// What finding skills is called in logs.
+const LOGGER: &str = "agent.skills";
+
+/// What the host has, as far as it is known.
+#[derive(Default)]
+pub(super) struct HostLayer {
+    /// Whether it was asked.
+    asked: bool,
+    skills: Vec<Arc<Skill>>,
+    problems: Vec<Problem>,
+}
+
+impl HostLayer {
+    pub(super) fn skills(&self) -> &[Arc<Skill>] {
+        &self.skills
+    }
+
+    pub(super) fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Puts what was fetched in the place of what the list said.
+    fn complete(&mut self, whole: &Arc<Skill>) {
+        let listed = self.skills.iter_mut().find(|skill| skill.id == whole.id);
+        if let Some(listed) = listed {
+            *listed = whole.clone();
+        }
+    }
+}
+
+impl SessionSkills {
+    /// Asks the host for its list, where it has not been asked or said that it changed. One that fails is not
+    /// asked again until it says so.
+    pub(super) async fn look_at_host(&self, cx: &TurnContext) -> Result<(), AgentError> {
+        let changed = self.host_changed.swap(false, Ordering::Relaxed);
+        if !cx.host().client_offers().tools {
+            lock(&self.state).host = HostLayer::default();
+            return Ok(());
+        }
+        if lock(&self.state).host.asked && !changed {
+            return Ok(());
+        }
+        let listed = match cx.host().list_skills().await {
+            Ok(listed) => listed,
+            Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled),
+            Err(HostError::Unsupported(_)) => Vec::new(),
+            Err(error) => {
+                let message = format!("the host's skills are left out: {error}");
+                warn(cx, LOGGER, message).await?;
+                Vec::new()
+            }
+        };
+        let mut layer = HostLayer {
+            asked: true,
+            ..HostLayer::default()
+        };
+        for listed in listed {
+            match skill(listed) {
+                Ok((skill, problem)) => {
+                    layer.skills.push(Arc::new(skill));
+                    layer.problems.extend(problem);
+                }
+                Err(problem) => layer.problems.push(problem),
+            }
+        }
+        for problem in &layer.problems {
+            warn(cx, LOGGER, problem.to_string()).await?;
+        }
+        lock(&self.state).host = layer;
+        Ok(())
+    }
+
+    /// A skill with all that its card says, and its text where that came along.
+    pub(super) async fn whole(
+        &self,
+        cx: &TurnContext,
+        skill: &Arc<Skill>,
+    ) -> Result<(Arc<Skill>, Option<String>), SkillError> {
+        let Origin::Host { id, source } = &skill.origin else {
+            return Ok((skill.clone(), None));
+        };
+        let fetched = match cx.host().fetch_skill(id).await {
+            Ok(fetched) => fetched,
+            Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled.into()),
+            Err(source) => {
+                return Err(SkillError::Host {
+                    id: skill.id.clone(),
+                    source,
+                });
+            }
+        };
+        let mut decoded = decode::host(&fetched);
+        let Some(card) = decoded.card.take() else {
+            let wrong = decoded.remarks.into_iter();
+            let wrong = wrong.filter(|remark| remark.severity == Severity::Error);
+            let wrong: Vec<_> = wrong.map(|remark| remark.message).collect();
+            return Err(SkillError::Refused {
+                id: skill.id.clone(),
+                reason: wrong.join("; "),
+            });
+        };
+        let whole = Arc::new(Skill {
+            id: skill.id.clone(),
+            card: Card {
+                // An id that cannot be typed is no command, whatever the host says.
+                user_invocable: card.user_invocable && skill.card.user_invocable,
+                ..card
+            },
+            layer: Layer::Host,
+            origin: Origin::Host {
+                id: id.clone(),
+                source: source.clone(),
+            },
+        });
+        lock(&self.state).host.complete(&whole);
+        Ok((whole, Some(fetched.body)))
+    }
+
+    /// A skill that may become active by itself, whole; none if it may not, or cannot be had.
+    pub(super) async fn for_models(
+        &self,
+        cx: &TurnContext,
+        skill: &Arc<Skill>,
+    ) -> Result<Option<Arc<Skill>>, AgentError> {
+        let active = lock(&self.state).active.contains(&skill.id);
+        if active {
+            return Ok(Some(skill.clone()));
+        }
+        match self.whole(cx, skill).await {
+            Ok((skill, _)) => Ok((!skill.card.disable_model_invocation).then_some(skill)),
+            Err(SkillError::Turn(error)) => Err(error),
+            Err(error) => {
+                warn(cx, LOGGER, error.to_string()).await?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The skill that a host's list names, and what is odd about it.
+fn skill(listed: SkillRef) -> Result<(Skill, Option<Problem>), Problem> {
+    let problem = |severity, message| Problem {
+        path: None,
+        line: None,
+        severity,
+        message,
+    };
+    if listed.id.trim().is_empty() {
+        let message = format!("a skill without an id is left out (name {:?})", listed.name);
+        return Err(problem(Severity::Error, message));
+    }
+    let untypable = check_id(&listed.id).err().map(|wrong| {
+        let message = format!("{:?} is no slash command: {wrong}", listed.id);
+        problem(Severity::Warning, message)
+    });
+    let name = match listed.name.trim().is_empty() {
+        true => listed.id.clone(),
+        false => listed.name,
+    };
+    let mut card = Card::named(name);
+    card.short = listed
+        .description
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    card.description = listed.description;
+    card.user_invocable = untypable.is_none();
+    let skill = Skill {
+        id: listed.id.clone(),
+        card,
+        layer: Layer::Host,
+        origin: Origin::Host {
+            id: listed.id,
+            source: listed.source,
+        },
+    };
+    Ok((skill, untypable))
+}

@@ -1,0 +1,249 @@
+//! Which skills fit what was said: ranked here or by the host, and made active in the order clients are promised.
+
+use std::{path::Path, sync::Arc};
+
+use harn_model::{AgentEvent, SkillCandidate, SkillMatch, SkillMatchRequest, SkillToMatch};
+use harn_runtime::{AgentError, TurnContext};
+
+use super::{SessionSkills, active::Cause, lock, menu::typed, warn};
+use crate::skills::{card::Skill, glob, rank::rank, registry::Registry};
+
+/// What matching is called in logs.
+const LOGGER: &str = "agent.skill_match";
+/// How many of the ranked are written down.
+const MAX_TOLD: usize = 64;
+/// How many files in use are remembered.
+const MAX_FILES: usize = 64;
+
+/// How skills are matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkillMatching {
+    /// Who ranks them.
+    pub strategy: Strategy,
+    /// How many of the best become active.
+    pub top_n: usize,
+    /// Whether what is active stays, instead of being matched again at each iteration.
+    pub sticky: bool,
+}
+
+impl Default for SkillMatching {
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::Metadata,
+            top_n: 1,
+            sticky: true,
+        }
+    }
+}
+
+/// Who ranks skills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// We do, by their cards.
+    Metadata,
+    /// The host.
+    Host,
+    /// The host, by another word.
+    Embedding,
+}
+
+impl Strategy {
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Metadata => "metadata",
+            Self::Host => "host",
+            Self::Embedding => "embedding",
+        }
+    }
+
+    /// The strategy of a name. One that nobody knows is the default, with a warning.
+    #[must_use]
+    pub fn named(name: &str) -> (Self, Option<String>) {
+        let all = [Self::Metadata, Self::Host, Self::Embedding];
+        match all.into_iter().find(|one| one.as_str() == name) {
+            Some(strategy) => (strategy, None),
+            None => {
+                let known = all.map(Self::as_str).join(", ");
+                let warning = format!(
+                    "{LOGGER}: {name:?} is no strategy, so metadata is used; the strategies are {known}"
+                );
+                (Self::Metadata, Some(warning))
+            }
+        }
+    }
+}
+
+impl SessionSkills {
+    /// Ranks the skills and makes the best active. Silent where there are none.
+    pub(super) async fn match_pass(
+        &self,
+        cx: &TurnContext,
+        reassess: bool,
+    ) -> Result<(), AgentError> {
+        let (registry, working_files) = {
+            let state = lock(&self.state);
+            (state.registry.clone(), state.working_files.clone())
+        };
+        // Who types a skill's command has chosen.
+        let chosen = typed(cx.prompt()).is_some_and(|(name, _)| self.is_command(name));
+        if registry.skills().is_empty() || chosen {
+            return Ok(());
+        }
+        let (strategy, ranked) = self.ranked(cx, &registry, &working_files).await?;
+        cx.emit(AgentEvent::SkillMatched(Box::new(SkillMatch {
+            strategy: strategy.as_str().to_owned(),
+            iteration: cx.iteration(),
+            reassess,
+            candidates: ranked.iter().take(MAX_TOLD).cloned().collect(),
+            working_files,
+        })))
+        .await?;
+        let chosen = self.choose(cx, &registry, &ranked).await?;
+        if !self.matching.sticky {
+            let leavers: Vec<_> = {
+                let state = lock(&self.state);
+                let stays = |skill: &Arc<Skill>| chosen.iter().any(|(one, _)| one.id == skill.id);
+                let leavers = state.active.matched().filter(|skill| !stays(skill));
+                leavers.map(|skill| skill.id.clone()).collect()
+            };
+            for id in leavers {
+                self.leave(cx, &id).await?;
+            }
+        }
+        for (skill, reason) in chosen {
+            self.join(cx, skill, Cause::Matched, &reason).await?;
+        }
+        Ok(())
+    }
+
+    /// Who ranked, and what.
+    async fn ranked(
+        &self,
+        cx: &TurnContext,
+        registry: &Registry,
+        working_files: &[String],
+    ) -> Result<(Strategy, Vec<SkillCandidate>), AgentError> {
+        let prompt = cx.prompt_text();
+        let strategy = self.matching.strategy;
+        match strategy {
+            Strategy::Metadata => {}
+            Strategy::Host | Strategy::Embedding => {
+                let request = request(strategy, &prompt, registry, working_files);
+                match cx.host().match_skills(request).await {
+                    Ok(matches) => return Ok((strategy, known(registry, matches))),
+                    Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled),
+                    Err(error) => {
+                        let message =
+                            format!("the host ranked nothing, so metadata is used: {error}");
+                        warn(cx, LOGGER, message).await?;
+                    }
+                }
+            }
+        }
+        let skills = registry.skills().iter().map(|skill| &**skill);
+        let ranked = rank(skills, &prompt, working_files);
+        Ok((Strategy::Metadata, ranked))
+    }
+
+    /// The best that may become active, whole, each with its reason.
+    async fn choose(
+        &self,
+        cx: &TurnContext,
+        registry: &Registry,
+        ranked: &[SkillCandidate],
+    ) -> Result<Vec<(Arc<Skill>, String)>, AgentError> {
+        let mut chosen = Vec::new();
+        for candidate in ranked {
+            if chosen.len() >= self.matching.top_n {
+                break;
+            }
+            let Some(skill) = registry.get(&candidate.name) else {
+                continue;
+            };
+            if lock(&self.state).dismissed.contains(&skill.id) {
+                continue;
+            }
+            if let Some(skill) = self.for_models(cx, skill).await? {
+                chosen.push((skill, candidate.reason.clone()));
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// A file is being read: it counts as in use, and a skill that is about it becomes active at once.
+    pub async fn note_file(&self, cx: &TurnContext, path: &Path) -> Result<(), AgentError> {
+        if !self.is_own(cx) {
+            return Ok(());
+        }
+        let file = Self::file_name(cx, path);
+        let fitting: Vec<_> = {
+            let mut state = lock(&self.state);
+            state.working_files.retain(|known| *known != file);
+            state.working_files.push(file.clone());
+            let surplus = state.working_files.len().saturating_sub(MAX_FILES);
+            state.working_files.drain(..surplus);
+            let skills = state.registry.skills().iter();
+            let skills = skills.filter(|skill| {
+                !skill.card.disable_model_invocation
+                    && !state.active.contains(&skill.id)
+                    && !state.dismissed.contains(&skill.id)
+            });
+            let fitting = skills.filter_map(|skill| {
+                let glob = skill.card.paths.iter();
+                let glob = glob.into_iter().find(|glob| glob::matches(glob, &file))?;
+                Some((skill.clone(), glob.clone()))
+            });
+            fitting.collect()
+        };
+        for (skill, glob) in fitting {
+            let reason = format!("{file} matches {glob}");
+            self.join(cx, skill, Cause::Matched, &reason).await?;
+        }
+        Ok(())
+    }
+}
+
+fn request(
+    strategy: Strategy,
+    prompt: &str,
+    registry: &Registry,
+    working_files: &[String],
+) -> SkillMatchRequest {
+    let skills = registry.skills().iter();
+    let skills = skills.filter(|skill| !skill.card.disable_model_invocation);
+    let candidate = |skill: &Arc<Skill>| SkillToMatch {
+        name: skill.id.clone(),
+        description: skill.about().to_owned(),
+        when_to_use: skill.card.when_to_use.clone(),
+        paths: skill.card.paths.clone(),
+    };
+    SkillMatchRequest {
+        strategy: strategy.as_str().to_owned(),
+        prompt: prompt.to_owned(),
+        working_files: working_files.to_vec(),
+        candidates: skills.map(candidate).collect(),
+    }
+}
+
+/// What a host ranked, as far as it was asked about it: each once, by id, the best first.
+fn known(registry: &Registry, matches: Vec<SkillCandidate>) -> Vec<SkillCandidate> {
+    let mut known: Vec<SkillCandidate> = Vec::new();
+    for candidate in matches {
+        let skill = registry.find(&candidate.name);
+        let skill = skill.filter(|skill| !skill.card.disable_model_invocation);
+        let Some(skill) = skill.filter(|_| candidate.score.is_finite()) else {
+            continue;
+        };
+        if !known.iter().any(|one| one.name == skill.id) {
+            known.push(SkillCandidate {
+                name: skill.id.clone(),
+                score: candidate.score.max(0.0),
+                reason: candidate.reason,
+            });
+        }
+    }
+    known.sort_by(|a, b| b.score.total_cmp(&a.score));
+    known
+}

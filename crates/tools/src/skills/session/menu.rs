@@ -1,0 +1,98 @@
+//! Skills as slash commands, in every client's menu.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use harn_model::{Command, CommandInput, ContentBlock, StopReason};
+use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
+
+use super::SessionSkills;
+use crate::skills::{error::SkillError, registry::Registry};
+
+/// A command for each skill that people may use.
+pub(super) fn commands(registry: &Registry) -> Vec<Command> {
+    let skills = registry.skills().iter();
+    let skills = skills.filter(|skill| skill.card.user_invocable);
+    let command = |skill: &Arc<crate::skills::Skill>| Command {
+        name: skill.command(),
+        description: match skill.card.short.is_empty() {
+            true => format!("The skill {}", skill.id),
+            false => skill.card.short.clone(),
+        },
+        input: skill
+            .card
+            .argument_hint
+            .as_ref()
+            .map(|hint| CommandInput { hint: hint.clone() }),
+    };
+    skills.map(command).collect()
+}
+
+/// The name and the arguments of the slash command that a prompt is.
+pub(super) fn typed(prompt: &[ContentBlock]) -> Option<(&str, &str)> {
+    let Some(ContentBlock::Text { text }) = prompt.first() else {
+        return None;
+    };
+    let line = text.trim_start().strip_prefix('/')?;
+    let end = line.find(char::is_whitespace).unwrap_or(line.len());
+    Some((&line[..end], line[end..].trim()))
+}
+
+impl SessionSkills {
+    /// Who answers a prompt that is the slash command of a skill: `agent`, which is given the skill's text in
+    /// the prompt's place.
+    #[must_use]
+    pub fn command(
+        self: &Arc<Self>,
+        prompt: &[ContentBlock],
+        agent: &Arc<dyn Agent>,
+    ) -> Option<Arc<dyn Agent>> {
+        let (name, arguments) = typed(prompt)?;
+        self.is_command(name).then(|| {
+            let command: Arc<dyn Agent> = Arc::new(SkillCommand {
+                skills: self.clone(),
+                agent: agent.clone(),
+                name: name.to_owned(),
+                arguments: arguments.to_owned(),
+            });
+            command
+        })
+    }
+
+    pub(super) fn is_command(&self, name: &str) -> bool {
+        let registry = self.registry();
+        let mut skills = registry.skills().iter();
+        skills.any(|skill| skill.card.user_invocable && skill.command() == name)
+    }
+}
+
+struct SkillCommand {
+    skills: Arc<SessionSkills>,
+    agent: Arc<dyn Agent>,
+    name: String,
+    arguments: String,
+}
+
+#[async_trait]
+impl Agent for SkillCommand {
+    fn profile(&self) -> AgentProfile {
+        self.agent.profile()
+    }
+
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        self.skills.boundary(cx).await?;
+        let text = match self.skills.invoke(cx, &self.name, &self.arguments).await {
+            Ok(text) => text,
+            Err(SkillError::Turn(error)) => return Err(error),
+            Err(error) => {
+                cx.say(format!("The skill was not used: {error}.")).await?;
+                return Ok(StopReason::EndTurn);
+            }
+        };
+        // What was attached to the command belongs to it.
+        let attached = cx.prompt().iter().skip(1).cloned();
+        let prompt = std::iter::once(ContentBlock::text(text)).chain(attached);
+        let mut cx = cx.with_prompt(prompt.collect());
+        self.agent.turn(&mut cx).await
+    }
+}

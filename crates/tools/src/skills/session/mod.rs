@@ -1,0 +1,247 @@
+//! The skills of one session: which there are, which are active, and what follows from it.
+//!
+//! The workers of a session have no skills of their own; what is active in the session holds for them too.
+
+mod active;
+mod effects;
+mod host;
+mod matching;
+mod menu;
+mod using;
+
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use harn_model::{AgentEvent, Command, LogRecord, SessionId, TurnId};
+use harn_runtime::{AgentError, EquipmentChange, EquipmentLink, TurnContext};
+use serde::Serialize;
+use tokio::task::AbortHandle;
+
+use self::{active::ActiveSet, host::HostLayer, menu::commands};
+pub use self::{
+    active::TOOL_SEARCH,
+    effects::{SkillServers, Trust},
+    matching::{SkillMatching, Strategy},
+    using::LOAD_SKILL,
+};
+use super::{
+    library::{Skills, lock},
+    registry::Registry,
+};
+
+/// The session to have skills.
+pub struct NewSessionSkills {
+    /// Which.
+    pub session: SessionId,
+    /// Those of its workspace.
+    pub skills: Arc<Skills>,
+    /// Whether the workspace may run commands and add servers through its skills.
+    pub trust: Arc<dyn Trust>,
+    /// Who connects servers.
+    pub servers: Arc<dyn SkillServers>,
+    /// How skills are matched.
+    pub matching: SkillMatching,
+    /// The way to tell that the slash commands changed.
+    pub link: EquipmentLink,
+}
+
+/// The skills of a session.
+pub struct SessionSkills {
+    session: SessionId,
+    skills: Arc<Skills>,
+    trust: Arc<dyn Trust>,
+    servers: Arc<dyn SkillServers>,
+    matching: SkillMatching,
+    link: EquipmentLink,
+    state: Mutex<State>,
+    /// The host said that it has others.
+    host_changed: AtomicBool,
+    /// Tells clients when the slash commands change.
+    teller: Mutex<Option<AbortHandle>>,
+}
+
+#[derive(Default)]
+struct State {
+    registry: Arc<Registry>,
+    host: HostLayer,
+    active: ActiveSet,
+    /// Those that somebody ended: not activated again by themselves.
+    dismissed: BTreeSet<String>,
+    /// Files that were read, the latest last.
+    working_files: Vec<String>,
+    /// The last turn whose beginning was seen.
+    turn: Option<TurnId>,
+    /// Whether what was active when the session was closed was taken over.
+    adopted: bool,
+}
+
+impl SessionSkills {
+    /// Gives a session its skills. Returns at once; they are found beside whatever goes on. To be called in a
+    /// runtime.
+    #[must_use]
+    pub fn new(new: NewSessionSkills) -> Arc<Self> {
+        let this = Arc::new(Self {
+            session: new.session,
+            skills: new.skills,
+            trust: new.trust,
+            servers: new.servers,
+            matching: new.matching,
+            link: new.link,
+            state: Mutex::default(),
+            host_changed: AtomicBool::new(false),
+            teller: Mutex::default(),
+        });
+        this.renew();
+        let teller = tokio::spawn(tell(Arc::downgrade(&this)));
+        *lock(&this.teller) = Some(teller.abort_handle());
+        this
+    }
+
+    /// Those there are now.
+    #[must_use]
+    pub fn registry(&self) -> Arc<Registry> {
+        lock(&self.state).registry.clone()
+    }
+
+    /// A slash command for each that people may use.
+    #[must_use]
+    pub fn commands(&self) -> Vec<Command> {
+        commands(&self.registry())
+    }
+
+    /// The host has other skills than before: it is asked at the next boundary, once.
+    pub fn host_changed(&self) {
+        self.host_changed.store(true, Ordering::Relaxed);
+    }
+
+    /// A turn begins, or an iteration of one. Looks what changed, lets go of what is gone and matches what was
+    /// said.
+    pub async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
+        if !self.is_own(cx) {
+            return Ok(());
+        }
+        let begins = self.begins(cx);
+        self.look_at_host(cx).await?;
+        if begins {
+            self.look_at_disk().await;
+        }
+        self.catch_up(cx).await?;
+        if begins || !self.matching.sticky {
+            self.match_pass(cx, !begins).await?;
+        }
+        Ok(())
+    }
+
+    /// The session is over.
+    pub fn close(&self) {
+        if let Some(teller) = lock(&self.teller).take() {
+            teller.abort();
+        }
+        for skill in lock(&self.state).active.clear() {
+            self.unbind(&skill);
+        }
+    }
+
+    /// Whether this is the session's own turn, and not that of a worker.
+    fn is_own(&self, cx: &TurnContext) -> bool {
+        *cx.session_id() == self.session
+    }
+
+    /// Whether this turn is seen for the first time.
+    fn begins(&self, cx: &TurnContext) -> bool {
+        let turn = Some(cx.turn_id().clone());
+        let mut state = lock(&self.state);
+        let begins = state.turn != turn;
+        state.turn = turn;
+        begins
+    }
+
+    /// Stamps are looked at once a turn: some file systems tell nobody when something changes.
+    async fn look_at_disk(&self) {
+        let skills = self.skills.clone();
+        let looked = tokio::task::spawn_blocking(move || skills.refresh()).await;
+        if let Ok(looked) = looked {
+            tracing::debug!(?looked, "looked for skills");
+        }
+    }
+
+    /// Makes the session agree with what there is now: its slash commands, and what is active.
+    async fn catch_up(&self, cx: &TurnContext) -> Result<(), AgentError> {
+        if self.renew() {
+            self.link.tell(EquipmentChange::Commands).await;
+        }
+        self.adopt(cx).await?;
+        self.let_go_of_gone(cx).await
+    }
+
+    /// Puts the layers together again; says whether the slash commands are others now.
+    fn renew(&self) -> bool {
+        let found = self.skills.found();
+        let mut state = lock(&self.state);
+        let registry = found.with_host(state.host.skills(), state.host.problems());
+        if registry == *state.registry {
+            return false;
+        }
+        let changed = commands(&registry) != commands(&state.registry);
+        state.registry = Arc::new(registry);
+        changed
+    }
+
+    /// A path as globs and rankers see it: from the working directory, with `/`.
+    fn file_name(cx: &TurnContext, path: &Path) -> String {
+        let path = path.strip_prefix(cx.cwd()).unwrap_or(path);
+        let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+        match path.is_absolute() {
+            true => path.to_string_lossy().into_owned(),
+            false => parts.join("/"),
+        }
+    }
+}
+
+impl Drop for SessionSkills {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Tells the session whenever a change on disk makes its slash commands others.
+async fn tell(skills: Weak<SessionSkills>) {
+    let Some((mut changes, link)) = skills
+        .upgrade()
+        .map(|skills| (skills.skills.changes(), skills.link.clone()))
+    else {
+        return;
+    };
+    loop {
+        let Some(changed) = skills.upgrade().map(|skills| skills.renew()) else {
+            return;
+        };
+        if changed {
+            link.tell(EquipmentChange::Commands).await;
+        }
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct LogFields {
+    logger: &'static str,
+}
+
+/// Warns whoever reads the session's log.
+async fn warn(cx: &TurnContext, logger: &'static str, message: String) -> Result<(), AgentError> {
+    let record = LogRecord {
+        level: "warn".to_owned(),
+        message: format!("{logger}: {message}"),
+        fields: serde_json::to_value(LogFields { logger }).ok(),
+    };
+    cx.emit(AgentEvent::Log(Box::new(record))).await
+}

@@ -1,0 +1,139 @@
+//! A skill's text, asked for by a model or by a person, with its placeholders filled in.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind, ToolSource, ToolSpec};
+use harn_runtime::{AgentError, TurnContext};
+use serde_json::json;
+
+use super::{SessionSkills, active::Cause, lock};
+use crate::skills::{
+    card::Skill,
+    error::SkillError,
+    substitute::{Values, substitute},
+};
+
+/// The tool by which a model asks for a skill's text.
+pub const LOAD_SKILL: &str = "load_skill";
+
+impl SessionSkills {
+    /// The tool by which a model asks for a skill's text.
+    #[must_use]
+    pub fn load_skill_spec() -> ToolSpec {
+        ToolSpec {
+            name: LOAD_SKILL.to_owned(),
+            description: "Loads the instructions of a skill, and makes it active.".to_owned(),
+            schema: Some(json!({
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "description": "The skill's id."},
+                    "arguments": {"type": "string", "description": "What it is to be used on, if it says so."},
+                },
+                "required": ["name"],
+                "additionalProperties": false,
+            })),
+            annotations: Some(ToolAnnotations {
+                kind: ToolKind::Read,
+                side_effect_level: SideEffectLevel::ReadOnly,
+                ..ToolAnnotations::default()
+            }),
+            source: ToolSource::Builtin,
+            deprecated: false,
+        }
+    }
+
+    /// A skill's text for a model, unless it is for people only. It becomes active; in a worker, it is only read.
+    pub async fn load_skill(
+        &self,
+        cx: &TurnContext,
+        name: &str,
+        arguments: &str,
+    ) -> Result<String, SkillError> {
+        let skill = self.wanted(name)?;
+        self.check_for_models(&skill)?;
+        let (skill, text) = self.text(cx, &skill).await?;
+        // Only now is it known what the card of a host's skill says.
+        self.check_for_models(&skill)?;
+        let text = self.filled(cx, &skill, &text, arguments);
+        if self.is_own(cx) {
+            lock(&self.state).dismissed.remove(&skill.id);
+            self.join(cx, skill, Cause::Wanted, "loaded by the model")
+                .await?;
+        }
+        Ok(text)
+    }
+
+    /// A skill's text for a person who typed its slash command, without the slash. It becomes active.
+    pub async fn invoke(
+        &self,
+        cx: &TurnContext,
+        command: &str,
+        arguments: &str,
+    ) -> Result<String, SkillError> {
+        self.check_own(cx)?;
+        let skill = self.wanted(command)?;
+        let (skill, text) = self.text(cx, &skill).await?;
+        if !skill.card.user_invocable {
+            return Err(SkillError::NotForUsers(skill.id.clone()));
+        }
+        let text = self.filled(cx, &skill, &text, arguments);
+        lock(&self.state).dismissed.remove(&skill.id);
+        let reason = format!("the user typed /{command}");
+        self.join(cx, skill, Cause::Wanted, &reason).await?;
+        Ok(text)
+    }
+
+    /// The skill that somebody means.
+    pub(super) fn wanted(&self, words: &str) -> Result<Arc<Skill>, SkillError> {
+        let registry = self.registry();
+        registry.find(words).cloned().ok_or_else(|| {
+            let skills = registry.skills().iter();
+            SkillError::Unknown {
+                id: words.to_owned(),
+                names: skills.map(|skill| skill.id.clone()).collect(),
+            }
+        })
+    }
+
+    fn check_for_models(&self, skill: &Skill) -> Result<(), SkillError> {
+        match skill.card.disable_model_invocation {
+            true => Err(SkillError::NotForModels(skill.id.clone())),
+            false => Ok(()),
+        }
+    }
+
+    /// A skill, whole, and its text as it is written.
+    async fn text(
+        &self,
+        cx: &TurnContext,
+        skill: &Arc<Skill>,
+    ) -> Result<(Arc<Skill>, String), SkillError> {
+        let (skill, text) = self.whole(cx, skill).await?;
+        if let Some(text) = text {
+            return Ok((skill, text));
+        }
+        let (skills, asked) = (self.skills.clone(), skill.clone());
+        let read = tokio::task::spawn_blocking(move || skills.body(&asked)).await;
+        let text = read.map_err(|error| AgentError::failed(error))??;
+        Ok((skill, text))
+    }
+
+    fn filled(&self, cx: &TurnContext, skill: &Skill, text: &str, arguments: &str) -> String {
+        // The environment may hold secrets, which a workspace could have said aloud.
+        let nothing = BTreeMap::new();
+        let environment = match self.is_trusted(skill) {
+            true => &self.skills.places().environment,
+            false => &nothing,
+        };
+        let folder = skill.folder().map(|folder| folder.display().to_string());
+        substitute(
+            text,
+            Values {
+                arguments,
+                skill_dir: folder.as_deref(),
+                session_id: cx.session_id().as_str(),
+                environment,
+            },
+        )
+    }
+}

@@ -1,0 +1,167 @@
+//! A skill's text with its placeholders filled in, once: what is put in is not looked at again.
+
+use std::collections::BTreeMap;
+
+/// What placeholders stand for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Values<'v> {
+    /// What follows the slash command, as it was typed.
+    pub(super) arguments: &'v str,
+    /// The folder of the skill.
+    pub(super) skill_dir: Option<&'v str>,
+    /// The session.
+    pub(super) session_id: &'v str,
+    /// Everything else in braces.
+    pub(super) environment: &'v BTreeMap<String, String>,
+}
+
+/// Fills in `$ARGUMENTS`, `$1`, `${HARN_SKILL_DIR}`, `${HARN_SESSION_ID}`, `${OTHER}` and `$$`. What stands for
+/// nothing stays as it is.
+pub(super) fn substitute(text: &str, values: Values<'_>) -> String {
+    let words = words(values.arguments);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (filled, len) = placeholder(rest, &words, values).unwrap_or(("$", 1));
+        out.push_str(filled);
+        rest = &rest[len..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What stands for the placeholder that a text begins with, and how long that is.
+fn placeholder<'v>(
+    text: &str,
+    words: &'v [String],
+    values: Values<'v>,
+) -> Option<(&'v str, usize)> {
+    let after = &text[1..];
+    if after.starts_with('$') {
+        return Some(("$", 2));
+    }
+    if let Some(inside) = after.strip_prefix('{') {
+        let name = &inside[..inside.find('}')?];
+        let value = match name {
+            "HARN_SKILL_DIR" => values.skill_dir,
+            "HARN_SESSION_ID" => Some(values.session_id),
+            other => values.environment.get(other).map(String::as_str),
+        };
+        return Some((value?, name.len() + 3));
+    }
+    let in_name = |c: char| c.is_alphanumeric() || c == '_';
+    const ARGUMENTS: &str = "ARGUMENTS";
+    if let Some(next) = after.strip_prefix(ARGUMENTS)
+        && !next.starts_with(in_name)
+    {
+        return Some((values.arguments, ARGUMENTS.len() + 1));
+    }
+    let digits = after.find(|c: char| !c.is_ascii_digit());
+    let digits = &after[..digits.unwrap_or(after.len())];
+    let nth: usize = digits.parse().ok()?;
+    let word = words.get(nth.checked_sub(1)?)?;
+    Some((word, digits.len() + 1))
+}
+
+/// The words of a line as a shell would split it, without doing anything else a shell does. A quote that is not
+/// closed ends with the line.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            c if c.is_whitespace() => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                word.extend(chars.by_ref().take_while(|c| *c != '\''));
+            }
+            '"' => quoted(&mut chars, word.get_or_insert_default()),
+            // A backslash at the end means itself.
+            '\\' => word
+                .get_or_insert_default()
+                .push(chars.next().unwrap_or('\\')),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// What stands between double quotes, where a backslash means something before a few characters only.
+fn quoted(chars: &mut std::str::Chars<'_>, word: &mut String) {
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return,
+            '\\' => match chars.next() {
+                Some(c @ ('"' | '\\' | '$' | '`')) => word.push(c),
+                Some(c) => word.extend(['\\', c]),
+                None => word.push('\\'),
+            },
+            c => word.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(text: &str, arguments: &str) -> String {
+        let environment = [("EDITOR", "vi"), ("ODD", "$1 ${EDITOR}")];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let values = Values {
+            arguments,
+            skill_dir: Some("/skills/deploy"),
+            session_id: "s-1",
+            environment: &environment.into(),
+        };
+        substitute(text, values)
+    }
+
+    #[test]
+    fn placeholders_are_filled_in() {
+        let arguments = r#"prod "two words" it\'s"#;
+        let table = [
+            ("all: $ARGUMENTS.", r#"all: prod "two words" it\'s."#),
+            ("$1, $2, $3", "prod, two words, it's"),
+            ("$4 and $0 stay", "$4 and $0 stay"),
+            ("$1st", "prodst"),
+            ("$10", "$10"),
+            ("$ARGUMENTS_X $ARGUMENT", "$ARGUMENTS_X $ARGUMENT"),
+            ("${HARN_SKILL_DIR}/run.sh", "/skills/deploy/run.sh"),
+            ("in ${HARN_SESSION_ID}", "in s-1"),
+            ("${EDITOR} ${NOBODY} ${", "vi ${NOBODY} ${"),
+            ("${} $EDITOR $", "${} $EDITOR $"),
+            ("costs $$1 or $$$1", "costs $1 or $prod"),
+            ("${ODD}", "$1 ${EDITOR}"),
+            ("größe $1 日本", "größe prod 日本"),
+            ("$99999999999999999999999", "$99999999999999999999999"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(filled(text, arguments), expected, "{text}");
+        }
+        assert_eq!(filled("$ARGUMENTS|$1|", ""), "|$1|");
+        assert_eq!(filled("$1 $ARGUMENTS", "$2 ${EDITOR}"), "$2 $2 ${EDITOR}");
+    }
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        let table: [(&str, &[&str]); 9] = [
+            ("", &[]),
+            ("  a\tb\n", &["a", "b"]),
+            (r#"a"b c"'d e'f"#, &["ab cd ef"]),
+            (r#""" ''"#, &["", ""]),
+            (r#"a\ b \"c"#, &["a b", "\"c"]),
+            (r#""a\n\"b\\""#, &["a\\n\"b\\"]),
+            (r"'a\'", &["a\\"]),
+            ("'open end", &["open end"]),
+            ("end\\", &["end\\"]),
+        ];
+        for (line, expected) in table {
+            assert_eq!(words(line), expected, "{line:?}");
+        }
+    }
+}

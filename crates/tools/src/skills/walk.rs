@@ -1,0 +1,425 @@
+//! A pass over the layers on disk. Remembers stamps, so that the next pass reads only what changed; keeps cards
+//! and never the text of a skill.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ffi::{OsStr, OsString},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use harn_model::Timestamp;
+
+use super::{
+    card::{Layer, Origin, Skill},
+    decode,
+    disk::{Ground, Stamp, leads_out},
+    front,
+    manifest::{Manifest, Source},
+    places::{Ancestry, MANIFEST, SkillPlaces},
+    problem::Problem,
+    registry::Found,
+};
+
+/// The file that makes a folder a skill.
+pub(super) const SKILL_FILE: &str = "SKILL.md";
+
+/// How many skills are looked at.
+const MAX_SKILLS: usize = 10_000;
+/// How many folders of packages are.
+const MAX_FOLDERS: usize = 10_000;
+/// How deep packages may lie.
+const MAX_DEPTH: usize = 8;
+
+/// What the passes before have found, with the stamps that say whether it still holds.
+#[derive(Default)]
+pub(super) struct Memory {
+    folders: HashMap<PathBuf, (Stamp, Arc<[OsString]>)>,
+    files: HashMap<Lying, (Stamp, Outcome)>,
+    manifests: HashMap<PathBuf, (Stamp, Manifest, Vec<Problem>)>,
+}
+
+/// A skill's file, and as what it was read.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Lying {
+    path: PathBuf,
+    layer: Layer,
+    namespace: Option<String>,
+}
+
+/// What came of reading a skill's file.
+#[derive(Clone)]
+struct Outcome {
+    skill: Option<Arc<Skill>>,
+    problems: Vec<Problem>,
+}
+
+/// A place where a change would matter: something in a folder, or one name in it.
+pub(super) type Interest = (PathBuf, Option<OsString>);
+
+/// What a pass did.
+pub(super) struct Walked {
+    pub(super) found: Found,
+    pub(super) memory: Memory,
+    pub(super) interests: BTreeSet<Interest>,
+    pub(super) files_read: usize,
+    pub(super) folders_read: usize,
+}
+
+/// Walks all layers.
+pub(super) fn walk(places: &SkillPlaces, cwd: &Path, before: &Memory, now: Timestamp) -> Walked {
+    let mut pass = Pass {
+        before,
+        now,
+        walked: Walked {
+            found: Found::default(),
+            memory: Memory::default(),
+            interests: BTreeSet::new(),
+            files_read: 0,
+            folders_read: 0,
+        },
+        packages: 0,
+    };
+    pass.layers(places, cwd);
+    pass.walked
+}
+
+/// What one file or folder says, whatever layers there are: for a check of it alone.
+pub(super) fn look_at(path: &Path) -> Found {
+    let memory = Memory::default();
+    let mut pass = Pass {
+        before: &memory,
+        now: 0,
+        walked: Walked {
+            found: Found::default(),
+            memory: Memory::default(),
+            interests: BTreeSet::new(),
+            files_read: 0,
+            folders_read: 0,
+        },
+        packages: 0,
+    };
+    let shelf = Shelf {
+        layer: Layer::Cli,
+        namespace: None,
+        ground: Arc::new(Ground::Anywhere),
+    };
+    match path.file_name() == Some(OsStr::new(SKILL_FILE)) {
+        true => drop(pass.skill(&shelf, path)),
+        false => pass.shelf(&shelf, path),
+    }
+    pass.walked.found.order = Layer::ALL.to_vec();
+    pass.walked.found
+}
+
+struct Pass<'m> {
+    before: &'m Memory,
+    now: Timestamp,
+    walked: Walked,
+    /// How many folders of packages were looked at.
+    packages: usize,
+}
+
+/// As what a folder of skills is looked at.
+#[derive(Clone)]
+struct Shelf {
+    layer: Layer,
+    namespace: Option<String>,
+    ground: Arc<Ground>,
+}
+
+impl Pass<'_> {
+    fn layers(&mut self, places: &SkillPlaces, cwd: &Path) {
+        let own = |layer| Shelf {
+            layer,
+            namespace: None,
+            ground: Arc::new(Ground::Anywhere),
+        };
+        let ancestry = Ancestry::of(cwd, places.home.as_deref());
+        let ground = match Ground::within(&ancestry.root) {
+            Ok(ground) => Some(Arc::new(ground)),
+            Err(error) => {
+                self.problem(Problem::error(&ancestry.root, error));
+                None
+            }
+        };
+        let manifest = match &ground {
+            Some(ground) => self.manifest(&ancestry, ground),
+            None => Manifest::none(),
+        };
+        for layer in &manifest.order {
+            let shelf = own(*layer);
+            let of_workspace = ground.as_ref().map(|ground| Shelf {
+                ground: ground.clone(),
+                ..shelf.clone()
+            });
+            match (layer, of_workspace) {
+                (Layer::Cli, _) => self.named(&shelf, &places.cli, "--skill-dir"),
+                (Layer::Env, _) => self.named(&shelf, &places.env, "HARN_SKILLS_PATH"),
+                (Layer::User, _) => places.user.iter().for_each(|dir| self.shelf(&shelf, dir)),
+                (Layer::System, _) => places.system.iter().for_each(|dir| self.shelf(&shelf, dir)),
+                (Layer::Project, Some(shelf)) => self.project(&shelf, &ancestry, places),
+                (Layer::Manifest, Some(shelf)) => self.sources(&shelf, &manifest.sources),
+                (Layer::Package, Some(shelf)) => {
+                    for folder in &ancestry.folders {
+                        self.packages(&shelf, &folder.join(".harn/packages"), 0);
+                    }
+                }
+                (Layer::Project | Layer::Manifest | Layer::Package, None) | (Layer::Host, _) => {}
+            }
+        }
+        self.walked.found.order = manifest.order;
+        self.walked.found.root = ancestry.root;
+    }
+
+    /// Folders that somebody named: one that is not there is a mistake.
+    fn named(&mut self, shelf: &Shelf, folders: &[PathBuf], by: &str) {
+        for folder in folders {
+            if !folder.is_dir() {
+                let wrong = format!("{by} names a folder that is not there");
+                self.problem(Problem::warning(folder, wrong));
+            }
+            self.shelf(shelf, folder);
+        }
+    }
+
+    fn project(&mut self, shelf: &Shelf, ancestry: &Ancestry, places: &SkillPlaces) {
+        for folder in &ancestry.folders {
+            let skills = folder.join(".harn/skills");
+            // In a home, these are the user's.
+            if places.user.as_ref() != Some(&skills) {
+                self.shelf(shelf, &skills);
+            }
+        }
+    }
+
+    fn sources(&mut self, shelf: &Shelf, sources: &[Source]) {
+        for source in sources {
+            let shelf = Shelf {
+                namespace: source.namespace.clone(),
+                ..shelf.clone()
+            };
+            if !source.each {
+                self.shelf(&shelf, &source.folder);
+                continue;
+            }
+            for name in self.folders(&shelf.ground, &source.folder).iter() {
+                self.shelf(&shelf, &source.folder.join(name));
+            }
+        }
+    }
+
+    fn packages(&mut self, shelf: &Shelf, folder: &Path, depth: usize) {
+        if self.packages == MAX_FOLDERS || depth > MAX_DEPTH {
+            let wrong = format!("packages lie too deep, or are more than {MAX_FOLDERS} folders");
+            let told = Problem::warning(folder, wrong);
+            if !self.walked.found.problems.contains(&told) {
+                self.problem(told);
+            }
+            return;
+        }
+        self.packages += 1;
+        for name in self.folders(&shelf.ground, folder).iter() {
+            let inner = folder.join(name);
+            match name.to_str() {
+                Some("skills") => self.shelf(shelf, &inner),
+                Some(name) if name.starts_with('.') => {}
+                Some(_) | None => self.packages(shelf, &inner, depth + 1),
+            }
+        }
+    }
+
+    /// A folder of skills, or one that is a skill itself.
+    fn shelf(&mut self, shelf: &Shelf, folder: &Path) {
+        if self.skill(shelf, &folder.join(SKILL_FILE)) {
+            return;
+        }
+        for name in self.folders(&shelf.ground, folder).iter() {
+            if self.walked.found.skills.len() == MAX_SKILLS {
+                let wrong =
+                    format!("there are more than {MAX_SKILLS} skills; the rest is left out");
+                return self.problem(Problem::warning(folder, wrong));
+            }
+            self.skill(shelf, &folder.join(name).join(SKILL_FILE));
+        }
+    }
+
+    /// The skill of a file; says whether there is something in its place.
+    fn skill(&mut self, shelf: &Shelf, path: &Path) -> bool {
+        if let Some(folder) = path.parent() {
+            let name = Some(OsString::from(SKILL_FILE));
+            self.walked.interests.insert((folder.to_owned(), name));
+        }
+        let lying = Lying {
+            path: path.to_owned(),
+            layer: shelf.layer,
+            namespace: shelf.namespace.clone(),
+        };
+        match shelf.ground.stamp(path) {
+            Ok(None) => return false,
+            Ok(Some(stamp)) => {
+                if let Some((known, outcome)) = self.before.files.get(&lying)
+                    && *known == stamp
+                    && stamp.is_settled(self.now)
+                {
+                    self.keep(lying, stamp, outcome.clone());
+                    return true;
+                }
+            }
+            Err(error) => {
+                self.unreadable(path, &error);
+                return true;
+            }
+        }
+        self.walked.files_read += 1;
+        match shelf.ground.read(path) {
+            Ok(None) => return false,
+            Ok(Some((text, stamp))) => {
+                let outcome = outcome(shelf, path, &text);
+                self.keep(lying, stamp, outcome);
+            }
+            Err(error) => self.unreadable(path, &error),
+        }
+        true
+    }
+
+    fn keep(&mut self, lying: Lying, stamp: Stamp, outcome: Outcome) {
+        let found = &mut self.walked.found;
+        found.skills.extend(outcome.skill.clone());
+        found.problems.extend(outcome.problems.iter().cloned());
+        self.walked.memory.files.insert(lying, (stamp, outcome));
+    }
+
+    fn manifest(&mut self, ancestry: &Ancestry, ground: &Ground) -> Manifest {
+        for folder in &ancestry.folders {
+            let path = folder.join(MANIFEST);
+            let name = Some(OsString::from(MANIFEST));
+            self.walked.interests.insert((folder.clone(), name));
+            let stamp = match ground.stamp(&path) {
+                Ok(None) => continue,
+                Ok(Some(stamp)) => stamp,
+                Err(error) => {
+                    self.unreadable(&path, &error);
+                    continue;
+                }
+            };
+            let known = self.before.manifests.get(&path);
+            let read = match known.filter(|known| known.0 == stamp && stamp.is_settled(self.now)) {
+                Some(known) => known.clone(),
+                None => {
+                    self.walked.files_read += 1;
+                    match ground.read(&path) {
+                        Ok(Some((text, stamp))) => {
+                            let (manifest, problems) = Manifest::read(&text, &path, &ancestry.root);
+                            (stamp, manifest, problems)
+                        }
+                        Ok(None) => continue,
+                        Err(error) => {
+                            self.unreadable(&path, &error);
+                            continue;
+                        }
+                    }
+                }
+            };
+            self.walked.found.problems.extend(read.2.iter().cloned());
+            let manifest = read.1.clone();
+            self.walked.memory.manifests.insert(path, read);
+            return manifest;
+        }
+        Manifest::none()
+    }
+
+    /// The folders in a folder; none where it is not there.
+    fn folders(&mut self, ground: &Ground, folder: &Path) -> Arc<[OsString]> {
+        let none = Arc::from([]);
+        let stamp = match ground.stamp(folder) {
+            Ok(Some(stamp)) => stamp,
+            Ok(None) => {
+                self.await_coming(folder);
+                return none;
+            }
+            Err(error) => {
+                self.unreadable(folder, &error);
+                return none;
+            }
+        };
+        self.walked.interests.insert((folder.to_owned(), None));
+        if let Some((known, names)) = self.before.folders.get(folder)
+            && *known == stamp
+            && stamp.is_settled(self.now)
+        {
+            let kept = (stamp, names.clone());
+            self.walked.memory.folders.insert(folder.to_owned(), kept);
+            return names.clone();
+        }
+        self.walked.folders_read += 1;
+        match ground.folders(folder) {
+            Ok(names) => {
+                let names: Arc<[OsString]> = names.unwrap_or_default().into();
+                let kept = (stamp, names.clone());
+                self.walked.memory.folders.insert(folder.to_owned(), kept);
+                names
+            }
+            Err(error) => {
+                self.unreadable(folder, &error);
+                none
+            }
+        }
+    }
+
+    /// A folder that is not there may come: the nearest one above it tells.
+    fn await_coming(&mut self, folder: &Path) {
+        let mut missing = folder;
+        while let (Some(above), Some(name)) = (missing.parent(), missing.file_name()) {
+            if above.is_dir() {
+                let interest = (above.to_owned(), Some(name.to_owned()));
+                self.walked.interests.insert(interest);
+                return;
+            }
+            missing = above;
+        }
+    }
+
+    fn unreadable(&mut self, path: &Path, error: &io::Error) {
+        let wrong = match leads_out(error) {
+            true => "this leads out of the workspace through a link; put the files themselves there, or \
+                     name their folder with --skill-dir"
+                .to_owned(),
+            false => error.to_string(),
+        };
+        self.problem(Problem::error(path, wrong));
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        self.walked.found.problems.push(problem);
+    }
+}
+
+/// What the text of a skill's file comes to.
+fn outcome(shelf: &Shelf, path: &Path, text: &str) -> Outcome {
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let decoded = decode::file(&front::split(text), &folder.to_string_lossy());
+    let problem = |remark: decode::Remark| Problem {
+        path: Some(path.to_owned()),
+        line: Some(remark.line),
+        severity: remark.severity,
+        message: remark.message,
+    };
+    let skill = decoded.card.map(|card| {
+        let id = match &shelf.namespace {
+            Some(namespace) => format!("{namespace}/{}", card.name),
+            None => card.name.clone(),
+        };
+        Arc::new(Skill {
+            id,
+            card,
+            layer: shelf.layer,
+            origin: Origin::File(path.to_owned()),
+        })
+    });
+    Outcome {
+        skill,
+        problems: decoded.remarks.into_iter().map(problem).collect(),
+    }
+}
