@@ -4,6 +4,9 @@
 //! [`Workspace`] walks and searches a folder; [`Watch`] tells what changes in one; [`Builtin`] are the tools made
 //! of these; a [`Toolbox`] has them beside those of others, under the names of a [`Catalogue`].
 //! Nothing here knows a wire or an agent.
+//! [`Workspace`] walks and searches a folder; [`Watch`] tells what changes in one; [`Builtin`] says what is
+//! known of the tools made of these. [`tool_search`] finds tools in a large catalogue.
+//! Nothing here knows a wire, a session's events or an agent.
 
 mod builtin;
 mod catalogue;
@@ -16,6 +19,7 @@ mod probe;
 mod search;
 mod toolbox;
 pub mod skills;
+pub mod tool_search;
 mod watch;
 mod workspace;
 pub mod yaml;

@@ -1,22 +1,22 @@
-//! The BM25 formula, and nothing else.
+//! The BM25 formula, and nothing else. Who ranks says how soon repeating a word stops to count.
 
-const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
 /// How much a word tells that `with` of `total` passages have.
-pub(super) fn idf(total: u32, with: u32) -> f64 {
+pub(crate) fn idf(total: u32, with: u32) -> f64 {
     let (total, with) = (f64::from(total), f64::from(with));
     (1.0 + (total - with + 0.5) / (with + 0.5)).ln()
 }
 
-/// What a word adds that occurs `count` times in a passage of `length` words.
-pub(super) fn weight(idf: f64, count: f64, length: u32, mean_length: f64) -> f64 {
+/// What a word adds that occurs `count` times in a passage of `length` words. The greater `k1`, the more
+/// does a word count that occurs again.
+pub(crate) fn weight(k1: f64, idf: f64, count: f64, length: u32, mean_length: f64) -> f64 {
     let relative = if mean_length > 0.0 {
         f64::from(length) / mean_length
     } else {
         1.0
     };
-    idf * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * relative))
+    idf * count * (k1 + 1.0) / (count + k1 * (1.0 - B + B * relative))
 }
 
 #[cfg(test)]
@@ -35,16 +35,16 @@ mod tests {
         // ln(1 + 0.5 / 3.5)
         near(idf(3, 3), 0.13353);
         // count 2, length 6: 0.98083 * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 1.5)) = 4.31565 / 3.65
-        near(weight(idf(3, 1), 2.0, 6, 4.0), 1.18237);
+        near(weight(1.2, idf(3, 1), 2.0, 6, 4.0), 1.18237);
         // count 1, length 4: 0.98083 * 2.2 / (1 + 1.2)
-        near(weight(idf(3, 1), 1.0, 4, 4.0), 0.98083);
+        near(weight(1.2, idf(3, 1), 1.0, 4, 4.0), 0.98083);
         // count 1, length 2: 0.98083 * 2.2 / (1 + 1.2 * (0.25 + 0.375)) = 2.15783 / 1.75
-        near(weight(idf(3, 1), 1.0, 2, 4.0), 1.23304);
+        near(weight(1.2, idf(3, 1), 1.0, 2, 4.0), 1.23304);
     }
 
     #[test]
     fn nothing_counts_for_nothing() {
-        near(weight(idf(3, 1), 0.0, 4, 4.0), 0.0);
-        near(weight(1.0, 1.0, 0, 0.0), 1.0);
+        near(weight(1.2, idf(3, 1), 0.0, 4, 4.0), 0.0);
+        near(weight(1.2, 1.0, 1.0, 0, 0.0), 1.0);
     }
 }

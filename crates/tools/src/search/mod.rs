@@ -2,7 +2,7 @@
 //!
 //! Pure computation; walking a folder is [`Workspace`](crate::Workspace)'s.
 
-mod bm25;
+pub(crate) mod bm25;
 mod corpus;
 mod define;
 mod line;

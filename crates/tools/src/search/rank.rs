@@ -6,6 +6,8 @@ use super::{
     corpus::{Corpus, Definition, Mention, Passage, Text, within},
 };
 
+/// How soon repeating a word stops to count.
+const K1: f64 = 1.2;
 /// A name that is defined here counts as much as this many mentions of a word as rare.
 const MEANT_NAME: f64 = 3.0;
 const PLAIN_NAME: f64 = 0.4;
@@ -76,7 +78,7 @@ impl Weights {
             counts[usize::from(mention.term)] += mention.count();
         }
         let mut score: f64 = (self.terms.iter().zip(&counts))
-            .map(|(idf, count)| weight(*idf, *count, passage.length, self.mean_length))
+            .map(|(idf, count)| weight(K1, *idf, *count, passage.length, self.mean_length))
             .sum();
         let best_name = definitions.iter().map(|d| self.name(d)).fold(0.0, f64::max);
         let here = !mentions.is_empty() || best_name > 0.0;

@@ -1,0 +1,212 @@
+//! Which tools fit a query, best first: by words, by a pattern, or by words and where they stand.
+
+use std::cmp::Ordering;
+
+use regex::RegexBuilder;
+
+use super::{
+    SearchOutcome, ToolIndex,
+    index::{IN_DESCRIPTION, IN_NAME, IN_PARAMETER, tokens},
+};
+use crate::search::bm25::{idf, weight};
+
+/// The most names of one answer.
+pub(super) const MAX_RESULTS: usize = 20;
+/// How far down a list counts that is fused with another.
+const FUSED: usize = 4 * MAX_RESULTS;
+/// How soon repeating a word stops to count.
+const K1: f64 = 1.5;
+/// What softens the difference between ranks that are fused.
+const RANK_CONSTANT: f64 = 60.0;
+/// The largest program a pattern may become.
+const PATTERN_BYTES: usize = 1024 * 1024;
+/// The longest query. Each of its words is held against all words of all tools.
+const QUERY_BYTES: usize = 1024;
+
+/// A way to rank tools that needs nobody else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ranking {
+    /// By words: rare ones count more.
+    #[default]
+    Bm25,
+    /// By a regular expression: who matches more often comes first.
+    Regex,
+    /// By words, and more by where they stand: in the name, the description or a parameter.
+    Hybrid,
+}
+
+impl Ranking {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bm25, Self::Regex, Self::Hybrid];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bm25 => "bm25",
+            Self::Regex => "regex",
+            Self::Hybrid => "hybrid",
+        }
+    }
+
+    /// The ranking of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|ranking| ranking.name() == name)
+    }
+}
+
+/// A tool and how well it fits.
+type Scored = (usize, f64);
+
+impl ToolIndex {
+    /// The tools that fit a query, best first, at most twenty; equal ones by name.
+    #[must_use]
+    pub fn rank(&self, ranking: Ranking, query: &str) -> SearchOutcome {
+        if query.trim().is_empty() {
+            return SearchOutcome::blank_query();
+        }
+        if query.len() > QUERY_BYTES {
+            let long = format!("the query is longer than {QUERY_BYTES} bytes; use a few words");
+            return SearchOutcome::nothing(long);
+        }
+        let found = match ranking {
+            Ranking::Bm25 => self.by_words(&counted(query)),
+            Ranking::Hybrid => self.fused(&counted(query)),
+            Ranking::Regex => match self.by_pattern(query) {
+                Ok(found) => found,
+                Err(error) => {
+                    let bad = format!("the query is no regular expression: {error}");
+                    return SearchOutcome::nothing(bad);
+                }
+            },
+        };
+        if found.is_empty() {
+            return SearchOutcome::nothing("no tool fits; try other or broader terms");
+        }
+        let names = found.iter().take(MAX_RESULTS);
+        SearchOutcome {
+            tool_names: names
+                .map(|(tool, _)| self.tools[*tool].name.clone())
+                .collect(),
+            diagnostic: None,
+        }
+    }
+
+    /// Okapi BM25 over all that tools say.
+    pub(super) fn by_words(&self, query: &[(String, f64)]) -> Vec<Scored> {
+        let total = u32::try_from(self.tools.len()).unwrap_or(u32::MAX);
+        let mut scores = vec![0.0; self.tools.len()];
+        for (word, times) in query {
+            let places = self.places(word);
+            let idf = idf(total, u32::try_from(places.len()).unwrap_or(u32::MAX));
+            for place in places {
+                let length = self.tools[place.tool].length;
+                let count = f64::from(place.count);
+                scores[place.tool] += times * weight(K1, idf, count, length, self.mean_length);
+            }
+        }
+        best_first(scores)
+    }
+
+    /// How often a pattern matches.
+    fn by_pattern(&self, pattern: &str) -> Result<Vec<Scored>, regex::Error> {
+        let pattern = RegexBuilder::new(pattern)
+            .case_insensitive(true)
+            .size_limit(PATTERN_BYTES)
+            .build()?;
+        let matches = |text: &str| pattern.find_iter(text).count() as f64;
+        let scores = self.tools.iter().map(|tool| matches(&tool.text));
+        Ok(best_first(scores.collect()))
+    }
+
+    /// Where the words stand: each counts by the best place in the name, in the description, and in a
+    /// parameter. Tools that have all of them in a short name come first among equals.
+    pub(super) fn by_parts(&self, query: &[(String, f64)]) -> Vec<Scored> {
+        let mut scores = vec![0.0; self.tools.len()];
+        let mut in_name = vec![0; self.tools.len()];
+        let mut parts = vec![0; self.tools.len()];
+        for (word, times) in query {
+            // A word of letters and digits stands in a text if it stands in one of the text's words.
+            parts.fill(0);
+            for term in self.terms.iter().filter(|term| term.word.contains(&**word)) {
+                for place in &term.places {
+                    parts[place.tool] |= place.parts;
+                }
+            }
+            for (tool, parts) in parts.iter().enumerate() {
+                let mut score = 0.0;
+                if parts & IN_NAME != 0 {
+                    in_name[tool] += 1;
+                    score += name_weight(&self.tools[tool].lower_name, word);
+                }
+                if parts & IN_DESCRIPTION != 0 {
+                    score += 2.0;
+                }
+                if parts & IN_PARAMETER != 0 {
+                    score += 1.0;
+                }
+                scores[tool] += times * score;
+            }
+        }
+        for (tool, score) in scores.iter_mut().enumerate() {
+            if *score > 0.0 && in_name[tool] == query.len() {
+                *score += 1.0 / name_parts(&self.tools[tool].lower_name).count().max(1) as f64;
+            }
+        }
+        best_first(scores)
+    }
+
+    /// Reciprocal-rank fusion of the list by words once and the list by parts twice.
+    pub(super) fn fused(&self, query: &[(String, f64)]) -> Vec<Scored> {
+        let mut scores = vec![0.0; self.tools.len()];
+        for (times, list) in [(1.0, self.by_words(query)), (2.0, self.by_parts(query))] {
+            for (rank, (tool, _)) in list.iter().take(FUSED).enumerate() {
+                scores[*tool] += times / (RANK_CONSTANT + (rank + 1) as f64);
+            }
+        }
+        best_first(scores)
+    }
+}
+
+/// What a word counts that stands in a name: the whole of it, a part, or somewhere.
+fn name_weight(lower_name: &str, word: &str) -> f64 {
+    if lower_name == word {
+        10.0
+    } else if name_parts(lower_name).any(|part| part == word) {
+        7.0
+    } else {
+        5.0
+    }
+}
+
+fn name_parts(lower_name: &str) -> impl Iterator<Item = &str> {
+    lower_name
+        .split(['_', '-', '.', ':'])
+        .filter(|part| !part.is_empty())
+}
+
+/// The words of a query, each once, with how often it was said.
+pub(super) fn counted(query: &str) -> Vec<(String, f64)> {
+    let mut counted: Vec<(String, f64)> = Vec::new();
+    for word in tokens(&query.to_lowercase()) {
+        match counted.iter_mut().find(|(known, _)| known == word) {
+            Some((_, times)) => *times += 1.0,
+            None => counted.push((word.to_owned(), 1.0)),
+        }
+    }
+    counted
+}
+
+/// Those that fit at all, best first; equal ones by name, which is the order they are in.
+fn best_first(scores: Vec<f64>) -> Vec<Scored> {
+    let fits = |(_, score): &Scored| *score > 0.0;
+    let mut found: Vec<_> = scores.into_iter().enumerate().filter(fits).collect();
+    found.sort_by(
+        |(a, a_score), (b, b_score)| match b_score.total_cmp(a_score) {
+            Ordering::Equal => a.cmp(b),
+            other => other,
+        },
+    );
+    found
+}

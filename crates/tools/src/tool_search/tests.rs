@@ -1,0 +1,30 @@
+//! Rankings against calculations by hand, what holds for any of them, and what their users rely on.
+
+mod answers;
+mod configuration;
+mod promoted;
+mod random;
+mod ranked;
+
+use harn_model::{ToolSource, ToolSpec};
+use serde_json::{Map, Value, json};
+
+/// A tool of the host; parameters with what they are for.
+fn tool(name: &str, description: &str, parameters: &[(&str, &str)]) -> ToolSpec {
+    let properties = parameters.iter().map(|(name, about)| {
+        let about = match *about {
+            "" => json!({"type": "string"}),
+            about => json!({"type": "string", "description": about}),
+        };
+        ((*name).to_owned(), about)
+    });
+    let properties: Map<String, Value> = properties.collect();
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        schema: Some(json!({"type": "object", "properties": properties})),
+        annotations: None,
+        source: ToolSource::Host,
+        deprecated: false,
+    }
+}

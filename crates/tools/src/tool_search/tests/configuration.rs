@@ -1,0 +1,103 @@
+//! What a configuration may say.
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::tool_search::{SearchMode, Switch, ToolSearch, ToolSearchError, ToolSearchOptions};
+
+fn read(config: Value) -> ToolSearchOptions {
+    ToolSearchOptions::try_from(config).unwrap()
+}
+
+fn refused(config: Value, expected: Expect) {
+    let error = ToolSearchOptions::try_from(config).unwrap_err();
+    expected.assert_eq(&error.to_string());
+}
+
+#[test]
+fn short_forms() {
+    let short = |config: Value| {
+        let options = read(config);
+        (options.switch, options.strategy.label().to_owned())
+    };
+    assert_eq!(short(json!(true)), (Switch::On, "bm25".to_owned()));
+    assert_eq!(short(json!(false)), (Switch::Off, "bm25".to_owned()));
+    assert_eq!(short(json!("regex")), (Switch::On, "regex".to_owned()));
+    assert_eq!(short(json!("hybrid")), (Switch::On, "hybrid".to_owned()));
+    let default = ToolSearchOptions::default();
+    assert_eq!(default.switch, Switch::Auto);
+    assert_eq!(short(Value::Null).0, Switch::Auto);
+    assert_eq!(default.name, "__harn_tool_search");
+}
+
+#[test]
+fn the_table() {
+    let options = read(json!({
+        "variant": "regex", "mode": "client", "strategy": "hybrid", "always_loaded": ["b", "a"],
+        "budget_tokens": 4000, "name": "find_tool", "include_stub_listing": true,
+    }));
+    assert_eq!(
+        (options.switch, options.mode),
+        (Switch::On, SearchMode::Client)
+    );
+    assert_eq!(options.strategy.label(), "hybrid");
+    assert!(options.always_loaded.iter().eq(["a", "b"]));
+    assert_eq!(
+        (options.budget_tokens, &*options.name),
+        (Some(4000), "find_tool")
+    );
+    assert!(options.include_stub_listing);
+    let options = read(json!({"variant": "regex"}));
+    assert_eq!(options.strategy.label(), "regex");
+    assert_eq!(options.mode, SearchMode::Auto);
+    assert_eq!(read(json!({})).strategy.label(), "bm25");
+}
+
+#[test]
+fn it_can_stand_in_a_file() {
+    #[derive(serde::Deserialize)]
+    struct File {
+        #[serde(default)]
+        tool_search: ToolSearchOptions,
+    }
+    let read = |text: &str| toml::from_str::<File>(text).map(|file| file.tool_search);
+    assert_eq!(read("").unwrap().switch, Switch::Auto);
+    assert_eq!(read("tool_search = false").unwrap().switch, Switch::Off);
+    let table = read("[tool_search]\nbudget_tokens = 10").unwrap();
+    assert_eq!(table.budget_tokens, Some(10));
+    let error = read("tool_search = \"semantic\"").unwrap_err().to_string();
+    assert!(
+        error.contains("there are bm25, regex and hybrid"),
+        "{error}"
+    );
+}
+
+#[test]
+fn mistakes_are_told() {
+    refused(
+        json!("semantic"),
+        expect![[r#"there is no tool search "semantic"; there are bm25, regex and hybrid"#]],
+    );
+    refused(
+        json!(1),
+        expect![[
+            r#"tool_search must be true, false, "bm25", "regex", "hybrid" or a table, not a number"#
+        ]],
+    );
+    refused(
+        json!({"budget": 1}),
+        expect![
+            "tool_search: unknown field `budget`, expected one of `variant`, `mode`, `strategy`, `always_loaded`, `budget_tokens`, `name`, `include_stub_listing`"
+        ],
+    );
+    refused(
+        json!({"mode": "host"}),
+        expect!["tool_search: unknown variant `host`, expected one of `auto`, `native`, `client`"],
+    );
+    refused(
+        json!({"name": " "}),
+        expect!["tool_search.name is blank; leave it out for __harn_tool_search"],
+    );
+    let native = ToolSearch::new(read(json!({"mode": "native"})));
+    assert_eq!(native.unwrap_err(), ToolSearchError::Native);
+}

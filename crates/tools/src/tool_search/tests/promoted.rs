@@ -1,0 +1,202 @@
+//! What a model sees, before and after something was found.
+
+use std::collections::BTreeMap;
+
+use harn_model::{SideEffectLevel, ToolKind, ToolSource, ToolSpec};
+use serde_json::json;
+
+use super::tool;
+use crate::tool_search::{
+    Promotions, Switch, ToolSearch, ToolSearchError, ToolSearchOptions, catalogue_tokens, needed,
+    tool_tokens,
+};
+
+/// Promotes these, with sizes known for `a` to `e` by their place.
+fn promote(promotions: &mut Promotions, names: &str) -> String {
+    let sizes: BTreeMap<_, _> = [("a", 10), ("b", 20), ("c", 30), ("d", 40), ("e", 101)].into();
+    let names: Vec<_> = names.split_whitespace().map(str::to_owned).collect();
+    promotions
+        .promote(&names, |name| sizes.get(name).copied())
+        .join(" ")
+}
+
+fn standing(promotions: &Promotions) -> String {
+    let all = ["a", "b", "c", "d", "e", "nobody"].into_iter();
+    all.filter(|name| promotions.contains(name))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn a_promotion_is_in_effect_from_the_next_boundary_on() {
+    let mut promotions = Promotions::new(None);
+    assert_eq!(promote(&mut promotions, "b nobody a"), "b a");
+    assert!(promotions.contains("a") && !promotions.in_effect("a"));
+    promotions.boundary();
+    assert!(promotions.in_effect("a") && promotions.in_effect("b"));
+    assert!(!promotions.contains("nobody"));
+    // Found again, it is told as promoted and not added again.
+    let before = promotions.clone();
+    assert_eq!(promote(&mut promotions, "a"), "a");
+    assert_eq!(promotions, before);
+}
+
+#[test]
+fn the_oldest_make_room() {
+    let mut promotions = Promotions::new(Some(100));
+    assert_eq!(promote(&mut promotions, "a b"), "a b");
+    assert_eq!(promote(&mut promotions, "c d"), "c d");
+    promotions.boundary();
+    assert_eq!(standing(&promotions), "a b c d");
+    // No room at all for what is larger than the budget, and nobody goes for it.
+    assert_eq!(promote(&mut promotions, "e"), "");
+    assert_eq!(standing(&promotions), "a b c d");
+    let mut promotions = Promotions::new(Some(70));
+    promote(&mut promotions, "a b");
+    promotions.boundary();
+    promote(&mut promotions, "c");
+    assert_eq!(standing(&promotions), "a b c");
+    // 60 are spent and 40 are needed: a and b go, which gives just enough.
+    assert_eq!(promote(&mut promotions, "d"), "d");
+    assert_eq!(standing(&promotions), "c d");
+    // A model keeps what it was told until the boundary.
+    assert!(promotions.in_effect("a"));
+    promotions.boundary();
+    assert!(!promotions.in_effect("a") && promotions.in_effect("d"));
+}
+
+#[test]
+fn what_was_found_together_does_not_push_each_other_out() {
+    let mut promotions = Promotions::new(Some(50));
+    promote(&mut promotions, "a");
+    // d is best and fits beside a; c would only fit in the place of d.
+    assert_eq!(promote(&mut promotions, "d c"), "d");
+    assert_eq!(standing(&promotions), "a d");
+    // What is found again stays too: c has to stay away, whoever was there first.
+    assert_eq!(promote(&mut promotions, "d c a"), "d a");
+}
+
+#[test]
+fn sizes_are_estimated_from_json() {
+    let bare = ToolSpec {
+        schema: None,
+        ..tool("ping", "Is up", &[])
+    };
+    // {"name":"ping","description":"Is up"} has 37 bytes.
+    assert_eq!(tool_tokens(&bare), 37 / 4 + 1);
+    let with = ToolSpec {
+        schema: Some(json!({})),
+        ..bare.clone()
+    };
+    // ,"parameters":{} has 16 more.
+    assert_eq!(tool_tokens(&with), 53 / 4 + 1);
+    assert_eq!(catalogue_tokens(&[bare, with]), 10 + 14);
+}
+
+#[test]
+fn a_tenth_of_the_context_is_enough() {
+    assert!(!needed(20_000, 200_000));
+    assert!(needed(20_001, 200_000));
+    assert!(!needed(0, 0));
+    assert!(needed(u64::MAX, u64::MAX));
+}
+
+fn builtin(name: &str) -> ToolSpec {
+    ToolSpec {
+        source: ToolSource::Builtin,
+        ..tool(name, "", &[])
+    }
+}
+
+fn search(switch: Switch, always_loaded: &[&str]) -> ToolSearch {
+    let always_loaded = always_loaded.iter().map(|name| (*name).to_owned());
+    let options = ToolSearchOptions {
+        switch,
+        always_loaded: always_loaded.collect(),
+        ..ToolSearchOptions::default()
+    };
+    ToolSearch::new(options).unwrap()
+}
+
+fn names(tools: &[&ToolSpec]) -> String {
+    let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+    names.join(" ")
+}
+
+#[test]
+fn it_switches_itself_on_for_a_large_catalogue() {
+    let tools = [builtin("read_file"), tool("issue", "Opens an issue", &[])];
+    let tokens = catalogue_tokens(&tools);
+    let search = search(Switch::Auto, &[]);
+    assert!(search.spec().is_none());
+    search.set_catalogue(&tools, tokens * 10).unwrap();
+    assert!(search.spec().is_none());
+    assert_eq!(names(&search.visible(&tools).loaded), "read_file issue");
+    search.set_catalogue(&tools, tokens * 10 - 1).unwrap();
+    assert!(search.spec().is_some());
+    let visible = search.visible(&tools);
+    assert_eq!(names(&visible.loaded), "read_file");
+    assert_eq!(names(&visible.deferred), "issue");
+}
+
+#[test]
+fn tools_of_hosts_and_servers_are_left_to_be_found() {
+    let of = |name: &str, source| ToolSpec {
+        source,
+        ..tool(name, "", &[])
+    };
+    let tools = [
+        builtin("read_file"),
+        of("host", ToolSource::Host),
+        of("kept", ToolSource::Host),
+        of("remote", ToolSource::Mcp("s".to_owned())),
+        of("skill", ToolSource::Skill("k".to_owned())),
+        of("web", ToolSource::Provider),
+    ];
+    let on = search(Switch::On, &["kept", "not there"]);
+    on.set_catalogue(&tools, 1_000_000).unwrap();
+    let visible = on.visible(&tools);
+    assert_eq!(names(&visible.loaded), "read_file kept skill web");
+    assert_eq!(names(&visible.deferred), "host remote");
+    let off = search(Switch::Off, &[]);
+    off.set_catalogue(&tools, 1).unwrap();
+    assert_eq!(off.visible(&tools).deferred, Vec::<&ToolSpec>::new());
+}
+
+#[test]
+fn something_must_be_left_to_call() {
+    let tools = [tool("issue", "", &[])];
+    let search_all = search(Switch::On, &[]);
+    let refused = search_all.set_catalogue(&tools, 1_000);
+    assert_eq!(refused, Err(ToolSearchError::AllDeferred));
+    assert_eq!(names(&search_all.visible(&tools).loaded), "issue");
+    // Where nothing is left to be found there is nothing to search.
+    let kept = search(Switch::On, &["issue"]);
+    kept.set_catalogue(&tools, 1_000).unwrap();
+    assert!(kept.spec().is_none());
+    let taken = [builtin("read_file"), tool("__harn_tool_search", "", &[])];
+    let refused = kept.set_catalogue(&taken, 1_000);
+    assert!(matches!(refused, Err(ToolSearchError::NameTaken(_))));
+}
+
+#[test]
+fn the_search_tool_reads_and_says_what_it_takes() {
+    let options = ToolSearchOptions {
+        switch: Switch::On,
+        name: "find_tool".to_owned(),
+        include_stub_listing: true,
+        ..ToolSearchOptions::default()
+    };
+    let search = ToolSearch::new(options).unwrap();
+    let tools = [builtin("read_file"), tool("b", "", &[]), tool("a", "", &[])];
+    search.set_catalogue(&tools, 1_000).unwrap();
+    let spec = search.spec().unwrap();
+    assert_eq!(spec.name, "find_tool");
+    assert!(spec.description.contains("2 more tools") && spec.description.ends_with("a, b"));
+    let annotations = spec.annotations.unwrap();
+    assert_eq!(annotations.kind, ToolKind::Search);
+    assert_eq!(annotations.side_effect_level, SideEffectLevel::ReadOnly);
+    let schema = jsonschema::validator_for(&spec.schema.unwrap()).unwrap();
+    assert!(schema.is_valid(&json!({"query": "issues"})));
+    assert!(!schema.is_valid(&json!({})) && !schema.is_valid(&json!({"query": 1})));
+}

@@ -1,0 +1,241 @@
+//! Scores and orders, by hand.
+
+use expect_test::{Expect, expect};
+use harn_model::ToolSource;
+
+use super::tool;
+use crate::tool_search::{Ranking, ToolIndex, rank::counted};
+
+fn near(got: f64, expected: f64) {
+    assert!((got - expected).abs() < 1e-6, "{got} is not {expected}");
+}
+
+/// Names with their scores.
+fn named(index: &ToolIndex, scored: Vec<(usize, f64)>) -> Vec<(&str, f64)> {
+    let names: Vec<_> = index.names().collect();
+    let named = scored.into_iter().map(|(tool, score)| (names[tool], score));
+    named.collect()
+}
+
+/// Three tools of 6, 6 and 3 words, 5 in the mean.
+fn files() -> ToolIndex {
+    ToolIndex::new(&[
+        // read file, Read a file, path
+        tool("read_file", "Read a file", &[("path", "")]),
+        // write file, Write text, path where
+        tool("write_file", "Write text", &[("path", "where")]),
+        // ping, Is up
+        tool("ping", "Is up", &[]),
+    ])
+}
+
+#[test]
+fn bm25_agrees_with_a_calculation_by_hand() {
+    let index = files();
+    // Two of three have it: ln((3 - 2 + 0.5) / (2 + 0.5) + 1) = ln 1.6.
+    let idf_of_two = 1.6_f64.ln();
+    near(idf_of_two, 0.470_003_629);
+    // One of three has it: ln((3 - 1 + 0.5) / (1 + 0.5) + 1) = ln(8 / 3).
+    let idf_of_one = (8.0_f64 / 3.0).ln();
+    near(idf_of_one, 0.980_829_253);
+    // 6 words where 5 are usual: 1.5 * (1 - 0.75 + 0.75 * 6 / 5) = 1.5 * 1.15 = 1.725.
+    let (once, twice) = (2.5 / (1.0 + 1.725), 2.0 * 2.5 / (2.0 + 1.725));
+
+    // `file` is twice in read_file and once in write_file.
+    let found = named(&index, index.by_words(&counted("file")));
+    let [("read_file", read), ("write_file", write)] = found[..] else {
+        panic!("{found:?}");
+    };
+    near(read, idf_of_two * twice);
+    near(read, 0.630_877_354);
+    near(write, idf_of_two * once);
+    near(write, 0.431_196_907);
+
+    // Said twice, it counts twice; `read` is twice in read_file.
+    let found = named(&index, index.by_words(&counted("File, FILE read!")));
+    let [("read_file", read), ("write_file", write)] = found[..] else {
+        panic!("{found:?}");
+    };
+    near(read, 2.0 * idf_of_two * twice + idf_of_one * twice);
+    near(write, 2.0 * idf_of_two * once);
+}
+
+/// Three tools whose names have `grep` as a whole, as a part and inside.
+fn greps() -> ToolIndex {
+    ToolIndex::new(&[
+        tool("grep", "Find lines", &[("pattern", "what to find")]),
+        tool("file-grep", "Grep in files", &[]),
+        tool("egrep.all", "", &[]),
+    ])
+}
+
+#[test]
+fn where_words_stand_counts_as_calculated_by_hand() {
+    let index = greps();
+    let found = named(&index, index.by_parts(&counted("grep")));
+    let expected = [
+        // The whole name, and all words are in a name of one part.
+        ("grep", 10.0 + 1.0 / 1.0),
+        // A part of the name, the description, and a name of two parts.
+        ("file-grep", 7.0 + 2.0 + 1.0 / 2.0),
+        // Inside the name, of two parts.
+        ("egrep.all", 5.0 + 1.0 / 2.0),
+    ];
+    assert_eq!(found, expected);
+
+    let found = named(&index, index.by_parts(&counted("find grep fil")));
+    let expected = [
+        // `fil` is inside the name and the description, and `find` is nowhere: no bonus.
+        ("file-grep", (7.0 + 2.0) + (5.0 + 2.0)),
+        // `find` is in the description and a parameter.
+        ("grep", 10.0 + (2.0 + 1.0)),
+        ("egrep.all", 5.0),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn fusion_agrees_with_a_calculation_by_hand() {
+    let index = greps();
+    let query = counted("grep");
+    // By words: file-grep has it twice in 5 words, grep once in 7; egrep is another word.
+    let words: Vec<_> = named(&index, index.by_words(&query));
+    assert_eq!([words[0].0, words[1].0], ["file-grep", "grep"]);
+    assert_eq!(words.len(), 2);
+    // By parts, counted twice: grep, file-grep, egrep.all, as above.
+    let found = named(&index, index.fused(&query));
+    let [("grep", first), ("file-grep", second), ("egrep.all", third)] = found[..] else {
+        panic!("{found:?}");
+    };
+    near(first, 1.0 / 62.0 + 2.0 / 61.0);
+    near(first, 0.048_915_917);
+    near(second, 1.0 / 61.0 + 2.0 / 62.0);
+    near(second, 0.048_651_507);
+    near(third, 2.0 / 63.0);
+    near(third, 0.031_746_032);
+}
+
+#[test]
+fn lists_are_fused_as_far_as_four_times_what_is_answered() {
+    let tools: Vec<_> = (0..100)
+        .map(|at| tool(&format!("log_{at:02}"), "", &[]))
+        .collect();
+    let index = ToolIndex::new(&tools);
+    let found = named(&index, index.fused(&counted("log")));
+    assert_eq!(found.len(), 80);
+    // All are alike, so their names decide: rank 80 in both lists.
+    let (last, score) = found[79];
+    assert_eq!(last, "log_79");
+    near(score, 3.0 / (60.0 + 80.0));
+    let answered = index.rank(Ranking::Hybrid, "log").tool_names;
+    assert_eq!(answered.len(), 20);
+    assert_eq!((&*answered[0], &*answered[19]), ("log_00", "log_19"));
+}
+
+#[test]
+fn what_is_searched_of_a_tool() {
+    let mut remote = tool(
+        "createIssue",
+        "Opens an issue",
+        &[("labels", ""), ("title", "what it is about")],
+    );
+    remote.source = ToolSource::Mcp("git-hub".to_owned());
+    let bare = harn_model::ToolSpec {
+        schema: None,
+        description: String::new(),
+        ..tool("bare", "", &[])
+    };
+    let index = ToolIndex::new(&[remote, bare]);
+    expect![[r#"
+        createIssue
+        Opens an issue
+        labels
+        title: what it is about
+        mcp:git-hub
+        git-hub"#]]
+    .assert_eq(index.text("createIssue").unwrap());
+    assert_eq!(index.text("bare"), Some("bare"));
+    assert_eq!(index.text("nobody"), None);
+
+    let finds = |query: &str| index.rank(Ranking::Bm25, query).tool_names == ["createIssue"];
+    assert!(finds("HUB") && finds("mcp") && finds("createissue") && finds("about?"));
+    // Humps are not taken apart, and no word is passed over.
+    assert!(!finds("create") && finds("an"));
+}
+
+#[test]
+fn the_first_of_two_with_the_same_name_counts() {
+    let index = ToolIndex::new(&[tool("a", "first", &[]), tool("a", "second", &[])]);
+    assert_eq!(index.names().collect::<Vec<_>>(), ["a"]);
+    assert!(!index.rank(Ranking::Bm25, "first").tool_names.is_empty());
+    assert!(index.rank(Ranking::Bm25, "second").tool_names.is_empty());
+}
+
+fn check(ranking: Ranking, query: &str, expected: Expect) {
+    let outcome = greps().rank(ranking, query);
+    let names = outcome.tool_names.join(" ");
+    let diagnostic = outcome.diagnostic.unwrap_or_default();
+    expected.assert_eq(format!("{names}\n{diagnostic}").trim());
+}
+
+#[test]
+fn patterns_rank_by_how_often_they_match() {
+    check(Ranking::Regex, "GREP", expect!["file-grep egrep.all grep"]);
+    check(Ranking::Regex, "fi(nd|le)", expect!["file-grep grep"]);
+    check(
+        Ranking::Regex,
+        "^grep$",
+        expect!["no tool fits; try other or broader terms"],
+    );
+    check(Ranking::Regex, "(?m)^grep$", expect!["grep"]);
+}
+
+#[test]
+fn bad_patterns_are_told() {
+    check(
+        Ranking::Regex,
+        "gr(ep",
+        expect![[r#"
+            the query is no regular expression: regex parse error:
+                gr(ep
+                  ^
+            error: unclosed group"#]],
+    );
+    check(
+        Ranking::Regex,
+        r"(?=grep)",
+        expect![[r#"
+            the query is no regular expression: regex parse error:
+                (?=grep)
+                ^^^
+            error: look-around, including look-ahead and look-behind, is not supported"#]],
+    );
+    check(
+        Ranking::Regex,
+        r"\w{1000}",
+        expect![
+            "the query is no regular expression: Compiled regex exceeds size limit of 1048576 bytes."
+        ],
+    );
+}
+
+#[test]
+fn nothing_to_look_for_finds_nothing() {
+    for ranking in Ranking::ALL {
+        let blank = expect!["the query is blank; say in a few words what the tool should do"];
+        check(ranking, " \n", blank);
+        let long = expect!["the query is longer than 1024 bytes; use a few words"];
+        check(ranking, &"grep ".repeat(300), long);
+        check(
+            ranking,
+            "%%%",
+            expect!["no tool fits; try other or broader terms"],
+        );
+        assert!(
+            ToolIndex::new(&[])
+                .rank(ranking, "grep")
+                .tool_names
+                .is_empty()
+        );
+    }
+}
