@@ -251,32 +251,32 @@ impl Host {
 
     /// The tools that the client has for agents.
     pub async fn list_tools(&self) -> Result<Vec<HostTool>, HostError> {
-        self.asked("tools", async |host, session| {
-            host.list_tools(session).await
+        self.asked("tools", |host, session| async move {
+            host.list_tools(&session).await
         })
         .await
     }
 
     /// Which operations the client has.
     pub async fn capabilities(&self) -> Result<HostCapabilities, HostError> {
-        self.asked("operations", async |host, session| {
-            host.capabilities(session).await
+        self.asked("operations", |host, session| async move {
+            host.capabilities(&session).await
         })
         .await
     }
 
     /// The skills that the client has.
     pub async fn list_skills(&self) -> Result<Vec<SkillRef>, HostError> {
-        self.asked("skills", async |host, session| {
-            host.list_skills(session).await
+        self.asked("skills", |host, session| async move {
+            host.list_skills(&session).await
         })
         .await
     }
 
     /// A skill of the client, whole.
     pub async fn fetch_skill(&self, id: &str) -> Result<HostSkill, HostError> {
-        self.asked("skills", async |host, session| {
-            host.fetch_skill(session, id).await
+        self.asked("skills", |host, session| async move {
+            host.fetch_skill(&session, id).await
         })
         .await
     }
@@ -286,17 +286,17 @@ impl Host {
         &self,
         request: SkillMatchRequest,
     ) -> Result<Vec<SkillCandidate>, HostError> {
-        self.asked("ranking skills", async |host, session| {
-            host.match_skills(session, request).await
+        self.asked("ranking skills", |host, session| async move {
+            host.match_skills(&session, request).await
         })
         .await
     }
 
     /// Asks the client about what it lends, which changes nothing; for as long as the turn goes on.
-    async fn asked<T>(
+    async fn asked<T, F: Future<Output = Result<T, HostError>>>(
         &self,
         what: &'static str,
-        ask: impl AsyncFnOnce(&dyn HostPort, &SessionId) -> Result<T, HostError>,
+        ask: impl FnOnce(Arc<dyn HostPort>, SessionId) -> F,
     ) -> Result<T, HostError> {
         self.going_on()?;
         if !self.client_offers().tools {
@@ -306,7 +306,7 @@ impl Host {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(HostError::Denied("the turn is over".to_owned())),
-            answer = ask(&*host, &self.session) => answer,
+            answer = ask(host, self.session.clone()) => answer,
         }
     }
 
