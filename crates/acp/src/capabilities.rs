@@ -4,7 +4,7 @@ use agent_client_protocol::{
     Error,
     schema::ProtocolVersion,
     v1::schema::{
-        AgentCapabilities, Implementation, InitializeResponse, PromptCapabilities,
+        AgentCapabilities, Implementation, InitializeResponse, McpCapabilities, PromptCapabilities,
         SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities,
         SessionForkCapabilities, SessionListCapabilities, SessionResumeCapabilities,
     },
@@ -28,6 +28,7 @@ pub(crate) fn initialize(agent: &AgentProfile, client: Facts) -> Result<Value, E
     let capabilities = AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(prompt)
+        .mcp_capabilities(McpCapabilities::new().http(true).sse(false))
         .session_capabilities(sessions)
         .meta(ext::capabilities::advertised(
             client.dialect,

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use agent_client_protocol::{
@@ -38,6 +39,26 @@ pub struct AcpConfig {
     pub event_ids: bool,
     /// What the first request that opens a session goes on after, where it does not say itself.
     pub last_event_id: Option<EventId>,
+    /// How long it may take to answer.
+    pub deadlines: Deadlines,
+}
+
+/// How long a client may take to answer what it is asked. Some never answer what they do not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// `host/call`, behind which a command may run.
+    pub host_call: Duration,
+    /// Anything else but the end of a terminal's command.
+    pub other: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            host_call: Duration::from_secs(300),
+            other: Duration::from_secs(60),
+        }
+    }
 }
 
 /// Why a connection ended before its input did.
@@ -336,8 +357,7 @@ impl Peer {
 
     /// Its clients leave their sessions with it.
     async fn get_up(&self) {
-        let open: Vec<_> = self.sessions().values().cloned().collect();
-        for attached in open {
+        for attached in self.open() {
             attached.session.leave().await;
         }
     }
@@ -368,6 +388,11 @@ impl Peer {
 
     pub(crate) fn attached(&self, id: &SessionId) -> Option<Arc<Attached>> {
         self.sessions().get(id).cloned()
+    }
+
+    /// The sessions that are open here.
+    pub(crate) fn open(&self) -> Vec<Arc<Attached>> {
+        self.sessions().values().cloned().collect()
     }
 
     /// The session that is open here, where it is one.

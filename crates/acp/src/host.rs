@@ -13,20 +13,23 @@ use agent_client_protocol::{
     },
 };
 use async_trait::async_trait;
-use harn_model::SessionId;
+use harn_model::{
+    HostCapabilities, HostSkill, HostTool, SessionId, SkillCandidate, SkillMatchRequest, SkillRef,
+};
 use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place};
-use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::{
+    Deadlines,
     connection::Peer,
-    ext::host::{self, HostCall, Operation},
+    ext::bridge::{
+        AskCapabilities, CallTool, FetchSkill, HostCall, ListSkills, ListTools, MatchSkills,
+        Method, Operation, Request,
+    },
     methods::wire_id,
 };
 
-/// How long a client may take to answer. Some never answer what they do not know.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// A host's refusal of a tool.
 const REFUSED: i32 = -32001;
 
@@ -34,6 +37,7 @@ const REFUSED: i32 = -32001;
 pub(crate) struct ClientHost {
     peer: Weak<Peer>,
     offers: HostOffers,
+    deadlines: Deadlines,
 }
 
 impl ClientHost {
@@ -41,6 +45,7 @@ impl ClientHost {
         Self {
             peer: Arc::downgrade(peer),
             offers: peer.facts().offers,
+            deadlines: peer.config.deadlines,
         }
     }
 
@@ -50,29 +55,61 @@ impl ClientHost {
         let gone = || HostError::Host("the client is gone".to_owned());
         let peer = self.peer.upgrade().ok_or_else(gone)?;
         if let Some(attached) = peer.attached(session) {
-            let caught_up = tokio::time::timeout(PATIENCE, attached.caught_up()).await;
+            let caught_up = tokio::time::timeout(self.deadlines.other, attached.caught_up()).await;
             caught_up.map_err(|_| HostError::TimedOut("what it was sent before"))?;
         }
         peer.wire().cloned().ok_or_else(gone)
     }
+
+    /// Waits for an answer of ACP's own.
+    async fn in_time<T>(
+        &self,
+        what: &'static str,
+        answer: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, HostError> {
+        within(self.deadlines.other, what, answer).await
+    }
+
+    /// Asks over the bridge, where there is one. Given up, the request is withdrawn.
+    async fn ask<R: Request>(
+        &self,
+        session: &SessionId,
+        request: R,
+        otherwise: &'static str,
+    ) -> Result<R::Answer, HostError> {
+        if !self.offers.tools {
+            return Err(HostError::Unsupported(otherwise));
+        }
+        let deadline = match R::METHOD {
+            Method::Call => self.deadlines.host_call,
+            Method::BuiltinCall
+            | Method::Capabilities
+            | Method::ToolsList
+            | Method::SkillMatch
+            | Method::SkillsFetch
+            | Method::SkillsList => self.deadlines.other,
+        };
+        let method = R::METHOD.name();
+        let message = UntypedMessage::new(method, request);
+        let message = message.map_err(|e| HostError::Failed(e.message))?;
+        let sent = self.wire(session).await?.send_request(message);
+        let answer = within(deadline, method, sent.block_task()).await?;
+        R::read(answer)
+            .map_err(|misfit| HostError::Host(format!("the result of {method}: {misfit}")))
+    }
 }
 
-async fn in_time<T>(
+async fn within<T>(
+    deadline: Duration,
     what: &'static str,
     answer: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, HostError> {
-    match tokio::time::timeout(PATIENCE, answer).await {
+    match tokio::time::timeout(deadline, answer).await {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) if i32::from(error.code) == REFUSED => Err(HostError::Denied(error.message)),
         Ok(Err(error)) => Err(HostError::Host(error.message)),
         Err(_) => Err(HostError::TimedOut(what)),
     }
-}
-
-#[derive(Serialize)]
-struct BuiltinCall<'a> {
-    name: &'a str,
-    args: [Value; 1],
 }
 
 #[async_trait]
@@ -84,7 +121,7 @@ impl HostPort for ClientHost {
     async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError> {
         let request = ReadTextFileRequest::new(wire_id(session), file.absolute());
         let sent = self.wire(session).await?.send_request(request);
-        let response = in_time("fs/read_text_file", sent.block_task()).await?;
+        let response = self.in_time("fs/read_text_file", sent.block_task()).await?;
         Ok(response.content)
     }
 
@@ -96,7 +133,8 @@ impl HostPort for ClientHost {
     ) -> Result<(), HostError> {
         let request = WriteTextFileRequest::new(wire_id(session), file.absolute(), text);
         let sent = self.wire(session).await?.send_request(request);
-        in_time("fs/write_text_file", sent.block_task()).await?;
+        self.in_time("fs/write_text_file", sent.block_task())
+            .await?;
         Ok(())
     }
 
@@ -112,7 +150,7 @@ impl HostPort for ClientHost {
             .cwd(spec.cwd)
             .output_byte_limit(u64::try_from(spec.output_limit).unwrap_or(u64::MAX));
         let terminal = Terminal::create(wire.clone(), session, request);
-        let mut terminal = in_time("terminal/create", terminal).await?;
+        let mut terminal = self.in_time("terminal/create", terminal).await?;
         sink.terminal(&terminal.id.0);
         let id = terminal.id.clone();
         // As long as it takes: ending the turn drops this, and the terminal with it.
@@ -121,7 +159,7 @@ impl HostPort for ClientHost {
         let exit = exit.map_err(|e| HostError::Host(e.message))?.exit_status;
         terminal.exited = true;
         let output = wire.send_request(TerminalOutputRequest::new(wire_id(session), id));
-        let output = in_time("terminal/output", output.block_task()).await?;
+        let output = self.in_time("terminal/output", output.block_task()).await?;
         Ok(CommandExit {
             code: exit.exit_code.and_then(|code| i32::try_from(code).ok()),
             signal: exit.signal,
@@ -136,14 +174,8 @@ impl HostPort for ClientHost {
         name: &str,
         args: Value,
     ) -> Result<Value, HostError> {
-        if !self.offers.tools {
-            return Err(HostError::Unsupported("tools"));
-        }
-        let call = BuiltinCall { name, args: [args] };
-        let message = UntypedMessage::new("builtin_call", call);
-        let message = message.map_err(|e| HostError::Failed(e.message))?;
-        let sent = self.wire(session).await?.send_request(message);
-        in_time("builtin_call", sent.block_task()).await
+        let args = [args];
+        self.ask(session, CallTool { name, args }, "tools").await
     }
 
     async fn host_call(
@@ -160,20 +192,44 @@ impl HostPort for ClientHost {
             return Err(HostError::Unsupported("that operation"));
         };
         let misfit = |what: &str, e: String| format!("the {what} of {operation}: {e}");
-        let fits = known.check_args(&args);
-        fits.map_err(|e| HostError::Failed(misfit("arguments", e)))?;
+        let args = known.args(&args);
         let call = HostCall {
             session_id: session.as_str(),
-            name: operation,
-            args,
+            name: known.name(),
+            args: args.map_err(|e| HostError::Failed(misfit("arguments", e)))?,
         };
-        let message = UntypedMessage::new(host::METHOD, call);
-        let message = message.map_err(|e| HostError::Failed(e.message))?;
-        let sent = self.wire(session).await?.send_request(message);
-        let result = in_time(host::METHOD, sent.block_task()).await?;
+        let result = self.ask(session, call, "operations").await?;
         let fits = known.check_result(&result);
         fits.map_err(|e| HostError::Host(misfit("result", e)))?;
         Ok(result)
+    }
+
+    async fn list_tools(&self, session: &SessionId) -> Result<Vec<HostTool>, HostError> {
+        self.ask(session, ListTools {}, "tools").await
+    }
+
+    /// An error means that nothing is known, which callers take for a host without operations.
+    async fn capabilities(&self, session: &SessionId) -> Result<HostCapabilities, HostError> {
+        let session_id = session.as_str();
+        self.ask(session, AskCapabilities { session_id }, "operations")
+            .await
+    }
+
+    async fn list_skills(&self, session: &SessionId) -> Result<Vec<SkillRef>, HostError> {
+        self.ask(session, ListSkills {}, "skills").await
+    }
+
+    async fn fetch_skill(&self, session: &SessionId, id: &str) -> Result<HostSkill, HostError> {
+        self.ask(session, FetchSkill { id }, "skills").await
+    }
+
+    async fn match_skills(
+        &self,
+        session: &SessionId,
+        request: SkillMatchRequest,
+    ) -> Result<Vec<SkillCandidate>, HostError> {
+        self.ask(session, MatchSkills(request), "ranking skills")
+            .await
     }
 }
 

@@ -18,6 +18,7 @@ mod hitl;
 mod host;
 pub mod http;
 mod lane;
+mod mcp;
 mod methods;
 mod permission;
 mod profile;
@@ -29,7 +30,7 @@ mod to_wire;
 pub mod transport;
 mod wire;
 
-pub use connection::{AcpConfig, ConnectionError, serve_connection};
+pub use connection::{AcpConfig, ConnectionError, Deadlines, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
 pub use profile::{Dialect, Profile, ProfileChoice};
 pub use to_wire::Projector;

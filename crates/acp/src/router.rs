@@ -15,16 +15,20 @@ use crate::{
     answer::answer,
     connection::Peer,
     error,
-    ext::{self, event_id, steering::contract_name},
+    ext::{self, bridge::Notification, event_id, steering::contract_name},
     gate::Gate,
+    mcp,
     methods::{
         auth, close, config, hitl, initialize, inject,
         list::{self, Listing},
         live, prompt, remind,
-        setup::{self, Resuming},
-        steering,
+        setup::{self, Equipped, Resuming},
+        skills, steering,
     },
 };
+
+/// What a host may tell over the bridge.
+const SKILLS_UPDATE: &str = Notification::SkillsUpdate.name();
 
 pub(crate) struct Router {
     peer: Arc<Peer>,
@@ -56,16 +60,16 @@ impl Router {
             "session/set_mode"          => config::set_mode(peer, decode(method, params), to).await,
             "session/set_config_option" => config::set_option(peer, decode(method, params), to).await,
             "harn.hitl.respond"         => hitl::respond(peer, decode(method, params), to).await,
-            "session/attach"            => live::attach(peer, resuming(method, params), to).await,
-            "session/takeover"          => live::take_over(peer, resuming(method, params), to).await,
+            "session/attach"            => live::attach(peer, resuming(method, params, decode), to).await,
+            "session/takeover"          => live::take_over(peer, resuming(method, params, decode), to).await,
             "session/detach"            => live::detach(peer, decode(method, params), to).await,
             "session/heartbeat"         => live::heartbeat(peer, decode(method, params), to).await,
             "session/live_clients"      => answer(to, live::clients(peer, decode(method, params))),
             // Beside the loop: they open, copy or remove files.
-            "session/new"               => setup::new(peer, decode(method, with_servers(params)), to),
-            "session/load"              => setup::load(peer, resuming(method, with_servers(params)), to),
-            "session/resume"            => setup::resume(peer, resuming(method, params), to),
-            "session/fork"              => setup::fork(peer, decode(method, params), to),
+            "session/new"               => setup::new(peer, equipped(method, params), to),
+            "session/load"              => setup::load(peer, resuming(method, params, equipped), to),
+            "session/resume"            => setup::resume(peer, resuming(method, params, equipped), to),
+            "session/fork"              => setup::fork(peer, equipped(method, params), to),
             "session/list"              => list::handle(peer, listing(method, params), to),
             "session/close"             => close::close(peer, decode(method, params), to),
             "session/delete"            => close::delete(peer, decode(method, params), to),
@@ -86,6 +90,7 @@ impl Router {
                     tracing::debug!(%error.message, "ignored an agent/resume");
                 }
             }
+            SKILLS_UPDATE => skills::updated(&self.peer),
             // `$/cancel_request` reaches its request through the SDK; anything else is not for us.
             _ => tracing::debug!(method, "ignored a notification"),
         }
@@ -154,23 +159,25 @@ fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> 
 }
 
 /// The same for a request that may go on after an event.
-fn resuming<T: DeserializeOwned>(method: &str, params: Value) -> Result<Resuming<T>, Error> {
+fn resuming<T>(
+    method: &str,
+    params: Value,
+    read: impl FnOnce(&str, Value) -> Result<T, Error>,
+) -> Result<Resuming<T>, Error> {
     let after = event_id::wanted(&params).map_err(|_| error::bad_event_id(method))?;
-    let request = decode(method, params)?;
+    let request = read(method, params)?;
     Ok(Resuming { request, after })
+}
+
+/// The same for a request that opens a session, with servers.
+fn equipped<T: DeserializeOwned>(method: &str, mut params: Value) -> Result<Equipped<T>, Error> {
+    let servers = mcp::servers(method, &mut params)?;
+    let request = decode(method, params)?;
+    Ok(Equipped { request, servers })
 }
 
 /// The same for a listing.
 fn listing(method: &str, params: Value) -> Result<Listing, Error> {
     let live = ext::live::wanted_liveness(&params).map_err(|e| error::bad_params(&e))?;
     Ok((decode(method, params)?, live))
-}
-
-/// Some clients leave `mcpServers` out; that means none.
-fn with_servers(mut params: Value) -> Value {
-    if let Value::Object(map) = &mut params {
-        map.entry("mcpServers")
-            .or_insert_with(|| Value::Array(Vec::new()));
-    }
-    params
 }

@@ -11,8 +11,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::ext::{
-    HarnMeta, content::ContentMeta, plan::PlanMeta, tool::ToolMeta, update::CarriedUpdate,
-    user::UserMeta,
+    HarnMeta, content::ContentMeta, mcp::McpMeta, plan::PlanMeta, tool::ToolMeta,
+    update::CarriedUpdate, user::UserMeta,
 };
 
 /// A standard `session/update`, without its envelope. `user_message` is the contract's and ACP 2's.
@@ -66,7 +66,7 @@ pub(crate) enum Update<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<&'a str>,
         #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-        meta: Option<HarnMeta<CarriedUpdate<'a>>>,
+        meta: Option<HarnMeta<InfoMeta<'a>>>,
     },
     UsageUpdate {
         used: u64,
@@ -74,6 +74,17 @@ pub(crate) enum Update<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<&'a harn_model::Cost>,
     },
+}
+
+/// What a `session_info_update` says beside its title.
+#[derive(Serialize)]
+#[serde(untagged)]
+#[allow(clippy::large_enum_variant, reason = "it is written where it is made")]
+pub(crate) enum InfoMeta<'a> {
+    /// An extension update, for clients that know no discriminator of ours.
+    Carried(CarriedUpdate<'a>),
+    /// The MCP servers.
+    Mcp(McpMeta<'a>),
 }
 
 /// A tool call, announced or changed: an update leaves out what stays as it was.

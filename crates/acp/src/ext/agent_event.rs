@@ -1,10 +1,10 @@
-//! `_harn/agentEvent`, the notification for what is no session update: composition runs, seams, closing.
+//! `_harn/agentEvent`, the notification for what is no session update: composition runs, seams, tools, closing.
 //!
 //! One table gives the kinds that are advertised and those that are written.
 
 use harn_model::{
     ChildCall, ChildResult, CompositionRun, Control, ControlOutcome, ControlTarget, LoopCheckpoint,
-    PlanEntry, ProgressReport, Seam, StopReason, TurnId, TurnOutcome,
+    PlanEntry, ProgressReport, Seam, StopReason, ToolsChange, TurnId, TurnOutcome,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -73,6 +73,8 @@ agent_events! {
     ProgressReported = "progress_reported" { ReportFields 'a }
     /// The session was closed on request.
     SessionClosed = "session_closed" { ClosedFields 'a }
+    /// The tools that the agent may call are others now.
+    ToolsChanged = "tools_changed" { ToolsFields 'a }
     /// A turn ended; to clients that have event ids.
     TurnEnded = "turn_ended" { TurnEndedFields 'a }
     /// A turn began; to clients that have event ids.
@@ -381,4 +383,29 @@ impl<'a> From<&'a ProgressReport> for ReportFields<'a> {
 pub(crate) struct ClosedFields<'a> {
     pub(crate) reason: &'a str,
     pub(crate) status: &'a str,
+}
+
+/// How a catalogue of tools changed; names are sorted.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolsFields<'a> {
+    /// Tools that came.
+    added: &'a [String],
+    /// Tools that went.
+    removed: &'a [String],
+    /// Tools that are described otherwise now.
+    changed: &'a [String],
+    /// How many there are.
+    total: u64,
+}
+
+impl<'a> From<&'a ToolsChange> for ToolsFields<'a> {
+    fn from(change: &'a ToolsChange) -> Self {
+        Self {
+            added: &change.added,
+            removed: &change.removed,
+            changed: &change.changed,
+            total: change.total,
+        }
+    }
 }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::{
     VENDOR,
     agent_event::{self, Kind},
+    bridge::{BridgeMethods, Operation},
     content::ContentMeta,
-    host::Operation,
     idle, live, schema,
     steering::Mode,
     tool::ToolMeta,
@@ -62,8 +62,8 @@ struct LiveSessions {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ExtensionMethods", deny_unknown_fields)]
 struct Methods {
-    #[serde(rename = "_harn/agentEvent")]
-    agent_event: Method,
+    #[serde(rename = "_harn/agentEvent", skip_serializing_if = "Option::is_none")]
+    agent_event: Option<Method>,
     /// Sent while an agent that stays waits for more to do.
     #[serde(rename = "agent/idle", skip_serializing_if = "Option::is_none")]
     agent_idle: Option<SingleMethod>,
@@ -76,16 +76,19 @@ struct Methods {
     /// How such a host answers.
     #[serde(rename = "harn.hitl.respond", skip_serializing_if = "Option::is_none")]
     hitl_respond: Option<SingleMethod>,
+    /// What a host with the bridge may be asked for, and may tell.
+    #[serde(flatten)]
+    bridge: Option<BridgeMethods>,
 }
 
 /// A method of one kind.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct SingleMethod {
+pub(crate) struct SingleMethod {
     /// For people.
-    description: &'static str,
+    pub(crate) description: &'static str,
     /// The file in `spec/schemas` that describes its params.
-    schema: &'static str,
+    pub(crate) schema: &'static str,
 }
 
 /// A method.
@@ -189,6 +192,7 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
             process: Operation::ALL,
         }),
     };
+    let bridge = host_bridge.then_some(BridgeMethods::ALL);
     match dialect.profile {
         Profile::Harn | Profile::Meta => {
             advertised.session_update_extensions = dialect.extensions.sorted();
@@ -214,16 +218,26 @@ pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
                 })
             };
             advertised.extension_methods = Some(Methods {
-                agent_event,
+                agent_event: Some(agent_event),
                 agent_idle: by_name.then_some(SingleMethod {
                     description: idle::DESCRIPTION,
                     schema: schema::AGENT_IDLE,
                 }),
                 hitl_requested: hitl("A person is asked something.", schema::HITL_REQUESTED),
                 hitl_respond: hitl("Answers it.", schema::HITL_RESPOND),
+                bridge,
             });
         }
-        Profile::Acp => {}
+        // Whoever declared the bridge is asked over it, whatever else they are sent.
+        Profile::Acp => {
+            advertised.extension_methods = bridge.map(|bridge| Methods {
+                agent_event: None,
+                agent_idle: None,
+                hitl_requested: None,
+                hitl_respond: None,
+                bridge: Some(bridge),
+            });
+        }
     }
     // Serialising plain strings cannot fail; without the value the client just sees no extensions.
     let value = serde_json::to_value(advertised).ok()?;
@@ -299,5 +313,22 @@ mod tests {
             some["hostCapabilityOperations"]["process"],
             json!(Operation::ALL)
         );
+    }
+
+    #[test]
+    fn the_bridge_is_spoken_of_to_those_who_have_it() {
+        use crate::ext::bridge::{Method, Notification};
+        let names = Method::ALL.iter().map(|it| it.name());
+        let names = names.chain(Notification::ALL.iter().map(|it| it.name()));
+        for name in names {
+            for profile in [Profile::Harn, Profile::Meta, Profile::Acp] {
+                let told = |bridge| {
+                    harn(profile, bridge)["extensionMethods"]
+                        .get(name)
+                        .is_some()
+                };
+                assert!(told(true) && !told(false), "{name}");
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Wish {
     /// Which extension updates it wants.
     #[serde(default)]
     session_update_extensions: Option<Wanted>,
-    /// Whether it answers `builtin_call` and `host/call`.
+    /// Whether it has the bridge: answers `builtin_call`, `host/…`, `skills/…` and `skill/match`.
     #[serde(default)]
     host_bridge: Option<Bridge>,
     /// Whether lines of a session's stream shall have event ids.

@@ -22,14 +22,15 @@ macro_rules! meta_fields {
 }
 
 pub mod agent_event;
+pub mod bridge;
 pub mod capabilities;
 pub(crate) mod client;
 pub(crate) mod content;
 pub mod event_id;
 pub(crate) mod hitl;
-pub mod host;
 pub(crate) mod idle;
 pub(crate) mod live;
+pub(crate) mod mcp;
 pub(crate) mod permission;
 pub(crate) mod plan;
 pub mod published;

@@ -34,4 +34,7 @@ pub const SCHEMAS: &[(&str, &str)] = published! {
     "session-list-meta.schema.json"
     "user-message-meta.schema.json"
     "host-shell-discovery.schema.json"
+    "host-bridge-params.schema.json"
+    "host-bridge-results.schema.json"
+    "session-mcp-meta.schema.json"
 };

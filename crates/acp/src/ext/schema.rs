@@ -11,14 +11,15 @@ use serde_json::{Map, Value};
 use super::{
     HarnMeta,
     agent_event::HarnEvent,
+    bridge::{BridgeParams, BridgeResults, ShellDiscovery},
     capabilities::{Advertised, Session},
     client::Wish,
     content::ContentMeta,
     event_id::StreamMeta,
     hitl::Requested,
-    host::ShellDiscovery,
     idle::Idle,
     live::{Listed, LiveMethodParams, LiveMethodResults},
+    mcp::McpMeta,
     permission::Answer,
     plan::PlanMeta,
     steering::{SteeringMethodParams, SteeringMethodResults},
@@ -37,6 +38,9 @@ pub(crate) const AGENT_IDLE: &str = "agent-idle.schema.json";
 pub(crate) const HITL_REQUESTED: &str = "hitl-requested.schema.json";
 /// The file that describes `harn.hitl.respond`.
 pub(crate) const HITL_RESPOND: &str = "hitl-respond.schema.json";
+
+/// The file that describes what a host is asked and may tell.
+pub(crate) const BRIDGE_PARAMS: &str = "host-bridge-params.schema.json";
 
 /// The file that describes what the methods for live clients take.
 const LIVE_PARAMS: &str = "live-params.schema.json";
@@ -208,6 +212,28 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             written::<ShellDiscovery>(
                 "The operations of `host/call`, each with the `args` it takes and the `result` a host \
                  answers.",
+            ),
+        ),
+        (
+            BRIDGE_PARAMS,
+            written::<BridgeParams<'_>>(
+                "The `params` of the host bridge by method: what a host with `hostBridge` is asked, and \
+                 what it may tell.",
+            ),
+        ),
+        (
+            "host-bridge-results.schema.json",
+            read::<BridgeResults>(
+                "The `result` of the host bridge by method, in every form that is read. `host/call` \
+                 answers what its operation does.",
+            ),
+        ),
+        (
+            "session-mcp-meta.schema.json",
+            written::<McpMeta<'_>>(
+                "`_meta.harn` of the answer to `session/new`, `load`, `resume` and `fork`, and of a \
+                 `session_info_update` that carries no extension: the MCP servers of the session, where \
+                 it has some.",
             ),
         ),
     ]

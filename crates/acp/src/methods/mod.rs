@@ -11,6 +11,7 @@ pub(crate) mod live;
 pub(crate) mod prompt;
 pub(crate) mod remind;
 pub(crate) mod setup;
+pub(crate) mod skills;
 pub(crate) mod steering;
 
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use agent_client_protocol::{
         NewSessionRequest, NewSessionResponse, ResumeSessionRequest, ResumeSessionResponse,
     },
 };
-use harn_model::{PermissionAsked, Seq, SessionId};
+use harn_model::{McpServerSpec, PermissionAsked, Seq, SessionId};
 use harn_runtime::{Claim, Controller, Hub, NewSession, Observer, Seat, Subscription};
 use serde::Serialize;
 
@@ -23,6 +23,7 @@ use crate::{
     attached::Attached,
     connection::Peer,
     error,
+    ext::mcp,
     host::ClientHost,
     lane::Lane,
     pump::{LateAnswer, Opening, Replay, follow},
@@ -30,90 +31,102 @@ use crate::{
     transport::{Followed, NotFollowed, Refollow},
 };
 
-pub(crate) fn new(peer: &Arc<Peer>, request: Result<NewSessionRequest, Error>, to: Responder) {
+pub(crate) fn new(
+    peer: &Arc<Peer>,
+    request: Result<Equipped<NewSessionRequest>, Error>,
+    to: Responder,
+) {
+    let Equipped { request, servers } = match request {
+        Ok(request) => request,
+        Err(error) => return answer::<()>(to, Err(error)),
+    };
     let hub = peer.hub.clone();
     let created = async move {
-        let request = request?;
-        note_servers(&request.mcp_servers);
         let new = new_session(request.cwd, request.additional_directories);
         hub.create(new).await.map_err(|e| error::session(&e))
     };
-    begin(peer, to, None, created, |session| {
+    begin(peer, to, None, created, servers, |session| {
         NewSessionResponse::new(wire_id(session.id()))
             .modes(mode_state(session))
             .config_options(config_options(session))
+            .meta(mcp::answer(&session.mcp_servers()))
     });
 }
 
-pub(crate) fn fork(peer: &Arc<Peer>, request: Result<ForkSessionRequest, Error>, to: Responder) {
+pub(crate) fn fork(
+    peer: &Arc<Peer>,
+    request: Result<Equipped<ForkSessionRequest>, Error>,
+    to: Responder,
+) {
+    let Equipped { request, servers } = match request {
+        Ok(request) => request,
+        Err(error) => return answer::<()>(to, Err(error)),
+    };
     let hub = peer.hub.clone();
     let forked = async move {
-        let request = request?;
-        note_servers(&request.mcp_servers);
         let new = new_session(request.cwd, request.additional_directories);
         let source = SessionId::new(request.session_id.0);
         let forked = hub.fork(&source, new).await;
         forked.map_err(|e| error::session_of(&source, &e))
     };
-    begin(peer, to, None, forked, |session| {
+    begin(peer, to, None, forked, servers, |session| {
         ForkSessionResponse::new(wire_id(session.id()))
             .modes(mode_state(session))
             .config_options(config_options(session))
+            .meta(mcp::answer(&session.mcp_servers()))
     });
 }
 
 pub(crate) fn resume(
     peer: &Arc<Peer>,
-    request: Result<Resuming<ResumeSessionRequest>, Error>,
+    request: Result<Resuming<Equipped<ResumeSessionRequest>>, Error>,
     to: Responder,
 ) {
     let request = match request {
         Ok(request) => request,
         Err(error) => return answer::<()>(to, Err(error)),
     };
-    note_servers(&request.request.mcp_servers);
     let (hub, after) = (peer.hub.clone(), request.after(peer));
-    let lane = peer
-        .lanes
-        .enter(&SessionId::new(&*request.request.session_id.0));
+    let Equipped { request, servers } = request.request;
+    let lane = peer.lanes.enter(&SessionId::new(&*request.session_id.0));
     let response = |session: &Observer| {
         ResumeSessionResponse::new()
             .modes(mode_state(session))
             .config_options(config_options(session))
+            .meta(mcp::answer(&session.mcp_servers()))
     };
-    let opened = async move {
-        let request = request.request;
-        open(&hub, request.session_id, &request.cwd).await
-    };
+    let opened = async move { open(&hub, request.session_id, &request.cwd).await };
     match after {
-        None => begin(peer, to, Some(lane), opened, response),
-        Some(_) => go_on(peer, to, lane, opened, after, response),
+        None => begin(peer, to, Some(lane), opened, servers, response),
+        Some(_) => go_on(peer, to, lane, opened, (after, servers), response),
     }
 }
 
 pub(crate) fn load(
     peer: &Arc<Peer>,
-    request: Result<Resuming<LoadSessionRequest>, Error>,
+    request: Result<Resuming<Equipped<LoadSessionRequest>>, Error>,
     to: Responder,
 ) {
     let request = match request {
         Ok(request) => request,
         Err(error) => return answer::<()>(to, Err(error)),
     };
-    note_servers(&request.request.mcp_servers);
     let (hub, after) = (peer.hub.clone(), request.after(peer));
-    let lane = peer
-        .lanes
-        .enter(&SessionId::new(&*request.request.session_id.0));
-    let opened = async move {
-        let request = request.request;
-        open(&hub, request.session_id, &request.cwd).await
-    };
-    go_on(peer, to, lane, opened, after, |session| {
+    let Equipped { request, servers } = request.request;
+    let lane = peer.lanes.enter(&SessionId::new(&*request.session_id.0));
+    let opened = async move { open(&hub, request.session_id, &request.cwd).await };
+    go_on(peer, to, lane, opened, (after, servers), |session| {
         LoadSessionResponse::new()
             .modes(mode_state(session))
             .config_options(config_options(session))
+            .meta(mcp::answer(&session.mcp_servers()))
     });
+}
+
+/// A request that opens a session, and the MCP servers that the session is to have.
+pub(crate) struct Equipped<T> {
+    pub(crate) request: T,
+    pub(crate) servers: Vec<McpServerSpec>,
 }
 
 /// A request that opens a session, and the line it goes on after.
@@ -135,7 +148,7 @@ fn go_on<R: Serialize>(
     to: Responder,
     lane: Lane,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
-    after: Option<EventId>,
+    (after, servers): (Option<EventId>, Vec<McpServerSpec>),
     response: impl FnOnce(&Observer) -> R + Send + 'static,
 ) {
     let peer = peer.clone();
@@ -147,7 +160,7 @@ fn go_on<R: Serialize>(
         };
         let observer = session.observer();
         let result = Box::new(move || Ok(serde_json::to_value(response(&observer))?));
-        if let Err((to, error)) = replay(&peer, session, after, to, result).await {
+        if let Err((to, error)) = replay(&peer, session, after, servers, to, result).await {
             answer::<()>(to, Err(error));
         }
     });
@@ -160,6 +173,7 @@ fn begin<R: Serialize>(
     to: Responder,
     lane: Option<Lane>,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
+    servers: Vec<McpServerSpec>,
     response: impl FnOnce(&Observer) -> R + Send + 'static,
 ) {
     let peer = peer.clone();
@@ -174,10 +188,11 @@ fn begin<R: Serialize>(
         after_its_end(&peer, &session).await;
         // Before the answer is made: a change in between comes as an update.
         let from = session.subscribe_from_now();
+        let attached = sit(&peer, &session);
+        equip(&attached, servers);
         let response = response(&session);
         let commands = session.commands();
         let open = session.open_asks();
-        let attached = sit(&peer, &session);
         if peer.attach(&attached) {
             let gate = peer.gates.behind(to.raw_id());
             let opening = Opening::Fresh(gate, open, commands);
@@ -204,6 +219,7 @@ pub(crate) async fn replay(
     peer: &Arc<Peer>,
     session: Controller,
     after: Option<EventId>,
+    servers: Vec<McpServerSpec>,
     to: Responder,
     result: LateAnswer,
 ) -> Result<(), (Responder, Error)> {
@@ -212,6 +228,7 @@ pub(crate) async fn replay(
         None => return Err((to, error::unknown_event(session.id()))),
     };
     let attached = sit(peer, &session);
+    equip(&attached, servers);
     let answer = Some((Box::new(to), result));
     let replay = Replay {
         after,
@@ -309,6 +326,17 @@ fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<Attached> {
     Attached::new(seat, true)
 }
 
+/// Adds servers for whoever drives the session: they run with its rights, and others only look on.
+fn equip(attached: &Attached, servers: Vec<McpServerSpec>) {
+    if servers.is_empty() || attached.session.has_control() {
+        return attached.session.session().add_servers(servers);
+    }
+    tracing::warn!(
+        count = servers.len(),
+        "MCP servers of a client that does not control the session were not added"
+    );
+}
+
 /// A place at a session for this connection.
 pub(crate) fn take_seat(peer: &Arc<Peer>, session: &Controller, claim: Claim) -> Arc<Seat> {
     let host = Arc::new(ClientHost::new(peer));
@@ -319,16 +347,5 @@ fn new_session(cwd: PathBuf, additional_directories: Vec<PathBuf>) -> NewSession
     NewSession {
         cwd,
         additional_directories,
-    }
-}
-
-/// MCP servers are not connected yet, and not advertised; a client that sends some anyway is told in the
-/// log. Their settings may hold secrets and are not repeated.
-fn note_servers(servers: &[schema::McpServer]) {
-    if !servers.is_empty() {
-        tracing::warn!(
-            count = servers.len(),
-            "MCP servers are not supported yet and were not connected"
-        );
     }
 }

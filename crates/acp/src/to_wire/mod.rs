@@ -3,6 +3,7 @@
 //! What only one client may see (its own prompt's answer, questions, settings) is the pump's business and
 //! is marked so here.
 
+mod equipped;
 mod plain;
 mod standard;
 #[cfg(test)]
@@ -33,7 +34,7 @@ use crate::{
         },
         visible::visible,
     },
-    wire::Update,
+    wire::{InfoMeta, Update},
 };
 
 /// Writes the lines of one session for one dialect.
@@ -369,10 +370,13 @@ impl Projector {
                 }
             }
 
+            // Tools and servers of a process that is gone are nobody's any more.
+            AgentEvent::ToolsChanged(_) | AgentEvent::McpServers { .. } if replay => {}
+            AgentEvent::ToolsChanged(change) => self.tools_changed(change, out),
+            AgentEvent::McpServers { servers } => self.mcp_servers(servers, out),
+
             // The contract keeps the ranking in the transcript.
             AgentEvent::SkillMatched(_)
-            | AgentEvent::ToolsChanged(_)
-            | AgentEvent::McpServers { .. }
             // Hosts hear of what waits when it is delivered, and of reminders when they are rendered.
             | AgentEvent::Pending(_)
             | AgentEvent::ReminderLifecycle(_)
@@ -451,7 +455,7 @@ impl Projector {
             Profile::Acp => plain(out),
             Profile::Harn if wanted => self.update(&fields.direct(), out),
             Profile::Meta if wanted => {
-                let meta = Some(HarnMeta::new(fields.carried()));
+                let meta = Some(HarnMeta::new(InfoMeta::Carried(fields.carried())));
                 self.update(&Update::SessionInfoUpdate { title: None, meta }, out);
             }
             Profile::Harn | Profile::Meta => {}

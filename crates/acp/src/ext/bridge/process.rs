@@ -1,13 +1,14 @@
 //! Operations of a host that the agent may ask for with `host/call`: the one table of their names, of what
 //! they take and of what they give.
 
-use harn_model::{SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList};
+use harn_model::{
+    ProcessExec, ProcessExit, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList,
+};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// The request that carries an operation.
-pub const METHOD: &str = "host/call";
+use super::{NoParams, misfit};
 
 macro_rules! process_operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal / $full:literal: $params:ty => $result:ty;)*) => {
@@ -31,17 +32,25 @@ macro_rules! process_operations {
                 }
             }
 
-            /// Whether these are arguments for it; the error says what is wrong with them.
-            pub fn check_args(self, args: &Value) -> Result<(), String> {
+            /// The name, capability and all.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => fits::<$params>(args),)*
+                    $(Self::$variant => $full,)*
+                }
+            }
+
+            /// The arguments as they are sent; the error says what is wrong with them.
+            pub fn args(self, args: &Value) -> Result<Value, String> {
+                match self {
+                    $(Self::$variant => as_written::<$params>(args),)*
                 }
             }
 
             /// Whether this is a result of it; the error says what is wrong with it.
             pub fn check_result(self, result: &Value) -> Result<(), String> {
                 match self {
-                    $(Self::$variant => fits::<$result>(result),)*
+                    $(Self::$variant => read::<$result>(result).map(drop),)*
                 }
             }
         }
@@ -62,28 +71,16 @@ macro_rules! process_operations {
 
 process_operations! {
     /// The shells the host has.
-    ListShells = "list_shells" / "process.list_shells": NoArgs => ShellList;
+    ListShells = "list_shells" / "process.list_shells": NoParams => ShellList;
     /// The one to use.
-    GetDefaultShell = "get_default_shell" / "process.get_default_shell": NoArgs => Option<Shell>;
+    GetDefaultShell = "get_default_shell" / "process.get_default_shell": NoParams => Option<Shell>;
     /// Use another from now on.
     SetDefaultShell = "set_default_shell" / "process.set_default_shell": SetDefaultShell => Shell;
     /// How to run a command in a shell.
     ShellInvocation = "shell_invocation" / "process.shell_invocation": ShellCommand => ShellInvocation;
+    /// Run a command to its end.
+    Exec = "exec" / "process.exec": ProcessExec => ProcessExit;
 }
-
-/// The params of [`METHOD`].
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct HostCall<'a> {
-    pub(crate) session_id: &'a str,
-    pub(crate) name: &'a str,
-    pub(crate) args: Value,
-}
-
-/// No arguments.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(crate) struct NoArgs {}
 
 /// What an operation takes and gives.
 #[derive(Serialize, JsonSchema)]
@@ -95,19 +92,18 @@ pub(crate) struct Exchange<P, R> {
     result: R,
 }
 
-fn fits<T: DeserializeOwned>(value: &Value) -> Result<(), String> {
-    let fits = T::deserialize(value).map(drop);
-    fits.map_err(|e| without_value(&e.to_string()))
+fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    // By position its members would fit by luck.
+    if value.is_array() {
+        return Err("expected an object".to_owned());
+    }
+    T::deserialize(value).map_err(|e| misfit::without_value(&e))
 }
 
-/// What was wanted, from words that also repeat the value: it may be a secret, and an agent may show them.
-fn without_value(message: &str) -> String {
-    match message.rsplit_once(", expected ") {
-        Some((_, wanted)) => format!("expected {wanted}"),
-        // The name is one of ours.
-        None if message.starts_with("missing field") => message.to_owned(),
-        None => "of another shape than it should be".to_owned(),
-    }
+/// Read and written again, so that a name we only accept is not one we send.
+fn as_written<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value, String> {
+    let read = read::<T>(value)?;
+    serde_json::to_value(read).map_err(|e| misfit::without_value(&e))
 }
 
 #[cfg(test)]
@@ -122,28 +118,50 @@ mod tests {
             let name = serde_json::to_value(operation).unwrap();
             let full = format!("process.{}", name.as_str().unwrap());
             assert_eq!(Operation::named(&full), Some(*operation));
+            assert_eq!(operation.name(), full);
         }
         assert_eq!(Operation::named("list_shells"), None);
-        assert_eq!(Operation::named("process.exec"), None);
+        assert_eq!(Operation::named("process.reboot"), None);
     }
 
     #[test]
     fn arguments_and_results_are_held_to_their_types() {
         let set = Operation::SetDefaultShell;
-        assert!(set.check_args(&json!({"shell_id": "zsh"})).is_ok());
-        assert!(set.check_args(&json!({})).is_err());
+        assert!(set.args(&json!({})).is_err());
         assert!(set.check_result(&json!({"id": "zsh"})).is_err());
         let get = Operation::GetDefaultShell;
-        assert!(get.check_args(&json!({})).is_ok());
+        assert!(get.args(&json!({})).is_ok());
         assert!(get.check_result(&Value::Null).is_ok());
         let list = json!({"shells": [], "default_shell_id": null});
         assert!(Operation::ListShells.check_result(&list).is_ok());
     }
 
     #[test]
+    fn a_name_that_is_only_accepted_is_not_sent() {
+        let set = |args: Value| Operation::SetDefaultShell.args(&args).unwrap();
+        let sent = json!({"shell_id": "zsh"});
+        assert_eq!(set(json!({"id": "zsh"})), sent);
+        assert_eq!(set(json!({"shell_id": "zsh"})), sent);
+    }
+
+    #[test]
+    fn a_command_is_a_line_or_its_words() {
+        let args = |args: Value| Operation::Exec.args(&args);
+        let line = json!({"command": "make all"});
+        assert_eq!(args(line.clone()).unwrap(), line);
+        let argv = json!({"command": ["make", "all"], "cwd": "/w", "timeout_ms": 500});
+        assert_eq!(args(argv.clone()).unwrap(), argv);
+        assert!(args(json!({"command": 7})).is_err());
+        let result = |result: Value| Operation::Exec.check_result(&result);
+        let exit = json!({"exit_code": null, "signal": "SIGKILL", "stdout": "", "stderr": "", "timed_out": true});
+        assert!(result(exit).is_ok());
+        assert!(result(json!({"exit_code": 0})).is_err());
+    }
+
+    #[test]
     fn a_misfit_is_told_without_its_value() {
         let set = Operation::SetDefaultShell;
-        let told = |args: Value| set.check_args(&args).unwrap_err();
+        let told = |args: Value| set.args(&args).unwrap_err();
         assert_eq!(told(json!({})), "missing field `shell_id`");
         assert_eq!(told(json!({"shell_id": 4711})), "expected a string");
         let secret = told(json!("hunter2, expected nothing"));

@@ -1,0 +1,127 @@
+//! `host/capabilities`: which operations a host has, however it lists them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use harn_model::HostCapabilities;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Method, Misfit, Request, name};
+
+/// The params of `host/capabilities`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct AskCapabilities<'a> {
+    /// For which session.
+    pub(crate) session_id: &'a str,
+}
+
+impl Request for AskCapabilities<'_> {
+    const METHOD: Method = Method::Capabilities;
+    type Answer = HostCapabilities;
+
+    fn read(answer: Value) -> Result<HostCapabilities, Misfit> {
+        let Value::Object(mut capabilities) = answer else {
+            return Err(Misfit::NotAnObject);
+        };
+        // Every answer may have it.
+        capabilities.remove("_meta");
+        let read = capabilities
+            .into_iter()
+            .map(|(capability, said)| Ok((capability, operations(said)?)));
+        Ok(HostCapabilities(read.collect::<Result<_, Misfit>>()?))
+    }
+}
+
+fn operations(said: Value) -> Result<BTreeSet<String>, Misfit> {
+    let said = match said {
+        Value::Object(mut members) => {
+            let said = members.remove("ops").or(members.remove("operations"));
+            said.ok_or(Misfit::Capability)?
+        }
+        said => said,
+    };
+    match said {
+        Value::Array(operations) => {
+            let operations = operations.into_iter();
+            let operations = operations.map(|it| name(Some(it)).ok_or(Misfit::Operation));
+            operations.collect()
+        }
+        // What is said of an operation does not matter, unless it is that there is none.
+        Value::Object(operations) => {
+            let offered = |said: &Value| !matches!(said, Value::Null | Value::Bool(false));
+            let operations = operations.into_iter().filter(|(_, said)| offered(said));
+            Ok(operations.map(|(operation, _)| operation).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            Err(Misfit::Capability)
+        }
+    }
+}
+
+/// What a host may answer.
+pub(super) type CapabilitiesAnswer = BTreeMap<String, CapabilityEntry>;
+
+/// The operations of a capability.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "HostCapability")]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) enum CapabilityEntry {
+    Bare(Vec<String>),
+    Listed { ops: OperationNames },
+    Spelled { operations: OperationNames },
+}
+
+/// Names, or an object a name.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "HostOperationNames")]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) enum OperationNames {
+    Listed(Vec<String>),
+    Described(Map<String, Value>),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn operations_are_listed_in_any_of_five_ways() {
+        for said in [
+            json!(["exec", "list_shells"]),
+            json!({"ops": ["list_shells", "exec"]}),
+            json!({"operations": ["exec", "list_shells"]}),
+            json!({"ops": {"exec": {}, "list_shells": {"since": 2}}}),
+            json!({"operations": {"exec": {}, "list_shells": true, "reboot": false}}),
+        ] {
+            let answer = json!({"process": said, "_meta": {"any": 1}});
+            let read = AskCapabilities::read(answer).unwrap();
+            assert_eq!(read.0.len(), 1);
+            assert!(read.has("process", "exec") && read.has("process", "list_shells"));
+            assert!(!read.has("process", "reboot") && !read.has("files", "exec"));
+        }
+        assert_eq!(
+            AskCapabilities::read(json!({})),
+            Ok(HostCapabilities::default())
+        );
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        let read = |answer| AskCapabilities::read(answer).unwrap_err();
+        assert_eq!(read(json!(["process"])), Misfit::NotAnObject);
+        assert_eq!(read(json!(null)), Misfit::NotAnObject);
+        for said in [json!(true), json!("exec"), json!({}), json!({"ops": 7})] {
+            assert_eq!(read(json!({"process": said})), Misfit::Capability);
+        }
+        for said in [json!([7]), json!({"ops": [""]})] {
+            assert_eq!(read(json!({"process": said})), Misfit::Operation);
+        }
+    }
+}

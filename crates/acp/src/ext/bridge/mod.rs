@@ -1,0 +1,247 @@
+//! The host bridge: what a host that declared it is asked for beyond ACP, and what it may say.
+//!
+//! One table gives the names, the params we write, the answers we read, what is advertised and the schemas.
+//! Reading an answer is pure. Nothing here asks: that is the host port's business.
+
+mod capabilities;
+pub(crate) mod misfit;
+mod process;
+mod ranking;
+mod skills;
+mod tools;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) use capabilities::AskCapabilities;
+pub use misfit::Misfit;
+pub use process::Operation;
+pub(crate) use process::ShellDiscovery;
+pub(crate) use ranking::MatchSkills;
+pub(crate) use skills::{FetchSkill, ListSkills};
+pub(crate) use tools::ListTools;
+
+use super::{capabilities::SingleMethod, schema};
+
+/// A request to a host.
+pub(crate) trait Request: Serialize {
+    /// Which.
+    const METHOD: Method;
+
+    /// What comes of it.
+    type Answer;
+
+    /// Reads a host's answer, in any of the forms that are accepted.
+    fn read(answer: Value) -> Result<Self::Answer, Misfit>;
+}
+
+macro_rules! bridge_methods {
+    (
+        requests { $($(#[$doc:meta])* $request:ident = $asked:literal $told:literal: $params:ty => $answer:ty;)* }
+        notifications { $($(#[$about:meta])* $notification:ident = $heard:literal $why:literal;)* }
+    ) => {
+        /// A request to a host that declared the bridge.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Method {
+            $($(#[$doc])* $request,)*
+        }
+
+        impl Method {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$request),*];
+
+            /// Its name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$request => $asked,)* }
+            }
+
+            /// The request of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($asked => Some(Self::$request),)*
+                    _ => None,
+                }
+            }
+        }
+
+        /// What a host that declared the bridge may tell us.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Notification {
+            $($(#[$about])* $notification,)*
+        }
+
+        impl Notification {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$notification),*];
+
+            /// Its name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$notification => $heard,)* }
+            }
+
+            /// The notification of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($heard => Some(Self::$notification),)*
+                    _ => None,
+                }
+            }
+        }
+
+        /// The params of every method, for the schema.
+        #[derive(Serialize, JsonSchema)]
+        #[schemars(deny_unknown_fields)]
+        #[allow(non_snake_case, reason = "one member a method")]
+        pub(crate) struct BridgeParams<'a> {
+            $($(#[$doc])* #[serde(rename = $asked)] $request: $params,)*
+            $($(#[$about])* #[serde(rename = $heard)] $notification: NoParams,)*
+        }
+
+        /// The answers to every request, for the schema.
+        #[derive(JsonSchema)]
+        #[schemars(deny_unknown_fields)]
+        #[allow(non_snake_case, reason = "one member a method")]
+        #[expect(dead_code, reason = "only its schema is of use")]
+        pub(crate) struct BridgeResults {
+            $($(#[$doc])* #[serde(rename = $asked)] $request: $answer,)*
+        }
+
+        /// The methods as `initialize` tells of them.
+        #[derive(Serialize, JsonSchema)]
+        #[allow(non_snake_case, reason = "one member a method")]
+        pub(crate) struct BridgeMethods {
+            $($(#[$doc])* #[serde(rename = $asked)] $request: SingleMethod,)*
+            $($(#[$about])* #[serde(rename = $heard)] $notification: SingleMethod,)*
+        }
+
+        impl BridgeMethods {
+            pub(crate) const ALL: Self = Self {
+                $($request: SingleMethod { description: $told, schema: schema::BRIDGE_PARAMS },)*
+                $($notification: SingleMethod { description: $why, schema: schema::BRIDGE_PARAMS },)*
+            };
+        }
+    };
+}
+
+bridge_methods! {
+    requests {
+        /// Calls a tool of the host.
+        BuiltinCall = "builtin_call" "Calls a tool of the host.":
+            CallTool<'a> => Value;
+        /// Asks for an operation of the host.
+        Call = "host/call" "Asks for an operation of the host.":
+            HostCall<'a> => Value;
+        /// Asks which operations there are.
+        Capabilities = "host/capabilities" "Asks which operations the host has.":
+            AskCapabilities<'a> => capabilities::CapabilitiesAnswer;
+        /// Asks for the tools of the host.
+        ToolsList = "host/tools/list" "Asks for the tools of the host.":
+            ListTools => tools::ToolsAnswer;
+        /// Has the host rank skills.
+        SkillMatch = "skill/match" "Has the host rank skills.":
+            MatchSkills => ranking::MatchAnswer;
+        /// Asks for a skill of the host.
+        SkillsFetch = "skills/fetch" "Asks for a skill of the host.":
+            FetchSkill<'a> => skills::SkillAnswer;
+        /// Asks for the skills of the host.
+        SkillsList = "skills/list" "Asks for the skills of the host.":
+            ListSkills => skills::SkillsAnswer;
+    }
+    notifications {
+        /// The host has other skills than before.
+        SkillsUpdate = "skills/update" "Tells that the host has other skills than before.";
+    }
+}
+
+/// No params.
+#[derive(Serialize, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct NoParams {}
+
+/// The params of `builtin_call`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct CallTool<'a> {
+    /// Which tool.
+    pub(crate) name: &'a str,
+    /// One: the object of its arguments.
+    pub(crate) args: [Value; 1],
+}
+
+impl Request for CallTool<'_> {
+    const METHOD: Method = Method::BuiltinCall;
+    type Answer = Value;
+
+    fn read(answer: Value) -> Result<Value, Misfit> {
+        Ok(answer)
+    }
+}
+
+/// The params of `host/call`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct HostCall<'a> {
+    /// For which session.
+    pub(crate) session_id: &'a str,
+    /// The operation, capability and all.
+    pub(crate) name: &'a str,
+    /// What it takes; see the schema of the operations.
+    pub(crate) args: Value,
+}
+
+impl Request for HostCall<'_> {
+    const METHOD: Method = Method::Call;
+    type Answer = Value;
+
+    fn read(answer: Value) -> Result<Value, Misfit> {
+        Ok(answer)
+    }
+}
+
+/// The list at the first of these places that has one; the answer itself is the place "".
+fn list(mut answer: Value, places: &[&str]) -> Option<Vec<Value>> {
+    places
+        .iter()
+        .find_map(|place| match answer.pointer_mut(place) {
+            Some(Value::Array(list)) => Some(std::mem::take(list)),
+            _ => None,
+        })
+}
+
+/// A text that says something.
+fn name(value: Option<Value>) -> Option<String> {
+    match value {
+        Some(Value::String(text)) if !text.trim().is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+/// A text, or nothing.
+fn text(value: Option<Value>) -> Option<String> {
+    match value {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_has_one_name() {
+        for method in Method::ALL {
+            assert_eq!(Method::named(method.name()), Some(*method));
+        }
+        for heard in Notification::ALL {
+            assert_eq!(Notification::named(heard.name()), Some(*heard));
+            assert_eq!(Method::named(heard.name()), None);
+        }
+    }
+}

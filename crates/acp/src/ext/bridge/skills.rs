@@ -1,0 +1,205 @@
+//! `skills/list` and `skills/fetch`: the skills of a host, its eighth layer.
+
+use std::collections::HashSet;
+
+use harn_model::{HostSkill, SkillRef};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Method, Misfit, Request, list, name, text};
+
+/// The params of `skills/list`, of which there are none.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct ListSkills {}
+
+impl Request for ListSkills {
+    const METHOD: Method = Method::SkillsList;
+    type Answer = Vec<SkillRef>;
+
+    fn read(answer: Value) -> Result<Vec<SkillRef>, Misfit> {
+        let skills = list(answer, &["", "/skills"]).ok_or(Misfit::NoList("skills"))?;
+        let mut ids = HashSet::new();
+        let mut read = Vec::with_capacity(skills.len());
+        for (at, entry) in skills.into_iter().enumerate() {
+            let skill = skill_ref(entry, at + 1)?;
+            if ids.insert(skill.id.clone()) {
+                read.push(skill);
+            } else {
+                tracing::warn!(id = ?skill.id, "the host lists a skill twice; the first one counts");
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn skill_ref(entry: Value, at: usize) -> Result<SkillRef, Misfit> {
+    let Value::Object(mut entry) = entry else {
+        return Err(Misfit::Entry(at));
+    };
+    let mut named = |member| name(entry.remove(member)).ok_or(Misfit::Unnamed { at, member });
+    let (id, name) = (named("id")?, named("name")?);
+    Ok(SkillRef {
+        id,
+        name,
+        description: text(entry.remove("description")).unwrap_or_default(),
+        source: text(entry.remove("source")).unwrap_or_default(),
+    })
+}
+
+/// The params of `skills/fetch`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct FetchSkill<'a> {
+    /// Which, as it was listed.
+    pub(crate) id: &'a str,
+}
+
+/// What stands beside a manifest, or beside its members where they are not in an object of their own.
+const BESIDE: [&str; 6] = ["_meta", "body", "description", "id", "name", "source"];
+
+impl Request for FetchSkill<'_> {
+    const METHOD: Method = Method::SkillsFetch;
+    type Answer = HostSkill;
+
+    fn read(answer: Value) -> Result<HostSkill, Misfit> {
+        let Value::Object(mut skill) = answer else {
+            return Err(Misfit::NotAnObject);
+        };
+        let mut nested = match skill.remove("manifest") {
+            None | Some(Value::Null) => None,
+            Some(Value::Object(manifest)) => Some(manifest),
+            Some(_) => return Err(Misfit::NoObject("manifest")),
+        };
+        let mut said = |member: &str| {
+            let inside = nested.as_mut().and_then(|it| it.remove(member));
+            skill.remove(member).or(inside)
+        };
+        let name = name(said("name")).ok_or(Misfit::Nameless("name"))?;
+        let description = text(said("description")).unwrap_or_default();
+        let body = text(skill.remove("body")).ok_or(Misfit::NoText("body"))?;
+        let manifest = nested.unwrap_or_else(|| {
+            skill.retain(|member, _| !BESIDE.contains(&member.as_str()));
+            skill
+        });
+        Ok(HostSkill {
+            name,
+            description,
+            body,
+            manifest,
+        })
+    }
+}
+
+/// What a host may answer to `skills/list`.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) enum SkillsAnswer {
+    Bare(Vec<SkillRef>),
+    Listed { skills: Vec<SkillRef> },
+}
+
+/// What a host may answer to `skills/fetch`. Without `manifest` its members stand beside the others.
+#[derive(JsonSchema)]
+#[schemars(rename = "HostSkill")]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) struct SkillAnswer {
+    /// Its name.
+    name: String,
+    /// What it is for.
+    description: Option<String>,
+    /// Its text.
+    body: String,
+    /// The rest of what a `SKILL.md` says before its text.
+    manifest: Option<Map<String, Value>>,
+    /// The same, flat.
+    #[serde(flatten)]
+    flat: Map<String, Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_list_comes_bare_or_wrapped() {
+        let skills = json!([
+            {"id": "ops/deploy", "name": "deploy", "description": "Ship it", "source": "host"},
+            {"id": "review", "name": "review"},
+            {"id": "review", "name": "again"},
+        ]);
+        let listed = ListSkills::read(json!({"skills": skills})).unwrap();
+        assert_eq!(ListSkills::read(skills).unwrap(), listed);
+        let [deploy, review] = &listed[..] else {
+            panic!("{listed:?}");
+        };
+        assert_eq!(
+            (deploy.id.as_str(), deploy.source.as_str()),
+            ("ops/deploy", "host")
+        );
+        assert_eq!(
+            (review.name.as_str(), review.description.as_str()),
+            ("review", "")
+        );
+    }
+
+    #[test]
+    fn another_list_is_refused() {
+        let read = |answer| ListSkills::read(answer).unwrap_err();
+        for answer in [
+            json!(null),
+            json!({"result": {"skills": []}}),
+            json!({"skills": 7}),
+        ] {
+            assert_eq!(read(answer), Misfit::NoList("skills"));
+        }
+        assert_eq!(read(json!(["deploy"])), Misfit::Entry(1));
+        let (at, member) = (1, "id");
+        assert_eq!(
+            read(json!([{"name": "deploy"}])),
+            Misfit::Unnamed { at, member }
+        );
+        let member = "name";
+        assert_eq!(
+            read(json!([{"id": "deploy"}])),
+            Misfit::Unnamed { at, member }
+        );
+    }
+
+    #[test]
+    fn a_manifest_is_nested_or_flat() {
+        let manifest = json!({"allowed_tools": ["git"], "when_to_use": "to ship"});
+        let nested = json!({"id": "d", "name": "deploy", "description": "Ship", "body": "# Ship", "manifest": manifest});
+        let flat = json!({"id": "d", "source": "host", "name": "deploy", "description": "Ship", "body": "# Ship",
+            "allowed_tools": ["git"], "when_to_use": "to ship"});
+        let named_inside = json!({"body": "# Ship", "manifest": {"name": "deploy", "description": "Ship",
+            "allowed_tools": ["git"], "when_to_use": "to ship"}});
+        for answer in [nested, flat, named_inside] {
+            let skill = FetchSkill::read(answer).unwrap();
+            assert_eq!(
+                (skill.name.as_str(), skill.description.as_str()),
+                ("deploy", "Ship")
+            );
+            assert_eq!(skill.body, "# Ship");
+            assert_eq!(Value::Object(skill.manifest), manifest);
+        }
+    }
+
+    #[test]
+    fn another_skill_is_refused() {
+        let read = |answer| FetchSkill::read(answer).unwrap_err();
+        assert_eq!(read(json!([])), Misfit::NotAnObject);
+        assert_eq!(read(json!({"body": ""})), Misfit::Nameless("name"));
+        assert_eq!(read(json!({"name": "a"})), Misfit::NoText("body"));
+        assert_eq!(
+            read(json!({"name": "a", "body": 7})),
+            Misfit::NoText("body")
+        );
+        let manifest = json!({"name": "a", "body": "", "manifest": "yaml: no"});
+        assert_eq!(read(manifest), Misfit::NoObject("manifest"));
+    }
+}

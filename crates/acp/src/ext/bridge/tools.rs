@@ -1,0 +1,202 @@
+//! `host/tools/list`: the tools of a host, each with exactly four members whatever the host calls them.
+
+use std::collections::HashSet;
+
+use harn_model::HostTool;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Method, Misfit, Request, list, name, text};
+
+/// The params of `host/tools/list`, of which there are none.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct ListTools {}
+
+impl Request for ListTools {
+    const METHOD: Method = Method::ToolsList;
+    type Answer = Vec<HostTool>;
+
+    /// Refuses the list whole where an entry has no name: half a list would pass for all of it.
+    fn read(answer: Value) -> Result<Vec<HostTool>, Misfit> {
+        let tools = list(answer, &["", "/tools", "/result/tools"]);
+        let tools = tools.ok_or(Misfit::NoList("tools"))?;
+        let mut names = HashSet::new();
+        let mut read = Vec::with_capacity(tools.len());
+        for (at, entry) in tools.into_iter().enumerate() {
+            let tool = tool(entry, at + 1)?;
+            if names.insert(tool.name.clone()) {
+                read.push(tool);
+            } else {
+                tracing::warn!(tool = ?tool.name, "the host lists a tool twice; the first one counts");
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn tool(entry: Value, at: usize) -> Result<HostTool, Misfit> {
+    let Value::Object(mut entry) = entry else {
+        return Err(Misfit::Entry(at));
+    };
+    let member = "name";
+    let name = name(entry.remove(member)).ok_or(Misfit::Unnamed { at, member })?;
+    let mut description = ["description", "short_description"].into_iter();
+    Ok(HostTool {
+        description: description
+            .find_map(|member| text(entry.remove(member)))
+            .unwrap_or_default(),
+        schema: schema(&mut entry, &name),
+        deprecated: entry.get("deprecated") == Some(&Value::Bool(true)),
+        name,
+    })
+}
+
+/// The first of these that is said.
+fn schema(entry: &mut Map<String, Value>, tool: &str) -> Value {
+    let members = ["schema", "parameters", "input_schema"];
+    let said = members.iter().find_map(|member| {
+        let said = entry.remove(*member)?;
+        (!said.is_null()).then_some(said)
+    });
+    match said {
+        Some(schema @ Value::Object(_)) => schema,
+        Some(_) => {
+            tracing::warn!(
+                ?tool,
+                "the schema of a host's tool is no object; it counts as none"
+            );
+            Value::Null
+        }
+        None => Value::Null,
+    }
+}
+
+/// What a host may answer.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) enum ToolsAnswer {
+    Listed { tools: Vec<ToolEntry> },
+    Bare(Vec<ToolEntry>),
+    Wrapped { result: ToolsListed },
+}
+
+/// The list in an envelope.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) struct ToolsListed {
+    tools: Vec<ToolEntry>,
+}
+
+/// A tool; of several names for one thing the first one counts.
+#[derive(JsonSchema)]
+#[schemars(rename = "HostToolEntry")]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) struct ToolEntry {
+    /// Its name.
+    name: String,
+    /// What it does.
+    description: Option<String>,
+    /// The same, as older hosts call it.
+    short_description: Option<String>,
+    /// The JSON Schema of its arguments.
+    schema: Option<Map<String, Value>>,
+    /// The same, as older hosts call it.
+    parameters: Option<Map<String, Value>>,
+    /// The same, as older hosts call it.
+    input_schema: Option<Map<String, Value>>,
+    /// Whether it should not be used any more.
+    deprecated: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(answer: Value, expected: &Expect) {
+        let read = match ListTools::read(answer) {
+            Ok(tools) => tools.iter().fold(String::new(), |text, tool| {
+                text + &serde_json::to_string(tool).unwrap() + "\n"
+            }),
+            Err(misfit) => format!("{misfit}\n"),
+        };
+        expected.assert_eq(&read);
+    }
+
+    #[test]
+    fn a_list_comes_bare_or_wrapped() {
+        let tools = json!([{"name": "dice", "description": "Rolls", "schema": {"type": "object"}, "deprecated": true}]);
+        let expected = expect![[r#"
+            {"name":"dice","description":"Rolls","schema":{"type":"object"},"deprecated":true}
+        "#]];
+        check(json!({"tools": tools}), &expected);
+        check(json!({"result": {"tools": tools}}), &expected);
+        check(tools, &expected);
+        check(json!([]), &expect![""]);
+    }
+
+    #[test]
+    fn older_names_are_read_where_the_newer_are_not_said() {
+        check(
+            json!([
+                {"name": "a", "short_description": "A", "parameters": {"p": 1}},
+                {"name": "b", "input_schema": {"i": 1}},
+                {"name": "c", "description": "C", "short_description": "no", "schema": {"s": 1}, "parameters": {}, "input_schema": {}},
+                {"name": "d", "description": 7, "short_description": "D", "schema": null, "parameters": {"p": 2}, "input_schema": {}},
+                {"name": "e", "schema": "text", "deprecated": "yes", "more": {}},
+            ]),
+            &expect![[r#"
+                {"name":"a","description":"A","schema":{"p":1},"deprecated":false}
+                {"name":"b","description":"","schema":{"i":1},"deprecated":false}
+                {"name":"c","description":"C","schema":{"s":1},"deprecated":false}
+                {"name":"d","description":"D","schema":{"p":2},"deprecated":false}
+                {"name":"e","description":"","schema":null,"deprecated":false}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn of_two_alike_the_first_counts() {
+        check(
+            json!([{"name": "a", "description": "1"}, {"name": "b"}, {"name": "a", "description": "2"}]),
+            &expect![[r#"
+                {"name":"a","description":"1","schema":null,"deprecated":false}
+                {"name":"b","description":"","schema":null,"deprecated":false}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_no_list_of_tools_is_refused_whole() {
+        let no_list = expect![[r#"
+            expected a list, or an object with the list `tools`
+        "#]];
+        for answer in [
+            json!(null),
+            json!("tools"),
+            json!({}),
+            json!({"tools": {}}),
+            json!({"result": [{"name": "a"}]}),
+        ] {
+            check(answer, &no_list);
+        }
+        check(
+            json!([{"name": "a"}, "b"]),
+            &expect![[r#"
+                entry 2: expected an object
+            "#]],
+        );
+        let unnamed = expect![[r#"
+            entry 1: expected `name` to be a text that is not blank
+        "#]];
+        for entry in [json!({}), json!({"name": 7}), json!({"name": " "})] {
+            check(json!([entry]), &unnamed);
+        }
+    }
+}

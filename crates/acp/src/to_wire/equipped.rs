@@ -1,0 +1,27 @@
+//! What a session is equipped with: tools and MCP servers, for clients that take the extensions.
+
+use harn_model::{McpServerStatus, ToolsChange};
+
+use super::Projector;
+use crate::{
+    Profile,
+    ext::{HarnMeta, agent_event::HarnEvent, mcp::McpMeta},
+    wire::{InfoMeta, Update},
+};
+
+impl Projector {
+    pub(super) fn tools_changed(&self, change: &ToolsChange, out: &mut Vec<u8>) {
+        self.event(HarnEvent::ToolsChanged(change.into()), out);
+    }
+
+    /// On ACP's own update in both profiles: it is about the session, and typed clients deliver it.
+    pub(super) fn mcp_servers(&self, servers: &[McpServerStatus], out: &mut Vec<u8>) {
+        match self.dialect.profile {
+            Profile::Harn | Profile::Meta => {
+                let meta = Some(HarnMeta::new(InfoMeta::Mcp(McpMeta { mcp: servers })));
+                self.update(&Update::SessionInfoUpdate { title: None, meta }, out);
+            }
+            Profile::Acp => {}
+        }
+    }
+}
