@@ -130,6 +130,13 @@ impl TurnContext {
         self.parts.iteration.load(Ordering::Relaxed)
     }
 
+    /// How much the model of this session holds, as far as its agent told.
+    #[must_use]
+    pub fn context_tokens(&self) -> Option<u64> {
+        let view = self.parts.observer.shared.view();
+        view.usage.as_ref().map(|usage| usage.size)
+    }
+
     /// The skills that are active in the session, sorted.
     #[must_use]
     pub fn active_skills(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The built-in tools as an agent of ours calls them: typed, and shown the way a person looks at them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use harn_runtime::{AgentError, TurnContext};
 
@@ -19,7 +19,9 @@ impl Toolbox {
         line: Option<u32>,
     ) -> Result<FileRead, AgentError> {
         let input = read::input(path, line);
-        self.kit.read(cx, input, read::View::Window).await
+        let file = self.kit.read(cx, input, read::View::Window).await?;
+        self.note_read(cx, Path::new(&file.path)).await?;
+        Ok(file)
     }
 
     /// `write_file`. Returns where it was written.

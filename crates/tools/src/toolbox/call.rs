@@ -1,5 +1,7 @@
 //! Calls a tool of the catalogue, whoever runs it: checked, put before the rules, run, and its end told.
 
+use std::path::Path;
+
 use harn_model::{ErrorCategory, ToolContent, ToolExecutor, ToolSource, ToolSpec};
 use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
 use serde_json::{Map, Value};
@@ -8,6 +10,7 @@ use super::Toolbox;
 use crate::{
     builtin::{Builtin, fail_by, run_by},
     markdown::fence,
+    skills::LOAD_SKILL,
 };
 
 /// The most of a result that is shown as text.
@@ -33,8 +36,16 @@ impl Toolbox {
             (_, Err(error)) => return refuse(cx, name, arguments, error).await,
             (None, Ok(())) => return refuse(cx, name, arguments, catalogue.unknown(name)).await,
         };
+        if !self.allows(tool) {
+            return refuse(cx, name, arguments, self.out_of_reach(tool)).await;
+        }
         if let Some(builtin) = Builtin::named(name).filter(|_| tool.source == ToolSource::Builtin) {
-            return builtin.call(cx, &self.kit, arguments).await;
+            let read = (builtin == Builtin::ReadFile).then(|| arguments.clone());
+            let output = builtin.call(cx, &self.kit, arguments).await?;
+            if let Some(path) = read.as_ref().and_then(|it| it.get("path")?.as_str()) {
+                self.note_read(cx, Path::new(path)).await?;
+            }
+            return Ok(output);
         }
         let mut builder = cx.tool(name).input(arguments.clone());
         if let Some(annotations) = &tool.annotations {
@@ -60,6 +71,7 @@ impl Toolbox {
         by: ToolExecutor,
     ) -> Result<ToolOutput, AgentError> {
         let (host, input) = (call.host().clone(), call.input().clone());
+        let call_id = call.id().clone();
         let work = async {
             match &tool.source {
                 ToolSource::Host => {
@@ -73,14 +85,50 @@ impl Toolbox {
                     Ok(shown(answer?))
                 }
                 ToolSource::Mcp(_) => self.servers.call(&tool.name, input).await,
-                ToolSource::Skill(_) => self.skills.call(&tool.name, input).await,
+                ToolSource::Builtin if tool.name == LOAD_SKILL => self.load_skill(cx, &input).await,
+                ToolSource::Builtin => {
+                    let call = call_id.as_str();
+                    self.search.run(cx, call, input).await
+                }
+                ToolSource::Skill(_) => Err(ToolError::new("a skill has no tools of its own")),
                 ToolSource::Provider => Err(ToolError::new(
                     "the model's provider runs this tool; it cannot be called from here",
                 )),
-                ToolSource::Builtin => Err(ToolError::new("this tool is not built in")),
             }
         };
         run_by(cx, call, by, work).await
+    }
+
+    /// Why active skills keep a tool from being called.
+    fn out_of_reach(&self, tool: &ToolSpec) -> ToolError {
+        let active = self.skills.iter().flat_map(|skills| skills.active());
+        let active = active.filter(|skill| skill.restricts_tools());
+        let names: Vec<_> = active.map(|skill| skill.id.clone()).collect();
+        ToolError {
+            message: format!(
+                "{} is not among the tools that the active skills leave in reach ({})",
+                tool.name,
+                names.join(", ")
+            ),
+            category: ErrorCategory::PermissionDenied,
+        }
+    }
+
+    async fn load_skill(&self, cx: &TurnContext, input: &Value) -> Result<ToolOutput, ToolError> {
+        let Some(skills) = &self.skills else {
+            return Err(ToolError::new("this session has no skills"));
+        };
+        let word = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
+        let text = skills.load_skill(cx, word("name"), word("arguments")).await;
+        Ok(text.map_err(ToolError::new)?.into())
+    }
+
+    /// A file was read: a skill may be about it.
+    pub(super) async fn note_read(&self, cx: &TurnContext, path: &Path) -> Result<(), AgentError> {
+        match &self.skills {
+            Some(skills) => skills.note_file(cx, path).await,
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,36 +1,39 @@
 //! The toolbox of a session: its catalogue of tools, and the one way to call any of them.
 //!
-//! Put together from parts, each in a file of its own: the built-in tools, those of the host, those that
-//! others lend. Knows no wire; what it may do is for the session's rules to say.
+//! Put together from parts, each in a file of its own: the built-in tools, those of the host, MCP servers, skills,
+//! tool search, shells. Knows no wire; what it may do is for the session's rules to say.
 
 mod builtins;
 mod call;
+mod command;
 mod host;
-mod lender;
+mod servers;
 mod toolboxes;
 
 use std::{
     collections::BTreeSet,
-    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
 use harn_model::{
-    AgentEvent, HostCapabilities, LogRecord, McpServerSpec, McpServerStatus, SessionId, ToolSpec,
+    AgentEvent, Command, ContentBlock, HostCapabilities, LogRecord, McpServerSpec, McpServerStatus,
+    SessionId, ToolSpec,
 };
 use harn_runtime::{
-    AgentError, Equipment, EquipmentChange, EquipmentLink, NewEquipment, TurnContext,
+    Agent, AgentError, Equipment, EquipmentChange, EquipmentLink, NewEquipment, TurnContext,
 };
 
 use crate::{
     builtin::{Builtin, Kit},
     catalogue::Catalogue,
+    shells::{LocalShellWorld, Shells},
+    skills::{NewSessionSkills, SessionSkills},
+    tool_search::ToolSearch,
 };
 
 use host::HostPart;
-pub use lender::Lender;
-use lender::Nobody;
+use servers::ServerPart;
 pub use toolboxes::{Deadlines, NothingTrusted, ToolboxConfig, Toolboxes, Trust};
 
 /// What a session's agent works with.
@@ -40,10 +43,11 @@ pub struct Toolbox {
     link: EquipmentLink,
     kit: Kit,
     host: HostPart,
-    /// MCP servers.
-    servers: Arc<dyn Lender>,
-    /// What skills add.
-    skills: Arc<dyn Lender>,
+    servers: Arc<ServerPart>,
+    /// None where nobody said where skills are.
+    skills: Option<Arc<SessionSkills>>,
+    search: ToolSearch,
+    shells: Shells,
     state: Mutex<State>,
 }
 
@@ -55,39 +59,58 @@ struct State {
 }
 
 impl Toolbox {
-    /// For a session that is being opened.
+    /// For a session that is being opened. To be called in a runtime.
     #[must_use]
-    pub fn new(config: Arc<ToolboxConfig>, session: NewEquipment) -> Self {
-        let NewEquipment {
-            session,
-            cwd: _,
-            files,
-            link,
-        } = session;
-        Self::made(config, session, files, link)
+    pub fn new(config: Arc<ToolboxConfig>, session: NewEquipment) -> Arc<Self> {
+        let servers = Arc::new(ServerPart::new(&config, &session.cwd));
+        let skills = config.skills.as_ref().map(|library| {
+            SessionSkills::new(NewSessionSkills {
+                session: session.session.clone(),
+                skills: library.workspace(&session.cwd),
+                trust: Arc::new(toolboxes::TrustOf {
+                    trust: config.trust.clone(),
+                    workspace: session.cwd.clone(),
+                }),
+                servers: servers.clone(),
+                matching: config.matching,
+                link: session.link.clone(),
+            })
+        });
+        let toolbox = Arc::new(Self::made(config, session, servers, skills));
+        servers::follow(&toolbox);
+        toolbox
     }
 
     /// One that holds the built-in tools and nothing else, for a session that was equipped with none.
     #[must_use]
     pub fn plain() -> Arc<Self> {
-        let nobody = SessionId::new(String::new());
         let config = Arc::new(ToolboxConfig::default());
-        Arc::new(Self::made(config, nobody, None, EquipmentLink::none()))
+        let nobody = NewEquipment {
+            session: SessionId::new(String::new()),
+            cwd: std::path::PathBuf::new(),
+            files: None,
+            link: EquipmentLink::none(),
+        };
+        let servers = Arc::new(ServerPart::new(&config, &nobody.cwd));
+        Arc::new(Self::made(config, nobody, servers, None))
     }
 
     fn made(
         config: Arc<ToolboxConfig>,
-        session: SessionId,
-        files: Option<PathBuf>,
-        link: EquipmentLink,
+        session: NewEquipment,
+        servers: Arc<ServerPart>,
+        skills: Option<Arc<SessionSkills>>,
     ) -> Self {
+        let env = config.env.iter().map(|(k, v)| (k.clone(), v.clone()));
         let toolbox = Self {
-            session,
-            link,
-            kit: Kit::new(files, config.env.clone()),
+            session: session.session,
+            link: session.link,
+            kit: Kit::new(session.files, config.env.clone()),
             host: HostPart::default(),
-            servers: Arc::new(Nobody),
-            skills: Arc::new(Nobody),
+            servers,
+            skills,
+            search: ToolSearch::new(config.search.clone()),
+            shells: Shells::new(Arc::new(LocalShellWorld::new(env))),
             state: Mutex::default(),
             config,
         };
@@ -109,6 +132,35 @@ impl Toolbox {
         self.lock().catalogue.clone()
     }
 
+    /// What a model is to be told of: the tools that active skills leave in reach, less those that it has to
+    /// find first, and the tool to find them with.
+    #[must_use]
+    pub fn visible(&self) -> Vec<ToolSpec> {
+        let tools: Vec<_> = self.catalogue().tools().cloned().collect();
+        let visible = self.search.visible(&tools).loaded.into_iter();
+        visible.filter(|tool| self.allows(tool)).cloned().collect()
+    }
+
+    /// The names of tools that have to be found before a model is told of them.
+    #[must_use]
+    pub fn deferred(&self) -> Vec<String> {
+        let tools: Vec<_> = self.catalogue().tools().cloned().collect();
+        let deferred = self.search.visible(&tools).deferred.into_iter();
+        deferred.map(|tool| tool.name.clone()).collect()
+    }
+
+    /// The skills of the session, where it has any.
+    #[must_use]
+    pub fn skills(&self) -> Option<&Arc<SessionSkills>> {
+        self.skills.as_ref()
+    }
+
+    /// The shells of the host or of this machine.
+    #[must_use]
+    pub fn shells(&self) -> &Shells {
+        &self.shells
+    }
+
     /// Which operations the host had when it was last asked.
     #[must_use]
     pub fn capabilities(&self) -> Arc<HostCapabilities> {
@@ -121,32 +173,41 @@ impl Toolbox {
         &self.config
     }
 
+    /// Whether active skills leave a tool in reach.
+    fn allows(&self, tool: &ToolSpec) -> bool {
+        let skills = self.skills.as_ref();
+        skills.is_none_or(|skills| skills.allows(tool))
+    }
+
     /// Every tool, in the order in which names are taken.
     fn specs(&self) -> Vec<ToolSpec> {
-        let builtins = Builtin::ALL.iter().map(|builtin| builtin.spec());
-        let mut specs: Vec<_> = builtins.collect();
+        let mut specs: Vec<_> = Builtin::ALL.iter().map(|builtin| builtin.spec()).collect();
+        let skills = self.skills.as_ref();
+        if skills.is_some_and(|skills| !skills.registry().skills().is_empty()) {
+            specs.push(SessionSkills::load_skill_spec());
+        }
         specs.extend(self.host.tools());
         specs.extend(self.servers.tools());
-        specs.extend(self.skills.tools());
         specs
     }
 
     /// Puts the catalogue together anew and tells of what changed. Returns warnings that are new.
-    async fn rebuild(&self) -> Vec<String> {
-        let specs = self.specs();
+    async fn rebuild(&self, context_tokens: Option<u64>) -> Vec<String> {
+        let mut specs = self.specs();
+        let context = context_tokens.unwrap_or(self.config.context_tokens);
+        let searched = self.search.set_catalogue(&specs, context);
+        specs.extend(self.search.spec());
         let (change, warnings) = {
             let mut state = self.lock();
             let new = state.catalogue.with(specs);
             let change = new.change_from(&state.catalogue);
-            let warnings: Vec<_> = new
-                .warnings()
-                .iter()
-                .filter(|warning| !state.told.contains(*warning))
-                .cloned()
-                .collect();
-            state.told = new.warnings().iter().cloned().collect();
+            let mut warnings = new.warnings().to_vec();
+            warnings.extend(searched.err().map(|error| error.to_string()));
+            let fresh = warnings.iter().filter(|it| !state.told.contains(*it));
+            let fresh: Vec<_> = fresh.cloned().collect();
+            state.told = warnings.into_iter().collect();
             state.catalogue = Arc::new(new);
-            (change, warnings)
+            (change, fresh)
         };
         if let Some(change) = change {
             self.link.tell(EquipmentChange::Tools(change)).await;
@@ -161,13 +222,35 @@ impl Toolbox {
 
 #[async_trait]
 impl Equipment for Toolbox {
-    // Skills and MCP servers are plugged in here.
     fn add_servers(&self, servers: Vec<McpServerSpec>) {
-        drop(servers);
+        self.servers.add(servers);
     }
 
     fn servers(&self) -> Vec<McpServerStatus> {
-        Vec::new()
+        self.servers.statuses()
+    }
+
+    fn skills_updated(&self) {
+        if let Some(skills) = &self.skills {
+            skills.host_changed();
+        }
+    }
+
+    fn commands(&self) -> Vec<Command> {
+        let mut commands = command::commands(&self.servers);
+        if let Some(skills) = &self.skills {
+            let taken: Vec<_> = commands.iter().map(|it| it.name.clone()).collect();
+            let own = skills.commands().into_iter();
+            commands.extend(own.filter(|it| !taken.contains(&it.name)));
+        }
+        commands
+    }
+
+    fn command(&self, prompt: &[ContentBlock], agent: &Arc<dyn Agent>) -> Option<Arc<dyn Agent>> {
+        command::command(&self.servers, prompt).or_else(|| {
+            let skills = self.skills.as_ref()?;
+            skills.command(prompt, agent)
+        })
     }
 
     async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
@@ -176,11 +259,25 @@ impl Equipment for Toolbox {
             return Ok(());
         }
         let mut warnings = self.host.look(cx, &self.config.deadlines).await?;
-        warnings.extend(self.rebuild().await);
+        if let Some(skills) = &self.skills {
+            skills.boundary(cx).await?;
+        }
+        self.servers
+            .wait(cx, self.config.deadlines.first_prompt)
+            .await?;
+        self.search.boundary();
+        warnings.extend(self.rebuild(cx.context_tokens()).await);
         for message in warnings {
             warn(cx, message).await?;
         }
         Ok(())
+    }
+
+    fn close(&self) {
+        if let Some(skills) = &self.skills {
+            skills.close();
+        }
+        self.servers.close();
     }
 }
 

@@ -1,11 +1,21 @@
 //! Makes a toolbox for each session out of what the process hands in: the world comes in here.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use harn_runtime::{Equip, Equipment, NewEquipment};
 
 use super::Toolbox;
-use crate::LocalHost;
+use crate::{
+    LocalHost,
+    mcp::McpDeadlines,
+    skills::{SkillLibrary, SkillMatching, SkillTrust},
+    tool_search::ToolSearchOptions,
+};
 
 /// What toolboxes are made of.
 #[derive(Clone)]
@@ -18,6 +28,14 @@ pub struct ToolboxConfig {
     pub trust: Arc<dyn Trust>,
     /// How long others are waited for.
     pub deadlines: Deadlines,
+    /// The skills of every workspace; without it, sessions have none.
+    pub skills: Option<Arc<SkillLibrary>>,
+    /// How skills are matched.
+    pub matching: SkillMatching,
+    /// Whether and how tools are searched.
+    pub search: ToolSearchOptions,
+    /// How much a model holds, where nobody says: what the catalogue is measured against.
+    pub context_tokens: u64,
 }
 
 impl Default for ToolboxConfig {
@@ -27,6 +45,10 @@ impl Default for ToolboxConfig {
             env: Arc::default(),
             trust: Arc::new(NothingTrusted),
             deadlines: Deadlines::default(),
+            skills: None,
+            matching: SkillMatching::default(),
+            search: ToolSearchOptions::default(),
+            context_tokens: 128_000,
         }
     }
 }
@@ -38,6 +60,10 @@ pub struct Deadlines {
     pub host_list: Duration,
     /// A tool of the host; it may have somebody to ask.
     pub host_call: Duration,
+    /// MCP servers that are still connecting; the first turn after they came waits meanwhile.
+    pub first_prompt: Duration,
+    /// MCP servers otherwise.
+    pub mcp: McpDeadlines,
 }
 
 impl Default for Deadlines {
@@ -45,6 +71,8 @@ impl Default for Deadlines {
         Self {
             host_list: Duration::from_secs(5),
             host_call: Duration::from_secs(10 * 60),
+            first_prompt: Duration::from_secs(10),
+            mcp: McpDeadlines::default(),
         }
     }
 }
@@ -65,6 +93,18 @@ impl Trust for NothingTrusted {
     }
 }
 
+/// Whether one workspace is trusted.
+pub(super) struct TrustOf {
+    pub(super) trust: Arc<dyn Trust>,
+    pub(super) workspace: PathBuf,
+}
+
+impl SkillTrust for TrustOf {
+    fn is_trusted(&self) -> bool {
+        self.trust.is_trusted(&self.workspace)
+    }
+}
+
 /// Equips sessions with toolboxes.
 pub struct Toolboxes {
     config: Arc<ToolboxConfig>,
@@ -81,6 +121,6 @@ impl Toolboxes {
 
 impl Equip for Toolboxes {
     fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment> {
-        Arc::new(Toolbox::new(self.config.clone(), session))
+        Toolbox::new(self.config.clone(), session)
     }
 }

@@ -1,0 +1,107 @@
+//! `/mcp`: how the MCP servers of the session stand. Every session that has some has it, whatever its agent.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use async_trait::async_trait;
+use harn_model::{Command, ContentBlock, McpServerStatus, McpState, StopReason};
+use harn_runtime::{Agent, AgentError, TurnContext};
+
+use super::servers::ServerPart;
+use crate::markdown::code;
+
+/// Its name.
+const NAME: &str = "mcp";
+
+/// The command, where there are servers.
+pub(super) fn commands(servers: &ServerPart) -> Vec<Command> {
+    if servers.statuses().is_empty() {
+        return Vec::new();
+    }
+    vec![Command {
+        name: NAME.to_owned(),
+        description: "Show the MCP servers of this session and how they stand".to_owned(),
+        input: None,
+    }]
+}
+
+/// Who answers it.
+pub(super) fn command(
+    servers: &Arc<ServerPart>,
+    prompt: &[ContentBlock],
+) -> Option<Arc<dyn Agent>> {
+    let Some(ContentBlock::Text { text }) = prompt.first() else {
+        return None;
+    };
+    let meant = text.split_whitespace().next()? == "/mcp";
+    meant.then(|| Arc::new(McpCommand(servers.clone())) as Arc<dyn Agent>)
+}
+
+struct McpCommand(Arc<ServerPart>);
+
+#[async_trait]
+impl Agent for McpCommand {
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        cx.say(shown(&self.0.statuses())).await?;
+        Ok(StopReason::EndTurn)
+    }
+}
+
+fn shown(servers: &[McpServerStatus]) -> String {
+    if servers.is_empty() {
+        return "This session has no MCP servers.\n".to_owned();
+    }
+    let mut out = String::new();
+    for server in servers {
+        let tools = match server.tools {
+            None => String::new(),
+            Some(1) => ", 1 tool".to_owned(),
+            Some(count) => format!(", {count} tools"),
+        };
+        let state = word(server.state);
+        // Writing into a string cannot fail.
+        let _ = write!(out, "- {}: {state}{tools}", code(&server.name));
+        if let Some(error) = &server.error {
+            let _ = write!(out, "; {error}");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn word(state: McpState) -> &'static str {
+    match state {
+        McpState::Connecting => "connecting",
+        McpState::Ready => "ready",
+        McpState::Failed => "failed, and tried again",
+        McpState::GivenUp => "given up",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn servers_are_shown_with_what_is_known_of_them() {
+        let server = |name: &str, state, tools, error: Option<&str>| McpServerStatus {
+            name: name.to_owned(),
+            state,
+            tools,
+            error: error.map(str::to_owned),
+        };
+        let servers = [
+            server("files", McpState::Ready, Some(14), None),
+            server("issues", McpState::Failed, None, Some("it went away")),
+            server("one", McpState::Ready, Some(1), None),
+        ];
+        expect![[r#"
+            - `files`: ready, 14 tools
+            - `issues`: failed, and tried again; it went away
+            - `one`: ready, 1 tool
+        "#]]
+        .assert_eq(&shown(&servers));
+        assert_eq!(shown(&[]), "This session has no MCP servers.\n");
+    }
+}
