@@ -14,7 +14,11 @@ mod schema;
 mod work;
 pub(crate) mod write;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind, ToolSource, ToolSpec};
 use harn_runtime::{AgentError, ToolBuilder, ToolOutput, TurnContext};
@@ -158,6 +162,8 @@ pub(crate) struct Kit {
     outputs: Option<Outputs>,
     /// The environment, which may name proxies.
     env: Arc<BTreeMap<String, String>>,
+    /// Asks web servers; made when it is first needed.
+    http: OnceLock<reqwest::Client>,
 }
 
 impl Kit {
@@ -166,6 +172,7 @@ impl Kit {
         Self {
             outputs: files.map(Outputs::new),
             env,
+            http: OnceLock::new(),
         }
     }
 }

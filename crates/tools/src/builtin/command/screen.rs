@@ -125,15 +125,19 @@ impl Seen {
         }
     }
 
-    /// Opens the file, and puts in what was there before.
+    /// Opens the file if it is not open, and puts in what was there before.
     fn spill(&mut self) {
-        if let Spill::Ready(outputs, place) = std::mem::take(&mut self.file) {
-            // Without a file the end is still shown.
-            if let Ok(mut kept) = outputs.keep(place) {
+        let Spill::Ready(outputs, place) = &self.file else {
+            return;
+        };
+        // Without a file the end is still shown.
+        self.file = match outputs.keep(place.clone()) {
+            Ok(mut kept) => {
                 kept.push(&self.end);
-                self.file = Spill::Kept(kept);
+                Spill::Kept(kept)
             }
-        }
+            Err(_) => Spill::None,
+        };
     }
 }
 
