@@ -1,5 +1,7 @@
 //! Shells a host or this machine has, and how to run a command in one.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +75,8 @@ pub struct ShellList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct SetDefaultShell {
-    /// The shell to use from now on.
+    /// The shell to use from now on; read as `id` too.
+    #[serde(alias = "id")]
     pub shell_id: String,
 }
 
@@ -109,4 +112,51 @@ pub struct ShellInvocation {
     pub command_arg_index: u64,
     /// The shell it was made for.
     pub shell: Shell,
+}
+
+/// The params of `process.exec`: a command that a host runs to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ProcessExec {
+    /// What to run.
+    pub command: ExecCommand,
+    /// Where, an absolute path; where the host likes, if it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Variables it gets beside the host's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// After how many milliseconds the host ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ExecCommand {
+    /// A line for the host's default shell.
+    Line(String),
+    /// A program and its arguments, without a shell.
+    Argv(#[schemars(length(min = 1))] Vec<String>),
+}
+
+/// The answer to `process.exec`: how the command ended and what it printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ProcessExit {
+    /// Its exit code; null where a signal ended it.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, or null.
+    pub signal: Option<String>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained of.
+    pub stderr: String,
+    /// Whether part of what it printed is missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// Whether it was ended because its time was up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
 }

@@ -176,6 +176,7 @@ impl Equipment for Toolbox {
             return Ok(());
         }
         let mut warnings = self.host.look(cx, &self.config.deadlines).await?;
+        self.kit.lend(&self.host.capabilities());
         warnings.extend(self.rebuild().await);
         for message in warnings {
             warn(cx, message).await?;

@@ -2,10 +2,13 @@
 
 use std::{path::Path, time::Duration};
 
-use harn_model::{ErrorCategory, ToolCallStatus};
+use harn_model::{ErrorCategory, ToolCallStatus, ToolExecutor};
 use serde_json::json;
 
-use crate::rig::{Rig, assert_failed, shown};
+use crate::{
+    desk::{Answer, Desk},
+    rig::{Rig, assert_failed, shown},
+};
 
 const MANY_LINES: &str = "i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done";
 
@@ -96,4 +99,38 @@ async fn short_and_binary_output_needs_no_file() {
     let (_, end) = turn.only_call();
     assert_eq!(shown(end), "```\na\u{FFFD}\0b\n```\n\nexit code 0\n");
     assert_eq!(end.raw_output.as_ref().unwrap()["output_file"], json!(null));
+}
+
+#[tokio::test]
+async fn a_host_without_a_terminal_may_run_it_over_its_bridge() {
+    let mut rig = Rig::new(&[]).await;
+    let desk = Desk::executing();
+    rig.session.set_host(desk.clone());
+    let cwd = rig.at("").display().to_string();
+    let cwd = cwd.trim_end_matches('/');
+    let says = |answer| *desk.result.lock().unwrap() = Answer::Says(answer);
+    says(json!({"exit_code": 0, "signal": null, "stdout": "out\n", "stderr": "err\n"}));
+    let command = json!({"command": "make all", "timeout_ms": 5000});
+    let turn = rig.call_allowed("run_command", command.clone()).await;
+    let (_, end) = turn.only_call();
+    assert_eq!(shown(end), "```\nout\nerr\n```\n\nexit code 0\n");
+    assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
+    let params = json!({
+        "command": ["/bin/sh", "-c", "make all"], "cwd": cwd, "timeout_ms": 5000,
+    });
+    let expected = [("process.exec".to_owned(), params)];
+    assert_eq!(*desk.called.lock().unwrap(), expected);
+
+    says(
+        json!({"exit_code": null, "signal": null, "stdout": "o", "stderr": "", "timed_out": true}),
+    );
+    let turn = rig.call_allowed("run_command", command.clone()).await;
+    assert_failed(&turn, ErrorCategory::Timeout, "its 5000 ms were over");
+    says(json!({"status": "fine"}));
+    let turn = rig.call_allowed("run_command", command).await;
+    assert_failed(
+        &turn,
+        ErrorCategory::HostBridgeError,
+        "its answer to process.exec is none",
+    );
 }

@@ -33,6 +33,8 @@ impl<T> Answer<T> {
 pub(crate) struct Desk {
     pub(crate) offers: HostOffers,
     pub(crate) tools: Mutex<Answer<Vec<HostTool>>>,
+    /// Has `process.exec`, which answers with the result.
+    pub(crate) executes: bool,
     pub(crate) result: Mutex<Answer<Value>>,
     pub(crate) listed: AtomicUsize,
     pub(crate) called: Mutex<Vec<(String, Value)>>,
@@ -64,9 +66,22 @@ impl Desk {
         Arc::new(desk)
     }
 
+    /// One without a terminal that runs commands over its bridge.
+    pub(crate) fn executing() -> Arc<Self> {
+        let offers = HostOffers {
+            tools: true,
+            ..HostOffers::default()
+        };
+        Arc::new(Self {
+            executes: true,
+            ..Self::new(offers)
+        })
+    }
+
     fn new(offers: HostOffers) -> Self {
         Self {
             offers,
+            executes: false,
             tools: Mutex::new(Answer::Says(Vec::new())),
             result: Mutex::new(Answer::Says(json!({"done": true}))),
             listed: AtomicUsize::new(0),
@@ -123,6 +138,19 @@ impl HostPort for Desk {
     }
 
     async fn capabilities(&self, _: &SessionId) -> Result<HostCapabilities, HostError> {
-        Err(HostError::Host("method not found".to_owned()))
+        if !self.executes {
+            return Err(HostError::Host("method not found".to_owned()));
+        }
+        let operations = [("process".to_owned(), ["exec".to_owned()].into())];
+        Ok(HostCapabilities(operations.into()))
+    }
+
+    async fn host_call(
+        &self,
+        session: &SessionId,
+        operation: &str,
+        args: Value,
+    ) -> Result<Value, HostError> {
+        self.call_tool(session, operation, args).await
     }
 }

@@ -102,6 +102,11 @@ impl Screen {
         }
     }
 
+    /// Something that was printed never came.
+    pub(super) fn miss(&self) {
+        self.lock().truncated = true;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
