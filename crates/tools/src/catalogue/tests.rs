@@ -1,3 +1,5 @@
+//! Names, changes, and arguments held against schemas.
+
 use expect_test::{Expect, expect};
 use serde_json::json;
 

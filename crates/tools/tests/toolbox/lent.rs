@@ -128,6 +128,7 @@ async fn a_name_that_is_built_in_stays_ours() {
 async fn a_host_that_never_answers_delays_its_own_turn() {
     let (mut rig, desk) = rig(&["lint"]).await;
     *desk.tools.lock().unwrap() = Answer::Never;
+    #[expect(clippy::disallowed_methods, reason = "a paused clock is ours")]
     let begun = tokio::time::Instant::now();
     rig.begin("glob {\"pattern\": \"*\"}").await;
     // Another session has no part in it.

@@ -225,14 +225,16 @@ impl Ended {
         let Printed {
             text,
             truncated,
+            missing,
             kept,
         } = screen.finish(told);
         let mut shown = printed(&text, truncated);
         if let Some(kept) = &kept {
             let (place, bytes) = (kept.place(), kept.bytes());
-            let much = match kept.is_whole() {
-                true => "The whole output",
-                false => "The beginning of the output",
+            let much = match (kept.is_whole(), missing) {
+                (true, false) => "The whole output",
+                (true, true) => "What came of the output",
+                (false, _) => "The beginning of the output",
             };
             shown.push_str(&format!("\n{much}, {bytes} bytes, is in {place}\n"));
         }

@@ -67,7 +67,7 @@ impl Kit {
     ) -> Result<ToolOutput, AgentError> {
         let FetchInput { url, .. } = parse(&input, NO_ADDRESS)?;
         let tool = built_in(cx, Builtin::Fetch).input(input);
-        // Not even shown: it may hold a password.
+        // What it is refused for may be a password, so it is in no title.
         let address = match Address::parse(&url) {
             Ok(address) => address,
             Err(error) => return Err(tool.title("Fetch").refuse(error).await?),
