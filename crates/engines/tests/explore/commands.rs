@@ -32,6 +32,8 @@ async fn the_profile_lists_what_works() {
             "read",
             "write",
             "run",
+            "tools",
+            "tool",
             "watch",
             "unwatch",
             "help",
@@ -39,7 +41,7 @@ async fn the_profile_lists_what_works() {
         ]
     );
     let hints = commands.iter().filter(|command| command.input.is_some());
-    assert_eq!(hints.count(), 8);
+    assert_eq!(hints.count(), 9);
     let (option, value) = &rig.session.options()[0];
     assert_eq!((option.id.as_str(), value.as_str()), ("results", "5"));
 }

@@ -12,4 +12,5 @@ mod permissions;
 mod questions;
 mod rig;
 mod running;
+mod tools;
 mod watching;

@@ -17,7 +17,7 @@ use harn_model::{
     ToolCallStatus, ToolCallUpdate, ToolContent, TurnId, TurnOutcome, WorkerUpdate, plain_text,
 };
 use harn_runtime::{Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession, Subscription};
-use harn_tools::LocalHost;
+use harn_tools::{LocalHost, ToolboxConfig, Toolboxes};
 use tempfile::TempDir;
 
 struct StillClock;
@@ -70,6 +70,7 @@ impl Rig {
             Arc::new(LocalHost::new()),
             Arc::new(harn_tools::DiskProbe),
         );
+        config.equip = Arc::new(Toolboxes::new(ToolboxConfig::default()));
         limits(&mut config);
         let hub = Hub::new(config);
         let new = NewSession {

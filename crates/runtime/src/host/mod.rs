@@ -6,14 +6,16 @@
 mod port;
 
 use std::{
+    collections::BTreeMap,
     future::Future,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use harn_model::{
-    HostCapabilities, HostSkill, HostTool, PolicyAction, SessionId, SkillCandidate,
-    SkillMatchRequest, SkillRef,
+    ExecCommand, HostCapabilities, HostSkill, HostTool, PolicyAction, ProcessExec, ProcessExit,
+    SessionId, SkillCandidate, SkillMatchRequest, SkillRef,
 };
 use harn_policy::{Place, Standing};
 use serde_json::Value;
@@ -216,6 +218,34 @@ impl Host {
         self.permit.run(&self.acting, &spec)?;
         let host = self.pick(|o| o.terminal).await?;
         host.run(&self.session, spec, sink).await
+    }
+
+    /// Has the client run the command that the call declared with its operation `process.exec`: for those that
+    /// have no terminal. Nothing is heard of it before it has ended.
+    pub async fn exec(
+        &self,
+        spec: CommandSpec,
+        limit: Option<Duration>,
+    ) -> Result<ProcessExit, HostError> {
+        const EXEC: &str = "process.exec";
+        self.going_on()?;
+        if !self.client_offers().tools {
+            return Err(HostError::Unsupported("operations"));
+        }
+        self.permit.run(&self.acting, &spec)?;
+        let words = std::iter::once(spec.program).chain(spec.args);
+        let params = ProcessExec {
+            command: ExecCommand::Argv(words.collect()),
+            cwd: Some(spec.cwd.display().to_string()),
+            env: BTreeMap::new(),
+            timeout_ms: limit.map(|limit| limit.as_millis().try_into().unwrap_or(u64::MAX)),
+        };
+        let params = serde_json::to_value(params);
+        let params = params.map_err(|error| HostError::Failed(error.to_string()))?;
+        let host = self.pick(|o| o.tools).await?;
+        let answer = host.host_call(&self.session, EXEC, params).await?;
+        let unclear = |error| HostError::Host(format!("its answer to {EXEC} is none: {error}"));
+        serde_json::from_value(answer).map_err(unclear)
     }
 
     /// Calls the tool of the client that the call is about.

@@ -1,4 +1,4 @@
-//! `list_files` and `glob`: names of files. Looks at the disk itself, and shows only what may be read.
+//! `list_files` and `glob`: names of files. Looks at the disk itself.
 
 use harn_model::{Location, ToolContent, ToolExecutor};
 use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};

@@ -14,9 +14,18 @@ mod schema;
 mod work;
 pub(crate) mod write;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind, ToolSource, ToolSpec};
+use harn_model::{
+    HostCapabilities, SideEffectLevel, ToolAnnotations, ToolKind, ToolSource, ToolSpec,
+};
 use harn_runtime::{AgentError, ToolBuilder, ToolOutput, TurnContext};
 use serde_json::{Value, json};
 
@@ -158,6 +167,10 @@ pub(crate) struct Kit {
     outputs: Option<Outputs>,
     /// The environment, which may name proxies.
     env: Arc<BTreeMap<String, String>>,
+    /// Asks web servers; made when it is first needed.
+    http: OnceLock<reqwest::Client>,
+    /// Whether the host runs commands over its bridge.
+    exec_lent: AtomicBool,
 }
 
 impl Kit {
@@ -166,6 +179,18 @@ impl Kit {
         Self {
             outputs: files.map(Outputs::new),
             env,
+            http: OnceLock::new(),
+            exec_lent: AtomicBool::new(false),
         }
+    }
+
+    /// The host has these operations now.
+    pub(crate) fn lend(&self, operations: &HostCapabilities) {
+        let exec = operations.has("process", "exec");
+        self.exec_lent.store(exec, Ordering::Relaxed);
+    }
+
+    fn is_exec_lent(&self) -> bool {
+        self.exec_lent.load(Ordering::Relaxed)
     }
 }

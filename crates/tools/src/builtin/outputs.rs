@@ -13,8 +13,8 @@ use harn_runtime::ToolError;
 
 /// The most that is kept of one command.
 const MAX_KEPT: u64 = 64 * 1024 * 1024;
-/// The most of it that is read at once.
-const MAX_READ: u64 = 10 * 1024 * 1024;
+/// When nothing more is kept of a session's commands.
+const MAX_ALL: u64 = 8 * MAX_KEPT;
 
 /// The folder with the outputs of a session.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl Outputs {
     /// Whether this is the path of a kept output: a plain name in the folder.
     pub(super) fn has(&self, path: &Path) -> bool {
         let name = path.file_stem().and_then(|name| name.to_str());
-        let plain = name.is_some_and(|name| is_plain(name));
+        let plain = name.is_some_and(is_plain);
         plain
             && path.extension().is_some_and(|ending| ending == "txt")
             && path.parent() == Some(&self.folder)
@@ -49,6 +49,9 @@ impl Outputs {
     pub(super) fn keep(&self, place: PathBuf) -> io::Result<Kept> {
         let mut folder = fs::DirBuilder::new();
         folder.recursive(true).mode(0o700).create(&self.folder)?;
+        if self.bytes()? > MAX_ALL {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let mut options = OpenOptions::new();
         let file = options
             .write(true)
@@ -63,7 +66,13 @@ impl Outputs {
         })
     }
 
-    /// Reads a kept output, the first part of a very long one.
+    /// How much there is of all outputs.
+    fn bytes(&self) -> io::Result<u64> {
+        let lengths = fs::read_dir(&self.folder)?.map(|entry| Ok(entry?.metadata()?.len()));
+        lengths.sum()
+    }
+
+    /// Reads a kept output.
     pub(super) async fn read(&self, path: &Path) -> Result<String, ToolError> {
         let path = path.to_owned();
         let read = tokio::task::spawn_blocking(move || read(&path));
@@ -81,7 +90,7 @@ fn read(path: &Path) -> io::Result<String> {
         return Err(io::Error::other("this is not a regular file"));
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_READ).read_to_end(&mut bytes)?;
+    File::open(path)?.take(MAX_KEPT).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

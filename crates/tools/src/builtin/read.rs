@@ -31,7 +31,7 @@ const PAGE_BYTES: usize = 64 * 1024;
 pub struct FileRead {
     /// From the workspace, where it is inside.
     pub path: String,
-    /// The whole text, or what a page shows of a kept output.
+    /// The whole text.
     pub text: Arc<str>,
     output: ToolOutput,
 }

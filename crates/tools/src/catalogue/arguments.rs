@@ -124,12 +124,12 @@ fn problem(error: &ValidationError<'_>, schema: &Value) -> String {
 /// The arguments there are.
 fn known(schema: &Value) -> String {
     let properties = schema.get("properties").and_then(Value::as_object);
-    let names: Vec<_> = properties
+    let names = properties
         .into_iter()
-        .flat_map(|properties| properties.keys())
-        .take(LISTED)
-        .map(|name| format!("`{name}`"))
-        .collect();
+        .flat_map(|properties| properties.keys());
+    let mut names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+    names.sort_unstable();
+    names.truncate(LISTED);
     if names.is_empty() {
         return String::new();
     }

@@ -1,1 +1,246 @@
+//! Names, changes, and arguments held against schemas.
 
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use super::*;
+
+fn tool(name: &str, source: ToolSource) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        schema: None,
+        annotations: None,
+        source,
+        deprecated: false,
+    }
+}
+
+fn with_schema(schema: Value) -> Catalogue {
+    let tool = ToolSpec {
+        schema: Some(schema),
+        ..tool("t", ToolSource::Host)
+    };
+    Catalogue::new([tool])
+}
+
+fn names(catalogue: &Catalogue) -> String {
+    let names: Vec<_> = catalogue.tools().map(|tool| tool.name.as_str()).collect();
+    names.join(" ")
+}
+
+#[test]
+fn a_name_belongs_to_whoever_had_it_first() {
+    let mcp = |server: &str| ToolSource::Mcp(server.to_owned());
+    let catalogue = Catalogue::new([
+        tool("read_file", ToolSource::Builtin),
+        tool("lint", ToolSource::Host),
+        tool("read_file", ToolSource::Host),
+        tool("lint", mcp("ci")),
+        tool("lint", ToolSource::Skill("review".to_owned())),
+        tool("deploy", mcp("ci")),
+    ]);
+    assert_eq!(names(&catalogue), "read_file lint deploy");
+    assert_eq!(catalogue.get("lint").unwrap().source, ToolSource::Host);
+    expect![[r#"
+        the tool "read_file" of the host is left out: this agent has one of this name
+        the tool "lint" of the MCP server "ci" is left out: the host has one of this name
+        the tool "lint" of the skill "review" is left out: the host has one of this name"#]]
+    .assert_eq(&catalogue.warnings().join("\n"));
+}
+
+#[test]
+fn a_change_says_what_came_went_and_is_otherwise() {
+    let before = Catalogue::new([
+        tool("b", ToolSource::Builtin),
+        tool("c", ToolSource::Host),
+        tool("d", ToolSource::Host),
+    ]);
+    let mut changed = tool("c", ToolSource::Host);
+    changed.description = "better".to_owned();
+    let after = before.with([
+        tool("b", ToolSource::Builtin),
+        changed,
+        tool("z", ToolSource::Host),
+        tool("a", ToolSource::Host),
+    ]);
+    let change = after.change_from(&before).unwrap();
+    let list = |names: &[&str]| -> Vec<String> { names.iter().map(|&it| it.to_owned()).collect() };
+    assert_eq!(change.added, list(&["a", "z"]));
+    assert_eq!(change.removed, list(&["d"]));
+    assert_eq!(change.changed, list(&["c"]));
+    assert_eq!(change.total, 4);
+    assert_eq!(after.change_from(&after), None);
+    // Another order is no change.
+    let turned = Catalogue::new([tool("d", ToolSource::Host), tool("b", ToolSource::Builtin)]);
+    let same = Catalogue::new([tool("b", ToolSource::Builtin), tool("d", ToolSource::Host)]);
+    assert_eq!(turned.change_from(&same), None);
+}
+
+#[test]
+fn what_stays_is_not_compiled_again() {
+    let spec = || ToolSpec {
+        schema: Some(json!({"type": "object"})),
+        ..tool("t", ToolSource::Host)
+    };
+    let before = Catalogue::new([spec()]);
+    before.check("t", &json!({})).unwrap();
+    let after = before.with([spec(), tool("new", ToolSource::Host)]);
+    assert!(Arc::ptr_eq(&before.tools[0], &after.tools[0]));
+    let other = ToolSpec {
+        deprecated: true,
+        ..spec()
+    };
+    assert!(!Arc::ptr_eq(
+        &before.tools[0],
+        &before.with([other]).tools[0]
+    ));
+}
+
+#[test]
+fn a_name_that_is_not_there_brings_up_its_neighbours() {
+    let names = ["read_file", "write_file", "run_command", "fetch"];
+    let catalogue = Catalogue::new(names.map(|name| tool(name, ToolSource::Builtin)));
+    let told = |name: &str| catalogue.check(name, &json!({})).unwrap_err().message;
+    expect![[r#"there is no tool "readfile"; near are read_file, write_file"#]]
+        .assert_eq(&told("readfile"));
+    expect![[r#"there is no tool "_file"; near are read_file, write_file"#]]
+        .assert_eq(&told("_file"));
+    expect![[r#"there is no tool "zzz"; there are 4 others"#]].assert_eq(&told("zzz"));
+}
+
+fn check(schema: Value, arguments: Value, expected: &Expect) {
+    let told = match with_schema(schema).check("t", &arguments) {
+        Ok(()) => "fine".to_owned(),
+        Err(error) => {
+            assert_eq!(error.category, ErrorCategory::SchemaValidation);
+            error.message
+        }
+    };
+    expected.assert_eq(&told);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_told_so_that_it_can_be_mended() {
+    let schema = || {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1},
+                "line": {"type": "integer", "minimum": 1},
+                "mode": {"enum": ["fast", "slow", 3]},
+                "edits": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {"old": {"type": ["string", "null"]}},
+                    "required": ["old"],
+                    "additionalProperties": false,
+                }},
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        })
+    };
+    let on = |arguments: Value, expected: &Expect| check(schema(), arguments, expected);
+    on(
+        json!({"path": "a", "line": 3, "mode": "fast"}),
+        &expect!["fine"],
+    );
+    on(
+        json!({}),
+        &expect!["the arguments of t do not fit: `path` is missing"],
+    );
+    on(
+        json!({"path": 3}),
+        &expect!["the arguments of t do not fit: `path` must be of the type string, not a number"],
+    );
+    on(
+        json!({"path": ""}),
+        &expect!["the arguments of t do not fit: `path`: it is shorter than 1 character"],
+    );
+    on(
+        json!({"path": "a", "line": 0}),
+        &expect!["the arguments of t do not fit: `line`: it is less than the minimum of 1"],
+    );
+    on(
+        json!({"path": "a", "mode": "hunter2"}),
+        &expect![[r#"the arguments of t do not fit: `mode` must be one of "fast", "slow", 3"#]],
+    );
+    on(
+        json!({"pth": "a", "path": "b"}),
+        &expect![
+            "the arguments of t do not fit: `pth` is not expected; there are `edits`, `line`, `mode`, `path`"
+        ],
+    );
+    on(
+        json!({"path": "a", "edits": [{"old": "x"}, {"old": 3}, {"new": ""}]}),
+        &expect![
+            "the arguments of t do not fit: `edits[1].old` must be of the type null or string, not a number; `edits[2].new` is not expected; `edits[2].old` is missing"
+        ],
+    );
+    on(
+        json!(["a"]),
+        &expect!["the arguments of t do not fit: they must be a JSON object, not an array"],
+    );
+    on(
+        json!(null),
+        &expect!["the arguments of t do not fit: they must be a JSON object, not null"],
+    );
+}
+
+#[test]
+fn only_a_few_problems_are_told() {
+    let properties: serde_json::Map<String, Value> = (0..9)
+        .map(|n| (format!("p{n}"), json!({"type": "string"})))
+        .collect();
+    let arguments: serde_json::Map<String, Value> =
+        (0..9).map(|n| (format!("p{n}"), json!(n))).collect();
+    let told = with_schema(json!({"properties": properties}))
+        .check("t", &arguments.into())
+        .unwrap_err()
+        .message;
+    assert!(told.ends_with("; and 5 more"), "{told}");
+    assert_eq!(told.matches("must be").count(), 4, "{told}");
+}
+
+#[test]
+fn a_schema_that_is_wrong_refuses_calls_and_nothing_else() {
+    check(
+        json!({"type": "sting"}),
+        json!({}),
+        &expect![[
+            r#"the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: value is not valid under any of the schemas listed in the 'anyOf' keyword"#
+        ]],
+    );
+    check(
+        json!({"$ref": "https://schemas.example/t.json"}),
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it refers to a schema elsewhere, which is not fetched"
+        ],
+    );
+    check(
+        json!({"$ref": "file:///etc/passwd"}),
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it refers to a schema elsewhere, which is not fetched"
+        ],
+    );
+    // What it refers to in itself is fine.
+    check(
+        json!({"$defs": {"n": {"type": "number"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}),
+        json!({"a": 1}),
+        &expect!["fine"],
+    );
+    check(Value::Null, json!({"any": "thing"}), &expect!["fine"]);
+    check(json!(true), json!({"any": "thing"}), &expect!["fine"]);
+    let catalogue = with_schema(json!({"type": "sting"}));
+    assert!(catalogue.get("t").is_some());
+}
+
+#[test]
+fn a_hostile_pattern_gives_up() {
+    let schema = json!({"properties": {"a": {"pattern": "^(a|a)*\\1b$"}}});
+    let arguments = json!({"a": "a".repeat(40)});
+    // Whatever it says, it says it at once.
+    let _ = with_schema(schema).check("t", &arguments);
+}

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use harn_model::{ErrorCategory, ToolContent, ToolExecutor, ToolSource, ToolSpec};
-use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use harn_runtime::{AgentError, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext};
 use serde_json::{Map, Value};
 
 use super::Toolbox;
@@ -30,14 +30,16 @@ impl Toolbox {
             given => given,
         };
         let catalogue = self.catalogue();
-        let checked = catalogue.check(name, &arguments);
-        let tool = match (catalogue.get(name), checked) {
-            (Some(tool), Ok(())) => tool,
-            (_, Err(error)) => return refuse(cx, name, arguments, error).await,
-            (None, Ok(())) => return refuse(cx, name, arguments, catalogue.unknown(name)).await,
+        let Some(tool) = catalogue.get(name) else {
+            let unknown = cx.tool(name).input(arguments);
+            return Err(unknown.refuse(catalogue.unknown(name)).await?);
         };
         if !self.allows(tool) {
-            return refuse(cx, name, arguments, self.out_of_reach(tool)).await;
+            let error = self.out_of_reach(tool);
+            return Err(described(cx, tool, arguments).refuse(error).await?);
+        }
+        if let Err(error) = catalogue.check(name, &arguments) {
+            return Err(described(cx, tool, arguments).refuse(error).await?);
         }
         if let Some(builtin) = Builtin::named(name).filter(|_| tool.source == ToolSource::Builtin) {
             let read = (builtin == Builtin::ReadFile).then(|| arguments.clone());
@@ -47,11 +49,7 @@ impl Toolbox {
             }
             return Ok(output);
         }
-        let mut builder = cx.tool(name).input(arguments.clone());
-        if let Some(annotations) = &tool.annotations {
-            builder = builder.annotations(annotations.clone());
-        }
-        let call = builder.start().await?;
+        let call = described(cx, tool, arguments.clone()).start().await?;
         let by = tool.source.executor();
         // Whoever was asked may have put others in their place.
         if *call.input() != arguments
@@ -132,14 +130,13 @@ impl Toolbox {
     }
 }
 
-/// Announces a call that cannot run, and why.
-async fn refuse<T>(
-    cx: &TurnContext,
-    name: &str,
-    arguments: Value,
-    error: ToolError,
-) -> Result<T, AgentError> {
-    Err(cx.tool(name).input(arguments).refuse(error).await?)
+/// A call of a tool, with what is known of it.
+fn described(cx: &TurnContext, tool: &ToolSpec, arguments: Value) -> ToolBuilder {
+    let builder = cx.tool(&tool.name).input(arguments);
+    match &tool.annotations {
+        Some(annotations) => builder.annotations(annotations.clone()),
+        None => builder,
+    }
 }
 
 /// What a host answered, for the log and for a person.

@@ -34,8 +34,8 @@ impl HostPart {
         self.lock().capabilities.clone()
     }
 
-    /// Asks the host again, if this is another turn or another host than the last time. Returns what is
-    /// worth a warning.
+    /// Asks the host again, if this is another turn than the last time, or the host offers something else: another
+    /// took over that is not like it. Returns what is worth a warning.
     pub(super) async fn look(
         &self,
         cx: &TurnContext,

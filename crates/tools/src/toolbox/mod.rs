@@ -259,6 +259,7 @@ impl Equipment for Toolbox {
             return Ok(());
         }
         let mut warnings = self.host.look(cx, &self.config.deadlines).await?;
+        self.kit.lend(&self.host.capabilities());
         if let Some(skills) = &self.skills {
             skills.boundary(cx).await?;
         }

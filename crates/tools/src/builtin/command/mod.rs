@@ -1,5 +1,6 @@
 //! `run_command`: asks, runs it through the host, shows what it prints while it runs, and ends it in time.
 
+mod exec;
 mod screen;
 
 use std::{pin::pin, time::Duration};
@@ -114,7 +115,9 @@ impl Kit {
         let line = line.unwrap_or_default().to_owned();
         let call = built_in(cx, Builtin::RunCommand).input(input);
         let call = call.command(&line).ask().await?;
-        let by = executor(cx.host().client_offers().terminal);
+        let offers = cx.host().client_offers();
+        let lent = !offers.terminal && offers.tools && self.is_exec_lent();
+        let by = executor(offers.terminal || lent);
         // Whoever was asked may have put another command in its place.
         let parsed: Result<RunInput, _> = parse(call.input(), "the arguments have no command");
         let RunInput {
@@ -131,9 +134,14 @@ impl Kit {
             Some((outputs.clone(), place))
         });
         let output_limit = if place.is_some() { ASKED_FOR } else { KEPT };
+        // Another shell than this one would be chosen here; the call's permit has to know it.
         let spec = CommandSpec::shell(&command, cx.cwd(), output_limit);
         let screen = Screen::keeping(place);
-        let end = match watch(cx, &call, &screen, spec, limit).await? {
+        let exit = match lent {
+            true => exec::run(cx, &call, &screen, spec, limit).await?,
+            false => watch(cx, &call, &screen, spec, limit).await?,
+        };
+        let end = match exit {
             Some(Ok(exit)) => Ended::Exited(exit),
             Some(Err(error)) => {
                 let reason = fail_by(call, by, error).await?.to_string();
@@ -217,14 +225,16 @@ impl Ended {
         let Printed {
             text,
             truncated,
+            missing,
             kept,
         } = screen.finish(told);
         let mut shown = printed(&text, truncated);
         if let Some(kept) = &kept {
             let (place, bytes) = (kept.place(), kept.bytes());
-            let much = match kept.is_whole() {
-                true => "The whole output",
-                false => "The beginning of the output",
+            let much = match (kept.is_whole(), missing) {
+                (true, false) => "The whole output",
+                (true, true) => "What came of the output",
+                (false, _) => "The beginning of the output",
             };
             shown.push_str(&format!("\n{much}, {bytes} bytes, is in {place}\n"));
         }

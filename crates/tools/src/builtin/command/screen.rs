@@ -31,7 +31,10 @@ struct Seen {
     terminal: Option<String>,
     /// The end, at most twice as much as is shown.
     end: String,
-    truncated: bool,
+    /// Something before it was cut off here.
+    cut: bool,
+    /// Something of it never came.
+    missing: bool,
     file: Spill,
 }
 
@@ -49,7 +52,10 @@ enum Spill {
 /// What there was to see in the end.
 pub(super) struct Printed {
     pub(super) text: String,
+    /// Whether that is not all.
     pub(super) truncated: bool,
+    /// Whether something of it never came.
+    pub(super) missing: bool,
     pub(super) kept: Option<Kept>,
 }
 
@@ -77,7 +83,7 @@ impl Screen {
             },
             None => {
                 let shown = tail(&seen.end, SHOWN);
-                let truncated = seen.truncated || shown.len() < seen.end.len();
+                let truncated = seen.cut || seen.missing || shown.len() < seen.end.len();
                 ToolContent::text(printed(shown, truncated))
             }
         }]
@@ -86,20 +92,26 @@ impl Screen {
     /// What was printed, as the host tells it in the end where it ran in a terminal of its own.
     pub(super) fn finish(&self, told: Option<(String, bool)>) -> Printed {
         let mut seen = self.lock();
-        if let Some((text, truncated)) = told.filter(|_| seen.terminal.is_some()) {
-            seen.truncated = truncated;
+        if let Some((text, missing)) = told.filter(|_| seen.terminal.is_some()) {
+            seen.missing = missing;
             seen.take(&text);
         }
         let end = std::mem::take(&mut seen.end);
         let text = tail(&end, KEPT);
         Printed {
-            truncated: seen.truncated || text.len() < end.len(),
+            truncated: seen.cut || seen.missing || text.len() < end.len(),
+            missing: seen.missing,
             text: text.to_owned(),
             kept: match std::mem::take(&mut seen.file) {
                 Spill::Kept(kept) => Some(kept),
                 Spill::None | Spill::Ready(..) => None,
             },
         }
+    }
+
+    /// Something that was printed never came.
+    pub(super) fn miss(&self) {
+        self.lock().missing = true;
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
@@ -109,7 +121,7 @@ impl Screen {
 
 impl Seen {
     fn take(&mut self, chunk: &str) {
-        let whole = self.end.len() + chunk.len() <= KEPT && !self.truncated;
+        let whole = self.end.len() + chunk.len() <= KEPT && !self.cut;
         if !whole {
             self.spill();
         }
@@ -121,19 +133,23 @@ impl Seen {
         if self.end.len() > 2 * KEPT {
             let from = self.end.len() - tail(&self.end, KEPT).len();
             self.end.drain(..from);
-            self.truncated = true;
+            self.cut = true;
         }
     }
 
-    /// Opens the file, and puts in what was there before.
+    /// Opens the file if it is not open, and puts in what was there before.
     fn spill(&mut self) {
-        if let Spill::Ready(outputs, place) = std::mem::take(&mut self.file) {
-            // Without a file the end is still shown.
-            if let Ok(mut kept) = outputs.keep(place) {
+        let Spill::Ready(outputs, place) = &self.file else {
+            return;
+        };
+        // Without a file the end is still shown.
+        self.file = match outputs.keep(place.clone()) {
+            Ok(mut kept) => {
                 kept.push(&self.end);
-                self.file = Spill::Kept(kept);
+                Spill::Kept(kept)
             }
-        }
+            Err(_) => Spill::None,
+        };
     }
 }
 

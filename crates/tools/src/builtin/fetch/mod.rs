@@ -67,7 +67,7 @@ impl Kit {
     ) -> Result<ToolOutput, AgentError> {
         let FetchInput { url, .. } = parse(&input, NO_ADDRESS)?;
         let tool = built_in(cx, Builtin::Fetch).input(input);
-        // Not even shown: it may hold a password.
+        // What it is refused for may be a password, so it is in no title.
         let address = match Address::parse(&url) {
             Ok(address) => address,
             Err(error) => return Err(tool.title("Fetch").refuse(error).await?),
@@ -96,7 +96,7 @@ impl Kit {
     }
 
     async fn get(&self, mut address: Address) -> Result<Answer, ToolError> {
-        let client = client(&self.env).map_err(network)?;
+        let client = self.client().map_err(network)?;
         for _ in 0..=MAX_HOPS {
             let request = client.get(address.url());
             let request = request.header(ACCEPT, "text/*, application/json;q=0.9, */*;q=0.1");
@@ -175,6 +175,17 @@ impl Answer {
         call.fail_with(&failed, ErrorCategory::ToolError, output)
             .await?;
         Err(AgentError::Tool(format!("{failed}\n\n{shown}")))
+    }
+}
+
+impl Kit {
+    /// Made once: it reads the authorities of this machine.
+    fn client(&self) -> reqwest::Result<Client> {
+        if let Some(client) = self.http.get() {
+            return Ok(client.clone());
+        }
+        let made = client(&self.env)?;
+        Ok(self.http.get_or_init(|| made).clone())
     }
 }
 

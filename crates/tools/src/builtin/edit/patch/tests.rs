@@ -1,3 +1,5 @@
+//! Patches that apply, and what is said of those that do not.
+
 use expect_test::{Expect, expect};
 
 use super::*;

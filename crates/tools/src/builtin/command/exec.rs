@@ -1,0 +1,62 @@
+//! A command that a host without a terminal runs with its operation `process.exec`: it is heard of when it is over.
+
+use std::time::Duration;
+
+use harn_model::ProcessExit;
+use harn_runtime::{
+    AgentError, CommandExit, CommandSink as _, CommandSpec, HostError, ToolHandle, TurnContext,
+};
+
+use super::{super::work::unless_cancelled, screen::Screen};
+
+/// How much longer than its time the host may take to say so.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Runs a command to its end; none when its time was over.
+pub(super) async fn run(
+    cx: &TurnContext,
+    call: &ToolHandle,
+    screen: &Screen,
+    spec: CommandSpec,
+    limit: Option<Duration>,
+) -> Result<Option<Result<CommandExit, HostError>>, AgentError> {
+    let exec = call.host().exec(spec, limit);
+    let exec = async {
+        match limit {
+            Some(limit) => tokio::time::timeout(limit + GRACE, exec).await.ok(),
+            None => Some(exec.await),
+        }
+    };
+    let Some(answer) = unless_cancelled(cx, exec).await? else {
+        return Ok(None);
+    };
+    Ok(match answer {
+        Ok(exit) => told(screen, exit).map(Ok),
+        Err(error) => Some(Err(error)),
+    })
+}
+
+/// Puts what it printed on the screen; which line of which came first is not known.
+fn told(screen: &Screen, exit: ProcessExit) -> Option<CommandExit> {
+    let ProcessExit {
+        exit_code,
+        signal,
+        stdout,
+        stderr,
+        truncated,
+        timed_out,
+    } = exit;
+    let mut sink = screen.clone();
+    if truncated {
+        screen.miss();
+    }
+    sink.output(&stdout);
+    sink.output(&stderr);
+    let exit = CommandExit {
+        code: exit_code,
+        signal,
+        output: String::new(),
+        truncated,
+    };
+    (!timed_out).then_some(exit)
+}

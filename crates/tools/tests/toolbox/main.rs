@@ -1,0 +1,13 @@
+//! A session's toolbox: what it lists, whom it asks, and what its tools do.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test says what went wrong by panicking"
+)]
+
+mod commands;
+mod desk;
+mod fetching;
+mod files;
+mod lent;
+mod rig;

@@ -1,0 +1,299 @@
+//! A session whose agent calls the tool that a prompt names: `NAME {json}`.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_journal::JsonlStore;
+use harn_model::{
+    AgentEvent, ContentBlock, Decision, PermissionAsked, Seq, StopReason, ToolCall, ToolCallStatus,
+    ToolCallUpdate, ToolContent, ToolsChange, TurnId, plain_text,
+};
+use harn_runtime::{
+    Agent, AgentError, Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession, Subscription,
+    TurnContext, async_trait,
+};
+use harn_tools::{DiskProbe, LocalHost, Toolbox, ToolboxConfig, Toolboxes};
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct StillClock;
+
+impl Clock for StillClock {
+    fn now(&self) -> u64 {
+        0
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+#[derive(Default)]
+struct CountedIds(AtomicU64);
+
+impl Ids for CountedIds {
+    fn mint(&self, kind: IdKind) -> String {
+        let number = self.0.fetch_add(1, Ordering::SeqCst);
+        format!("{kind:?}-{number}").to_lowercase()
+    }
+}
+
+/// Calls what it is told to. `worker: NAME {json}` has a worker do it.
+struct Caller;
+
+#[async_trait]
+impl Agent for Caller {
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        let prompt = cx.prompt_text();
+        if let Some(rest) = prompt.strip_prefix("worker: ") {
+            let worker = cx.worker("hand").task(rest).agent(Arc::new(Self));
+            worker.start().await?.finished().await;
+            return Ok(StopReason::EndTurn);
+        }
+        let (name, arguments) = prompt.split_once(' ').unwrap_or((&prompt, "null"));
+        let arguments = serde_json::from_str(arguments).map_err(AgentError::failed)?;
+        let toolbox = Toolbox::of(cx).ok_or_else(|| AgentError::failed("no toolbox"))?;
+        match toolbox.call(cx, name, arguments).await {
+            Ok(output) => cx.say(output.raw.unwrap_or_default().to_string()).await?,
+            Err(AgentError::Tool(reason) | AgentError::Denied { reason }) => cx.say(reason).await?,
+            Err(error) => return Err(error),
+        }
+        Ok(StopReason::EndTurn)
+    }
+}
+
+/// A workspace, a session in it, and its events.
+pub(crate) struct Rig {
+    _folder: TempDir,
+    root: PathBuf,
+    pub(crate) session: Controller,
+    events: Subscription,
+    pub(crate) hub: Hub,
+}
+
+impl Rig {
+    pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
+        Self::with(files, ToolboxConfig::default()).await
+    }
+
+    pub(crate) async fn with(files: &[(&str, &str)], toolbox: ToolboxConfig) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("workspace");
+        fs::create_dir(&root).unwrap();
+        let mut config = HubConfig::new(
+            Arc::new(Caller),
+            Arc::new(JsonlStore::new(folder.path().join("state"))),
+            Arc::new(StillClock),
+            Arc::new(CountedIds::default()),
+            Arc::new(LocalHost::new()),
+            Arc::new(DiskProbe),
+        );
+        config.equip = Arc::new(Toolboxes::new(toolbox));
+        let hub = Hub::new(config);
+        let (session, events) = open(&hub, &root).await;
+        let rig = Self {
+            _folder: folder,
+            root,
+            session,
+            events,
+            hub,
+        };
+        for (path, text) in files {
+            rig.put(path, text);
+        }
+        rig
+    }
+
+    /// Goes on in another session of the same workspace.
+    pub(crate) async fn another(&mut self) -> Controller {
+        let (session, events) = open(&self.hub, &self.root).await;
+        self.events = events;
+        std::mem::replace(&mut self.session, session)
+    }
+
+    /// Hears the session from its beginning.
+    pub(crate) fn rewind(&mut self) {
+        self.events = self.session.subscribe(Seq::ZERO);
+    }
+
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub(crate) fn put(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.at(path)).ok()
+    }
+
+    /// Begins a turn.
+    pub(crate) async fn begin(&mut self, prompt: &str) -> TurnId {
+        let prompt = vec![ContentBlock::text(prompt)];
+        self.session.prompt(prompt, |_| ()).await.unwrap()
+    }
+
+    /// Calls a tool about which nobody is asked.
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Turn {
+        self.begin(&format!("{tool} {arguments}")).await;
+        let turn = self.finish().await;
+        assert!(
+            turn.asked().is_none(),
+            "nothing may be asked here: {turn:?}"
+        );
+        turn
+    }
+
+    /// Calls a tool, and lets it run when asked.
+    pub(crate) async fn call_allowed(&mut self, tool: &str, arguments: Value) -> Turn {
+        self.call_answered(tool, arguments, allowed(None)).await
+    }
+
+    /// Calls a tool about which somebody is asked who answers this.
+    pub(crate) async fn call_answered(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        answer: Decision,
+    ) -> Turn {
+        self.begin(&format!("{tool} {arguments}")).await;
+        let mut turn = self
+            .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+            .await;
+        let ask = turn.asked().unwrap().ask_id.clone();
+        self.session.answer(ask, answer).await;
+        turn.events.extend(self.finish().await.events);
+        turn
+    }
+
+    pub(crate) async fn finish(&mut self) -> Turn {
+        self.until(|event| matches!(event, AgentEvent::TurnEnded(_)))
+            .await
+    }
+
+    /// Collects events until one fits, and the rest of its batch.
+    pub(crate) async fn until(&mut self, fits: impl Fn(&AgentEvent) -> bool) -> Turn {
+        let mut turn = Turn { events: Vec::new() };
+        while !turn.events.iter().any(&fits) {
+            let Ok(batch) = self.events.next().await else {
+                panic!("the session ended");
+            };
+            let events = batch.events().iter().map(|envelope| envelope.event.clone());
+            turn.events.extend(events);
+        }
+        turn
+    }
+}
+
+async fn open(hub: &Hub, root: &std::path::Path) -> (Controller, Subscription) {
+    let new = NewSession {
+        cwd: root.to_owned(),
+        additional_directories: Vec::new(),
+    };
+    let session = hub.create(new).await.unwrap();
+    let events = session.subscribe(Seq::ZERO);
+    (session, events)
+}
+
+/// Yes, to the arguments as they are or to others.
+pub(crate) fn allowed(args: Option<Value>) -> Decision {
+    Decision::Allowed {
+        option_id: "allow_once".to_owned(),
+        args,
+    }
+}
+
+/// What happened in a turn.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) events: Vec<AgentEvent>,
+}
+
+impl Turn {
+    /// What the agent said of the result.
+    pub(crate) fn said(&self) -> String {
+        let pieces = self.events.iter().filter_map(|event| match event {
+            AgentEvent::AgentMessageChunk { content, .. } => Some(content.as_str()),
+            _ => None,
+        });
+        pieces.collect()
+    }
+
+    /// The only call, and the update that ended it.
+    pub(crate) fn only_call(&self) -> (&ToolCall, &ToolCallUpdate) {
+        let calls = self.events.iter().filter_map(|event| match event {
+            AgentEvent::ToolCall(call) => Some(&**call),
+            _ => None,
+        });
+        let calls: Vec<_> = calls.collect();
+        let [call] = calls[..] else {
+            panic!("there is not one call: {calls:?}");
+        };
+        let ends = self.updates().into_iter();
+        let ends: Vec<_> = ends.filter(|update| update.status.is_terminal()).collect();
+        let [end] = ends[..] else {
+            panic!("it does not end once: {ends:?}");
+        };
+        (call, end)
+    }
+
+    pub(crate) fn updates(&self) -> Vec<&ToolCallUpdate> {
+        let updates = self.events.iter().filter_map(|event| match event {
+            AgentEvent::ToolCallUpdate(update) => Some(&**update),
+            _ => None,
+        });
+        updates.collect()
+    }
+
+    pub(crate) fn asked(&self) -> Option<&PermissionAsked> {
+        self.events.iter().find_map(|event| match event {
+            AgentEvent::PermissionAsked(ask) => Some(&**ask),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn changes(&self) -> Vec<&ToolsChange> {
+        let changes = self.events.iter().filter_map(|event| match event {
+            AgentEvent::ToolsChanged(change) => Some(&**change),
+            _ => None,
+        });
+        changes.collect()
+    }
+
+    pub(crate) fn warnings(&self) -> Vec<&str> {
+        let logs = self.events.iter().filter_map(|event| match event {
+            AgentEvent::Log(log) => Some(log.message.as_str()),
+            _ => None,
+        });
+        logs.collect()
+    }
+}
+
+/// The text an update shows.
+pub(crate) fn shown(update: &ToolCallUpdate) -> String {
+    let content = update.content.iter().flatten();
+    let texts = content.map(|content| match content {
+        ToolContent::Content { content } => plain_text(std::slice::from_ref(content)),
+        ToolContent::Diff { .. } | ToolContent::Terminal { .. } => String::new(),
+    });
+    texts.collect()
+}
+
+/// Asserts that a call failed, and with what words.
+pub(crate) fn assert_failed(turn: &Turn, category: harn_model::ErrorCategory, words: &str) {
+    let (_, end) = turn.only_call();
+    assert_eq!(end.status, ToolCallStatus::Failed, "{end:?}");
+    let error = end.error.as_deref().unwrap_or_default();
+    assert!(error.contains(words), "{error:?} does not say {words:?}");
+    assert_eq!(end.error_category, Some(category), "{error}");
+}
