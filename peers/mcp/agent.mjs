@@ -133,12 +133,10 @@ function descendants(pid) {
 }
 
 async function gone(pids) {
+  // A process that ended and was not reaped by whoever adopted it runs no more.
   const runs = (pid) => {
-    try {
-      return process.kill(pid, 0);
-    } catch {
-      return false;
-    }
+    const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+    return stdout.trim() !== "" && !stdout.trim().startsWith("Z");
   };
   while (pids.some(runs)) await new Promise((done) => setTimeout(done, 10));
 }

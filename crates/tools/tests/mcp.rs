@@ -13,12 +13,13 @@ use std::{
 
 use axum::{
     Router,
-    body::Bytes,
+    body::{Body, Bytes},
     extract::State,
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
     routing::{any, post},
 };
+use futures::{StreamExt as _, stream};
 use harn_model::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
 use harn_tools::{LocalHost, McpDeadlines, McpSettings, Servers};
 use rustix::process::{Pid, test_kill_process};
@@ -151,19 +152,21 @@ async fn a_process_that_dies_is_started_again() {
     gone(&second).await;
 }
 
-/// What came in over HTTP.
+/// What came in over HTTP: each method, and the key that came with it.
 #[derive(Clone, Default)]
 struct Heard {
-    headers: Arc<Mutex<Vec<(String, Option<String>)>>>,
+    keys: Arc<Mutex<Vec<Keyed>>>,
 }
 
-async fn answer(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
-    let request: Value = serde_json::from_slice(&body).unwrap();
+type Keyed = (String, Option<String>);
+
+/// The answer to a message, if there is one.
+fn answer(heard: &Heard, headers: &HeaderMap, body: &Bytes) -> Option<Value> {
+    let request: Value = serde_json::from_slice(body).unwrap();
     let method = request["method"].as_str().unwrap_or_default();
-    let key = headers
-        .get("x-key")
-        .map(|key| key.to_str().unwrap().to_owned());
-    heard.headers.lock().unwrap().push((method.to_owned(), key));
+    let key = headers.get("x-key");
+    let key = key.map(|key| key.to_str().unwrap().to_owned());
+    heard.keys.lock().unwrap().push((method.to_owned(), key));
     let result = match method {
         "initialize" => json!({
             "protocolVersion": "2025-06-18",
@@ -172,12 +175,43 @@ async fn answer(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> 
         }),
         "tools/list" => json!({"tools": [{"name": "hi", "inputSchema": {"type": "object"}}]}),
         "tools/call" => json!({"content": [{"type": "text", "text": "hi from the web"}]}),
-        _ => return StatusCode::ACCEPTED.into_response(),
+        _ => return None,
     };
-    let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
-    let json = [(header::CONTENT_TYPE, "application/json")];
-    (json, answer.to_string()).into_response()
+    Some(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
 }
+
+async fn as_json(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    match answer(&heard, &headers, &body) {
+        Some(answer) => (JSON, answer.to_string()).into_response(),
+        None => StatusCode::ACCEPTED.into_response(),
+    }
+}
+
+async fn as_events(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    let Some(answer) = answer(&heard, &headers, &body) else {
+        return StatusCode::ACCEPTED.into_response();
+    };
+    let before = json!({"jsonrpc": "2.0", "method": "notifications/message",
+        "params": {"level": "info", "data": "soon"}});
+    let events = format!(": hello\n\ndata: {before}\n\nevent: message\ndata: {answer}\n\n");
+    let kind = [(header::CONTENT_TYPE, "text/event-stream")];
+    (kind, events).into_response()
+}
+
+/// Greets, and has more to say about its tools than anybody wants to hear.
+async fn endlessly(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    match answer(&heard, &headers, &body) {
+        Some(answer) if answer["result"]["tools"].is_array() => {
+            let piece = Bytes::from(vec![b' '; 1024 * 1024]);
+            let pieces = stream::repeat(piece).map(Ok::<_, std::io::Error>);
+            (JSON, Body::from_stream(pieces)).into_response()
+        }
+        Some(answer) => (JSON, answer.to_string()).into_response(),
+        None => StatusCode::ACCEPTED.into_response(),
+    }
+}
+
+const JSON: [(header::HeaderName, &str); 1] = [(header::CONTENT_TYPE, "application/json")];
 
 /// Serves until the test ends; gives the address.
 async fn serve(heard: &Heard) -> String {
@@ -192,7 +226,9 @@ async fn serve(heard: &Heard) -> String {
         (StatusCode::UNAUTHORIZED, realm)
     };
     let router = Router::new()
-        .route("/mcp", post(answer))
+        .route("/mcp", post(as_json))
+        .route("/events", post(as_events))
+        .route("/endless", post(endlessly))
         .route("/echo", any(echo))
         .route("/closed", any(challenge))
         .route("/moved", any(async || Redirect::permanent("/mcp")))
@@ -215,7 +251,7 @@ fn web(url: String) -> McpServerSpec {
 
 #[tokio::test]
 async fn a_server_behind_http_gets_its_headers_with_each_request() {
-    for path in ["/mcp", "/moved"] {
+    for path in ["/mcp", "/moved", "/events"] {
         let heard = Heard::default();
         let servers = session(&LocalHost::new(), Path::new("/"));
         servers.add(vec![web(serve(&heard).await + path)]);
@@ -224,7 +260,7 @@ async fn a_server_behind_http_gets_its_headers_with_each_request() {
         assert_eq!((status.tools, status.error), (Some(1), None));
         let output = servers.call("mcp__web__hi", json!({})).await.unwrap();
         assert_eq!(output.raw, Some(json!("hi from the web")));
-        let heard = heard.headers.lock().unwrap();
+        let heard = heard.keys.lock().unwrap();
         let key = Some("Bearer hunter2".to_owned());
         let methods = [
             "initialize",
@@ -255,6 +291,16 @@ async fn a_server_behind_http_that_refuses_is_told_without_the_key() {
 }
 
 #[tokio::test]
+async fn an_answer_without_an_end_is_not_read_to_it() {
+    let url = serve(&Heard::default()).await;
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(format!("{url}/endless"))]);
+    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    let told = "a request to it failed: it sent a message larger than 16 MiB";
+    assert_eq!(error, told);
+}
+
+#[tokio::test]
 async fn nobody_behind_http_is_told_as_such() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -262,7 +308,7 @@ async fn nobody_behind_http_is_told_as_such() {
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![web(format!("http://{address}/mcp?key=opensesame"))]);
     let error = stands(&servers, McpState::Failed).await.error.unwrap();
-    assert!(error.starts_with("it could not be reached: "), "{error}");
+    assert!(error.starts_with("a request to it failed: "), "{error}");
     assert!(error.to_lowercase().contains("refused"), "{error}");
     assert!(!error.contains("opensesame"), "{error}");
 }

@@ -284,7 +284,7 @@ async fn a_server_that_fails_to_start_is_tried_again() {
     let status = stands(&servers, "s", McpState::Failed).await;
     assert_eq!(
         status.error.as_deref(),
-        Some("it could not be reached: refused, <secret>")
+        Some("a request to it failed: refused, <secret>")
     );
     let _stage = theatre.ready(&[]).await;
     let status = stands(&servers, "s", McpState::Ready).await;
