@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(made, again);
         assert_eq!(
             made,
-            ["mcp__a__b__x", "mcp__a__b_c", "mcp__a__b_c_54fff9e3"]
+            ["mcp__a__b__x", "mcp__a__b_c", "mcp__a__b_c_d6e1e5ac"]
         );
         let made = names(&[("a", &["b__x"]), ("a__b", &["x"])]);
         assert_eq!(made.len(), 2, "{made:?}");

@@ -1,7 +1,5 @@
 //! Reaches a server in the way its settings say.
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 use harn_model::{McpServerSpec, McpTransport, Secret};
 use reqwest::header::{HeaderName, HeaderValue};
@@ -13,6 +11,7 @@ use super::{
     McpSettings,
     redact::Secrets,
     stdio::{self, Process},
+    streamable::Requests,
     trouble::Trouble,
     wire::Wire,
 };
@@ -44,7 +43,7 @@ impl Dial for McpSettings {
                 })
             }
             McpTransport::Http { url, headers } => Ok(Dialed {
-                wire: http_wire(url, headers)?,
+                wire: http_wire(url, headers, secrets)?,
                 process: None,
             }),
             McpTransport::Unsupported(name) => Err(Trouble::Unsupported(name)),
@@ -52,22 +51,23 @@ impl Dial for McpSettings {
     }
 }
 
-fn http_wire(url: &str, headers: &[(String, Secret)]) -> Result<Wire, Trouble> {
+fn http_wire(url: &str, headers: &[(String, Secret)], secrets: &Secrets) -> Result<Wire, Trouble> {
     let parsed = reqwest::Url::parse(url).map_err(|_| Trouble::BadUrl)?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err(Trouble::BadUrl);
     }
-    let mut sent = HashMap::new();
+    let mut sent = Vec::new();
     for (name, value) in headers {
         let bad = || Trouble::BadHeader(name.clone());
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
         let mut value = HeaderValue::from_str(value.reveal()).map_err(|_| bad())?;
         // So that no library shows it.
         value.set_sensitive(true);
-        sent.insert(key, value);
+        sent.push((key, value));
     }
     let client = http::client().map_err(|error| Trouble::NoClient(error.to_string()))?;
-    let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
-    let transport = StreamableHttpClientTransport::with_client(client, config);
+    let requests = Requests::new(client, sent, secrets.clone());
+    let config = StreamableHttpClientTransportConfig::with_uri(url);
+    let transport = StreamableHttpClientTransport::with_client(requests, config);
     Ok(Wire::Http(Box::new(transport)))
 }

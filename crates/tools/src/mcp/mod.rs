@@ -6,6 +6,7 @@
 mod book;
 mod catalogue;
 mod dial;
+mod events;
 mod greeting;
 mod lines;
 mod link;
@@ -14,6 +15,7 @@ mod output;
 mod redact;
 mod server;
 mod stdio;
+mod streamable;
 mod trouble;
 mod wire;
 

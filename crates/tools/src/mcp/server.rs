@@ -15,6 +15,7 @@ use super::{
     redact::{Secrets, one_line},
     stdio::Process,
     trouble::Trouble,
+    wire::Wire,
 };
 
 /// The pause before the first new try; each is twice the last, up to the longest.
@@ -26,6 +27,9 @@ const MOST_TRIES: u32 = 5;
 const STEADY: Duration = Duration::from_secs(60);
 /// The pause between two lists that a server asks to be asked for.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
+/// How long what a process sent before it ended is read.
+const DRAIN: Duration = Duration::from_millis(100);
+const DEAD: &str = "its process ended";
 /// How long a reason may be.
 const LONGEST_REASON: usize = 2048;
 
@@ -95,27 +99,22 @@ impl Keeper {
     }
 
     async fn connect_in_time(&self) -> Result<Connection, Trouble> {
-        let mut process = None;
-        let connected = timeout(self.connect, self.connect(&mut process)).await;
-        let trouble = match connected {
-            Ok(Ok(mut connection)) => {
+        // Nothing is waited for here.
+        let Dialed { wire, process } = self.dial.dial(&self.spec, &self.secrets).await?;
+        let connecting = unless_dead(process.as_ref(), self.connect(wire));
+        let trouble = match timeout(self.connect, connecting).await {
+            Ok(Some(Ok(mut connection))) => {
                 connection.process = process;
                 return Ok(connection);
             }
-            Ok(Err(trouble)) => trouble,
+            Ok(Some(Err(trouble))) => trouble,
+            Ok(None) => Trouble::Ended(DEAD.to_owned()),
             Err(_) => Trouble::Late(self.connect),
         };
         Err(with_obituary(trouble, process).await)
     }
 
-    /// Connects. The process is kept outside, for what it said when this fails.
-    async fn connect(&self, process: &mut Option<Process>) -> Result<Connection, Trouble> {
-        let mut wire = {
-            let dialed = self.dial.dial(&self.spec, &self.secrets).await?;
-            let Dialed { wire, process: own } = dialed;
-            *process = own;
-            wire
-        };
+    async fn connect(&self, mut wire: Wire) -> Result<Connection, Trouble> {
         let greeted = self.home.greet(&mut wire).await?;
         let changed = Arc::new(Notify::new());
         let (link, ends) = Link::new(self.home.clone(), changed.clone(), FIRST);
@@ -152,13 +151,16 @@ impl Keeper {
         let mut steady = false;
         let mut lasted = pin!(tokio::time::sleep(STEADY));
         let mut listing = pin!(self.list_again(&link, &changed, tools));
-        let why = loop {
-            tokio::select! {
-                why = &mut carry => break why,
-                () = &mut lasted, if !steady => steady = true,
-                () = &mut listing => {}
+        let ended = unless_dead(process.as_ref(), async {
+            loop {
+                tokio::select! {
+                    why = &mut carry => break why,
+                    () = &mut lasted, if !steady => steady = true,
+                    () = &mut listing => {}
+                }
             }
-        };
+        });
+        let why = ended.await.unwrap_or_else(|| DEAD.to_owned());
         // Requests that are open fail now, not when the process was buried.
         drop(carry);
         (with_obituary(Trouble::Ended(why), process).await, steady)
@@ -199,16 +201,29 @@ impl Keeper {
     }
 }
 
+/// Does some work, unless the process that it is about has ended. What it sent before is still looked at; its
+/// children may hold the pipe open for ever.
+async fn unless_dead<T>(process: Option<&Process>, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    let Some(process) = process else {
+        return Some(work.await);
+    };
+    tokio::select! {
+        done = &mut work => Some(done),
+        () = process.exited() => timeout(DRAIN, work).await.ok(),
+    }
+}
+
 /// A trouble with how the process behind it ended, and what it said last.
 async fn with_obituary(trouble: Trouble, process: Option<Process>) -> Trouble {
-    let Some(mut process) = process else {
+    let Some(process) = process else {
         return trouble;
     };
     let obituary = process.obituary().await;
     if obituary.is_empty() {
         return trouble;
     }
-    Trouble::Ended(format!("{trouble}; {obituary}"))
+    Trouble::Ended(format!("{trouble} ({obituary})"))
 }
 
 fn pause(failures: u32) -> Duration {

@@ -95,31 +95,30 @@ fn writer(pipe: PipeWriter) -> io::Result<ChildStdin> {
 }
 
 impl Process {
-    /// How it ended, if it did, and what it said last.
-    pub(super) async fn obituary(&mut self) -> String {
+    /// Waits for it to exit; what it started may go on.
+    pub(super) async fn exited(&self) {
+        if self.group.exited().await.is_err() {
+            // The runtime is going down, and all that waits with it.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// How it ended, if it did, and what it said last. Ends it.
+    pub(super) async fn obituary(mut self) -> String {
+        let mut facts = Vec::new();
         let exited = tokio::time::timeout(AFTERMATH, self.group.exited()).await;
-        let mut words = match exited {
-            Ok(Ok(status)) => match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) => format!("it ended with exit code {code}"),
-                (None, Some(signal)) => format!("it was ended by signal {signal}"),
-                (None, None) => "it ended".to_owned(),
-            },
-            Ok(Err(_)) | Err(_) => String::new(),
-        };
+        if let Ok(Ok(status)) = exited {
+            facts.extend(status.exit_status().map(|code| format!("exit code {code}")));
+            facts.extend(status.terminating_signal().map(|it| format!("signal {it}")));
+        }
         // What it printed is in the pipe; somebody it started may hold that open.
         let _ = tokio::time::timeout(AFTERMATH, &mut self.listener).await;
         let said = self.said.lock();
         if !said.is_empty() {
-            if words.is_empty() {
-                words.push_str("it said");
-            } else {
-                words.push_str(" and said");
-            }
             let last = Vec::from_iter(said.iter().map(String::as_str)).join(" | ");
-            words.push_str(": ");
-            words.push_str(&last);
+            facts.push(format!("stderr: {last}"));
         }
-        words
+        facts.join("; ")
     }
 }
 

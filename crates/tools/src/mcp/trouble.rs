@@ -23,7 +23,7 @@ pub(super) enum Trouble {
     NoClient(String),
     #[error("it does not let us in: HTTP 401 or 403; its headers have to carry what it asks for")]
     Forbidden,
-    #[error("it could not be reached: {0}")]
+    #[error("a request to it failed: {0}")]
     Unreachable(String),
     #[error("it was not ready within {} s", .0.as_secs())]
     Late(Duration),

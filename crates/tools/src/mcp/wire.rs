@@ -1,7 +1,5 @@
 //! How a server is reached: lines over pipes or streamable HTTP, behind one face.
 
-use std::error::Error;
-
 use futures::future::BoxFuture;
 use rmcp::{
     RoleClient,
@@ -12,7 +10,10 @@ use rmcp::{
     },
 };
 
-use super::lines::{End, Lines};
+use super::{
+    lines::{End, Lines},
+    streamable::{Failed, Requests},
+};
 
 /// A way to a server.
 pub(super) enum Wire {
@@ -21,7 +22,7 @@ pub(super) enum Wire {
 }
 
 /// A server that is spoken to by HTTP.
-pub(super) type Http = StreamableHttpClientTransport<reqwest::Client>;
+pub(super) type Http = StreamableHttpClientTransport<Requests>;
 
 /// A message did not get there.
 #[derive(Debug)]
@@ -74,22 +75,18 @@ impl From<End> for NotSent {
     }
 }
 
-impl From<StreamableHttpError<reqwest::Error>> for NotSent {
-    fn from(error: StreamableHttpError<reqwest::Error>) -> Self {
-        let gone = match &error {
-            StreamableHttpError::Client(error) => error.is_connect(),
-            StreamableHttpError::TransportChannelClosed => true,
+impl From<StreamableHttpError<Failed>> for NotSent {
+    fn from(error: StreamableHttpError<Failed>) -> Self {
+        let (gone, forbidden) = match &error {
+            StreamableHttpError::Client(failed) => (failed.gone, false),
+            StreamableHttpError::TransportChannelClosed => (true, false),
+            StreamableHttpError::AuthRequired(_) => (false, true),
             // One request may fail and the next be answered.
-            _ => false,
+            _ => (false, false),
         };
-        let forbidden = matches!(
-            error,
-            StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_)
-        );
         let why = match error {
-            // Its words repeat the address, which its reader has configured.
-            StreamableHttpError::Client(error) => causes(&error.without_url()),
-            other => causes(&other),
+            StreamableHttpError::Client(failed) => failed.to_string(),
+            other => other.to_string(),
         };
         Self {
             why,
@@ -97,19 +94,4 @@ impl From<StreamableHttpError<reqwest::Error>> for NotSent {
             forbidden,
         }
     }
-}
-
-/// An error with what caused it, each in its own words.
-fn causes(error: &dyn Error) -> String {
-    let mut words = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let told = cause.to_string();
-        if !words.contains(&told) {
-            words.push_str(": ");
-            words.push_str(&told);
-        }
-        next = cause.source();
-    }
-    words
 }

@@ -5,6 +5,10 @@ use std::{
     sync::Mutex,
 };
 
+use axum::{
+    http::{HeaderMap, StatusCode, header},
+    routing::any,
+};
 use tracing::{
     Event, Metadata, Subscriber,
     field::{Field, Visit},
@@ -72,7 +76,8 @@ async fn no_value_is_logged_or_told() {
     servers.close();
     let told = status.error.unwrap();
     assert!(
-        told.starts_with("it closed the connection; it ended with exit code 3 and said: key is <secret> [0m | 000"),
+        told.ends_with("0<sec…)")
+            && told.contains("(exit code 3; stderr: key is <secret> [0m | 000"),
         "{told}"
     );
     let log = log.0.lock().unwrap();
@@ -86,4 +91,47 @@ async fn no_value_is_logged_or_told() {
         !log.contains("hunt") && !told.contains("hunt"),
         "{log}\n{told}"
     );
+}
+
+#[tokio::test]
+async fn no_header_is_logged_or_told() {
+    let log = Log::default();
+    let _logging = tracing::subscriber::set_default(log.clone());
+    // Gives back what it was given wherever it can.
+    let echo = async |headers: HeaderMap| {
+        let key = headers["x-key"].to_str().unwrap().to_owned();
+        (StatusCode::BAD_REQUEST, [("x-echo", key.clone())], key)
+    };
+    let garbage = async |headers: HeaderMap| {
+        let key = headers["x-key"].to_str().unwrap().to_owned();
+        let kind = [(header::CONTENT_TYPE, "text/event-stream")];
+        (
+            kind,
+            format!("data: {{\"method\": {key:?}}}\n\ndata: {key}\n\n"),
+        )
+    };
+    let router = axum::Router::new()
+        .route("/echo", any(echo))
+        .route("/garbage", any(garbage));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let servers = Servers::new(settings(std::path::Path::new("/")));
+    let spec = |name: &str| McpServerSpec {
+        name: name.to_owned(),
+        transport: McpTransport::Http {
+            url: format!("http://{address}/{name}?key=hunter2-too"),
+            headers: vec![("X-Key".to_owned(), Secret::new("Bearer hunter2"))],
+        },
+    };
+    servers.add(vec![spec("echo"), spec("garbage")]);
+    let echoed = stands(&servers, "echo", McpState::Failed).await;
+    let garbled = stands(&servers, "garbage", McpState::Failed).await;
+    servers.close();
+    let told = "a request to it failed: HTTP 400 Bad Request <secret>";
+    assert_eq!(echoed.error.as_deref(), Some(told));
+    let log = log.0.lock().unwrap();
+    assert!(log.contains(told), "{log}");
+    assert!(!log.contains("hunter2"), "{log}");
+    assert!(!garbled.error.unwrap().contains("hunter2"));
 }

@@ -162,7 +162,9 @@ async fn a_server_that_stays_away_is_given_up() {
     let theatre = Theatre::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
-    drop(theatre.ready(&["t"]).await);
+    let stage = theatre.ready(&["t"]).await;
+    servers.settled().await;
+    drop(stage);
     stands(&servers, "s", McpState::Failed).await;
     let away = async {
         for _ in 0..5 {
@@ -282,7 +284,7 @@ async fn a_server_that_fails_to_start_is_tried_again() {
     let status = stands(&servers, "s", McpState::Failed).await;
     assert_eq!(
         status.error.as_deref(),
-        Some("it could not be reached: refused, <secret>")
+        Some("a request to it failed: refused, <secret>")
     );
     let _stage = theatre.ready(&[]).await;
     let status = stands(&servers, "s", McpState::Ready).await;
