@@ -15,6 +15,7 @@ mod reading;
 mod run;
 mod schema;
 mod sessions;
+mod skills;
 mod text;
 
 use std::{
@@ -72,6 +73,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Attach { state, attach } => attach::run(state.dir()?, attach),
         Command::Sessions { state, command } => sessions::run(&state.dir()?, command),
         Command::Grants { state, command } => grants::run(&state.dir()?, command),
+        Command::Skills(args) => skills::run(args),
         Command::Fixtures { command } => fixtures::run(command),
         Command::Schema { name, out } => schema::run(name, out),
         Command::Doctor { state } => doctor::run(&state.dir()?),
