@@ -29,6 +29,7 @@ mod options;
 mod ports;
 mod rules;
 mod signals;
+mod skill_places;
 mod stdio;
 mod trust;
 mod workshop;

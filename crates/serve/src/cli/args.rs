@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use harn_acp::ProfileChoice;
 use harn_policy::SessionMode;
 
-use super::{engine::EngineChoice, trust::TrustArgs};
+use super::{engine::EngineChoice, skills::SkillsArgs, trust::TrustArgs};
 use crate::options::ASK_TIMEOUT;
 
 /// Serves an agent to editors and other hosts over the Agent Client Protocol
@@ -154,6 +154,8 @@ pub(super) enum Command {
         #[command(flatten)]
         trust: TrustArgs,
     },
+    /// List, show or check skills: instructions that agents and people use by name
+    Skills(SkillsArgs),
     /// For host authors: pinned conversations, and a check of recorded ones
     Fixtures {
         #[command(subcommand)]

@@ -15,6 +15,7 @@ mod reading;
 mod run;
 mod schema;
 mod sessions;
+mod skills;
 mod text;
 mod trust;
 
@@ -74,6 +75,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Sessions { state, command } => sessions::run(&state.dir()?, command),
         Command::Grants { state, command } => grants::run(&state.dir()?, command),
         Command::Trust { state, trust } => trust::run(&state.dir()?, trust),
+        Command::Skills(args) => skills::run(args),
         Command::Fixtures { command } => fixtures::run(command),
         Command::Schema { name, out } => schema::run(name, out),
         Command::Doctor { state } => doctor::run(&state.dir()?),

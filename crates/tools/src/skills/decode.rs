@@ -37,6 +37,7 @@ pub(super) fn file(split: &Split<'_>, folder: &str) -> Decoded {
         card: Card::named(folder),
         remarks: Vec::new(),
         before: 0,
+        named: false,
     };
     match split.front {
         None => reader.card.short = first_line(split.body),
@@ -54,6 +55,7 @@ pub(super) fn host(skill: &HostSkill) -> Decoded {
         card: Card::named(skill.name.clone()),
         remarks: Vec::new(),
         before: 0,
+        named: false,
     };
     reader.card.description = skill.description.clone();
     reader.card.short = first_line(&skill.description);
@@ -77,14 +79,20 @@ struct Reader {
     remarks: Vec<Remark>,
     /// How many lines come before what is read.
     before: usize,
+    /// Whether it says its name itself.
+    named: bool,
 }
 
 impl Reader {
     fn finish(mut self) -> Decoded {
-        if let Err(wrong) = check_name(&self.card.name)
-            && !self.remarks.iter().any(|r| r.message.contains(&wrong))
+        if !self.named
+            && let Err(wrong) = check_name(&self.card.name)
         {
-            self.error(Pos::START, wrong);
+            self.remarks.push(Remark {
+                line: self.before.max(1),
+                severity: Severity::Error,
+                message: format!("{wrong}; or give the skill another name than its folder's"),
+            });
         }
         self.remarks.sort_by_key(|remark| remark.line);
         let wrong = |remark: &Remark| remark.severity == Severity::Error;
@@ -162,6 +170,7 @@ impl Reader {
         let card = &mut self.card;
         match key {
             "name" => {
+                self.named = true;
                 card.name = text(value, key)?;
                 check_name(&card.name).map_err(|wrong| Fault::new(value.at, wrong))?;
             }

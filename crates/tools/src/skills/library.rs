@@ -84,10 +84,18 @@ pub struct Skills {
     cwd: PathBuf,
     clock: Arc<dyn Clock>,
     memory: Mutex<Memory>,
-    found: watch::Sender<Arc<Found>>,
+    shelf: watch::Sender<Shelf>,
     interests: Mutex<Vec<Interest>>,
     /// Somebody should look again, or see that nobody needs it any more.
     wake: Arc<Notify>,
+}
+
+/// What was found last, which all sessions of the workspace share.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Shelf {
+    pub(super) found: Arc<Found>,
+    /// The same put together, for those without a host's skills.
+    pub(super) registry: Arc<Registry>,
 }
 
 /// What looking again took.
@@ -117,7 +125,7 @@ impl Skills {
             cwd: cwd.to_owned(),
             clock,
             memory: Mutex::default(),
-            found: watch::Sender::default(),
+            shelf: watch::Sender::default(),
             interests: Mutex::default(),
             wake: Arc::default(),
         }
@@ -129,12 +137,13 @@ impl Skills {
         let walked = walk::walk(&self.places, &self.cwd, &memory, self.clock.now());
         *memory = walked.memory;
         *lock(&self.interests) = walked.interests.into_iter().collect();
-        let new = Arc::new(walked.found);
-        let changed = self.found.send_if_modified(|found| {
-            let changed = **found != *new;
-            *found = new;
-            changed
-        });
+        let changed = *self.shelf().found != walked.found;
+        if changed {
+            self.shelf.send_replace(Shelf {
+                registry: Arc::new(walked.found.registry(&[], &[])),
+                found: Arc::new(walked.found),
+            });
+        }
         drop(memory);
         Refreshed {
             changed,
@@ -145,8 +154,8 @@ impl Skills {
 
     /// Those that were found, without a host's.
     #[must_use]
-    pub fn registry(&self) -> Registry {
-        self.found().with_host(&[], &[])
+    pub fn registry(&self) -> Arc<Registry> {
+        self.shelf().registry
     }
 
     /// The text of a skill that lies on this disk, without its front matter. Reads a file: call it where
@@ -160,7 +169,7 @@ impl Skills {
             source,
         };
         let ground = match skill.layer.is_the_workspaces() {
-            true => Ground::within(&self.found().root).map_err(failed)?,
+            true => Ground::within(&self.shelf().found.root).map_err(failed)?,
             false => Ground::Anywhere,
         };
         let read = ground.read(path).map_err(failed)?;
@@ -171,15 +180,15 @@ impl Skills {
     /// What is wrong with one file or folder of skills, whatever layers there are, and what is in it.
     #[must_use]
     pub fn check(path: &Path) -> Registry {
-        walk::look_at(path).with_host(&[], &[])
+        walk::look_at(path).registry(&[], &[])
     }
 
-    pub(super) fn found(&self) -> Arc<Found> {
-        self.found.borrow().clone()
+    pub(super) fn shelf(&self) -> Shelf {
+        self.shelf.borrow().clone()
     }
 
-    pub(super) fn changes(&self) -> watch::Receiver<Arc<Found>> {
-        self.found.subscribe()
+    pub(super) fn changes(&self) -> watch::Receiver<Shelf> {
+        self.shelf.subscribe()
     }
 
     pub(super) fn places(&self) -> &SkillPlaces {

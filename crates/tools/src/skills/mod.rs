@@ -27,6 +27,6 @@ pub use places::SkillPlaces;
 pub use problem::{Problem, Severity};
 pub use registry::{Registry, Shadow};
 pub use session::{
-    LOAD_SKILL, NewSessionSkills, SessionSkills, SkillMatching, SkillServers, Strategy,
-    TOOL_SEARCH, Trust,
+    LOAD_SKILL, NewSessionSkills, SessionSkills, SkillMatching, SkillServers, SkillTrust, Strategy,
+    TOOL_SEARCH,
 };

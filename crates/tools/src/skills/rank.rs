@@ -7,7 +7,7 @@ use harn_model::SkillCandidate;
 use super::{card::Skill, glob};
 
 /// How many different words of a prompt count; the first ones. Long prompts quote files.
-const MAX_WORDS: usize = 1024;
+const MAX_WORDS: usize = 256;
 
 /// Skills that a model may use and that fit, the best first; equals as they stand in the registry.
 pub(super) fn rank<'s>(

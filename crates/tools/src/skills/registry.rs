@@ -105,7 +105,7 @@ impl Registry {
 /// What a pass over the disk found, before anything from elsewhere is added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// In the order they count.
+    /// As it was found, in the order of the walk.
     pub(super) skills: Vec<Arc<Skill>>,
     pub(super) problems: Vec<Problem>,
     /// Layers in the order they count.
@@ -115,8 +115,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The same with the host's skills at their place.
-    pub(super) fn with_host(&self, host: &[Arc<Skill>], problems: &[Problem]) -> Registry {
+    /// The same put together, with the host's skills at their place.
+    pub(super) fn registry(&self, host: &[Arc<Skill>], problems: &[Problem]) -> Registry {
         let rank = |layer: Layer| self.order.iter().position(|other| *other == layer);
         let mut all: Vec<_> = self.skills.iter().chain(host).cloned().collect();
         all.retain(|skill| rank(skill.layer).is_some());

@@ -6,3 +6,327 @@ use serde_json::json;
 
 use super::*;
 use crate::skills::front::split;
+
+/// What is said of a file; nothing means that it makes a card.
+fn check(text: &str, expected: Expect) {
+    let decoded = file(&split(text), "folder");
+    let mut out = String::new();
+    for remark in &decoded.remarks {
+        let severity = remark.severity.as_str();
+        out += &format!("{}: {severity}: {}\n", remark.line, remark.message);
+    }
+    let errors = decoded
+        .remarks
+        .iter()
+        .any(|r| r.severity == Severity::Error);
+    assert_eq!(decoded.card.is_none(), errors);
+    expected.assert_eq(&out);
+}
+
+fn card(text: &str) -> Card {
+    let decoded = file(&split(text), "folder");
+    assert_eq!(decoded.remarks, []);
+    decoded.card.unwrap()
+}
+
+#[test]
+fn a_whole_card() {
+    let card = card(
+        "---\n\
+         name: deploy\n\
+         short: Ship a release\n\
+         description: Ships a production release\n\
+         when-to-use: The user says ship\n\
+         disable_model_invocation: true\n\
+         allowed-tools: [run_command, 'namespace:git']\n\
+         user-invocable: false\n\
+         paths:\n  - infra/**\n  - Dockerfile\n\
+         context: fork\n\
+         agent: releaser\n\
+         model: large\n\
+         effort: high\n\
+         shell: bash\n\
+         argument-hint: '[stage]'\n\
+         hooks:\n  activate: echo hi\n  other: echo ho\n\
+         require_signature: false\n\
+         trusted_signers: [ada]\n\
+         mcp_servers:\n  \
+           local: {command: serve, args: [-v, ''], env: {TOKEN: s3cret}}\n  \
+           far: {url: 'https://mcp.example/', headers: {authorization: s3cret}}\n\
+         ---\nBody",
+    );
+    expect![[r#"
+        Card {
+            name: "deploy",
+            short: "Ship a release",
+            description: "Ships a production release",
+            when_to_use: "The user says ship",
+            disable_model_invocation: true,
+            allowed_tools: [
+                "run_command",
+                "namespace:git",
+            ],
+            user_invocable: false,
+            paths: [
+                "infra/**",
+                "Dockerfile",
+            ],
+            context: Some(
+                "fork",
+            ),
+            agent: Some(
+                "releaser",
+            ),
+            model: Some(
+                "large",
+            ),
+            effort: Some(
+                "high",
+            ),
+            shell: Some(
+                "bash",
+            ),
+            argument_hint: Some(
+                "[stage]",
+            ),
+            hooks: [
+                Hook {
+                    event: "activate",
+                    command: "echo hi",
+                },
+                Hook {
+                    event: "other",
+                    command: "echo ho",
+                },
+            ],
+            require_signature: false,
+            trusted_signers: [
+                "ada",
+            ],
+            mcp_servers: [
+                McpServerSpec {
+                    name: "local",
+                    transport: Stdio {
+                        command: "serve",
+                        args: [
+                            "-v",
+                            "",
+                        ],
+                        env: [
+                            (
+                                "TOKEN",
+                                <secret>,
+                            ),
+                        ],
+                    },
+                },
+                McpServerSpec {
+                    name: "far",
+                    transport: Http {
+                        url: "https://mcp.example/",
+                        headers: [
+                            (
+                                "authorization",
+                                <secret>,
+                            ),
+                        ],
+                    },
+                },
+            ],
+        }
+    "#]]
+    .assert_debug_eq(&card);
+}
+
+#[test]
+fn what_need_not_be_said() {
+    let plain = card("# How to review\n\nRead it.");
+    assert_eq!(
+        (plain.name.as_str(), plain.short.as_str()),
+        ("folder", "How to review")
+    );
+    assert!(plain.user_invocable && !plain.disable_model_invocation);
+    let unterminated = card("---\nshort: x\n");
+    assert_eq!(unterminated.name, "folder");
+    let listed = card(
+        "---\nshort: x\nhooks:\n  - {event: activate, command: a}\n  - {name: deactivate, run: b}\n---\n",
+    );
+    let hooks: Vec<_> = listed
+        .hooks
+        .iter()
+        .map(|h| (&*h.event, &*h.command))
+        .collect();
+    assert_eq!(hooks, [("activate", "a"), ("deactivate", "b")]);
+}
+
+#[test]
+fn what_is_missing_or_empty() {
+    for text in ["---\n---\n", "---\n# only a comment\n---\n", "---\n\n---\n"] {
+        check(
+            text,
+            expect![[r#"
+                1: error: short is required: one line that says what the skill is for
+            "#]],
+        );
+    }
+    check(
+        "\n---\nname: a\nshort: '  '\n---\n",
+        expect![[r#"
+            4: error: short must not be empty: say in one line what the skill is for
+        "#]],
+    );
+}
+
+#[test]
+fn everything_wrong_is_told_with_its_line() {
+    check(
+        "---\n\
+         name: a b\n\
+         short: [x]\n\
+         allowed_tools: read, write\n\
+         user_invocable: yes\n\
+         paths: [1]\n\
+         argument_hint: [stage]\n\
+         1: x\n\
+         true: x\n\
+         model: 4\n\
+         nmae: b\n\
+         when-to-use: a\n\
+         when_to_use: b\n\
+         require_signature: true\n\
+         hooks: run\n\
+         ---\n",
+        expect![[r#"
+            2: error: the name "a b" cannot be a slash command: it holds ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit
+            3: error: short must be text, in quotes if need be, not a list
+            4: error: allowed_tools must be a list, such as [a, b], not text
+            5: error: user_invocable must be true or false, not text
+            6: error: each of paths must be text, in quotes if need be, not 1
+            7: error: argument_hint must be text, in quotes if need be, not a list
+            8: error: a key must be text, not 1; put it in quotes if it is meant so
+            9: error: a key must be text, not true; put it in quotes if it is meant so
+            10: error: model must be text, in quotes if need be, not 4
+            11: warning: unknown key "nmae"; the keys are name, short, description, when_to_use, disable_model_invocation, allowed_tools, user_invocable, paths, context, agent, model, effort, shell, argument_hint, hooks, require_signature, trusted_signers, mcp_servers
+            13: error: when_to_use is given twice; `-` and `_` are the same in a key
+            14: error: require_signature: signatures are not verified here, so the skill is not offered
+            15: error: hooks must be a map from events to commands, or a list of maps with event and command, not text
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_no_mapping() {
+    check(
+        "\u{feff}\n---\n- a\n---\n",
+        expect![[r#"
+            3: error: front matter must be a map of keys and values, not a list
+        "#]],
+    );
+    check(
+        "---\njust text\n---\n",
+        expect![[r#"
+            2: error: front matter must be a map of keys and values, not text
+        "#]],
+    );
+    check(
+        "---\nshort: a\n[a]: b\n---\n",
+        expect![[r#"
+            3: error: a key must be plain text
+        "#]],
+    );
+    check(
+        "---\nshort: a\nname: \"open\n---\n",
+        expect![[r#"
+            3: error: this is not YAML: while scanning a quoted scalar, found unexpected end of stream
+        "#]],
+    );
+    check(
+        "---\nshort: a\nshort: b\n---\n",
+        expect![[r#"
+            3: error: the key "short" is given twice
+        "#]],
+    );
+}
+
+#[test]
+fn servers_and_hooks_that_make_no_sense() {
+    for (value, expected) in [
+        (
+            "mcp_servers: [a]",
+            expect![[r#"
+            3: error: mcp_servers must be a map from names to servers, not a list
+        "#]],
+        ),
+        (
+            "mcp_servers: {a: {command: x, url: 'http://y'}}",
+            expect![[r#"
+            3: error: mcp_servers.a must be a map with command, args and env, or with url and headers
+        "#]],
+        ),
+        (
+            "mcp_servers: {a: {url: 'file:///etc'}}",
+            expect![[r#"
+            3: error: mcp_servers.a.url must be an address that begins with http:// or https://, not text
+        "#]],
+        ),
+        (
+            "mcp_servers: {a: {command: x, cwd: /}}",
+            expect![[r#"
+            3: error: unknown field "cwd" in mcp_servers.a; it is a map with command, args and env, or with url and headers
+        "#]],
+        ),
+        (
+            "hooks: [{event: activate}]",
+            expect![[r#"
+            3: error: a hook needs command
+        "#]],
+        ),
+        (
+            "hooks: [{event: a, name: b, run: c}]",
+            expect![[r#"
+            3: error: name says in a hook what is said already
+        "#]],
+        ),
+        (
+            "hooks: {activate: ''}",
+            expect![[r#"
+            3: error: hooks.activate must not be empty
+        "#]],
+        ),
+    ] {
+        check(&format!("---\nshort: a\n{value}\n---\n"), expected);
+    }
+}
+
+#[test]
+fn a_hosts_manifest_is_read_alike() {
+    let manifest = json!({
+        "when-to-use": "shipping", "allowed_tools": ["bash", "git"], "paths": ["infra/**"],
+        "mcp_servers": {"a": {"command": "x"}},
+    });
+    let mut skill = HostSkill {
+        name: "deploy".to_owned(),
+        description: "Ship it\nnow".to_owned(),
+        body: "# Deploy".to_owned(),
+        manifest: manifest.as_object().unwrap().clone(),
+    };
+    let card = host(&skill).card.unwrap();
+    assert_eq!(
+        (card.short.as_str(), card.when_to_use.as_str()),
+        ("Ship it", "shipping")
+    );
+    assert_eq!(card.allowed_tools, ["bash", "git"]);
+    assert!(matches!(
+        card.mcp_servers[0].transport,
+        McpTransport::Stdio { .. }
+    ));
+
+    skill.manifest.insert("paths".to_owned(), json!("infra/**"));
+    let decoded = host(&skill);
+    assert!(decoded.card.is_none());
+    assert!(
+        decoded.remarks[0]
+            .message
+            .starts_with("paths must be a list")
+    );
+}

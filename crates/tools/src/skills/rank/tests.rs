@@ -1,1 +1,132 @@
-//! Scores by hand.
+//! Scores that were worked out by hand.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::skills::card::{Card, Layer, Origin};
+
+fn skill(name: &str, description: &str, when_to_use: &str, paths: &[&str]) -> Skill {
+    let mut card = Card::named(name);
+    card.short = "Helps".to_owned();
+    card.description = description.to_owned();
+    card.when_to_use = when_to_use.to_owned();
+    card.paths = paths.iter().map(|&glob| glob.to_owned()).collect();
+    Skill {
+        id: name.to_owned(),
+        card,
+        layer: Layer::Project,
+        origin: Origin::File(PathBuf::from(name)),
+    }
+}
+
+fn skills() -> Vec<Skill> {
+    let mut hidden = skill("hidden", "release release", "", &["**"]);
+    hidden.card.disable_model_invocation = true;
+    vec![
+        hidden,
+        skill(
+            "review",
+            "Review existing code for correctness",
+            "User asks to review/audit",
+            &[],
+        ),
+        skill(
+            "ship",
+            "Ship a production release",
+            "User says ship/release/deploy",
+            &["infra/**", "Dockerfile"],
+        ),
+        skill("twin", "Review existing code for correctness", "", &[]),
+    ]
+}
+
+fn ranked(prompt: &str, files: &[&str]) -> Vec<(String, f64, String)> {
+    let skills = skills();
+    let files: Vec<_> = files.iter().map(|&file| file.to_owned()).collect();
+    let ranked = rank(&skills, prompt, &files);
+    ranked
+        .into_iter()
+        .map(|one| (one.name, one.score, one.reason))
+        .collect()
+}
+
+fn row(name: &str, score: f64, reason: &str) -> (String, f64, String) {
+    (name.to_owned(), score, reason.to_owned())
+}
+
+#[test]
+fn words_name_and_files_add_up() {
+    // "the", "new", "release", "production": the last two in the description, one in when_to_use; no "to".
+    assert_eq!(
+        ranked("the new Release to production", &[]),
+        [row("ship", 3.0 / 4.5, "3 keyword hits")]
+    );
+    // "ship" twice: in both texts each time, and it is the name.
+    assert_eq!(
+        ranked("ship, SHIP", &[]),
+        [row(
+            "ship",
+            4.0 / 5.5 + 2.0,
+            "4 keyword hits; name in the prompt"
+        )]
+    );
+    // Two globs, however many files.
+    assert_eq!(
+        ranked("go on", &["infra/a.tf", "infra/b.tf", "Dockerfile"]),
+        [row("ship", 3.0, "working files match infra/**, Dockerfile")]
+    );
+    assert_eq!(
+        ranked("go on", &["infra/a.tf"]),
+        [row("ship", 1.5, "working files match infra/**")]
+    );
+}
+
+#[test]
+fn the_best_come_first_and_equals_as_they_stand() {
+    let found = ranked("code and a release", &[]);
+    assert_eq!(
+        found,
+        [
+            // "release" in both texts; "and" in none.
+            row("ship", 2.0 / 3.5, "2 keyword hits"),
+            row("review", 1.0 / 2.5, "1 keyword hit"),
+            row("twin", 1.0 / 2.5, "1 keyword hit"),
+        ]
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_left_out() {
+    assert_eq!(ranked("", &[]), []);
+    assert_eq!(ranked("so be it", &["src/a.rs"]), []);
+    // A name is found inside a word too.
+    assert_eq!(
+        ranked("shipwreck", &[]),
+        [row("ship", 2.0, "name in the prompt")]
+    );
+}
+
+#[test]
+fn a_short_line_stands_in_for_a_missing_description() {
+    let bare = skill("bare", "", "", &[]);
+    assert_eq!(rank([&bare], "helps me", &[])[0].score, 1.0 / 2.5);
+}
+
+#[test]
+fn a_long_prompt_takes_no_time() {
+    let skills: Vec<_> = (0..100)
+        .map(|n| {
+            skill(
+                &format!("skill-{n}"),
+                "Does this and that",
+                "often",
+                &["src/**"],
+            )
+        })
+        .collect();
+    let prompt = (0..100_000)
+        .map(|n| format!("word{n} "))
+        .collect::<String>();
+    // Would take for ever if every word counted.
+    assert!(rank(&skills, &prompt, &[]).is_empty());
+}

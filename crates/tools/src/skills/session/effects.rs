@@ -1,7 +1,7 @@
 //! What a skill does beside being read: commands when it comes and goes, and servers while it is there. A workspace's
 //! skills do neither until somebody trusts the workspace.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use harn_model::{ErrorCategory, McpServerSpec, ToolContent};
 use harn_runtime::{
@@ -21,19 +21,19 @@ const KEPT: usize = 8 * 1024;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Says whether the workspace of a session is trusted.
-pub trait Trust: Send + Sync {
-    /// Whether it is now.
+pub trait SkillTrust: Send + Sync + 'static {
+    /// Whether it is now. May look at the disk; asked once a turn.
     fn is_trusted(&self) -> bool;
 }
 
-impl Trust for bool {
+impl SkillTrust for bool {
     fn is_trusted(&self) -> bool {
         *self
     }
 }
 
 /// Connects the servers that skills bring.
-pub trait SkillServers: Send + Sync {
+pub trait SkillServers: Send + Sync + 'static {
     /// A skill is active and has these. Those of others, and of the client, stay as they are.
     fn bind(&self, skill: &str, servers: Vec<McpServerSpec>);
 
@@ -51,7 +51,7 @@ impl SkillServers for () {
 impl SessionSkills {
     /// Whether a skill may do more than be read.
     pub(super) fn is_trusted(&self, skill: &Skill) -> bool {
-        !skill.layer.is_the_workspaces() || self.trust.is_trusted()
+        !skill.layer.is_the_workspaces() || self.trusted.load(Ordering::Relaxed)
     }
 
     /// A skill became active.

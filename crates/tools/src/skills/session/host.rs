@@ -1,7 +1,10 @@
 //! The host's skills: a list without texts, asked for once and whenever the host says that it changed, and each
 //! skill whole when it is used.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use harn_model::SkillRef;
 use harn_runtime::{AgentError, HostError, TurnContext};
@@ -12,10 +15,26 @@ use crate::skills::{
     decode,
     error::SkillError,
     problem::{Problem, Severity},
+    registry::{Found, Registry},
 };
 
 /// What finding skills is called in logs.
 const LOGGER: &str = "agent.skills";
+
+/// How long the host may take for its list, or for ranking: the turn waits meanwhile.
+pub(super) const LIST: Duration = Duration::from_secs(5);
+/// How long it may take for a skill.
+const FETCH: Duration = Duration::from_secs(15);
+
+/// Waits for the host, for so long.
+pub(super) async fn within<T>(
+    patience: Duration,
+    what: &'static str,
+    answer: impl Future<Output = Result<T, HostError>>,
+) -> Result<T, HostError> {
+    let answer = tokio::time::timeout(patience, answer).await;
+    answer.unwrap_or(Err(HostError::TimedOut(what)))
+}
 
 /// What the host has, as far as it is known.
 #[derive(Default)]
@@ -27,12 +46,14 @@ pub(super) struct HostLayer {
 }
 
 impl HostLayer {
-    pub(super) fn skills(&self) -> &[Arc<Skill>] {
-        &self.skills
+    /// Whether it adds nothing to what lies on this disk.
+    pub(super) fn is_empty(&self) -> bool {
+        self.skills.is_empty() && self.problems.is_empty()
     }
 
-    pub(super) fn problems(&self) -> &[Problem] {
-        &self.problems
+    /// All there is, the host's included.
+    pub(super) fn on_top_of(&self, found: &Found) -> Arc<Registry> {
+        Arc::new(found.registry(&self.skills, &self.problems))
     }
 
     /// Puts what was fetched in the place of what the list said.
@@ -56,7 +77,7 @@ impl SessionSkills {
         if lock(&self.state).host.asked && !changed {
             return Ok(());
         }
-        let listed = match cx.host().list_skills().await {
+        let listed = match within(LIST, "skills/list", cx.host().list_skills()).await {
             Ok(listed) => listed,
             Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled),
             Err(HostError::Unsupported(_)) => Vec::new(),
@@ -95,7 +116,7 @@ impl SessionSkills {
         let Origin::Host { id, source } = &skill.origin else {
             return Ok((skill.clone(), None));
         };
-        let fetched = match cx.host().fetch_skill(id).await {
+        let fetched = match within(FETCH, "skills/fetch", cx.host().fetch_skill(id)).await {
             Ok(fetched) => fetched,
             Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled.into()),
             Err(source) => {

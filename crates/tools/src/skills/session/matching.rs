@@ -5,7 +5,14 @@ use std::{path::Path, sync::Arc};
 use harn_model::{AgentEvent, SkillCandidate, SkillMatch, SkillMatchRequest, SkillToMatch};
 use harn_runtime::{AgentError, TurnContext};
 
-use super::{SessionSkills, active::Cause, lock, menu::typed, warn};
+use super::{
+    SessionSkills,
+    active::Cause,
+    host::{LIST, within},
+    lock,
+    menu::typed,
+    warn,
+};
 use crate::skills::{card::Skill, glob, rank::rank, registry::Registry};
 
 /// What matching is called in logs.
@@ -131,7 +138,7 @@ impl SessionSkills {
             Strategy::Metadata => {}
             Strategy::Host | Strategy::Embedding => {
                 let request = request(strategy, &prompt, registry, working_files);
-                match cx.host().match_skills(request).await {
+                match within(LIST, "skill/match", cx.host().match_skills(request)).await {
                     Ok(matches) => return Ok((strategy, known(registry, matches))),
                     Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled),
                     Err(error) => {

@@ -26,7 +26,7 @@ use tokio::task::AbortHandle;
 use self::{active::ActiveSet, host::HostLayer, menu::commands};
 pub use self::{
     active::TOOL_SEARCH,
-    effects::{SkillServers, Trust},
+    effects::{SkillServers, SkillTrust},
     matching::{SkillMatching, Strategy},
     using::LOAD_SKILL,
 };
@@ -42,7 +42,7 @@ pub struct NewSessionSkills {
     /// Those of its workspace.
     pub skills: Arc<Skills>,
     /// Whether the workspace may run commands and add servers through its skills.
-    pub trust: Arc<dyn Trust>,
+    pub trust: Arc<dyn SkillTrust>,
     /// Who connects servers.
     pub servers: Arc<dyn SkillServers>,
     /// How skills are matched.
@@ -55,7 +55,9 @@ pub struct NewSessionSkills {
 pub struct SessionSkills {
     session: SessionId,
     skills: Arc<Skills>,
-    trust: Arc<dyn Trust>,
+    trust: Arc<dyn SkillTrust>,
+    /// What it said at the beginning of the turn.
+    trusted: AtomicBool,
     servers: Arc<dyn SkillServers>,
     matching: SkillMatching,
     link: EquipmentLink,
@@ -90,6 +92,7 @@ impl SessionSkills {
             session: new.session,
             skills: new.skills,
             trust: new.trust,
+            trusted: AtomicBool::new(false),
             servers: new.servers,
             matching: new.matching,
             link: new.link,
@@ -162,13 +165,14 @@ impl SessionSkills {
         begins
     }
 
-    /// Stamps are looked at once a turn: some file systems tell nobody when something changes.
+    /// Stamps, and whether the workspace is trusted, are looked at once a turn: some file systems tell nobody when something changes.
     async fn look_at_disk(&self) {
-        let skills = self.skills.clone();
-        let looked = tokio::task::spawn_blocking(move || skills.refresh()).await;
-        if let Ok(looked) = looked {
-            tracing::debug!(?looked, "looked for skills");
-        }
+        let (skills, trust) = (self.skills.clone(), self.trust.clone());
+        let looked = tokio::task::spawn_blocking(move || (skills.refresh(), trust.is_trusted()));
+        // One that panicked has seen nothing.
+        let (looked, trusted) = looked.await.unwrap_or_default();
+        tracing::debug!(?looked, trusted, "looked for skills");
+        self.trusted.store(trusted, Ordering::Relaxed);
     }
 
     /// Makes the session agree with what there is now: its slash commands, and what is active.
@@ -182,14 +186,17 @@ impl SessionSkills {
 
     /// Puts the layers together again; says whether the slash commands are others now.
     fn renew(&self) -> bool {
-        let found = self.skills.found();
+        let shelf = self.skills.shelf();
         let mut state = lock(&self.state);
-        let registry = found.with_host(state.host.skills(), state.host.problems());
-        if registry == *state.registry {
+        let registry = match state.host.is_empty() {
+            true => shelf.registry,
+            false => state.host.on_top_of(&shelf.found),
+        };
+        if registry == state.registry {
             return false;
         }
         let changed = commands(&registry) != commands(&state.registry);
-        state.registry = Arc::new(registry);
+        state.registry = registry;
         changed
     }
 

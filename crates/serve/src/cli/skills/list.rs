@@ -1,0 +1,87 @@
+//! The skills of a directory, a line each.
+
+use std::{borrow::Cow, process::ExitCode};
+
+use anyhow::Result;
+use harn_tools::skills::{Registry, Severity, Skills};
+use serde::Serialize;
+
+use super::one_line;
+use crate::cli::{note, print, text};
+
+/// How much of a skill's short line is shown.
+const SHORT: usize = 80;
+
+pub(super) fn run(skills: &Skills, json: bool) -> Result<ExitCode> {
+    let registry = skills.registry();
+    let rows = rows(&registry);
+    if json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match rows.is_empty() {
+        true => print("no skills; docs/skills.md says where they may lie\n")?,
+        false => print(&table(&rows))?,
+    }
+    let problems = registry.problems();
+    let errors = problems
+        .iter()
+        .filter(|one| one.severity == Severity::Error);
+    match (errors.count(), problems.len()) {
+        (0, 0) => {}
+        (0, _) => note("there are warnings; `harn-serve skills check` lists them"),
+        (_, _) => note("some could not be read; `harn-serve skills check` says why"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A skill as a program reads it.
+#[derive(Serialize)]
+struct Row {
+    id: String,
+    layer: &'static str,
+    short: String,
+    origin: String,
+    command: Option<String>,
+    /// The layer of the one that counts instead.
+    shadowed_by: Option<&'static str>,
+}
+
+/// Those that count and those behind them, by id.
+fn rows(registry: &Registry) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for skill in registry.skills() {
+        rows.push(Row {
+            id: skill.id.clone(),
+            layer: skill.layer.as_str(),
+            short: skill.card.short.clone(),
+            origin: skill.origin.to_string(),
+            command: skill.card.user_invocable.then(|| skill.command()),
+            shadowed_by: None,
+        });
+        let hidden = registry.shadowed().iter().filter(|one| one.id == skill.id);
+        rows.extend(hidden.map(|shadow| Row {
+            id: shadow.id.clone(),
+            layer: shadow.loser.as_str(),
+            short: String::new(),
+            origin: shadow.origin.to_string(),
+            command: None,
+            shadowed_by: Some(shadow.winner.as_str()),
+        }));
+    }
+    rows
+}
+
+fn table(rows: &[Row]) -> String {
+    let rows: Vec<[Cow<'_, str>; 3]> = rows
+        .iter()
+        .map(|row| {
+            let short = match row.shadowed_by {
+                None => text::cut(&one_line(&row.short), SHORT).into_owned(),
+                Some(layer) => format!("(hidden by that of {layer}) {}", one_line(&row.origin)),
+            };
+            [one_line(&row.id).into(), row.layer.into(), short.into()]
+        })
+        .collect();
+    text::table(["ID", "LAYER", "SHORT"], &rows)
+}

@@ -1,0 +1,76 @@
+//! `harn-serve skills`: which there are in a directory, what one says, and what is wrong with any.
+
+mod check;
+mod list;
+mod show;
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use anyhow::{Context, Result};
+use harn_tools::skills::Skills;
+
+use super::{paint::visible, wrong_use};
+use crate::{SystemClock, skill_places::skill_places};
+
+/// Where to look for skills.
+#[derive(Debug, clap::Args)]
+pub(super) struct SkillsArgs {
+    /// A folder of skills that counts before all others; may be given more than once
+    #[arg(long, global = true, value_name = "DIR")]
+    skill_dir: Vec<PathBuf>,
+    /// The directory a session would work in, instead of this one
+    #[arg(long, global = true, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    #[command(subcommand)]
+    command: SkillsCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum SkillsCommand {
+    /// All skills of a session, and those that others hide
+    List {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// What a skill says of itself, and its text
+    Show {
+        /// Its id, as list shows it
+        id: String,
+    },
+    /// Everything that is wrong with skills, with file and line
+    ///
+    /// Exits with 1 when a skill cannot be used, 0 when there are warnings at most.
+    Check {
+        /// Skills or folders of skills, instead of those of a session
+        #[arg(value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+}
+
+pub(super) fn run(args: SkillsArgs) -> Result<ExitCode> {
+    let SkillsArgs {
+        skill_dir,
+        cwd,
+        command,
+    } = args;
+    let find = || -> Result<Skills> {
+        let cwd = cwd.unwrap_or_else(|| PathBuf::from("."));
+        let context = || format!("--cwd {}", cwd.display());
+        let cwd = cwd.canonicalize().with_context(context);
+        let places = skill_places(skill_dir);
+        let clock = Arc::new(SystemClock::new());
+        Ok(Skills::find(places, &cwd.map_err(wrong_use)?, clock))
+    };
+    match command {
+        SkillsCommand::List { json } => list::run(&find()?, json),
+        SkillsCommand::Show { id } => show::run(&find()?, &id),
+        SkillsCommand::Check { paths } if paths.is_empty() => check::all(&find()?),
+        SkillsCommand::Check { paths } => check::these(&paths),
+    }
+}
+
+/// Everything, on one line, with nothing a terminal would obey.
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
+}

@@ -1,0 +1,88 @@
+//! Where skills lie outside of workspaces, out of the environment of the process.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use harn_tools::skills::SkillPlaces;
+
+use crate::default_config_dir;
+
+/// The variable that names folders of skills.
+const VARIABLE: &str = "HARN_SKILLS_PATH";
+/// Those of the machine's administrator.
+const SYSTEM: &str = "/etc/harn/skills";
+
+/// The places of this process, and those that its command line names.
+pub(crate) fn skill_places(named: Vec<PathBuf>) -> SkillPlaces {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the environment enters the project here"
+    )]
+    let vars = std::env::vars_os();
+    of(vars, named, default_config_dir().as_deref())
+}
+
+fn of(
+    vars: impl Iterator<Item = (OsString, OsString)>,
+    named: Vec<PathBuf>,
+    config: Option<&Path>,
+) -> SkillPlaces {
+    let vars: Vec<_> = vars.collect();
+    let var = |name: &str| {
+        let found = vars.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.clone())
+    };
+    // It must mean the same folder wherever somebody goes. One that is empty is nothing.
+    let absolute = |path: PathBuf| std::path::absolute(path).ok();
+    let home = var("HOME").map(PathBuf::from).filter(|p| p.is_absolute());
+    let env = var(VARIABLE).unwrap_or_default();
+    let system = [
+        Some(PathBuf::from(SYSTEM)),
+        config.map(|dir| dir.join("skills")),
+    ];
+    SkillPlaces {
+        cli: named.into_iter().filter_map(absolute).collect(),
+        env: std::env::split_paths(&env).filter_map(absolute).collect(),
+        user: home.as_ref().map(|home| home.join(".harn/skills")),
+        system: system.into_iter().flatten().collect(),
+        home,
+        environment: vars
+            .into_iter()
+            // What is no text can stand in none.
+            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_come_from_the_environment() {
+        let vars = [
+            ("HOME", "/home/ada"),
+            (VARIABLE, "/a::/b"),
+            ("EDITOR", "vi"),
+        ];
+        let vars = vars.map(|(key, value)| (key.into(), value.into()));
+        let places = of(
+            vars.into_iter(),
+            vec!["/named".into()],
+            Some(Path::new("/cfg")),
+        );
+        assert_eq!(places.cli, [Path::new("/named")]);
+        assert_eq!(places.env, [Path::new("/a"), Path::new("/b")]);
+        assert_eq!(
+            places.user.as_deref(),
+            Some(Path::new("/home/ada/.harn/skills"))
+        );
+        assert_eq!(places.system, [Path::new(SYSTEM), Path::new("/cfg/skills")]);
+        assert_eq!(places.home.as_deref(), Some(Path::new("/home/ada")));
+        assert_eq!(places.environment["EDITOR"], "vi");
+        let nothing = of(std::iter::empty(), Vec::new(), None);
+        assert_eq!((nothing.user, nothing.env.len()), (None, 0));
+    }
+}

@@ -1,0 +1,203 @@
+//! `harn-serve skills` as a person meets it.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+use expect_test::{Expect, expect};
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Scene {
+    dir: TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self {
+            dir: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir_all(scene.at("home/ws/.git")).unwrap();
+        fs::create_dir_all(scene.at("home/empty/.git")).unwrap();
+        scene.put(
+            "home/ws/.harn/skills/deploy/SKILL.md",
+            "---\nshort: Ship it\nargument_hint: STAGE\nallowed_tools: [run_command]\n\
+             paths: [infra/**]\nhooks: {activate: echo hi}\n\
+             mcp_servers: {db: {command: serve, env: {TOKEN: hunter2}}}\n---\n# Ship\n\nTo $1.\n",
+        );
+        scene.put(
+            "home/.harn/skills/deploy/SKILL.md",
+            "---\nshort: Mine\n---\n",
+        );
+        scene.put(
+            "more/lint/SKILL.md",
+            "---\nshort: \"Red \\e[31m\"\nmood: x\n---\n",
+        );
+        scene
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(path)
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
+        command
+            .arg("skills")
+            .args(args)
+            .current_dir(self.at("home/ws"))
+            .env_clear()
+            .env("HOME", self.at("home"))
+            .env("XDG_CONFIG_HOME", self.at("config"))
+            .env("HARN_SKILLS_PATH", self.at("more"));
+        command.output().unwrap()
+    }
+
+    /// What a command says and how it ends, without the folder of the test.
+    fn check(&self, args: &[&str], expected: Expect) {
+        let output = self.run(args);
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let said = format!(
+            "{}{}exit {}\n",
+            text(&output.stdout),
+            text(&output.stderr),
+            output.status.code().unwrap()
+        );
+        let top = format!(
+            "{}/",
+            self.at("").display().to_string().trim_end_matches('/')
+        );
+        expected.assert_eq(&said.replace(&top, ""));
+    }
+}
+
+#[test]
+fn all_are_listed_with_those_behind_them() {
+    let scene = Scene::new();
+    scene.check(
+        &["list"],
+        expect![[r#"
+        ID      LAYER    SHORT
+        deploy  project  Ship it
+        deploy  user     (hidden by that of project) home/.harn/skills/deploy/SKILL.md
+        lint    env      Red \u{1b}[31m
+        harn-serve: there are warnings; `harn-serve skills check` lists them
+        exit 0
+    "#]],
+    );
+    scene.check(
+        &[
+            "list",
+            "--cwd",
+            "../empty",
+            "--skill-dir",
+            "../ws/.harn/skills",
+        ],
+        expect![[r#"
+            ID      LAYER  SHORT
+            deploy  cli    Ship it
+            deploy  user   (hidden by that of cli) home/.harn/skills/deploy/SKILL.md
+            lint    env    Red \u{1b}[31m
+            harn-serve: there are warnings; `harn-serve skills check` lists them
+            exit 0
+        "#]],
+    );
+    let json = scene.run(&["list", "--json"]).stdout;
+    let json: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let ids: Vec<_> = json.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["deploy", "deploy", "lint"]);
+    assert_eq!(json[1]["shadowed_by"], "project");
+}
+
+#[test]
+fn one_is_shown_whole_but_for_its_secrets() {
+    let scene = Scene::new();
+    scene.check(
+        &["show", "deploy"],
+        expect![[r#"
+        id:            deploy
+        layer:         project
+        origin:        home/ws/.harn/skills/deploy/SKILL.md
+        command:       /deploy STAGE
+        short:         Ship it
+        paths:         infra/**
+        allowed tools: run_command
+        hook:          activate: echo hi
+        mcp server:    db
+        hides:         home/.harn/skills/deploy/SKILL.md (user)
+
+        # Ship
+
+        To $1.
+        exit 0
+    "#]],
+    );
+    scene.check(
+        &["show", "deplyo"],
+        expect![[r#"
+        error: there is no skill deplyo; did you mean `deploy`? `harn-serve skills list` lists them
+        exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_wrong_has_a_line_and_a_code() {
+    let scene = Scene::new();
+    scene.check(&["check"], expect![[r#"
+        more/lint/SKILL.md:3: warning: unknown key "mood"; the keys are name, short, description, when_to_use, disable_model_invocation, allowed_tools, user_invocable, paths, context, agent, model, effort, shell, argument_hint, hooks, require_signature, trusted_signers, mcp_servers
+        2 skills, 0 errors, 1 warning
+        exit 0
+    "#]]);
+    scene.put(
+        "home/ws/.harn/skills/bad/SKILL.md",
+        "---\nshort: a\npaths: x\n---\n",
+    );
+    scene.check(&["check"], expect![[r#"
+        more/lint/SKILL.md:3: warning: unknown key "mood"; the keys are name, short, description, when_to_use, disable_model_invocation, allowed_tools, user_invocable, paths, context, agent, model, effort, shell, argument_hint, hooks, require_signature, trusted_signers, mcp_servers
+        home/ws/.harn/skills/bad/SKILL.md:3: error: paths must be a list, such as [a, b], not text
+        2 skills, 1 error, 1 warning
+        exit 1
+    "#]]);
+    scene.check(
+        &["check", ".harn/skills/deploy"],
+        expect![[r#"
+        1 skill, 0 errors, 0 warnings
+        exit 0
+    "#]],
+    );
+    scene.check(
+        &["check", ".harn/skills/bad/SKILL.md", "../../more"],
+        expect![[r#"
+            .harn/skills/bad/SKILL.md:3: error: paths must be a list, such as [a, b], not text
+            ../../more/lint/SKILL.md:3: warning: unknown key "mood"; the keys are name, short, description, when_to_use, disable_model_invocation, allowed_tools, user_invocable, paths, context, agent, model, effort, shell, argument_hint, hooks, require_signature, trusted_signers, mcp_servers
+            1 skill, 1 error, 1 warning
+            exit 1
+        "#]],
+    );
+    scene.check(
+        &["check", ".git"],
+        expect![[r#"
+        error: .git: there is no SKILL.md here, nor in a folder in it
+        exit 2
+    "#]],
+    );
+    scene.check(
+        &["list", "--cwd", "nowhere"],
+        expect![[r#"
+        error: --cwd nowhere: No such file or directory (os error 2)
+        exit 2
+    "#]],
+    );
+}

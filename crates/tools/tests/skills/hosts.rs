@@ -1,0 +1,323 @@
+//! A host's skills and a host that ranks them, and hosts that do neither well.
+
+use std::sync::{Arc, Mutex};
+
+use harn_model::{HostSkill, SessionId, SkillCandidate, SkillMatchRequest, SkillRef};
+use harn_runtime::{
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
+};
+use harn_tools::skills::{SkillMatching, Strategy};
+use serde_json::{Value, json};
+
+use crate::rig::{Act, Disk, Rig};
+
+#[derive(Default)]
+struct FakeHost {
+    listed: Mutex<Vec<SkillRef>>,
+    matches: Vec<SkillCandidate>,
+    broken: bool,
+    silent: bool,
+    asked: Mutex<Vec<String>>,
+}
+
+impl FakeHost {
+    fn with(ids: &[&str]) -> Self {
+        let host = Self::default();
+        host.list(ids);
+        host
+    }
+
+    fn list(&self, ids: &[&str]) {
+        let listed = ids.iter().map(|id| SkillRef {
+            id: (*id).to_owned(),
+            name: id.rsplit('/').next().unwrap().to_owned(),
+            description: format!("From afar: {id}"),
+            source: "host".to_owned(),
+        });
+        *self.listed.lock().unwrap() = listed.collect();
+    }
+
+    async fn asked(&self, what: String) -> Result<(), HostError> {
+        self.asked.lock().unwrap().push(what);
+        if self.silent {
+            std::future::pending::<()>().await;
+        }
+        match self.broken {
+            true => Err(HostError::Host("no such method".to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    fn take_asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+#[async_trait]
+impl HostPort for FakeHost {
+    fn offers(&self) -> HostOffers {
+        HostOffers {
+            tools: true,
+            ..HostOffers::default()
+        }
+    }
+
+    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+        Err(HostError::Unsupported("reading files"))
+    }
+
+    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+        Err(HostError::Unsupported("writing files"))
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        _: CommandSpec,
+        _: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        Err(HostError::Unsupported("running commands"))
+    }
+
+    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
+        Err(HostError::Unsupported("tools"))
+    }
+
+    async fn list_skills(&self, _: &SessionId) -> Result<Vec<SkillRef>, HostError> {
+        self.asked("list".to_owned()).await?;
+        Ok(self.listed.lock().unwrap().clone())
+    }
+
+    async fn fetch_skill(&self, _: &SessionId, id: &str) -> Result<HostSkill, HostError> {
+        self.asked(format!("fetch {id}")).await?;
+        let manifest = match id {
+            "closed" => json!({"disable_model_invocation": true}),
+            "odd" => json!({"paths": 1}),
+            _ => json!({"allowed-tools": ["git"]}),
+        };
+        Ok(HostSkill {
+            name: id.rsplit('/').next().unwrap().to_owned(),
+            description: format!("From afar: {id}"),
+            body: format!("Body of {id}: $1 ${{HARN_SKILL_DIR}}"),
+            manifest: manifest.as_object().unwrap().clone(),
+        })
+    }
+
+    async fn match_skills(
+        &self,
+        _: &SessionId,
+        request: SkillMatchRequest,
+    ) -> Result<Vec<SkillCandidate>, HostError> {
+        let names: Vec<_> = request.candidates.iter().map(|one| &*one.name).collect();
+        let what = format!(
+            "match {} {:?} {}",
+            request.strategy,
+            request.prompt,
+            names.join(" ")
+        );
+        self.asked(what).await?;
+        Ok(self.matches.clone())
+    }
+}
+
+async fn rig(host: FakeHost, strategy: Strategy) -> (Rig, Arc<FakeHost>) {
+    let disk = Disk::new();
+    disk.skill("home/ws/.harn/skills/local", "description: here\n");
+    let matching = SkillMatching {
+        strategy,
+        ..SkillMatching::default()
+    };
+    let rig = Rig::with(disk, matching, false).await;
+    let host = Arc::new(host);
+    rig.session.set_host(host.clone());
+    (rig, host)
+}
+
+fn candidate(name: &str, score: f64) -> SkillCandidate {
+    SkillCandidate {
+        name: name.to_owned(),
+        score,
+        reason: "host match".to_owned(),
+    }
+}
+
+fn commands(rig: &Rig) -> Vec<String> {
+    let commands = rig.skills().commands();
+    commands.into_iter().map(|command| command.name).collect()
+}
+
+#[tokio::test]
+async fn a_hosts_skills_are_the_weakest_layer_and_lazy() {
+    let host = FakeHost::with(&["acme/ops/review", "local"]);
+    let (mut rig, host) = rig(host, Strategy::Metadata).await;
+    assert_eq!(
+        rig.play("x", vec![Act::Iterate]).await,
+        ["0: matched by metadata: []"]
+    );
+    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(commands(&rig), ["acme:ops:review", "local"]);
+    let shadowed = rig.skills().registry().shadowed().to_vec();
+    assert_eq!(shadowed.len(), 1);
+    assert_eq!(shadowed[0].id, "local");
+
+    assert_eq!(
+        rig.play("/acme:ops:review now", vec![Act::SayPrompt]).await,
+        [
+            "0: + acme/ops/review (the user typed /acme:ops:review)",
+            "scope acme/ops/review: git",
+            "says \"Body of acme/ops/review: now ${HARN_SKILL_DIR}\"",
+        ]
+    );
+    assert_eq!(host.take_asked(), ["fetch acme/ops/review"]);
+}
+
+#[tokio::test]
+async fn an_update_asks_once_more() {
+    let (mut rig, host) = rig(FakeHost::with(&["one"]), Strategy::Metadata).await;
+    rig.play("x", vec![]).await;
+    host.list(&["two"]);
+    rig.play("x", vec![]).await;
+    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(commands(&rig), ["local", "one"]);
+
+    rig.session.skills_updated();
+    rig.session.skills_updated();
+    rig.play("x", vec![Act::Iterate]).await;
+    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(commands(&rig), ["local", "two"]);
+}
+
+#[tokio::test]
+async fn a_list_that_fails_leaves_the_rest() {
+    let host = FakeHost {
+        broken: true,
+        ..FakeHost::default()
+    };
+    let (mut rig, host) = rig(host, Strategy::Metadata).await;
+    let told = rig.play("x", vec![]).await;
+    assert_eq!(
+        told,
+        [
+            "warn: agent.skills: the host's skills are left out: the host answered: no such method",
+            "0: matched by metadata: []",
+        ]
+    );
+    // Told once, and not asked at each turn.
+    assert_eq!(rig.play("x", vec![]).await.len(), 1);
+    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(commands(&rig), ["local"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_never_answers_costs_its_deadline() {
+    let host = FakeHost {
+        silent: true,
+        ..FakeHost::default()
+    };
+    let (mut rig, _) = rig(host, Strategy::Host).await;
+    let begun = tokio::time::Instant::now();
+    let told = rig.play("here", vec![]).await;
+    assert_eq!(
+        told[..2],
+        [
+            "warn: agent.skills: the host's skills are left out: the host did not answer skills/list in time",
+            "warn: agent.skill_match: the host ranked nothing, so metadata is used: \
+             the host did not answer skill/match in time",
+        ]
+    );
+    assert!(begun.elapsed() < std::time::Duration::from_secs(11));
+}
+
+#[tokio::test]
+async fn odd_ids_are_no_commands() {
+    let (mut rig, _) = rig(FakeHost::with(&["two words", ""]), Strategy::Metadata).await;
+    let told = rig.play("x", vec![Act::Load("two words", "a")]).await;
+    assert!(
+        told[0].contains("\"two words\" is no slash command"),
+        "{told:?}"
+    );
+    assert!(told[1].contains("without an id"), "{told:?}");
+    assert_eq!(commands(&rig), ["local"]);
+    assert_eq!(
+        told.last().unwrap(),
+        "says \"error: the host's skill \\\"two words\\\" is refused: the name \\\"two words\\\" cannot be a slash \
+         command: it holds ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit; or give the skill another name than its folder's\""
+    );
+}
+
+#[tokio::test]
+async fn what_only_people_may_use_shows_when_it_is_fetched() {
+    let (mut rig, _) = rig(FakeHost::with(&["closed", "odd"]), Strategy::Metadata).await;
+    let acts = vec![Act::Load("closed", ""), Act::Load("odd", "")];
+    let told = rig.play("closed", acts).await;
+    // It would have been the best, but nothing is activated.
+    assert!(
+        told[0].starts_with("0: matched by metadata: [closed "),
+        "{told:?}"
+    );
+    assert!(told[1].contains("is for people only"), "{told:?}");
+    assert!(told[2].contains("paths must be a list"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_host_ranks() {
+    let mut host = FakeHost::with(&["acme/review"]);
+    host.matches = vec![
+        candidate("nobody", 9.0),
+        candidate("local", f64::NAN),
+        candidate("local", -1.0),
+        candidate("review", 0.0),
+    ];
+    let (mut rig, host) = rig(host, Strategy::Embedding).await;
+    // Without a score at all it may still be chosen; equals stay as the host put them.
+    assert_eq!(
+        rig.play("go", vec![]).await,
+        [
+            "0: matched by embedding: [local 0.00 (host match), acme/review 0.00 (host match)]",
+            "0: + local (host match)",
+        ]
+    );
+    assert_eq!(
+        host.take_asked(),
+        ["list", "match embedding \"go\" acme/review local"]
+    );
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_rank_is_told_of() {
+    let host = FakeHost {
+        broken: true,
+        ..FakeHost::default()
+    };
+    let (mut rig, _) = rig(host, Strategy::Host).await;
+    let told = rig.play("local", vec![]).await;
+    assert_eq!(
+        told[1..],
+        [
+            "warn: agent.skill_match: the host ranked nothing, so metadata is used: \
+             the host answered: no such method",
+            "0: matched by metadata: [local 2.00 (name in the prompt)]",
+            "0: + local (name in the prompt)",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn nobody_to_ask_is_told_of() {
+    let disk = Disk::new();
+    disk.skill("home/ws/.harn/skills/local", "");
+    let matching = SkillMatching {
+        strategy: Strategy::Host,
+        ..SkillMatching::default()
+    };
+    let mut rig = Rig::with(disk, matching, false).await;
+    let told = rig.play("x", vec![]).await;
+    assert_eq!(
+        told,
+        [
+            "warn: agent.skill_match: the host ranked nothing, so metadata is used: \
+             the host does not offer ranking skills",
+            "0: matched by metadata: []",
+        ]
+    );
+}

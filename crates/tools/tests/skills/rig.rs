@@ -1,0 +1,369 @@
+//! A home, a workspace and a session in it, whose agent does what a test tells it.
+
+use std::{
+    collections::VecDeque,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_journal::JsonlStore;
+use harn_model::{
+    AgentEvent, Command, ContentBlock, Decision, McpServerSpec, Seq, SessionId, StopReason,
+    TurnOutcome,
+};
+use harn_runtime::{
+    Agent, AgentError, AgentProfile, Clock, Controller, Equip, Equipment, Hub, HubConfig, IdKind,
+    Ids, NewEquipment, NewSession, Seam, Subscription, TurnContext, async_trait,
+};
+use harn_tools::{
+    DiskProbe, LocalHost,
+    skills::{
+        NewSessionSkills, SessionSkills, SkillLibrary, SkillMatching, SkillPlaces, SkillServers,
+    },
+};
+use tempfile::TempDir;
+
+/// A clock that is far ahead of every file, so that their stamps count.
+pub(crate) struct LateClock;
+
+impl Clock for LateClock {
+    fn now(&self) -> u64 {
+        4_000_000_000_000
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+#[derive(Default)]
+struct CountedIds(AtomicU64);
+
+impl Ids for CountedIds {
+    fn mint(&self, kind: IdKind) -> String {
+        let number = self.0.fetch_add(1, Ordering::SeqCst);
+        format!("{kind:?}-{number}").to_lowercase()
+    }
+}
+
+/// Folders to find skills in.
+pub(crate) struct Disk {
+    _dir: TempDir,
+    pub(crate) top: PathBuf,
+}
+
+impl Disk {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("home/ws/.git")).unwrap();
+        Self { _dir: dir, top }
+    }
+
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.top.join(path)
+    }
+
+    pub(crate) fn ws(&self) -> PathBuf {
+        self.at("home/ws")
+    }
+
+    /// Puts a file somewhere.
+    pub(crate) fn put(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Puts a skill into a folder; `more` are further lines of its front matter.
+    pub(crate) fn skill(&self, folder: &str, more: &str) {
+        let name = Path::new(folder).file_name().unwrap().to_str().unwrap();
+        let text = format!("---\nshort: The {name}\n{more}---\nText of {name}: $ARGUMENTS\n");
+        self.put(&format!("{folder}/SKILL.md"), &text);
+    }
+
+    pub(crate) fn places(&self) -> SkillPlaces {
+        SkillPlaces {
+            user: Some(self.at("home/.harn/skills")),
+            home: Some(self.at("home")),
+            system: vec![self.at("etc/skills"), self.at("config/skills")],
+            environment: [("STAGE".to_owned(), "prod".to_owned())].into(),
+            ..SkillPlaces::default()
+        }
+    }
+}
+
+/// What the agent is to do in its next turn.
+pub(crate) enum Act {
+    Note(&'static str),
+    Activate(&'static str),
+    Deactivate(&'static str),
+    Load(&'static str, &'static str),
+    Iterate,
+    SayPrompt,
+}
+
+#[derive(Default)]
+pub(crate) struct Puppet(Mutex<VecDeque<Act>>);
+
+#[async_trait]
+impl Agent for Puppet {
+    fn profile(&self) -> AgentProfile {
+        AgentProfile::default()
+    }
+
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        let skills = cx.equipment::<Kit>().unwrap().skills.clone();
+        let acts: Vec<_> = self.0.lock().unwrap().drain(..).collect();
+        for act in acts {
+            let said = match act {
+                Act::Note(path) => {
+                    skills.note_file(cx, &cx.cwd().join(path)).await?;
+                    continue;
+                }
+                Act::Iterate => {
+                    cx.seam(Seam::TurnStart).await?;
+                    continue;
+                }
+                Act::SayPrompt => Ok(cx.prompt_text()),
+                Act::Activate(id) => skills
+                    .activate(cx, id, "wanted")
+                    .await
+                    .map(|()| "ok".into()),
+                Act::Deactivate(id) => skills.deactivate(cx, id).await.map(|()| "ok".into()),
+                Act::Load(name, arguments) => skills.load_skill(cx, name, arguments).await,
+            };
+            cx.say(said.unwrap_or_else(|error| format!("error: {error}")))
+                .await?;
+        }
+        Ok(StopReason::EndTurn)
+    }
+}
+
+/// What the session is equipped with.
+pub(crate) struct Kit {
+    pub(crate) skills: Arc<SessionSkills>,
+}
+
+#[async_trait]
+impl Equipment for Kit {
+    fn skills_updated(&self) {
+        self.skills.host_changed();
+    }
+
+    fn commands(&self) -> Vec<Command> {
+        self.skills.commands()
+    }
+
+    fn command(&self, prompt: &[ContentBlock], agent: &Arc<dyn Agent>) -> Option<Arc<dyn Agent>> {
+        self.skills.command(prompt, agent)
+    }
+
+    async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
+        self.skills.boundary(cx).await
+    }
+
+    fn close(&self) {
+        self.skills.close();
+    }
+}
+
+/// Notes which servers are wanted.
+#[derive(Default)]
+pub(crate) struct Bound(pub(crate) Mutex<Vec<String>>);
+
+impl SkillServers for Bound {
+    fn bind(&self, skill: &str, servers: Vec<McpServerSpec>) {
+        let names: Vec<_> = servers.iter().map(|server| server.name.as_str()).collect();
+        let told = format!("bind {skill}: {}", names.join(" "));
+        self.0.lock().unwrap().push(told);
+    }
+
+    fn unbind(&self, skill: &str) {
+        self.0.lock().unwrap().push(format!("unbind {skill}"));
+    }
+}
+
+struct Kits {
+    library: SkillLibrary,
+    matching: SkillMatching,
+    trusted: bool,
+    servers: Arc<Bound>,
+    made: Mutex<Option<Arc<SessionSkills>>>,
+}
+
+impl Equip for Kits {
+    fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment> {
+        let skills = SessionSkills::new(NewSessionSkills {
+            session: session.session,
+            skills: self.library.workspace(&session.cwd),
+            trust: Arc::new(self.trusted),
+            servers: self.servers.clone(),
+            matching: self.matching,
+            link: session.link,
+        });
+        *self.made.lock().unwrap() = Some(skills.clone());
+        Arc::new(Kit { skills })
+    }
+}
+
+/// A session.
+pub(crate) struct Rig {
+    pub(crate) disk: Disk,
+    pub(crate) session: Controller,
+    pub(crate) servers: Arc<Bound>,
+    events: Subscription,
+    agent: Arc<Puppet>,
+    kits: Arc<Kits>,
+    hub: Hub,
+}
+
+impl Rig {
+    pub(crate) async fn new(disk: Disk) -> Self {
+        Self::with(disk, SkillMatching::default(), false).await
+    }
+
+    pub(crate) async fn with(disk: Disk, matching: SkillMatching, trusted: bool) -> Self {
+        let agent = Arc::new(Puppet::default());
+        let servers = Arc::new(Bound::default());
+        let kits = Arc::new(Kits {
+            library: SkillLibrary::new(disk.places(), Arc::new(LateClock)),
+            matching,
+            trusted,
+            servers: servers.clone(),
+            made: Mutex::default(),
+        });
+        let mut config = HubConfig::new(
+            agent.clone(),
+            Arc::new(JsonlStore::new(disk.at("state"))),
+            Arc::new(LateClock),
+            Arc::new(CountedIds::default()),
+            Arc::new(LocalHost::new()),
+            Arc::new(DiskProbe),
+        );
+        config.equip = kits.clone();
+        let hub = Hub::new(config);
+        let new = NewSession {
+            cwd: disk.ws(),
+            additional_directories: Vec::new(),
+        };
+        let session = hub.create(new).await.unwrap();
+        let events = session.subscribe(Seq::ZERO);
+        Self {
+            disk,
+            session,
+            servers,
+            events,
+            agent,
+            kits,
+            hub,
+        }
+    }
+
+    /// Closes the session and opens it again.
+    pub(crate) async fn reopen(&mut self) {
+        let id: SessionId = self.session.id().clone();
+        self.hub.close(&id).await;
+        self.session = self.hub.open(&id, None).await.unwrap();
+        self.events = self.session.subscribe_from_now();
+    }
+
+    pub(crate) fn skills(&self) -> Arc<SessionSkills> {
+        self.kits.made.lock().unwrap().clone().unwrap()
+    }
+
+    /// Plays a turn and tells what happened in it.
+    pub(crate) async fn play(&mut self, prompt: &str, acts: Vec<Act>) -> Vec<String> {
+        self.agent.0.lock().unwrap().extend(acts);
+        let blocks = vec![ContentBlock::text(prompt)];
+        self.session.prompt(blocks, |_| ()).await.unwrap();
+        let mut told = Vec::new();
+        loop {
+            let Ok(batch) = self.events.next().await else {
+                panic!("the session ended");
+            };
+            for envelope in batch.events() {
+                if let AgentEvent::PermissionAsked(ask) = &envelope.event {
+                    let allow = Decision::Allowed {
+                        option_id: "allow_once".to_owned(),
+                        args: None,
+                    };
+                    self.session.answer(ask.ask_id.clone(), allow).await;
+                }
+                if let AgentEvent::TurnEnded(end) = &envelope.event {
+                    if let TurnOutcome::Failed { message } = &end.outcome {
+                        panic!("the turn failed: {message}");
+                    }
+                    return told;
+                }
+                told.extend(line(&envelope.event));
+            }
+        }
+    }
+
+    /// Waits until the slash commands that clients are told have these names.
+    pub(crate) async fn until_commands(&mut self, names: &[&str]) {
+        loop {
+            let Ok(batch) = self.events.next().await else {
+                panic!("the session ended");
+            };
+            for envelope in batch.events() {
+                if let AgentEvent::AvailableCommands { equipped, .. } = &envelope.event
+                    && equipped == names
+                {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// An event, where a test is about it.
+fn line(event: &AgentEvent) -> Option<String> {
+    Some(match event {
+        AgentEvent::SkillMatched(found) => {
+            let candidates = found.candidates.iter();
+            let candidates: Vec<_> = candidates
+                .map(|one| format!("{} {:.2} ({})", one.name, one.score, one.reason))
+                .collect();
+            let again = if found.reassess { " again" } else { "" };
+            let files = match found.working_files.is_empty() {
+                true => String::new(),
+                false => format!(" with {}", found.working_files.join(" ")),
+            };
+            let (strategy, iteration) = (&found.strategy, found.iteration);
+            format!(
+                "{iteration}: matched{again} by {strategy}{files}: [{}]",
+                candidates.join(", ")
+            )
+        }
+        AgentEvent::SkillActivated {
+            skill_name,
+            iteration,
+            reason,
+        } => format!("{iteration}: + {skill_name} ({reason})"),
+        AgentEvent::SkillDeactivated {
+            skill_name,
+            iteration,
+        } => format!("{iteration}: - {skill_name}"),
+        AgentEvent::SkillScopeTools {
+            skill_name,
+            allowed_tools,
+        } => format!("scope {skill_name}: {}", allowed_tools.join(" ")),
+        AgentEvent::Log(record) => format!("{}: {}", record.level, record.message),
+        AgentEvent::AgentMessageChunk { content, .. } => format!("says {content:?}"),
+        AgentEvent::PermissionAsked(ask) => {
+            format!("asks {:?}", ask.tool_call.raw_input["command"])
+        }
+        AgentEvent::ToolCallUpdate(update) if update.status.is_terminal() => {
+            let error = update.error.as_deref().unwrap_or("well");
+            format!("{} ended: {error}", update.tool_name)
+        }
+        _ => return None,
+    })
+}
