@@ -90,7 +90,8 @@ pub use session::{
     Usage,
 };
 pub use shell::{
-    SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList, ShellPlatform, ShellSource,
+    GivenShell, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList, ShellPlatform,
+    ShellSource,
 };
 pub use time::rfc3339;
 pub use tool::{

@@ -2,7 +2,7 @@
 //!
 //! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] looks where paths lead;
 //! [`Workspace`] walks and searches a folder; [`Watch`] tells what changes in one; [`Builtin`] says what is
-//! known of the tools made of these. [`tool_search`] finds tools in a large catalogue.
+//! known of the tools made of these. [`tool_search`] finds tools in a large catalogue; [`shells`] finds shells.
 //! Nothing here knows a wire, a session's events or an agent.
 
 mod builtin;
@@ -10,6 +10,7 @@ mod grep;
 mod local;
 mod probe;
 mod search;
+pub mod shells;
 pub mod tool_search;
 mod watch;
 mod workspace;

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     HostError,
-    permission::{Permit, judge_read, locate},
+    permission::{Act, Permit, judge, judge_read, locate},
     session::{Shared, lock},
     turn::Pipe,
 };
@@ -67,6 +67,13 @@ pub struct Host {
 }
 
 impl Host {
+    /// Operations of clients that change nothing, whoever has them.
+    pub const INQUIRIES: [&str; 3] = [
+        "process.list_shells",
+        "process.get_default_shell",
+        "process.shell_invocation",
+    ];
+
     pub(crate) fn new(
         session: SessionId,
         acting: Arc<Shared>,
@@ -249,34 +256,55 @@ impl Host {
         }
     }
 
+    /// Asks the client for an operation that changes nothing, without a tool call: one of
+    /// [`Host::INQUIRIES`]. Judged as reading; what would have to be asked about is refused.
+    pub async fn inquire(&self, operation: &str, args: Value) -> Result<Value, HostError> {
+        if !Self::INQUIRIES.contains(&operation) {
+            let why = "it may change something; start a tool call for it";
+            return Err(HostError::Denied(format!("{operation}: {why}")));
+        }
+        let act = Act::inquiry(operation, args.clone());
+        let receipt = judge(&self.acting, act).await.receipt;
+        match receipt.action {
+            PolicyAction::Allow => {}
+            PolicyAction::Ask | PolicyAction::Deny => {
+                return Err(HostError::Denied(receipt.reason));
+            }
+        }
+        self.asked("operations", |host, session| async move {
+            host.host_call(&session, operation, args).await
+        })
+        .await
+    }
+
     /// The tools that the client has for agents.
     pub async fn list_tools(&self) -> Result<Vec<HostTool>, HostError> {
-        self.asked("tools", async |host, session| {
-            host.list_tools(session).await
+        self.asked("tools", |host, session| async move {
+            host.list_tools(&session).await
         })
         .await
     }
 
     /// Which operations the client has.
     pub async fn capabilities(&self) -> Result<HostCapabilities, HostError> {
-        self.asked("operations", async |host, session| {
-            host.capabilities(session).await
+        self.asked("operations", |host, session| async move {
+            host.capabilities(&session).await
         })
         .await
     }
 
     /// The skills that the client has.
     pub async fn list_skills(&self) -> Result<Vec<SkillRef>, HostError> {
-        self.asked("skills", async |host, session| {
-            host.list_skills(session).await
+        self.asked("skills", |host, session| async move {
+            host.list_skills(&session).await
         })
         .await
     }
 
     /// A skill of the client, whole.
     pub async fn fetch_skill(&self, id: &str) -> Result<HostSkill, HostError> {
-        self.asked("skills", async |host, session| {
-            host.fetch_skill(session, id).await
+        self.asked("skills", |host, session| async move {
+            host.fetch_skill(&session, id).await
         })
         .await
     }
@@ -286,17 +314,17 @@ impl Host {
         &self,
         request: SkillMatchRequest,
     ) -> Result<Vec<SkillCandidate>, HostError> {
-        self.asked("ranking skills", async |host, session| {
-            host.match_skills(session, request).await
+        self.asked("ranking skills", |host, session| async move {
+            host.match_skills(&session, request).await
         })
         .await
     }
 
     /// Asks the client about what it lends, which changes nothing; for as long as the turn goes on.
-    async fn asked<T>(
+    async fn asked<T, F: Future<Output = Result<T, HostError>>>(
         &self,
         what: &'static str,
-        ask: impl AsyncFnOnce(&dyn HostPort, &SessionId) -> Result<T, HostError>,
+        ask: impl FnOnce(Arc<dyn HostPort>, SessionId) -> F,
     ) -> Result<T, HostError> {
         self.going_on()?;
         if !self.client_offers().tools {
@@ -306,7 +334,7 @@ impl Host {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(HostError::Denied("the turn is over".to_owned())),
-            answer = ask(&*host, &self.session) => answer,
+            answer = ask(host, self.session.clone()) => answer,
         }
     }
 
