@@ -90,8 +90,8 @@ pub use session::{
     Usage,
 };
 pub use shell::{
-    ExecCommand, ProcessExec, ProcessExit, SetDefaultShell, Shell, ShellCommand, ShellInvocation,
-    ShellList, ShellPlatform, ShellSource,
+    ExecCommand, GivenShell, ProcessExec, ProcessExit, SetDefaultShell, Shell, ShellCommand,
+    ShellInvocation, ShellList, ShellPlatform, ShellSource,
 };
 pub use time::rfc3339;
 pub use tool::{

@@ -62,7 +62,7 @@ pub enum ShellSource {
 }
 
 /// The answer to `process.list_shells`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ShellList {
     /// What was found.
@@ -87,9 +87,9 @@ pub struct ShellCommand {
     /// A shell that was listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell_id: Option<String>,
-    /// Or the shell itself.
+    /// Or the shell itself, as far as it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shell: Option<Shell>,
+    pub shell: Option<GivenShell>,
     /// What to run.
     pub command: String,
     /// In a login shell.
@@ -98,6 +98,43 @@ pub struct ShellCommand {
     /// In an interactive one.
     #[serde(default)]
     pub interactive: bool,
+}
+
+/// A shell as somebody names it: by the id of one that was listed, or by its path and what else they know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct GivenShell {
+    /// Its file name in lower case, without `.exe`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its name, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Which system it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<ShellPlatform>,
+    /// Whether it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available: Option<bool>,
+    /// Whether it can be a login shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supports_login: Option<bool>,
+    /// Whether it can be interactive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supports_interactive: Option<bool>,
+    /// What comes before a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_args: Option<Vec<String>>,
+    /// The same for a login shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login_args: Option<Vec<String>>,
+    /// How it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<ShellSource>,
 }
 
 /// The answer to `process.shell_invocation`: what to execute.

@@ -1,12 +1,9 @@
-//! What an agent works with on this machine: files and commands, where paths lead, search.
+//! What an agent works with: files and commands of this machine, where paths lead, search, and what hosts, MCP
+//! servers and skills add to it.
 //!
-//! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] looks where paths lead;
-//! [`Workspace`] walks and searches a folder; [`Watch`] tells what changes in one; [`Builtin`] are the tools made
-//! of these; a [`Toolbox`] has them beside those of others, under the names of a [`Catalogue`].
-//! Nothing here knows a wire or an agent.
-//! [`Workspace`] walks and searches a folder; [`Watch`] tells what changes in one; [`Builtin`] says what is
-//! known of the tools made of these. [`tool_search`] finds tools in a large catalogue.
-//! Nothing here knows a wire, a session's events or an agent.
+//! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] looks where paths lead; [`Workspace`]
+//! walks and searches a folder; [`Watch`] tells what changes in one. [`Builtin`] are the tools made of these; a
+//! [`Toolbox`] has them beside those of others, under the names of a [`Catalogue`]. Nothing here knows a wire.
 
 mod builtin;
 mod catalogue;
@@ -19,6 +16,7 @@ mod probe;
 mod search;
 mod toolbox;
 pub mod skills;
+pub mod shells;
 pub mod tool_search;
 mod watch;
 mod workspace;
@@ -34,6 +32,6 @@ pub use local::LocalHost;
 pub use mcp::{McpDeadlines, McpSettings, Servers};
 pub use probe::DiskProbe;
 pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
-pub use toolbox::{Deadlines, Lender, NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, Trust};
+pub use toolbox::{Deadlines, NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, Trust};
 pub use watch::{Watch, WatchError};
 pub use workspace::{Limits, Survey, Walked, Workspace};

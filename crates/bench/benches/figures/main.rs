@@ -24,6 +24,7 @@ mod stalled;
 mod start;
 mod steering;
 mod table;
+mod tools;
 mod translate;
 
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 11] = [
+const MEASURES: [(&str, Measure); 12] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
@@ -45,6 +46,7 @@ const MEASURES: [(&str, Measure); 11] = [
     ("ending", ending::measure),
     ("permission", permission::measure),
     ("steering", steering::measure),
+    ("tools", tools::measure),
     // Last, because it prints a table of its own below the figures.
     ("translate", translate::measure),
 ];

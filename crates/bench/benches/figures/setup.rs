@@ -1,6 +1,7 @@
 //! What every measurement needs: the programs, a folder of its own, and the scenario our agent plays.
 
 use std::{
+    cell::OnceCell,
     fmt::Write as _,
     fs, iter,
     net::SocketAddr,
@@ -61,7 +62,10 @@ pub(crate) struct Setup {
     pub(crate) crowds: usize,
     /// How often control passes.
     pub(crate) takeovers: usize,
-    harn_serve: PathBuf,
+    /// Rounds in which tools are ranked.
+    pub(crate) searches: usize,
+    /// Built when the first figure needs it: not all do, and it takes minutes.
+    harn_serve: OnceCell<PathBuf>,
     dir: TempDir,
 }
 
@@ -89,10 +93,8 @@ impl Setup {
             watchers: if quick { 100 } else { 1_000 },
             crowds: if quick { 1 } else { 3 },
             takeovers: if quick { 40 } else { 200 },
-            harn_serve: match std::env::var_os("HARN_SERVE_BIN") {
-                Some(path) => PathBuf::from(path),
-                None => build_harn_serve()?,
-            },
+            searches: if quick { 40 } else { 160 },
+            harn_serve: OnceCell::new(),
             dir: TempDir::with_prefix("harn-bench-")?,
         };
         fs::write(setup.scenario(), setup.write_scenario())?;
@@ -112,6 +114,18 @@ impl Setup {
         self.dir.path()
     }
 
+    /// The program to measure.
+    fn harn_serve(&self) -> Result<&Path> {
+        if let Some(built) = self.harn_serve.get() {
+            return Ok(built);
+        }
+        let built = match std::env::var_os("HARN_SERVE_BIN") {
+            Some(path) => PathBuf::from(path),
+            None => build_harn_serve()?,
+        };
+        Ok(self.harn_serve.get_or_init(|| built))
+    }
+
     pub(crate) fn floor_initialize(&self) -> Program {
         Program::new(env!("CARGO_BIN_EXE_floor-initialize"), self.logs())
     }
@@ -128,7 +142,7 @@ impl Setup {
     /// As an editor starts it.
     pub(crate) fn ours(&self) -> Result<Ours> {
         let state = TempDir::with_prefix_in("state-", self.dir.path())?;
-        let program = Program::new(&self.harn_serve, self.logs())
+        let program = Program::new(self.harn_serve()?, self.logs())
             .arg("acp")
             .env("XDG_STATE_HOME", state.path());
         Ok(Ours { program, state })
@@ -147,7 +161,7 @@ impl Setup {
     /// On a port, without a client on stdio, with turns for several clients to watch.
     pub(crate) fn ours_listening(&self, address: SocketAddr, token: &str) -> Result<Ours> {
         let state = TempDir::with_prefix_in("state-", self.dir.path())?;
-        let program = Program::new(&self.harn_serve, self.logs())
+        let program = Program::new(self.harn_serve()?, self.logs())
             .arg("serve")
             .arg("--listen")
             .arg(address.to_string())

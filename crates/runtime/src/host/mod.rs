@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     HostError,
-    permission::{Permit, judge_read, locate},
+    permission::{Act, Permit, judge, judge_read, locate},
     session::{Shared, lock},
     turn::Pipe,
 };
@@ -69,6 +69,13 @@ pub struct Host {
 }
 
 impl Host {
+    /// Operations of clients that change nothing, whoever has them.
+    pub const INQUIRIES: [&str; 3] = [
+        "process.list_shells",
+        "process.get_default_shell",
+        "process.shell_invocation",
+    ];
+
     pub(crate) fn new(
         session: SessionId,
         acting: Arc<Shared>,
@@ -277,6 +284,27 @@ impl Host {
             let host = this.pick(|o| o.tools).await?;
             host.host_call(&this.session, &operation, args).await
         }
+    }
+
+    /// Asks the client for an operation that changes nothing, without a tool call: one of
+    /// [`Host::INQUIRIES`]. Judged as reading; what would have to be asked about is refused.
+    pub async fn inquire(&self, operation: &str, args: Value) -> Result<Value, HostError> {
+        if !Self::INQUIRIES.contains(&operation) {
+            let why = "it may change something; start a tool call for it";
+            return Err(HostError::Denied(format!("{operation}: {why}")));
+        }
+        let act = Act::inquiry(operation, args.clone());
+        let receipt = judge(&self.acting, act).await.receipt;
+        match receipt.action {
+            PolicyAction::Allow => {}
+            PolicyAction::Ask | PolicyAction::Deny => {
+                return Err(HostError::Denied(receipt.reason));
+            }
+        }
+        self.asked("operations", |host, session| async move {
+            host.host_call(&session, operation, args).await
+        })
+        .await
     }
 
     /// The tools that the client has for agents.

@@ -37,6 +37,15 @@ impl Act {
         }
     }
 
+    /// Asking a host for something that changes nothing, without a call of its own.
+    pub(crate) fn inquiry(operation: &str, args: Value) -> Self {
+        Self {
+            tool: operation.to_owned(),
+            input: args,
+            ..Self::read()
+        }
+    }
+
     /// What sort of tool: its own word, unless its annotations know it to do more.
     pub(crate) fn kind(&self) -> Option<ToolKind> {
         let annotated = self.annotations.as_ref().map(|known| known.kind);

@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 mod rig;
+mod shells;
 mod tool_search;

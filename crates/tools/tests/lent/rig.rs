@@ -12,12 +12,26 @@ where
     F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<(), AgentError>> + Send + 'static,
 {
+    play_under("", host, allow, turn).await
+}
+
+/// The same, under rules in TOML.
+pub(crate) async fn play_under<F, Fut>(
+    rules: &str,
+    host: Arc<dyn HostPort>,
+    allow: bool,
+    turn: F,
+) -> Vec<AgentEvent>
+where
+    F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<(), AgentError>> + Send + 'static,
+{
     let turn = Arc::new(turn);
     let agent = ScriptedAgent::new(move |cx| {
         let turn = turn.clone();
         async move { turn(cx).await.map(|()| StopReason::EndTurn) }
     });
-    let test = TestHub::new(agent);
+    let test = TestHub::builder(agent).rules(rules).build();
     let new = NewSession {
         cwd: test.workspace(),
         additional_directories: Vec::new(),

@@ -1,0 +1,103 @@
+//! Which shells there are where no host says it.
+
+use harn_model::{Shell, ShellList, ShellPlatform, ShellSource};
+
+use super::{ShellWorld, kinds::describe};
+
+/// Where shells are on Unix.
+const USUAL: [&str; 6] = [
+    "/bin/zsh",
+    "/bin/bash",
+    "/bin/sh",
+    "/usr/bin/zsh",
+    "/usr/bin/bash",
+    "/usr/bin/sh",
+];
+
+/// The shells of Windows.
+const WINDOWS: [&str; 3] = ["pwsh.exe", "powershell.exe", "cmd.exe"];
+
+/// The shells of a world. Whoever is found first has its id, also where it is not there.
+#[must_use]
+pub fn discover(world: &dyn ShellWorld) -> ShellList {
+    let found = match world.platform() {
+        ShellPlatform::Darwin | ShellPlatform::Linux => on_unix(world),
+        ShellPlatform::Windows => on_windows(world),
+    };
+    let mut shells: Vec<Shell> = Vec::new();
+    for (source, named) in found {
+        let Some(shell) = describe(world, named.trim(), source) else {
+            continue;
+        };
+        if !shells.iter().any(|known| known.id == shell.id) {
+            shells.push(shell);
+        }
+    }
+    ShellList {
+        default_shell_id: default_id(&shells, None),
+        shells,
+    }
+}
+
+/// Which of them to use: the one that was chosen while it is there, else the first that is, else the first.
+#[must_use]
+pub fn default_id(shells: &[Shell], chosen: Option<&str>) -> Option<String> {
+    let there = |shell: &&Shell| shell.available;
+    let chosen = shells
+        .iter()
+        .filter(there)
+        .find(|shell| Some(&*shell.id) == chosen);
+    let shell = chosen
+        .or_else(|| shells.iter().find(there))
+        .or_else(|| shells.first());
+    shell.map(|shell| shell.id.clone())
+}
+
+type Found = Vec<(ShellSource, String)>;
+
+fn on_unix(world: &dyn ShellWorld) -> Found {
+    let mut found = configured(world);
+    let env = world.env("SHELL").map(|path| (ShellSource::Env, path));
+    let login = login_shell(world).map(|path| (ShellSource::Login, path));
+    let listed = world.etc_shells().unwrap_or_default();
+    let listed = listed.lines().filter_map(listed_shell);
+    let listed = listed.map(|path| (ShellSource::EtcShells, path));
+    let meant = env.into_iter().chain(login).chain(listed);
+    // Accounts of services have such a one, and may hand it down as their shell.
+    found.extend(meant.filter(|(_, path)| !lets_nobody_in(path)));
+    found.extend(USUAL.map(|path| (ShellSource::Fallback, path.to_owned())));
+    found
+}
+
+fn on_windows(world: &dyn ShellWorld) -> Found {
+    let mut found = configured(world);
+    found.extend(world.env("COMSPEC").map(|path| (ShellSource::Env, path)));
+    found.extend(WINDOWS.map(|name| (ShellSource::Fallback, name.to_owned())));
+    found
+}
+
+fn configured(world: &dyn ShellWorld) -> Found {
+    let configured = world.env("HARN_DEFAULT_SHELL");
+    let configured = configured.map(|path| (ShellSource::Configured, path));
+    configured.into_iter().collect()
+}
+
+/// The last field of the user's line.
+fn login_shell(world: &dyn ShellWorld) -> Option<String> {
+    let user = world.env("USER").or_else(|| world.env("LOGNAME"))?;
+    let passwd = world.passwd()?;
+    let mut entries = passwd.lines().map(|line| line.split(':'));
+    let mut entry = entries.find(|fields| fields.clone().next() == Some(&*user))?;
+    entry.nth(6).map(str::to_owned)
+}
+
+/// A line of `/etc/shells`, which may have a comment.
+fn listed_shell(line: &str) -> Option<String> {
+    let path = line.split('#').next()?.trim();
+    path.starts_with('/').then(|| path.to_owned())
+}
+
+fn lets_nobody_in(path: &str) -> bool {
+    let path = path.trim_end();
+    path.ends_with("nologin") || path.ends_with("false")
+}

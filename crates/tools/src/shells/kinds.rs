@@ -1,0 +1,122 @@
+//! What is known of a shell by its name: how it is called, and what it takes.
+
+use harn_model::{Shell, ShellPlatform, ShellSource};
+
+use super::ShellWorld;
+
+/// A shell at a place, as its name lets expect it; nothing where the place names no file.
+pub(super) fn describe(world: &dyn ShellWorld, named: &str, source: ShellSource) -> Option<Shell> {
+    let (path, available) = located(world, named);
+    let id = id_of(world.platform(), &path)?;
+    Some(Shell {
+        label: label(&id),
+        supports_login: is_posix(&id),
+        supports_interactive: is_posix(&id),
+        default_args: default_args(&id),
+        login_args: login_args(&id),
+        id,
+        path,
+        platform: world.platform(),
+        available,
+        source,
+    })
+}
+
+/// The file name in lower case, without `.exe`.
+pub(super) fn id_of(platform: ShellPlatform, path: &str) -> Option<String> {
+    let file = path.rsplit(separators(platform)).next()?;
+    let lower = file.trim().to_lowercase();
+    let id = lower.strip_suffix(".exe").unwrap_or(&lower);
+    (!id.is_empty()).then(|| id.to_owned())
+}
+
+/// Its name for people. Two have PowerShell's.
+pub(super) fn label(id: &str) -> String {
+    match id {
+        "pwsh" => "PowerShell",
+        "powershell" => "Windows PowerShell",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// What comes before a command.
+pub(super) fn default_args(id: &str) -> Vec<String> {
+    let args: &[&str] = match id {
+        "cmd" => &["/C"],
+        "pwsh" | "powershell" => &["-NoProfile", "-Command"],
+        _ => &["-c"],
+    };
+    args.iter().map(|arg| (*arg).to_owned()).collect()
+}
+
+/// The same for a login shell, where there is such a thing.
+pub(super) fn login_args(id: &str) -> Vec<String> {
+    let mut args = default_args(id);
+    if is_posix(id) {
+        args.insert(0, "-l".to_owned());
+    }
+    args
+}
+
+/// Whether it can be a login shell, and interactive, as shells of Unix can.
+pub(super) fn is_posix(id: &str) -> bool {
+    !matches!(id, "cmd" | "pwsh" | "powershell")
+}
+
+/// Where it is, and whether it is there. A plain name is looked for where programs are. A path that begins
+/// nowhere would be another file in each folder, so it is never there.
+pub(super) fn located(world: &dyn ShellWorld, named: &str) -> (String, bool) {
+    let platform = world.platform();
+    if is_absolute(platform, named) {
+        return (named.to_owned(), world.is_file(named));
+    }
+    if named.contains(separators(platform)) {
+        return (named.to_owned(), false);
+    }
+    match on_path(world, named) {
+        Some(path) => (path, true),
+        None => (named.to_owned(), false),
+    }
+}
+
+fn on_path(world: &dyn ShellWorld, program: &str) -> Option<String> {
+    let platform = world.platform();
+    let (between, slash, endings): (char, char, &[&str]) = match platform {
+        ShellPlatform::Windows => (';', '\\', &["", ".exe"]),
+        ShellPlatform::Darwin | ShellPlatform::Linux => (':', '/', &[""]),
+    };
+    let path = world.env("PATH")?;
+    let folders = path.split(between).map(|folder| folder.trim_matches('"'));
+    for folder in folders.filter(|folder| is_absolute(platform, folder)) {
+        let folder = folder.trim_end_matches(separators(platform));
+        for ending in endings {
+            let file = format!("{folder}{slash}{program}{ending}");
+            if world.is_file(&file) {
+                return Some(file);
+            }
+        }
+    }
+    None
+}
+
+/// Whether a path says where it begins.
+fn is_absolute(platform: ShellPlatform, path: &str) -> bool {
+    match platform {
+        ShellPlatform::Darwin | ShellPlatform::Linux => path.starts_with('/'),
+        ShellPlatform::Windows => {
+            let mut chars = path.chars();
+            let drive = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
+            let rooted =
+                drive && chars.next() == Some(':') && matches!(chars.next(), Some('\\' | '/'));
+            rooted || path.starts_with(r"\\")
+        }
+    }
+}
+
+fn separators(platform: ShellPlatform) -> &'static [char] {
+    match platform {
+        ShellPlatform::Darwin | ShellPlatform::Linux => &['/'],
+        ShellPlatform::Windows => &['/', '\\'],
+    }
+}

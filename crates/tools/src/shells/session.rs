@@ -1,0 +1,194 @@
+//! The shells of a session: those of its host where it has some, else those of this machine.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use harn_model::{
+    HostCapabilities, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList, ToolKind,
+    TurnId,
+};
+use harn_runtime::{AgentError, HostError, TurnContext};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::{ShellError, ShellWorld, default_id, discover, invocation, invocation::find};
+
+/// The capability of a host that shells belong to.
+const CAPABILITY: &str = "process";
+
+/// Shells of a session, and the one that was chosen.
+pub struct Shells {
+    world: Arc<dyn ShellWorld>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    chosen: Option<String>,
+    /// What the host can do, as far as it said so in this turn.
+    heard: Option<(TurnId, HostCapabilities)>,
+}
+
+impl Shells {
+    /// Shells with this machine to fall back to.
+    #[must_use]
+    pub fn new(world: Arc<dyn ShellWorld>) -> Self {
+        Self {
+            world,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Which there are, and which one to use.
+    pub async fn list(&self, cx: &TurnContext) -> ShellList {
+        let args = Value::Object(Map::new());
+        let mut list = match self.inquire(cx, "list_shells", args).await {
+            Some(list) => list,
+            None => self.local(discover).await.unwrap_or_default(),
+        };
+        let chosen = self.state().chosen.clone();
+        let is_there = |id: &String| list.shells.iter().any(|it| it.available && it.id == *id);
+        list.default_shell_id = match chosen.filter(is_there) {
+            Some(chosen) => Some(chosen),
+            None => {
+                let told = list.default_shell_id.take();
+                told.or_else(|| default_id(&list.shells, None))
+            }
+        };
+        list
+    }
+
+    /// The one to use, where there is any.
+    pub async fn default(&self, cx: &TurnContext) -> Option<Shell> {
+        if self.state().chosen.is_none() {
+            let args = Value::Object(Map::new());
+            let told = self.inquire(cx, "get_default_shell", args).await;
+            if let Some(Some(shell)) = told {
+                return Some(shell);
+            }
+        }
+        let list = self.list(cx).await;
+        let id = list.default_shell_id?;
+        list.shells.into_iter().find(|shell| shell.id == id)
+    }
+
+    /// Uses another one from now on. A host that keeps the choice is told in a call of its own, which is
+    /// judged like any that changes something.
+    pub async fn set_default(&self, cx: &TurnContext, id: &str) -> Result<Shell, ShellError> {
+        let list = self.list(cx).await;
+        let mut shell = find(&list, id)?.clone();
+        if !shell.available {
+            let (id, path) = (shell.id, shell.path);
+            return Err(ShellError::Unavailable { id, path });
+        }
+        if self.host_has(cx, "set_default_shell").await {
+            let shell_id = id.to_owned();
+            shell = tell_host(cx, &SetDefaultShell { shell_id }).await?;
+        }
+        // The host may have been told another one by whoever allowed it.
+        self.state().chosen = Some(shell.id.clone());
+        Ok(shell)
+    }
+
+    /// How to run a command in a shell.
+    pub async fn invocation(
+        &self,
+        cx: &TurnContext,
+        command: &ShellCommand,
+    ) -> Result<ShellInvocation, ShellError> {
+        let told = self.inquire(cx, "shell_invocation", value(command)?).await;
+        if let Some(told) = told {
+            return Ok(told);
+        }
+        let (list, command) = (self.list(cx).await, command.clone());
+        let found = self.local(move |world| invocation(world, &list, &command));
+        let interrupted = || Err(ShellError::Host("the work was interrupted".to_owned()));
+        found.await.unwrap_or_else(interrupted)
+    }
+
+    /// Asks the host, if it has this operation. One that fails is not asked again in this turn: it may
+    /// have taken its whole time.
+    async fn inquire<T: DeserializeOwned>(
+        &self,
+        cx: &TurnContext,
+        operation: &str,
+        args: Value,
+    ) -> Option<T> {
+        if !self.host_has(cx, operation).await {
+            return None;
+        }
+        let name = format!("{CAPABILITY}.{operation}");
+        let answer = cx.host().inquire(&name, args).await;
+        let answer = answer.and_then(|answer| {
+            let misfit = |_| HostError::Host("an answer of another shape".to_owned());
+            serde_json::from_value(answer).map_err(misfit)
+        });
+        match answer {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                tracing::warn!(%error, operation, "the host's shells are not to be had; using this machine's");
+                self.hear(cx, HostCapabilities::default());
+                None
+            }
+        }
+    }
+
+    /// Whether the host has an operation. It is asked once a turn; one that does not answer has none.
+    async fn host_has(&self, cx: &TurnContext, operation: &str) -> bool {
+        if !cx.host().client_offers().tools {
+            return false;
+        }
+        if let Some((turn, heard)) = &self.state().heard
+            && turn == cx.turn_id()
+        {
+            return heard.has(CAPABILITY, operation);
+        }
+        let told = match cx.host().capabilities().await {
+            Ok(told) => told,
+            Err(error) => {
+                tracing::warn!(%error, "the host does not say what it can do");
+                HostCapabilities::default()
+            }
+        };
+        let has = told.has(CAPABILITY, operation);
+        self.hear(cx, told);
+        has
+    }
+
+    fn hear(&self, cx: &TurnContext, told: HostCapabilities) {
+        self.state().heard = Some((cx.turn_id().clone(), told));
+    }
+
+    /// Looks at this machine, so not on this thread.
+    async fn local<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&dyn ShellWorld) -> T + Send + 'static,
+    ) -> Option<T> {
+        let world = self.world.clone();
+        tokio::task::spawn_blocking(move || look(&*world))
+            .await
+            .ok()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Has the host keep a choice.
+async fn tell_host(cx: &TurnContext, choice: &SetDefaultShell) -> Result<Shell, ShellError> {
+    const OPERATION: &str = "process.set_default_shell";
+    let args = value(choice)?;
+    let refused = |error: AgentError| ShellError::Host(error.to_string());
+    let call = cx.tool(OPERATION).kind(ToolKind::Other).input(args);
+    let call = call.start().await.map_err(refused)?;
+    // Whoever allowed it may have put other arguments in the place of these.
+    let args = call.input().clone();
+    let told = call.run(|host| host.call(OPERATION, args)).await;
+    let misfit =
+        |_| ShellError::Host("the host answered with something else than a shell".to_owned());
+    serde_json::from_value(told.map_err(refused)?).map_err(misfit)
+}
+
+fn value(args: &impl Serialize) -> Result<Value, ShellError> {
+    serde_json::to_value(args).map_err(|error| ShellError::Host(error.to_string()))
+}

@@ -1,0 +1,82 @@
+//! Shells of made-up machines.
+
+mod found;
+mod invoked;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use harn_model::{ShellList, ShellPlatform};
+
+use super::ShellWorld;
+
+/// A machine that has only what it is given.
+struct Made {
+    platform: ShellPlatform,
+    env: BTreeMap<&'static str, &'static str>,
+    passwd: Option<&'static str>,
+    etc_shells: Option<&'static str>,
+    files: BTreeSet<&'static str>,
+}
+
+impl Made {
+    fn new(platform: ShellPlatform) -> Self {
+        Self {
+            platform,
+            env: BTreeMap::new(),
+            passwd: None,
+            etc_shells: None,
+            files: BTreeSet::new(),
+        }
+    }
+
+    fn env(mut self, name: &'static str, value: &'static str) -> Self {
+        self.env.insert(name, value);
+        self
+    }
+
+    fn files(mut self, files: &[&'static str]) -> Self {
+        self.files.extend(files);
+        self
+    }
+}
+
+impl ShellWorld for Made {
+    fn platform(&self) -> ShellPlatform {
+        self.platform
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        let value = self.env.get(name).filter(|value| !value.trim().is_empty());
+        value.map(|value| (*value).to_owned())
+    }
+
+    fn passwd(&self) -> Option<String> {
+        self.passwd.map(str::to_owned)
+    }
+
+    fn etc_shells(&self) -> Option<String> {
+        self.etc_shells.map(str::to_owned)
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        self.files.contains(path)
+    }
+}
+
+/// One line a shell: the default has a star, one that is not there stands in brackets.
+fn shown(list: &ShellList) -> String {
+    let lines = list.shells.iter().map(|shell| {
+        let source = serde_json::to_value(shell.source).unwrap();
+        let path = match shell.available {
+            true => shell.path.clone(),
+            false => format!("[{}]", shell.path),
+        };
+        let star = if list.default_shell_id.as_ref() == Some(&shell.id) {
+            "*"
+        } else {
+            " "
+        };
+        format!("{star}{} {path} {}\n", shell.id, source.as_str().unwrap())
+    });
+    lines.collect()
+}
