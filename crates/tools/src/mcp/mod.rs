@@ -48,7 +48,7 @@ pub struct McpSettings {
     /// Where they run, and the root they are told of.
     pub cwd: PathBuf,
     /// The variables they get, beside those of their own settings.
-    pub env: Vec<(OsString, OsString)>,
+    pub env: Arc<[(OsString, OsString)]>,
     /// How long things may take.
     pub deadlines: McpDeadlines,
 }

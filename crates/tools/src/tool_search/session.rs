@@ -54,20 +54,17 @@ struct Args {
 
 impl ToolSearch {
     /// Off until it has seen the tools.
-    pub fn new(options: ToolSearchOptions) -> Result<Self, ToolSearchError> {
-        match options.mode {
-            SearchMode::Auto | SearchMode::Client => {}
-            SearchMode::Native => return Err(ToolSearchError::Native),
-        }
+    #[must_use]
+    pub fn new(options: ToolSearchOptions) -> Self {
         let state = State {
             index: None,
             tokens: BTreeMap::new(),
             promotions: Promotions::new(options.budget_tokens),
         };
-        Ok(Self {
+        Self {
             options,
             state: Mutex::new(state),
-        })
+        }
     }
 
     /// The catalogue is this now, and the model's context so large: decides whether to search. After an
@@ -105,6 +102,10 @@ impl ToolSearch {
         tools: &[ToolSpec],
         context_tokens: u64,
     ) -> Result<Option<Arc<ToolIndex>>, ToolSearchError> {
+        match self.options.mode {
+            SearchMode::Auto | SearchMode::Client => {}
+            SearchMode::Native => return Err(ToolSearchError::Native),
+        }
         let wanted = match self.options.switch {
             Switch::On => true,
             Switch::Off => false,

@@ -36,7 +36,9 @@ impl ServerPart {
         let settings = McpSettings {
             host: config.local.clone(),
             cwd: cwd.to_owned(),
-            env: env.map(|(name, value)| (name.into(), value.into())).collect(),
+            env: env
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
             deadlines: config.deadlines.mcp,
         };
         Self {

@@ -32,7 +32,7 @@ fn catalogue() -> Vec<ToolSpec> {
 }
 
 fn search(config: Value) -> Arc<ToolSearch> {
-    let search = ToolSearch::new(ToolSearchOptions::try_from(config).unwrap()).unwrap();
+    let search = ToolSearch::new(ToolSearchOptions::try_from(config).unwrap());
     search.set_catalogue(&catalogue(), 1_000_000).unwrap();
     Arc::new(search)
 }
@@ -134,7 +134,7 @@ async fn arguments_that_do_not_fit_are_refused_without_a_trace() {
                 refused.unwrap_err().category,
                 ErrorCategory::SchemaValidation
             );
-            let off = ToolSearch::new(ToolSearchOptions::default()).unwrap();
+            let off = ToolSearch::new(ToolSearchOptions::default());
             assert!(off.run(&cx, "call-2", json!({"query": "x"})).await.is_err());
             Ok(())
         }

@@ -115,7 +115,7 @@ fn search(switch: Switch, always_loaded: &[&str]) -> ToolSearch {
         always_loaded: always_loaded.collect(),
         ..ToolSearchOptions::default()
     };
-    ToolSearch::new(options).unwrap()
+    ToolSearch::new(options)
 }
 
 fn names(tools: &[&ToolSpec]) -> String {
@@ -187,7 +187,7 @@ fn the_search_tool_reads_and_says_what_it_takes() {
         include_stub_listing: true,
         ..ToolSearchOptions::default()
     };
-    let search = ToolSearch::new(options).unwrap();
+    let search = ToolSearch::new(options);
     let tools = [builtin("read_file"), tool("b", "", &[]), tool("a", "", &[])];
     search.set_catalogue(&tools, 1_000).unwrap();
     let spec = search.spec().unwrap();
