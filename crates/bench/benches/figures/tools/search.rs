@@ -103,11 +103,15 @@ fn tools() -> Vec<ToolSpec> {
             )
         });
         let properties: Map<String, Value> = properties.into_iter().collect();
+        // Words that few others have: the more there are, the more a part of a word is held against.
+        let own: String = (0..6)
+            .map(|turn| format!(" w{}ord", place * 6 + turn))
+            .collect();
         ToolSpec {
             name: format!("{server}__{verb}_{thing}"),
             description: format!(
                 "Lets you {verb} a {thing} in the repository of {server}. Needs the right to do so. \
-                 Returns what became of number {place} and where to look at it."
+                 Returns what became of number {place} and where to look at it:{own}."
             ),
             schema: Some(json!({"type": "object", "properties": properties})),
             annotations: None,
