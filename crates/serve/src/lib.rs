@@ -53,3 +53,8 @@ pub use harn_runtime::{
     HostError, Hub, Idle, Seam, Steering, ToolBuilder, ToolError, ToolHandle, ToolOutput,
     TurnContext, Wake, async_trait,
 };
+pub use harn_tools::{
+    Catalogue, Toolbox,
+    skills::{SkillMatching, SkillPlaces},
+    tool_search::ToolSearchOptions,
+};

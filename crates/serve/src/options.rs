@@ -9,6 +9,10 @@ use std::{
 use anyhow::{Context, Result};
 use harn_acp::ProfileChoice;
 use harn_policy::{SessionMode, ToolApprovalPolicy};
+use harn_tools::{
+    skills::{SkillMatching, SkillPlaces},
+    tool_search::ToolSearchOptions,
+};
 
 /// What may be chosen about a server.
 #[derive(Clone, Debug)]
@@ -27,6 +31,12 @@ pub struct Options {
     pub mode: SessionMode,
     /// How long a question about a tool call waits for an answer.
     pub ask_timeout: Duration,
+    /// Where skills are looked for beside the workspace; nowhere unless somebody says so.
+    pub skills: SkillPlaces,
+    /// How skills are chosen for a prompt.
+    pub skill_matching: SkillMatching,
+    /// Whether and how tools are searched when there are many.
+    pub tool_search: ToolSearchOptions,
 }
 
 /// How long a question waits unless somebody says otherwise.
@@ -44,6 +54,9 @@ impl Options {
             config_dir: None,
             mode: SessionMode::default(),
             ask_timeout: ASK_TIMEOUT,
+            skills: SkillPlaces::default(),
+            skill_matching: SkillMatching::default(),
+            tool_search: ToolSearchOptions::default(),
         }
     }
 }

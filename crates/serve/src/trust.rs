@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use harn_model::{Timestamp, rfc3339};
 use harn_policy::PolicyError;
+use harn_tools::Trust;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::kept::{Form, Kept};
@@ -127,6 +128,19 @@ impl Trusted {
             let found = known.find(|known| real.starts_with(&known.path));
             found.map(|known| known.path.clone())
         })
+    }
+}
+
+impl Trust for Trusted {
+    /// A file that cannot be read trusts nothing.
+    fn is_trusted(&self, workspace: &Path) -> bool {
+        match self.covering(workspace) {
+            Ok(found) => found.is_some(),
+            Err(error) => {
+                tracing::warn!(%error, "no workspace is trusted");
+                false
+            }
+        }
     }
 }
 

@@ -3,11 +3,13 @@
 //! Whoever serves them waits on a thread of its own, so that an agent that blocks every worker cannot
 //! keep the process from ending.
 
-use std::{future::Future, io, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::Future, io, sync::Arc, time::Duration};
 
 use harn_journal::JsonlStore;
 use harn_runtime::{Agent, Hub, HubConfig};
-use harn_tools::{DiskProbe, LocalHost};
+use harn_tools::{
+    DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld, skills::SkillLibrary,
+};
 use tokio::{
     runtime::{Builder, Handle, Runtime},
     task::JoinHandle,
@@ -16,6 +18,7 @@ use tokio::{
 use crate::{
     Options, RandomIds, SystemClock,
     rules::{self, FileRules},
+    trust::Trusted,
 };
 
 /// Puts a hub together around an agent, for who brings a runtime and connections of their own. Touches
@@ -25,19 +28,46 @@ pub fn hub(agent: impl Agent, options: &Options) -> Hub {
 }
 
 fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
+    let clock = Arc::new(SystemClock::new());
     let mut config = HubConfig::new(
         agent,
         Arc::new(JsonlStore::new(&options.state_dir)),
-        Arc::new(SystemClock::new()),
+        clock.clone(),
         Arc::new(RandomIds::default()),
-        Arc::new(local),
+        Arc::new(local.clone()),
         Arc::new(DiskProbe),
     );
     config.rules = Arc::new(FileRules::new(options));
     config.protected = rules::protected(options);
     config.default_mode = options.mode;
     config.ask_deadline = options.ask_timeout;
+    config.equip = Arc::new(toolboxes(options, local, clock));
     Hub::new(config)
+}
+
+/// What sessions are equipped with: tools, skills and servers, out of the environment of this process.
+fn toolboxes(options: &Options, local: LocalHost, clock: Arc<SystemClock>) -> Toolboxes {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the environment enters the project here"
+    )]
+    let inherited: Arc<[_]> = std::env::vars_os().collect();
+    let text = inherited.iter().filter_map(|(name, value)| {
+        let (name, value) = (name.to_str()?, value.to_str()?);
+        Some((name.to_owned(), value.to_owned()))
+    });
+    let env: BTreeMap<_, _> = text.collect();
+    Toolboxes::new(ToolboxConfig {
+        local,
+        shells: Arc::new(LocalShellWorld::new(env.clone())),
+        env: Arc::new(env),
+        inherited,
+        trust: Arc::new(Trusted::new(&options.state_dir)),
+        skills: Some(Arc::new(SkillLibrary::new(options.skills.clone(), clock))),
+        matching: options.skill_matching,
+        search: options.tool_search.clone(),
+        ..ToolboxConfig::default()
+    })
 }
 
 /// A runtime for the thread that waits: signals, deadlines, the end.

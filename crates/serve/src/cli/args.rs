@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Parser, Subcommand, ValueEnum};
 use harn_acp::ProfileChoice;
 use harn_policy::SessionMode;
+use harn_tools::{skills::Strategy, tool_search::Ranking};
 
 use super::{engine::EngineChoice, skills::SkillsArgs, trust::TrustArgs};
 use crate::options::ASK_TIMEOUT;
@@ -36,6 +37,11 @@ impl Args {
                         mode: SessionMode::default(),
                         policy: Vec::new(),
                         ask_timeout: ASK_TIMEOUT,
+                    },
+                    tools: Tools {
+                        skill_dir: Vec::new(),
+                        skill_match: Strategy::Metadata,
+                        tool_search: ToolSearch::Auto,
                     },
                 },
                 listen: None,
@@ -234,6 +240,49 @@ pub(super) struct Serve {
     pub(super) profile: ProfileChoice,
     #[command(flatten)]
     pub(super) permissions: Permissions,
+    #[command(flatten)]
+    pub(super) tools: Tools,
+}
+
+/// What sessions have beside the host's files and terminals.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Skills and tools")]
+pub(super) struct Tools {
+    /// A folder of skills that counts before all others; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub(super) skill_dir: Vec<PathBuf>,
+    /// Who chooses skills for a prompt: metadata by their own words, host or embedding the host
+    #[arg(long, value_name = "metadata|host|embedding", default_value = "metadata", value_parser = skill_match)]
+    pub(super) skill_match: Strategy,
+    /// Have models search for tools: auto when there are many, off never, or by a way to search, always
+    #[arg(long, value_name = "auto|off|bm25|regex|hybrid", default_value = "auto", value_parser = tool_search)]
+    pub(super) tool_search: ToolSearch,
+}
+
+/// Whether and how tools are searched, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ToolSearch {
+    Auto,
+    Off,
+    By(Ranking),
+}
+
+fn skill_match(word: &str) -> Result<Strategy, String> {
+    match Strategy::named(word) {
+        (strategy, None) => Ok(strategy),
+        (_, Some(_)) => Err("the ways are metadata, host and embedding".to_owned()),
+    }
+}
+
+fn tool_search(word: &str) -> Result<ToolSearch, &'static str> {
+    Ok(match word {
+        "auto" => ToolSearch::Auto,
+        "off" => ToolSearch::Off,
+        "bm25" => ToolSearch::By(Ranking::Bm25),
+        "regex" => ToolSearch::By(Ranking::Regex),
+        "hybrid" => ToolSearch::By(Ranking::Hybrid),
+        _ => return Err("say auto, off, bm25, regex or hybrid"),
+    })
 }
 
 /// Who may come in over the network.

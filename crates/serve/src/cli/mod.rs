@@ -31,10 +31,15 @@ use anyhow::{Context, Result, anyhow};
 use clap::Parser;
 use harn_runtime::Agent;
 
-use self::args::{Args, Command, Network, Serve, StateDir};
+use harn_tools::{
+    skills::SkillMatching,
+    tool_search::{Strategy, Switch, ToolSearchOptions},
+};
+
+use self::args::{Args, Command, Network, Serve, StateDir, ToolSearch};
 use crate::{
     Listen, Options, acp_stdio_and_listen, acp_stdio_with, default_config_dir, default_state_dir,
-    listen, net::TOKEN_VARIABLE, rules,
+    listen, net::TOKEN_VARIABLE, rules, skill_places::skill_places,
 };
 
 /// Reads the command line and does what it says.
@@ -131,10 +136,32 @@ fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
         config_dir: default_config_dir(),
         mode: permissions.mode,
         ask_timeout: permissions.ask_timeout,
+        skills: skill_places(serve.tools.skill_dir),
+        skill_matching: SkillMatching {
+            strategy: serve.tools.skill_match,
+            ..SkillMatching::default()
+        },
+        tool_search: tool_search(serve.tools.tool_search),
         ..Options::new(serve.state.dir()?)
     };
     let agent = serve.engine.load().map_err(wrong_use)?;
     Ok((agent, options))
+}
+
+fn tool_search(wanted: ToolSearch) -> ToolSearchOptions {
+    let options = ToolSearchOptions::default();
+    match wanted {
+        ToolSearch::Auto => options,
+        ToolSearch::Off => ToolSearchOptions {
+            switch: Switch::Off,
+            ..options
+        },
+        ToolSearch::By(ranking) => ToolSearchOptions {
+            switch: Switch::On,
+            strategy: Strategy::Ranked(ranking),
+            ..options
+        },
+    }
 }
 
 /// Policies that the command line names. Read and checked here, so that a wrong one is refused before a

@@ -12,7 +12,7 @@ mod toolboxes;
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -27,7 +27,7 @@ use harn_runtime::{
 use crate::{
     builtin::{Builtin, Kit},
     catalogue::Catalogue,
-    shells::{LocalShellWorld, Shells},
+    shells::Shells,
     skills::{NewSessionSkills, SessionSkills},
     tool_search::ToolSearch,
 };
@@ -46,14 +46,15 @@ pub struct Toolbox {
     servers: Arc<ServerPart>,
     /// None where nobody said where skills are.
     skills: Option<Arc<SessionSkills>>,
-    search: ToolSearch,
+    search: Arc<ToolSearch>,
     shells: Shells,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
     catalogue: Arc<Catalogue>,
+    /// What it was measured against.
+    context_tokens: u64,
     /// Warnings that were told.
     told: BTreeSet<String>,
 }
@@ -101,22 +102,22 @@ impl Toolbox {
         servers: Arc<ServerPart>,
         skills: Option<Arc<SessionSkills>>,
     ) -> Self {
-        let env = config.env.iter().map(|(k, v)| (k.clone(), v.clone()));
-        let toolbox = Self {
+        Self {
             session: session.session,
             link: session.link,
             kit: Kit::new(session.files, config.env.clone()),
             host: HostPart::default(),
             servers,
             skills,
-            search: ToolSearch::new(config.search.clone()),
-            shells: Shells::new(Arc::new(LocalShellWorld::new(env))),
-            state: Mutex::default(),
+            search: Arc::new(ToolSearch::new(config.search.clone())),
+            shells: Shells::new(config.shells.clone()),
+            state: Mutex::new(State {
+                catalogue: built_in(),
+                context_tokens: config.context_tokens,
+                told: BTreeSet::new(),
+            }),
             config,
-        };
-        // What is there from the start is no change.
-        toolbox.lock().catalogue = Arc::new(Catalogue::new(toolbox.specs()));
-        toolbox
+        }
     }
 
     /// The toolbox of a turn's session, if it was equipped with one. Workers share that of whom they work
@@ -181,7 +182,7 @@ impl Toolbox {
 
     /// Every tool, in the order in which names are taken.
     fn specs(&self) -> Vec<ToolSpec> {
-        let mut specs: Vec<_> = Builtin::ALL.iter().map(|builtin| builtin.spec()).collect();
+        let mut specs: Vec<_> = built_in().tools().cloned().collect();
         let skills = self.skills.as_ref();
         if skills.is_some_and(|skills| !skills.registry().skills().is_empty()) {
             specs.push(SessionSkills::load_skill_spec());
@@ -191,11 +192,29 @@ impl Toolbox {
         specs
     }
 
-    /// Puts the catalogue together anew and tells of what changed. Returns warnings that are new.
+    /// Puts the catalogue together anew where something changed, and tells of it. Returns warnings that are new.
     async fn rebuild(&self, context_tokens: Option<u64>) -> Vec<String> {
-        let mut specs = self.specs();
+        let specs = self.specs();
         let context = context_tokens.unwrap_or(self.config.context_tokens);
-        let searched = self.search.set_catalogue(&specs, context);
+        let now = specs.iter().cloned().chain(self.search.spec());
+        {
+            let state = self.lock();
+            let new = state.catalogue.with(now);
+            let told = new.warnings().iter().all(|it| state.told.contains(it));
+            let same = new.change_from(&state.catalogue).is_none() && told;
+            if same && state.context_tokens == context {
+                return Vec::new();
+            }
+        }
+        // Many tools take a while to be made ready for searching.
+        let search = self.search.clone();
+        let searched = tokio::task::spawn_blocking(move || {
+            let searched = search.set_catalogue(&specs, context);
+            (specs, searched)
+        });
+        let Ok((mut specs, searched)) = searched.await else {
+            return Vec::new();
+        };
         specs.extend(self.search.spec());
         let (change, warnings) = {
             let mut state = self.lock();
@@ -206,6 +225,7 @@ impl Toolbox {
             let fresh = warnings.iter().filter(|it| !state.told.contains(*it));
             let fresh: Vec<_> = fresh.cloned().collect();
             state.told = warnings.into_iter().collect();
+            state.context_tokens = context;
             state.catalogue = Arc::new(new);
             (change, fresh)
         };
@@ -280,6 +300,13 @@ impl Equipment for Toolbox {
         }
         self.servers.close();
     }
+}
+
+/// The catalogue of a session that has nothing else, which is most of them: one for all.
+fn built_in() -> Arc<Catalogue> {
+    static BUILT_IN: OnceLock<Arc<Catalogue>> = OnceLock::new();
+    let made = || Arc::new(Catalogue::new(Builtin::ALL.iter().map(|it| it.spec())));
+    BUILT_IN.get_or_init(made).clone()
 }
 
 /// A line for the host's log.

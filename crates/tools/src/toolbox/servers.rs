@@ -32,13 +32,10 @@ pub(super) struct ServerPart {
 
 impl ServerPart {
     pub(super) fn new(config: &ToolboxConfig, cwd: &Path) -> Self {
-        let env = config.env.iter();
         let settings = McpSettings {
             host: config.local.clone(),
             cwd: cwd.to_owned(),
-            env: env
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
+            env: config.inherited.clone(),
             deadlines: config.deadlines.mcp,
         };
         Self {

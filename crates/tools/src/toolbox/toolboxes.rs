@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -13,6 +14,7 @@ use super::Toolbox;
 use crate::{
     LocalHost,
     mcp::McpDeadlines,
+    shells::{LocalShellWorld, ShellWorld},
     skills::{SkillLibrary, SkillMatching, SkillTrust},
     tool_search::ToolSearchOptions,
 };
@@ -22,8 +24,12 @@ use crate::{
 pub struct ToolboxConfig {
     /// This machine, whose commands end with the process.
     pub local: LocalHost,
-    /// The environment, as it was when the process began.
+    /// The environment, as it was when the process began, as far as it is text.
     pub env: Arc<BTreeMap<String, String>>,
+    /// All of it, for MCP servers.
+    pub inherited: Arc<[(OsString, OsString)]>,
+    /// Where shells are looked for, when the host has none.
+    pub shells: Arc<dyn ShellWorld>,
     /// Says which workspaces may run something of their own.
     pub trust: Arc<dyn Trust>,
     /// How long others are waited for.
@@ -43,6 +49,8 @@ impl Default for ToolboxConfig {
         Self {
             local: LocalHost::new(),
             env: Arc::default(),
+            inherited: Arc::default(),
+            shells: Arc::new(LocalShellWorld::new([])),
             trust: Arc::new(NothingTrusted),
             deadlines: Deadlines::default(),
             skills: None,

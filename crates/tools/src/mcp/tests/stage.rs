@@ -164,7 +164,7 @@ pub(super) fn settings(cwd: &Path) -> McpSettings {
     McpSettings {
         host: LocalHost::new(),
         cwd: cwd.to_owned(),
-        env: Vec::new(),
+        env: std::sync::Arc::default(),
         deadlines: McpDeadlines::default(),
     }
 }

@@ -99,5 +99,6 @@ fn mistakes_are_told() {
         expect!["tool_search.name is blank; leave it out for __harn_tool_search"],
     );
     let native = ToolSearch::new(read(json!({"mode": "native"})));
-    assert_eq!(native.unwrap_err(), ToolSearchError::Native);
+    let refused = native.set_catalogue(&[], 1000);
+    assert_eq!(refused.unwrap_err(), ToolSearchError::Native);
 }
