@@ -25,6 +25,6 @@ pub use grep::{Grepped, Line};
 pub use local::LocalHost;
 pub use probe::DiskProbe;
 pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
-pub use toolbox::{Deadlines, Lender, NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, Trust};
+pub use toolbox::{Deadlines, NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, Trust};
 pub use watch::{Watch, WatchError};
 pub use workspace::{Limits, Survey, Walked, Workspace};

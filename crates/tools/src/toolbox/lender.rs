@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Somebody who lends tools.
 #[async_trait]
-pub trait Lender: Send + Sync + 'static {
+pub(crate) trait Lender: Send + Sync + 'static {
     /// What there is now, in a fixed order.
     fn tools(&self) -> Vec<ToolSpec>;
 

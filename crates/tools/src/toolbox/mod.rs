@@ -29,8 +29,7 @@ use crate::{
 };
 
 use host::HostPart;
-pub use lender::Lender;
-use lender::Nobody;
+use lender::{Lender, Nobody};
 pub use toolboxes::{Deadlines, NothingTrusted, ToolboxConfig, Toolboxes, Trust};
 
 /// What a session's agent works with.
