@@ -129,8 +129,17 @@ impl SessionMode {
             Rule::new(action, matcher).named(format!("{}-{word}", self.id()))
         };
         let reads = rule(PolicyAction::Allow, &[Read, Search, Think, Fetch], &[]);
+        let network = Matcher {
+            side_effect: vec![SideEffectLevel::Network],
+            ..Matcher::default()
+        };
+        let network = match self {
+            Self::ReadOnly => Rule::new(PolicyAction::Deny, network),
+            Self::Ask | Self::AcceptEdits | Self::Auto => Rule::new(PolicyAction::Ask, network),
+        };
+        let network = network.named(format!("{}-network", self.id()));
         let writes = [Edit, Delete, Move, Execute, Other];
-        let rules = match self {
+        let mut rules = match self {
             Self::ReadOnly => vec![rule(PolicyAction::Deny, &writes, &[]), reads],
             Self::Ask => vec![rule(PolicyAction::Ask, &writes, &[]), reads],
             Self::AcceptEdits => vec![
@@ -144,6 +153,7 @@ impl SessionMode {
                 reads,
             ],
         };
+        rules.insert(0, network);
         ToolApprovalPolicy {
             rules,
             ..ToolApprovalPolicy::default()

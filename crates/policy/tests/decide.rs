@@ -920,6 +920,7 @@ fn a_mode_can_be_shown_as_a_policy() {
         // Where a mode does not look closer, its policy says the same.
         for call in [
             read(&["a"]),
+            read(&["a"]).reach(SideEffectLevel::Network),
             edit(&["a"]),
             call("x"),
             call("x").kind(ToolKind::Execute),

@@ -171,7 +171,7 @@ fn page(path: &str, text: &str, line: Option<u32>, lines: Option<usize>) -> Stri
     if start >= total {
         return format!("The file ends at line {total}.\n");
     }
-    let most = lines.unwrap_or(MAX_LINES).min(MAX_LINES);
+    let most = lines.unwrap_or(MAX_LINES).clamp(1, MAX_LINES);
     let mut shown = String::new();
     let mut end = start;
     for line in text.lines().skip(start).take(most) {

@@ -318,3 +318,6 @@ async fn warn(cx: &TurnContext, message: String) -> Result<(), AgentError> {
     };
     cx.emit(AgentEvent::Log(Box::new(record))).await
 }
+
+#[cfg(test)]
+mod tests;

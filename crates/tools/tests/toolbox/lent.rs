@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use harn_model::{ErrorCategory, ToolCallStatus, ToolExecutor};
+use harn_model::{AgentEvent, ErrorCategory, ToolCallStatus, ToolExecutor};
 use harn_runtime::HostError;
 use serde_json::json;
 
@@ -112,6 +112,33 @@ async fn a_failure_says_whose_it_is() {
 }
 
 #[tokio::test]
+async fn a_cancelled_turn_does_not_wait_for_the_host() {
+    let (mut rig, desk) = rig(&["lint"]).await;
+    *desk.result.lock().unwrap() = Answer::Never;
+    let turn = rig.begin("lint {\"n\": 1}").await;
+    let asked = rig
+        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .await;
+    let ask = asked.asked().unwrap().ask_id.clone();
+    rig.session.answer(ask, allowed(None)).await;
+    rig.until(|event| matches!(event, AgentEvent::ToolCallUpdate(_)))
+        .await;
+    rig.session.cancel(turn).await;
+    let end = rig.finish().await;
+    let last = *end.updates().last().unwrap();
+    assert_eq!(last.error_category, Some(ErrorCategory::Cancelled));
+
+    // Nor while it is asked what it lends.
+    *desk.tools.lock().unwrap() = Answer::Never;
+    let turn = rig.begin("lint {\"n\": 1}").await;
+    rig.until(|event| matches!(event, AgentEvent::TurnStarted(_)))
+        .await;
+    rig.session.cancel(turn).await;
+    let end = rig.finish().await;
+    assert!(end.updates().is_empty() && end.warnings().is_empty());
+}
+
+#[tokio::test]
 async fn a_name_that_is_built_in_stays_ours() {
     let (mut rig, desk) = rig(&["glob", "lint"]).await;
     let turn = rig.call("glob", json!({"pattern": "*"})).await;
@@ -161,7 +188,7 @@ async fn a_worker_uses_what_its_session_has() {
     let (mut rig, desk) = rig(&["lint"]).await;
     rig.begin("worker: lint {\"n\": 1}").await;
     let asked = rig
-        .until(|event| matches!(event, harn_model::AgentEvent::PermissionAsked(_)))
+        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
         .await;
     let ask = asked.asked().unwrap().ask_id.clone();
     rig.session.answer(ask, allowed(None)).await;
