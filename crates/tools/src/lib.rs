@@ -2,7 +2,7 @@
 //!
 //! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] looks where paths lead;
 //! [`Workspace`] walks and searches a folder; [`Watch`] tells what changes in one; [`Builtin`] says what is
-//! known of the tools made of these.
+//! known of the tools made of these. [`Servers`] has the MCP servers of a session.
 //! Nothing here knows a wire, a session's events or an agent.
 
 mod builtin;
