@@ -49,7 +49,8 @@ describe("MCP servers", () => {
       assert.match(said, /ready/i);
       assert.match(said, /mcp__everything__echo/);
       const echo = await agent.call("mcp__everything__echo", { message: "hi" });
-      assert.deepEqual(echo, { status: "completed", text: "Echo: hi" });
+      assert.equal(echo.status, "completed");
+      assert.match(echo.text, /Echo: hi/);
       const sum = await agent.call("mcp__everything__get-sum", { a: 2, b: 3 });
       assert.equal(sum.status, "completed");
       assert.match(sum.text, /\b5\b/);
@@ -83,7 +84,7 @@ describe("MCP servers", () => {
       assert.match(said, /no-such-program/);
       assert.match(said, /mcp__files__read_text_file/);
       const echo = await agent.call("mcp__everything__echo", { message: "still" });
-      assert.equal(echo.text, "Echo: still");
+      assert.match(echo.text, /Echo: still/);
     });
   });
 
@@ -100,7 +101,8 @@ describe("MCP servers", () => {
         const { said } = await agent.prompt("/mcp");
         assert.match(said, /mcp__web__echo/);
         const echo = await agent.call("mcp__web__echo", { message: "over HTTP" });
-        assert.deepEqual(echo, { status: "completed", text: "Echo: over HTTP" });
+        assert.equal(echo.status, "completed");
+        assert.match(echo.text, /Echo: over HTTP/);
       });
       assert.equal(server.exitCode, null, "it is not ours to end");
     } finally {

@@ -14,7 +14,7 @@ use std::{
 use axum::{
     Router,
     body::{Body, Bytes},
-    extract::State,
+    extract::{RawQuery, State},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
     routing::{any, post},
@@ -225,6 +225,7 @@ async fn serve(heard: &Heard) -> String {
         let realm = [(header::WWW_AUTHENTICATE, "Bearer realm=\"web\"")];
         (StatusCode::UNAUTHORIZED, realm)
     };
+    let away = async |to: RawQuery| Redirect::permanent(&to.0.unwrap());
     let router = Router::new()
         .route("/mcp", post(as_json))
         .route("/events", post(as_events))
@@ -232,6 +233,7 @@ async fn serve(heard: &Heard) -> String {
         .route("/echo", any(echo))
         .route("/closed", any(challenge))
         .route("/moved", any(async || Redirect::permanent("/mcp")))
+        .route("/away", any(away))
         .with_state(heard.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -288,6 +290,19 @@ async fn a_server_behind_http_that_refuses_is_told_without_the_key() {
     servers.add(vec![web(format!("{url}/closed"))]);
     let error = stands(&servers, McpState::GivenUp).await.error.unwrap();
     assert!(error.contains("does not let us in"), "{error}");
+}
+
+#[tokio::test]
+async fn a_redirect_to_somebody_else_is_not_followed() {
+    let (heard, elsewhere) = (Heard::default(), Heard::default());
+    let other = serve(&elsewhere).await;
+    let url = serve(&heard).await;
+    let away = format!("{url}/away?{other}/mcp");
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(away)]);
+    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    assert!(error.contains("HTTP 308"), "{error}");
+    assert_eq!(*elsewhere.keys.lock().unwrap(), []);
 }
 
 #[tokio::test]

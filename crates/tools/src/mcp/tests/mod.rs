@@ -193,6 +193,25 @@ async fn a_server_that_stays_away_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn failures_are_forgotten_only_by_a_server_that_stays() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    // It comes up each time; what counts is whether it stays.
+    for stays in [61, 0, 0, 0, 0, 61, 0, 0, 0, 0] {
+        let stage = theatre.ready(&["t"]).await;
+        stands(&servers, "s", McpState::Ready).await;
+        tokio::time::sleep(Duration::from_secs(stays)).await;
+        drop(stage);
+        stands(&servers, "s", McpState::Failed).await;
+    }
+    let stage = theatre.ready(&["t"]).await;
+    stands(&servers, "s", McpState::Ready).await;
+    drop(stage);
+    stands(&servers, "s", McpState::GivenUp).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_runs_into_the_deadline() {
     let theatre = Theatre::new();
     let servers = theatre.session();
