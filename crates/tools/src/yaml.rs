@@ -172,7 +172,7 @@ impl Node {
 
     /// How many children it has.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn child_count(&self) -> usize {
         match &self.data {
             Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => 0,
             Data::List(items) => items.len(),

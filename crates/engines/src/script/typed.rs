@@ -31,7 +31,7 @@ fn culprit<'n>(root: &'n Node, error: &str, fails: impl Fn(Value) -> Option<Stri
     let mut path = Vec::new();
     let mut node = root;
     loop {
-        let (mut low, mut high) = (0, node.len());
+        let (mut low, mut high) = (0, node.child_count());
         while low < high {
             let kept = low.midpoint(high);
             if fails(cut(root, &path, kept)).as_deref() == Some(error) {
@@ -72,7 +72,7 @@ struct Unknown<'n, R> {
 impl<R: Fn(Value) -> Option<Value>> Unknown<'_, R> {
     /// Compares what was given with what came back, depth first in the order of the file.
     fn find(&self, given: &Node, back: &Value, path: &mut Vec<usize>) -> Option<Fault> {
-        for index in 0..given.len() {
+        for index in 0..given.child_count() {
             let child = given.child(index)?;
             path.push(index);
             let fault = match (counterpart(given, index, back), &given.data) {

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn files_are_taken_apart() {
-        let table: [(&str, Option<(&str, usize)>, &str); 11] = [
+        let table = [
             ("---\na: 1\n---\nbody\n", Some(("a: 1\n", 1)), "body\n"),
             (
                 "\n  \n---\na: 1\nb: 2\n---\n",

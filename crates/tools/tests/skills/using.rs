@@ -76,21 +76,22 @@ async fn a_command_gives_the_agent_the_text() {
             "says \"Text of review: now\\n\"",
         ]
     );
+    // One that was only just written.
+    rig.disk.skill("home/ws/.harn/skills/fresh", "");
+    let told = rig.play("/fresh air", vec![Act::SayPrompt]).await;
+    assert_eq!(told.last().unwrap(), "says \"Text of fresh: air\\n\"");
     // No command of ours: an ordinary prompt.
     let told = rig.play("/inner now", vec![Act::SayPrompt]).await;
     assert_eq!(told.last().unwrap(), "says \"/inner now\"");
 }
 
 #[tokio::test]
-async fn a_file_that_went_is_told_of() {
+async fn a_skill_that_went_is_no_command() {
     let mut rig = Rig::new(disk()).await;
     rig.play("x", vec![]).await;
     std::fs::remove_file(rig.disk.at("home/ws/.harn/skills/deploy/SKILL.md")).unwrap();
     let told = rig.play("/deploy now", vec![Act::SayPrompt]).await;
-    assert!(
-        told.last().unwrap().contains("there is no skill"),
-        "{told:?}"
-    );
+    assert_eq!(told, ["0: matched by metadata: []", "says \"/deploy now\""]);
 }
 
 #[tokio::test]

@@ -330,3 +330,22 @@ fn a_hosts_manifest_is_read_alike() {
             .starts_with("paths must be a list")
     );
 }
+
+#[test]
+fn whatever_a_file_is_cut_to_is_read_or_refused() {
+    let whole = "\u{feff}---\nname: größe\nshort: \"a\\\"b\"\nhooks:\n  - {event: x, run: y}\npaths: [a, 'b']\n\
+                 mcp_servers: {a: {url: 'http://x', headers: {k: v}}}\n? [q]\n: &a *b\n--- \nText $1 ${X\n";
+    let places: Vec<_> = whole.char_indices().map(|(at, _)| at).collect();
+    for from in &places {
+        for to in places.iter().filter(|to| *to >= from) {
+            let text = &whole[*from..*to];
+            for text in [text.to_owned(), format!("---\n{text}\n---\n")] {
+                let decoded = file(&split(&text), "folder");
+                let lines = text.lines().count() + 1;
+                let placed = |remark: &Remark| (1..=lines).contains(&remark.line);
+                assert!(decoded.remarks.iter().all(placed), "{text:?} {decoded:?}");
+                assert!(decoded.card.is_some() || !decoded.remarks.is_empty());
+            }
+        }
+    }
+}

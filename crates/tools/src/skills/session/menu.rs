@@ -7,13 +7,17 @@ use harn_model::{Command, CommandInput, ContentBlock, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
 
 use super::SessionSkills;
-use crate::skills::{error::SkillError, registry::Registry};
+use crate::skills::{
+    card::{Skill, check_id},
+    error::SkillError,
+    registry::Registry,
+};
 
 /// A command for each skill that people may use.
 pub(super) fn commands(registry: &Registry) -> Vec<Command> {
     let skills = registry.skills().iter();
     let skills = skills.filter(|skill| skill.card.user_invocable);
-    let command = |skill: &Arc<crate::skills::Skill>| Command {
+    let command = |skill: &Arc<Skill>| Command {
         name: skill.command(),
         description: match skill.card.short.is_empty() {
             true => format!("The skill {}", skill.id),
@@ -39,24 +43,23 @@ pub(super) fn typed(prompt: &[ContentBlock]) -> Option<(&str, &str)> {
 }
 
 impl SessionSkills {
-    /// Who answers a prompt that is the slash command of a skill: `agent`, which is given the skill's text in
-    /// the prompt's place.
+    /// Who answers a prompt that may be the slash command of a skill: `agent`, which is given the skill's text in
+    /// the prompt's place if it is one. That is looked at when the turn begins, for a skill may have come since, or
+    /// not have been found yet.
+    ///
+    /// A runtime calls no boundary before it; this calls that of the skills, and whoever has more calls theirs.
     #[must_use]
     pub fn command(
         self: &Arc<Self>,
         prompt: &[ContentBlock],
         agent: &Arc<dyn Agent>,
     ) -> Option<Arc<dyn Agent>> {
-        let (name, arguments) = typed(prompt)?;
-        self.is_command(name).then(|| {
-            let command: Arc<dyn Agent> = Arc::new(SkillCommand {
-                skills: self.clone(),
-                agent: agent.clone(),
-                name: name.to_owned(),
-                arguments: arguments.to_owned(),
-            });
-            command
-        })
+        let (name, _) = typed(prompt)?;
+        check_id(&name.replace(':', "/")).ok()?;
+        Some(Arc::new(SkillCommand {
+            skills: self.clone(),
+            agent: agent.clone(),
+        }))
     }
 
     pub(super) fn is_command(&self, name: &str) -> bool {
@@ -69,8 +72,6 @@ impl SessionSkills {
 struct SkillCommand {
     skills: Arc<SessionSkills>,
     agent: Arc<dyn Agent>,
-    name: String,
-    arguments: String,
 }
 
 #[async_trait]
@@ -81,7 +82,11 @@ impl Agent for SkillCommand {
 
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         self.skills.boundary(cx).await?;
-        let text = match self.skills.invoke(cx, &self.name, &self.arguments).await {
+        let command = typed(cx.prompt()).filter(|(name, _)| self.skills.is_command(name));
+        let Some((name, arguments)) = command else {
+            return self.agent.turn(cx).await;
+        };
+        let text = match self.skills.invoke(cx, name, arguments).await {
             Ok(text) => text,
             Err(SkillError::Turn(error)) => return Err(error),
             Err(error) => {

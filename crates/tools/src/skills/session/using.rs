@@ -114,7 +114,7 @@ impl SessionSkills {
         }
         let (skills, asked) = (self.skills.clone(), skill.clone());
         let read = tokio::task::spawn_blocking(move || skills.body(&asked)).await;
-        let text = read.map_err(|error| AgentError::failed(error))??;
+        let text = read.map_err(AgentError::failed)??;
         Ok((skill, text))
     }
 
