@@ -36,6 +36,9 @@ pub struct AgentProfile {
     pub commands: Vec<Command>,
     /// Options a session has.
     pub options: Vec<ConfigOption>,
+    /// Whether it follows instructions in a prompt. One that does not is not given the text of a skill that
+    /// somebody invokes; they are shown it instead.
+    pub follows_instructions: bool,
 }
 
 impl Default for AgentProfile {
@@ -47,6 +50,7 @@ impl Default for AgentProfile {
             prompt: PromptSupport::default(),
             commands: Vec::new(),
             options: Vec::new(),
+            follows_instructions: true,
         }
     }
 }

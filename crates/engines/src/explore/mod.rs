@@ -12,6 +12,8 @@ mod prompt;
 mod question;
 mod run;
 mod search;
+mod shells;
+mod skills;
 mod steps;
 mod tools;
 mod watch;
@@ -58,6 +60,8 @@ impl Agent for ExploreAgent {
             },
             commands: COMMANDS.iter().map(command).collect(),
             options: vec![results_option()],
+            // It has no model that could.
+            follows_instructions: false,
         }
     }
 
@@ -84,6 +88,8 @@ async fn respond(
         Request::Watch(glob) => watch::watch(cx, glob).await,
         Request::Unwatch => cx.say(watch::NOTHING).await,
         Request::Tools => tools::list(cx).await,
+        Request::Skills(wanted) => skills::answer(cx, wanted).await,
+        Request::Shells(wanted) => shells::answer(cx, wanted).await,
         Request::Tool { name, arguments } => tools::call(cx, name, arguments).await,
         Request::Help => cx.say(prompt::help()).await,
         Request::Incomplete(command) => cx.say(prompt::usage(command)).await,

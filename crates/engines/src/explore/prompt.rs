@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use harn_model::ContentBlock;
 
-use super::attached::Attached;
+use super::{attached::Attached, skills};
 
 /// A slash command.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,6 +58,16 @@ pub(super) const COMMANDS: &[CommandSpec] = &[
         description: "Call a tool with these arguments, after asking where the rules want it",
     },
     CommandSpec {
+        name: "skills",
+        hint: "[use ID | drop ID]",
+        description: "List the skills of this session, or activate or end one",
+    },
+    CommandSpec {
+        name: "shells",
+        hint: "[ID]",
+        description: "List the shells there are, or choose one",
+    },
+    CommandSpec {
         name: "watch",
         hint: "GLOB",
         description: "Stay, and say which of these files change, such as `src/**/*.rs`",
@@ -87,6 +97,9 @@ pub(super) enum Request<'a> {
     },
     Run(&'a str),
     Tools,
+    Skills(skills::Wanted<'a>),
+    /// Choose this one, or list them.
+    Shells(&'a str),
     Tool {
         name: &'a str,
         /// As they were typed; may be empty.
@@ -142,7 +155,8 @@ fn parse(command: &str) -> Request<'_> {
     };
     // A text that is written keeps the spaces it ends with.
     let (rest, trimmed) = (rest.trim_start(), rest.trim());
-    if trimmed.is_empty() && !spec.hint.is_empty() {
+    let optional = spec.hint.is_empty() || spec.hint.starts_with('[');
+    if trimmed.is_empty() && !optional {
         return Request::Incomplete(spec);
     }
     match spec.name {
@@ -152,6 +166,11 @@ fn parse(command: &str) -> Request<'_> {
         "read" => Request::Read(unquote(trimmed)),
         "run" => Request::Run(trimmed),
         "tools" => Request::Tools,
+        "skills" => match skills::Wanted::read(trimmed) {
+            Some(wanted) => Request::Skills(wanted),
+            None => Request::Incomplete(spec),
+        },
+        "shells" => Request::Shells(trimmed),
         "tool" => {
             let (name, arguments) = split_word(trimmed);
             let arguments = arguments.trim_start();
@@ -241,6 +260,17 @@ mod tests {
         check("/read \"a b.txt\"", &Request::Read("a b.txt"));
         check("/run  echo 'a  b'", &Request::Run("echo 'a  b'"));
         check("/tools", &Request::Tools);
+        check("/skills", &Request::Skills(skills::Wanted::List));
+        check(
+            "/skills use deploy",
+            &Request::Skills(skills::Wanted::Use("deploy")),
+        );
+        check(
+            "/skills drop deploy ",
+            &Request::Skills(skills::Wanted::Drop("deploy")),
+        );
+        check("/shells", &Request::Shells(""));
+        check("/shells zsh ", &Request::Shells("zsh"));
         let tool = |name, arguments| Request::Tool { name, arguments };
         check("/tool glob", &tool("glob", ""));
         check("/tool a.b \n {\"c\": 1} ", &tool("a.b", "{\"c\": 1}"));
@@ -259,6 +289,8 @@ mod tests {
             "/run\n",
             "/tool",
             "/watch",
+            "/skills use",
+            "/skills deploy",
             "/write",
         ] {
             let prompt = Prompt::new(&[ContentBlock::text(command)]);

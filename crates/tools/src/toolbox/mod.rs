@@ -318,6 +318,3 @@ async fn warn(cx: &TurnContext, message: String) -> Result<(), AgentError> {
     };
     cx.emit(AgentEvent::Log(Box::new(record))).await
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,10 +7,13 @@ use harn_model::{Command, CommandInput, ContentBlock, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
 
 use super::SessionSkills;
-use crate::skills::{
-    card::{Skill, check_id},
-    error::SkillError,
-    registry::Registry,
+use crate::{
+    markdown::code,
+    skills::{
+        card::{Skill, check_id},
+        error::SkillError,
+        registry::Registry,
+    },
 };
 
 /// A command for each skill that people may use.
@@ -94,6 +97,14 @@ impl Agent for SkillCommand {
                 return Ok(StopReason::EndTurn);
             }
         };
+        if !self.agent.profile().follows_instructions {
+            let shown = code(name);
+            cx.say(format!(
+                "The skill {shown} is active. This is what it tells an agent to do:\n\n{text}"
+            ))
+            .await?;
+            return Ok(StopReason::EndTurn);
+        }
         // What was attached to the command belongs to it.
         let attached = cx.prompt().iter().skip(1).cloned();
         let prompt = std::iter::once(ContentBlock::text(text)).chain(attached);

@@ -1,0 +1,50 @@
+//! `/shells`: which shells there are, the host's or this machine's, and which one to use.
+
+use harn_model::{Shell, ShellSource};
+use harn_runtime::{AgentError, TurnContext};
+
+use super::{markdown::code, toolbox};
+
+/// `/shells`, or `/shells ID`.
+pub(super) async fn answer(cx: &TurnContext, wanted: &str) -> Result<(), AgentError> {
+    let toolbox = toolbox(cx);
+    let shells = toolbox.shells();
+    if !wanted.is_empty() {
+        return match shells.set_default(cx, wanted).await {
+            Ok(shell) => {
+                cx.say(format!("{} is used from now on.", code(&shell.id)))
+                    .await
+            }
+            Err(error) => cx.say(format!("Nothing was changed: {error}.")).await,
+        };
+    }
+    let list = shells.list(cx).await;
+    if list.shells.is_empty() {
+        return cx.say("There are no shells here.").await;
+    }
+    let mut out = "Shells, of which `/shells ID` chooses one:\n\n".to_owned();
+    for shell in &list.shells {
+        let chosen = list.default_shell_id.as_ref() == Some(&shell.id);
+        out.push_str(&item(shell, chosen));
+    }
+    cx.say(out).await
+}
+
+/// One shell, on one line.
+fn item(shell: &Shell, chosen: bool) -> String {
+    let found = match shell.source {
+        ShellSource::Configured => "configured",
+        ShellSource::Env => "from the environment",
+        ShellSource::Login => "your login shell",
+        ShellSource::EtcShells => "in /etc/shells",
+        ShellSource::Fallback => "found",
+        ShellSource::Host => "of the host",
+    };
+    let missing = if shell.available { "" } else { ", not there" };
+    let chosen = if chosen { ", in use" } else { "" };
+    format!(
+        "- {} ({found}{missing}{chosen}): {}\n",
+        code(&shell.id),
+        code(&shell.path)
+    )
+}

@@ -1,0 +1,95 @@
+//! `/skills`: which skills the session has, and which of them are active.
+
+use harn_runtime::{AgentError, TurnContext};
+use harn_tools::skills::{SessionSkills, Skill, SkillError};
+
+use super::{
+    markdown::{code, shorten},
+    toolbox,
+};
+
+/// How much is said of a skill.
+const SAID: usize = 100;
+
+/// What is wanted of skills.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Wanted<'a> {
+    List,
+    Use(&'a str),
+    Drop(&'a str),
+}
+
+impl<'a> Wanted<'a> {
+    /// What the words after the command say; none where they make no sense.
+    pub(super) fn read(words: &'a str) -> Option<Self> {
+        let words: Vec<_> = words.split_whitespace().collect();
+        match words[..] {
+            [] => Some(Self::List),
+            ["use", id] => Some(Self::Use(id)),
+            ["drop", id] => Some(Self::Drop(id)),
+            _ => None,
+        }
+    }
+}
+
+/// `/skills`.
+pub(super) async fn answer(cx: &TurnContext, wanted: Wanted<'_>) -> Result<(), AgentError> {
+    let toolbox = toolbox(cx);
+    let Some(skills) = toolbox.skills() else {
+        return cx.say("This session has no skills.").await;
+    };
+    let done = match wanted {
+        Wanted::List => return cx.say(list(skills)).await,
+        Wanted::Use(id) => {
+            let used = skills.activate(cx, id, "the user asked for it").await;
+            used.map(|()| format!("{} is active.", code(id)))
+        }
+        Wanted::Drop(id) => {
+            let dropped = skills.deactivate(cx, id).await;
+            dropped.map(|()| format!("{} is not active any more.", code(id)))
+        }
+    };
+    match done {
+        Ok(said) => cx.say(said).await,
+        Err(SkillError::Turn(error)) => Err(error),
+        Err(error) => cx.say(format!("Nothing was done: {error}.")).await,
+    }
+}
+
+fn list(skills: &SessionSkills) -> String {
+    let registry = skills.registry();
+    let active = skills.active();
+    let is_active = |skill: &Skill| active.iter().any(|it| it.id == skill.id);
+    let mut out = match registry.skills() {
+        [] => {
+            "No skills were found here; `harn-serve skills list` says where they are looked for.\n"
+                .to_owned()
+        }
+        _ => "Skills, of which `/skills use ID` activates one and `/skills drop ID` ends it:\n\n"
+            .to_owned(),
+    };
+    for skill in registry.skills() {
+        out.push_str(&item(skill, is_active(skill)));
+    }
+    let hidden = registry.shadowed().len();
+    if hidden > 0 {
+        out.push_str(&format!(
+            "\n{hidden} more are hidden by others of their name.\n"
+        ));
+    }
+    for problem in registry.problems() {
+        out.push_str(&format!("\nNote: {problem}\n"));
+    }
+    out
+}
+
+/// One skill, on one line.
+fn item(skill: &Skill, active: bool) -> String {
+    let active = if active { ", active" } else { "" };
+    let about = match shorten(skill.about(), SAID) {
+        about if about.is_empty() => about,
+        about => format!(": {about}"),
+    };
+    let layer = skill.layer.as_str();
+    format!("- {} ({layer}{active}){about}\n", code(&skill.id))
+}
