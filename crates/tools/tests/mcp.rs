@@ -198,6 +198,28 @@ async fn as_events(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) 
     (kind, events).into_response()
 }
 
+/// Forgets its first session, and says so the way many do.
+async fn forgetful(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    let Some(answer) = answer(&heard, &headers, &body) else {
+        return StatusCode::ACCEPTED.into_response();
+    };
+    let keys = heard.keys.lock().unwrap();
+    let greeted = keys
+        .iter()
+        .filter(|(method, _)| method == "initialize")
+        .count();
+    let calls = keys
+        .last()
+        .is_some_and(|(method, _)| method == "tools/call");
+    if calls && headers["mcp-session-id"] == "1" {
+        let error = json!({"code": -32000, "message": "No valid session ID provided"});
+        let told = json!({"jsonrpc": "2.0", "error": error}).to_string();
+        return (StatusCode::BAD_REQUEST, JSON, told).into_response();
+    }
+    let session = [("mcp-session-id", greeted.to_string())];
+    (JSON, session, answer.to_string()).into_response()
+}
+
 /// Greets, and has more to say about its tools than anybody wants to hear.
 async fn endlessly(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
     match answer(&heard, &headers, &body) {
@@ -225,15 +247,21 @@ async fn serve(heard: &Heard) -> String {
         let realm = [(header::WWW_AUTHENTICATE, "Bearer realm=\"web\"")];
         (StatusCode::UNAUTHORIZED, realm)
     };
+    let nameless = async || {
+        let told = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "not today"}});
+        (StatusCode::INTERNAL_SERVER_ERROR, JSON, told.to_string())
+    };
     let away = async |to: RawQuery| Redirect::permanent(&to.0.unwrap());
     let router = Router::new()
         .route("/mcp", post(as_json))
         .route("/events", post(as_events))
+        .route("/forgetful", post(forgetful))
         .route("/endless", post(endlessly))
         .route("/echo", any(echo))
         .route("/closed", any(challenge))
         .route("/moved", any(async || Redirect::permanent("/mcp")))
         .route("/away", any(away))
+        .route("/nameless", any(nameless))
         .with_state(heard.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -273,6 +301,27 @@ async fn a_server_behind_http_gets_its_headers_with_each_request() {
         let expected = methods.map(|method| (method.to_owned(), key.clone()));
         assert_eq!(*heard, expected, "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_session_that_a_server_forgot_is_begun_again() {
+    let heard = Heard::default();
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(serve(&heard).await + "/forgetful")]);
+    servers.settled().await;
+    let output = servers.call("mcp__web__hi", json!({})).await.unwrap();
+    assert_eq!(output.raw, Some(json!("hi from the web")));
+    let heard = heard.keys.lock().unwrap();
+    let greetings = heard.iter().filter(|(method, _)| method == "initialize");
+    assert_eq!(greetings.count(), 2);
+}
+
+#[tokio::test]
+async fn an_error_without_an_id_is_an_answer() {
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(serve(&Heard::default()).await + "/nameless")]);
+    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    assert_eq!(error, "it refused: not today");
 }
 
 #[tokio::test]

@@ -124,16 +124,32 @@ impl Requests {
         Ok((body, true))
     }
 
-    /// What a response that is no success says.
-    async fn refusal(&self, response: Response) -> Result<StreamableHttpPostResponse> {
+    /// What a response that is no success says of a message.
+    async fn refusal(
+        &self,
+        response: Response,
+        message: &ClientJsonRpcMessage,
+        had_session: bool,
+    ) -> Result<StreamableHttpPostResponse> {
         let status = response.status();
         let session = session_of(&response);
         let (body, _) = self.body(response, LARGEST_ERROR).await?;
-        if let Ok(error @ JsonRpcMessage::Error(_)) = serde_json::from_slice(&body) {
-            return Ok(StreamableHttpPostResponse::Json(error, session));
+        let told: serde_json::Result<ServerJsonRpcMessage> = serde_json::from_slice(&body);
+        let Ok(JsonRpcMessage::Error(mut error)) = told else {
+            let body = String::from_utf8_lossy(&body);
+            return Err(self.failed(&format!("HTTP {status} {body}"), false));
+        };
+        // Many servers say so of a session that they do not know any more, where 404 is right. The message was not
+        // looked at, so it may be sent again.
+        if status == StatusCode::BAD_REQUEST && had_session && error.id.is_none() {
+            return Err(StreamableHttpError::SessionExpired);
         }
-        let body = String::from_utf8_lossy(&body);
-        Err(self.failed(&format!("HTTP {status} {body}"), false))
+        // Without an id it would answer nothing, and somebody would wait.
+        if let JsonRpcMessage::Request(request) = message {
+            error.id = Some(request.id.clone());
+        }
+        let error: ServerJsonRpcMessage = JsonRpcMessage::Error(error);
+        Ok(StreamableHttpPostResponse::Json(error, session))
     }
 }
 
@@ -156,7 +172,9 @@ impl StreamableHttpClient for Requests {
             StatusCode::NOT_FOUND if session.is_some() => {
                 return Err(StreamableHttpError::SessionExpired);
             }
-            status if !status.is_success() => return self.refusal(response).await,
+            status if !status.is_success() => {
+                return self.refusal(response, &message, session.is_some()).await;
+            }
             _ => {}
         }
         let asks = matches!(message, JsonRpcMessage::Request(_));
