@@ -32,7 +32,8 @@ const MAX_FOLDERS: usize = 10_000;
 /// How deep packages may lie.
 const MAX_DEPTH: usize = 8;
 
-/// What the passes before have found, with the stamps that say whether it still holds.
+/// What the passes before have found, with the stamps that say whether it still holds. What was so new when it was
+/// read that its stamp could stay the same is not kept, and so is read once more.
 #[derive(Default)]
 pub(super) struct Memory {
     folders: HashMap<PathBuf, (Stamp, Arc<[OsString]>)>,
@@ -256,26 +257,19 @@ impl Pass<'_> {
             layer: shelf.layer,
             namespace: shelf.namespace.clone(),
         };
-        match shelf.ground.stamp(path) {
-            Ok(None) => return false,
-            Ok(Some(stamp)) => {
-                if let Some((known, outcome)) = self.before.files.get(&lying)
-                    && *known == stamp
-                    && stamp.is_settled(self.now)
-                {
-                    self.keep(lying, stamp, outcome.clone());
-                    return true;
-                }
-            }
-            Err(error) => {
-                self.unreadable(path, &error);
-                return true;
-            }
+        if let Some((known, outcome)) = self.before.files.get(&lying)
+            && shelf
+                .ground
+                .stamp(path)
+                .is_ok_and(|stamp| stamp.as_ref() == Some(known))
+        {
+            self.keep(lying, known.clone(), outcome.clone());
+            return true;
         }
-        self.walked.files_read += 1;
         match shelf.ground.read(path) {
             Ok(None) => return false,
             Ok(Some((text, stamp))) => {
+                self.walked.files_read += 1;
                 let outcome = outcome(shelf, path, &text);
                 self.keep(lying, stamp, outcome);
             }
@@ -288,7 +282,9 @@ impl Pass<'_> {
         let found = &mut self.walked.found;
         found.skills.extend(outcome.skill.clone());
         found.problems.extend(outcome.problems.iter().cloned());
-        self.walked.memory.files.insert(lying, (stamp, outcome));
+        if stamp.is_settled(self.now) {
+            self.walked.memory.files.insert(lying, (stamp, outcome));
+        }
     }
 
     fn manifest(&mut self, ancestry: &Ancestry, ground: &Ground) -> Manifest {
@@ -296,35 +292,28 @@ impl Pass<'_> {
             let path = folder.join(MANIFEST);
             let name = Some(OsString::from(MANIFEST));
             self.walked.interests.insert((folder.clone(), name));
-            let stamp = match ground.stamp(&path) {
-                Ok(None) => continue,
-                Ok(Some(stamp)) => stamp,
-                Err(error) => {
-                    self.unreadable(&path, &error);
-                    continue;
-                }
-            };
+            let stamp = ground.stamp(&path).ok().flatten();
             let known = self.before.manifests.get(&path);
-            let read = match known.filter(|known| known.0 == stamp && stamp.is_settled(self.now)) {
+            let read = match known.filter(|known| Some(&known.0) == stamp.as_ref()) {
                 Some(known) => known.clone(),
-                None => {
-                    self.walked.files_read += 1;
-                    match ground.read(&path) {
-                        Ok(Some((text, stamp))) => {
-                            let (manifest, problems) = Manifest::read(&text, &path, &ancestry.root);
-                            (stamp, manifest, problems)
-                        }
-                        Ok(None) => continue,
-                        Err(error) => {
-                            self.unreadable(&path, &error);
-                            continue;
-                        }
+                None => match ground.read(&path) {
+                    Ok(Some((text, stamp))) => {
+                        self.walked.files_read += 1;
+                        let (manifest, problems) = Manifest::read(&text, &path, &ancestry.root);
+                        (stamp, manifest, problems)
                     }
-                }
+                    Ok(None) => continue,
+                    Err(error) => {
+                        self.unreadable(&path, &error);
+                        continue;
+                    }
+                },
             };
             self.walked.found.problems.extend(read.2.iter().cloned());
             let manifest = read.1.clone();
-            self.walked.memory.manifests.insert(path, read);
+            if read.0.is_settled(self.now) {
+                self.walked.memory.manifests.insert(path, read);
+            }
             return manifest;
         }
         Manifest::none()
@@ -347,7 +336,6 @@ impl Pass<'_> {
         self.walked.interests.insert((folder.to_owned(), None));
         if let Some((known, names)) = self.before.folders.get(folder)
             && *known == stamp
-            && stamp.is_settled(self.now)
         {
             let kept = (stamp, names.clone());
             self.walked.memory.folders.insert(folder.to_owned(), kept);
@@ -357,8 +345,10 @@ impl Pass<'_> {
         match ground.folders(folder) {
             Ok(names) => {
                 let names: Arc<[OsString]> = names.unwrap_or_default().into();
-                let kept = (stamp, names.clone());
-                self.walked.memory.folders.insert(folder.to_owned(), kept);
+                if stamp.is_settled(self.now) {
+                    let kept = (stamp, names.clone());
+                    self.walked.memory.folders.insert(folder.to_owned(), kept);
+                }
                 names
             }
             Err(error) => {

@@ -311,3 +311,23 @@ fn a_thousand_skills_are_read_once() {
     assert_eq!(skills.registry().skills().len(), 1000);
     assert_eq!(skills.refresh(), Refreshed::default());
 }
+
+#[test]
+fn what_is_new_is_read_once_more() {
+    struct Now;
+    impl harn_runtime::Clock for Now {
+        fn now(&self) -> u64 {
+            // As old as what was just written, for all its stamp can tell.
+            0
+        }
+
+        fn elapsed(&self) -> std::time::Duration {
+            std::time::Duration::ZERO
+        }
+    }
+    let disk = Disk::new();
+    disk.skill("home/.harn/skills/new", "");
+    let skills = Skills::find(disk.places(), &disk.ws(), Arc::new(Now));
+    let looked = skills.refresh();
+    assert_eq!((looked.changed, looked.files_read), (false, 1));
+}
