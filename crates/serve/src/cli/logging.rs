@@ -51,7 +51,8 @@ pub(super) fn start(args: &LogArgs) -> Result<()> {
     tracing::subscriber::set_global_default(subscriber).context("logging was started before")
 }
 
-/// The SDK logs what its peers do wrong; that is for those who look for it.
+/// The SDK logs what its peers do wrong; that is for those who look for it. The MCP library logs messages whole, and
+/// what is in them may be a secret; what goes wrong with a server is told by us.
 fn targets(level: LevelFilter) -> Targets {
     let sdk = if level >= LevelFilter::DEBUG {
         level
@@ -61,6 +62,7 @@ fn targets(level: LevelFilter) -> Targets {
     Targets::new()
         .with_default(level)
         .with_target("agent_client_protocol", sdk.min(level))
+        .with_target("rmcp", LevelFilter::OFF)
 }
 
 /// A log may tell what was worked on, so only its owner may read it.

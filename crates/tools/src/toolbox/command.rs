@@ -3,7 +3,9 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use async_trait::async_trait;
-use harn_model::{Command, ContentBlock, McpServerStatus, McpState, StopReason};
+use harn_model::{
+    Command, ContentBlock, McpServerStatus, McpState, StopReason, ToolSource, ToolSpec,
+};
 use harn_runtime::{Agent, AgentError, TurnContext};
 
 use super::servers::ServerPart;
@@ -41,29 +43,41 @@ struct McpCommand(Arc<ServerPart>);
 #[async_trait]
 impl Agent for McpCommand {
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
-        cx.say(shown(&self.0.statuses())).await?;
+        // As any first prompt does: somebody who looks at once wants to see what came of it.
+        self.0.wait(cx).await?;
+        cx.say(shown(&self.0.statuses(), &self.0.tools())).await?;
         Ok(StopReason::EndTurn)
     }
 }
 
-fn shown(servers: &[McpServerStatus]) -> String {
+fn shown(servers: &[McpServerStatus], tools: &[ToolSpec]) -> String {
     if servers.is_empty() {
         return "This session has no MCP servers.\n".to_owned();
     }
     let mut out = String::new();
     for server in servers {
-        let tools = match server.tools {
+        let count = match server.tools {
             None => String::new(),
             Some(1) => ", 1 tool".to_owned(),
             Some(count) => format!(", {count} tools"),
         };
         let state = word(server.state);
         // Writing into a string cannot fail.
-        let _ = write!(out, "- {}: {state}{tools}", code(&server.name));
+        let _ = write!(out, "- {}: {state}{count}", code(&server.name));
         if let Some(error) = &server.error {
             let _ = write!(out, "; {error}");
         }
         out.push('\n');
+        let own = tools.iter().filter(|tool| match &tool.source {
+            ToolSource::Mcp(of) => *of == server.name,
+            ToolSource::Builtin
+            | ToolSource::Host
+            | ToolSource::Skill(_)
+            | ToolSource::Provider => false,
+        });
+        for tool in own {
+            let _ = writeln!(out, "  - {}", code(&tool.name));
+        }
     }
     out
 }
@@ -96,12 +110,21 @@ mod tests {
             server("issues", McpState::Failed, None, Some("it went away")),
             server("one", McpState::Ready, Some(1), None),
         ];
+        let tool = ToolSpec {
+            name: "mcp__one__add".to_owned(),
+            description: String::new(),
+            schema: None,
+            annotations: None,
+            source: ToolSource::Mcp("one".to_owned()),
+            deprecated: false,
+        };
         expect![[r#"
             - `files`: ready, 14 tools
             - `issues`: failed, and tried again; it went away
             - `one`: ready, 1 tool
+              - `mcp__one__add`
         "#]]
-        .assert_eq(&shown(&servers));
-        assert_eq!(shown(&[]), "This session has no MCP servers.\n");
+        .assert_eq(&shown(&servers, &[tool]));
+        assert_eq!(shown(&[], &[]), "This session has no MCP servers.\n");
     }
 }

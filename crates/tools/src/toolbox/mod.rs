@@ -283,9 +283,7 @@ impl Equipment for Toolbox {
         if let Some(skills) = &self.skills {
             skills.boundary(cx).await?;
         }
-        self.servers
-            .wait(cx, self.config.deadlines.first_prompt)
-            .await?;
+        self.servers.wait(cx).await?;
         self.search.boundary();
         warnings.extend(self.rebuild(cx.context_tokens()).await);
         for message in warnings {

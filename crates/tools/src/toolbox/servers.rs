@@ -28,6 +28,8 @@ pub(super) struct ServerPart {
     bound: Mutex<BTreeMap<String, Vec<String>>>,
     /// Servers came that no turn has waited for.
     awaited: AtomicBool,
+    /// How long a turn waits for them.
+    first_prompt: Duration,
 }
 
 impl ServerPart {
@@ -42,6 +44,7 @@ impl ServerPart {
             servers: Servers::new(settings),
             bound: Mutex::default(),
             awaited: AtomicBool::new(false),
+            first_prompt: config.deadlines.first_prompt,
         }
     }
 
@@ -67,7 +70,7 @@ impl ServerPart {
     }
 
     /// Waits until servers that came are ready or failed, for so long, once for each time that some came.
-    pub(super) async fn wait(&self, cx: &TurnContext, limit: Duration) -> Result<(), AgentError> {
+    pub(super) async fn wait(&self, cx: &TurnContext) -> Result<(), AgentError> {
         if !self.awaited.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
@@ -75,7 +78,7 @@ impl ServerPart {
             biased;
             () = cx.cancelled() => Err(AgentError::Cancelled),
             // Those that are late are there when they come.
-            _ = tokio::time::timeout(limit, self.servers.settled()) => Ok(()),
+            _ = tokio::time::timeout(self.first_prompt, self.servers.settled()) => Ok(()),
         }
     }
 
