@@ -204,17 +204,14 @@ impl Request for HostCall<'_> {
     }
 }
 
-/// The list that an answer is, or has as this member.
-fn list(answer: &mut Value, member: &'static str) -> Option<Vec<Value>> {
-    let list = match answer {
-        Value::Array(_) => answer,
-        Value::Object(members) => members.get_mut(member)?,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
-    };
-    match list.take() {
-        Value::Array(list) => Some(list),
-        _ => None,
-    }
+/// The list at the first of these places that has one; the answer itself is the place "".
+fn list(mut answer: Value, places: &[&str]) -> Option<Vec<Value>> {
+    places
+        .iter()
+        .find_map(|place| match answer.pointer_mut(place) {
+            Some(Value::Array(list)) => Some(std::mem::take(list)),
+            _ => None,
+        })
 }
 
 /// A text that says something.

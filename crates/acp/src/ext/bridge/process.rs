@@ -93,6 +93,10 @@ pub(crate) struct Exchange<P, R> {
 }
 
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    // By position its members would fit by luck.
+    if value.is_array() {
+        return Err("expected an object".to_owned());
+    }
     T::deserialize(value).map_err(|e| misfit::without_value(&e))
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Method, Misfit, Request, name};
+use super::{Method, Misfit, Request, list, name};
 
 /// The params of `skill/match`.
 #[derive(Serialize, JsonSchema)]
@@ -20,22 +20,14 @@ impl Request for MatchSkills {
 
     /// Best first, each name once.
     fn read(answer: Value) -> Result<Vec<SkillCandidate>, Misfit> {
-        let mut ranked: Vec<_> = matches(answer).into_iter().filter_map(candidate).collect();
+        let matches = list(answer, &["/matches", "/skills", "/result/matches", ""]);
+        let matches = matches.unwrap_or_default().into_iter();
+        let mut ranked: Vec<_> = matches.filter_map(candidate).collect();
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
         let mut names = HashSet::new();
         ranked.retain(|candidate| names.insert(candidate.name.clone()));
         Ok(ranked)
     }
-}
-
-/// The list, from the first place that has one.
-fn matches(mut answer: Value) -> Vec<Value> {
-    for place in ["/matches", "/skills", "/result/matches", ""] {
-        if let Some(Value::Array(list)) = answer.pointer_mut(place) {
-            return std::mem::take(list);
-        }
-    }
-    Vec::new()
 }
 
 fn candidate(entry: Value) -> Option<SkillCandidate> {

@@ -18,9 +18,8 @@ impl Request for ListSkills {
     const METHOD: Method = Method::SkillsList;
     type Answer = Vec<SkillRef>;
 
-    fn read(mut answer: Value) -> Result<Vec<SkillRef>, Misfit> {
-        const MEMBER: &str = "skills";
-        let skills = list(&mut answer, MEMBER).ok_or(Misfit::NoList(MEMBER))?;
+    fn read(answer: Value) -> Result<Vec<SkillRef>, Misfit> {
+        let skills = list(answer, &["", "/skills"]).ok_or(Misfit::NoList("skills"))?;
         let mut ids = HashSet::new();
         let mut read = Vec::with_capacity(skills.len());
         for (at, entry) in skills.into_iter().enumerate() {

@@ -19,11 +19,9 @@ impl Request for ListTools {
     type Answer = Vec<HostTool>;
 
     /// Refuses the list whole where an entry has no name: half a list would pass for all of it.
-    fn read(mut answer: Value) -> Result<Vec<HostTool>, Misfit> {
-        const MEMBER: &str = "tools";
-        let tools = list(&mut answer, MEMBER)
-            .or_else(|| list(answer.get_mut("result")?, MEMBER))
-            .ok_or(Misfit::NoList(MEMBER))?;
+    fn read(answer: Value) -> Result<Vec<HostTool>, Misfit> {
+        let tools = list(answer, &["", "/tools", "/result/tools"]);
+        let tools = tools.ok_or(Misfit::NoList("tools"))?;
         let mut names = HashSet::new();
         let mut read = Vec::with_capacity(tools.len());
         for (at, entry) in tools.into_iter().enumerate() {
