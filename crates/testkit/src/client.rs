@@ -163,6 +163,11 @@ impl StrictClient {
         self.send(&message).await;
     }
 
+    /// Never answers a request of the agent, as some hosts do.
+    pub fn leave_unanswered(&mut self, id: &Value) {
+        self.settle(id);
+    }
+
     /// The next line, whatever it is.
     pub async fn next(&mut self) -> Message {
         match self.read().await {

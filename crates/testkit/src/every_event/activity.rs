@@ -1,14 +1,53 @@
-//! Skills, searches, reports, records and questions to people; each with its optional parts and without.
+//! Tools, servers, skills, searches, reports, records and questions to people; each with its optional parts and without.
 
 use harn_model::{
     AgentEvent, Artifact, EvidenceRef, FsWatchEvent, HandoffArtifact, HandoffBudget,
-    HandoffDeadline, HandoffTarget, HitlOutcome, LogRecord, PlanEntryStatus, PlanPriority,
-    Progress, ProgressReport, ReceiptLink, Reminder, SkillCandidate, SkillMatch, SkillNarrow,
-    ToolSearchQuery, ToolSearchResult, TranscriptCompacted, TranscriptProjected,
+    HandoffDeadline, HandoffTarget, HitlOutcome, LogRecord, McpServerStatus, McpState,
+    PlanEntryStatus, PlanPriority, Progress, ProgressReport, ReceiptLink, Reminder, SkillCandidate,
+    SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult, ToolsChange, TranscriptCompacted,
+    TranscriptProjected,
 };
+use harn_runtime::EquipmentChange;
 use serde_json::{Map, Value, json};
 
 use super::{Step, conversation::entry, emit, strings};
+
+pub(super) fn equipment() -> Vec<Step> {
+    let server = |name: &str, state, tools, error: Option<&str>| McpServerStatus {
+        name: name.to_owned(),
+        state,
+        tools,
+        error: error.map(str::to_owned),
+    };
+    let refused = Some("the connection was refused");
+    let stand = |first, second| Step::Equip(EquipmentChange::Servers(vec![first, second]));
+    vec![
+        stand(
+            server("issues", McpState::Connecting, None, None),
+            server("wiki", McpState::Connecting, None, None),
+        ),
+        stand(
+            server("issues", McpState::Ready, Some(2), None),
+            server("wiki", McpState::Failed, None, refused),
+        ),
+        Step::Equip(EquipmentChange::Tools(ToolsChange {
+            added: strings(&["close_ticket", "open_ticket"]),
+            removed: Vec::new(),
+            changed: Vec::new(),
+            total: 12,
+        })),
+        stand(
+            server("issues", McpState::Ready, Some(1), None),
+            server("wiki", McpState::GivenUp, None, refused),
+        ),
+        Step::Equip(EquipmentChange::Tools(ToolsChange {
+            added: Vec::new(),
+            removed: strings(&["open_ticket"]),
+            changed: strings(&["close_ticket"]),
+            total: 11,
+        })),
+    ]
+}
 
 pub(super) fn skills_and_search() -> Vec<Step> {
     let skill_name = || "rust-review".to_owned();

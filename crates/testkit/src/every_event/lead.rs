@@ -14,7 +14,8 @@ use harn_model::{
     PromptSupport, Seq, SessionId, StopReason, ToolKind,
 };
 use harn_runtime::{
-    AgentError, ControlError, Controller, NewSession, Question, Subscription, TurnContext,
+    AgentError, ControlError, Controller, EquipmentChange, NewSession, Question, Subscription,
+    TurnContext,
 };
 use serde_json::json;
 use tokio::sync::Notify;
@@ -23,7 +24,7 @@ use super::{
     Ending, JudgedCall, Step, Subject, Turn,
     steering::{Waking, Wanted, Wish, actor},
 };
-use crate::{FakeClock, ScriptedAgent, TestHub};
+use crate::{FakeClock, FakeEquip, ScriptedAgent, TestHub};
 
 /// What passes between two steps.
 const PACE: Duration = Duration::from_millis(125);
@@ -54,6 +55,7 @@ struct Stage {
     steered: OnceLock<Controller>,
     /// The messages that were handed over, by their names in the story.
     said: Mutex<HashMap<&'static str, MessageId>>,
+    equip: FakeEquip,
 }
 
 async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
@@ -64,9 +66,12 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
         waiting: Notify::new(),
         steered: OnceLock::new(),
         said: Mutex::default(),
+        equip: FakeEquip::default(),
     });
+    let equip = stage.equip.clone();
     let mut test = TestHub::builder(agent(stage.clone()))
         .clock(clock.clone())
+        .config(move |config| config.equip = Arc::new(equip.clone()))
         .build();
     let session = settled(test.hub().create(new_session()).await);
     let id = session.id().clone();
@@ -155,6 +160,7 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
             Step::Pass(seam) => drop(cx.seam(seam).await?),
             Step::Want(wish) => want(stage, wish).await,
             Step::Wait(waking) => wait(stage, cx, waking).await?,
+            Step::Equip(change) => equip(stage, change).await,
             Step::Judge(call) => judge(cx, &call).await?,
             Step::Consult(action) => {
                 let asked = cx.approval(action).args(json!({"tag": "v2"}));
@@ -217,6 +223,16 @@ async fn want(stage: &Stage, wish: Wish) {
         Ok(()) | Err(ControlError::Refused { .. }) => {}
         Err(error) => panic!("{error:?}"),
     }
+}
+
+/// Has the equipment change, and waits until that is written.
+async fn equip(stage: &Stage, change: EquipmentChange) {
+    let Some(session) = stage.steered.get() else {
+        return;
+    };
+    let mut heard = session.subscribe_from_now();
+    stage.equip.tell(session.id(), change).await;
+    settled(heard.next().await);
 }
 
 /// Waits until this wakes it, and not before it is written that it waits.
@@ -314,7 +330,12 @@ fn answers(turn: &Turn) -> Answers {
     let answers = turn.all_steps().filter_map(|step| match step {
         Step::Ask(ask) => Some(ask.decision.clone()),
         Step::Judge(call) => call.decision.clone().map(Some),
-        Step::Emit(_) | Step::Pass(_) | Step::Consult(_) | Step::Want(_) | Step::Wait(_) => None,
+        Step::Emit(_)
+        | Step::Pass(_)
+        | Step::Consult(_)
+        | Step::Want(_)
+        | Step::Wait(_)
+        | Step::Equip(_) => None,
     });
     answers.collect()
 }

@@ -16,7 +16,7 @@ use std::{sync::OnceLock, thread};
 use harn_model::{
     AgentEvent, ContentBlock, Decision, DeliveryMode, Envelope, Seam, StopReason, ToolCall,
 };
-use harn_runtime::Question;
+use harn_runtime::{EquipmentChange, Question};
 use serde_json::json;
 
 use steering::{Waking, Wanted, Wish};
@@ -126,6 +126,8 @@ enum Step {
     Want(Wish),
     /// It waits for more to do, until this wakes it.
     Wait(Waking),
+    /// What the session is equipped with changes.
+    Equip(EquipmentChange),
 }
 
 /// A call that the rules decide about, and what is answered where they ask.
@@ -227,7 +229,10 @@ fn story() -> Vec<Turn> {
         Turn {
             mode: "ask",
             prompt: asked("Stay, and watch."),
-            steps: steering::waits(),
+            steps: activity::equipment()
+                .into_iter()
+                .chain(steering::waits())
+                .collect(),
             afterwards: None,
             ending: Ending::Stop(StopReason::EndTurn),
         },
@@ -324,7 +329,11 @@ mod tests {
                 Step::Emit(event) => event,
                 Step::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),
                 // All that is written of it is the runtime's own.
-                Step::Judge(_) | Step::Consult(_) | Step::Want(_) | Step::Wait(_) => continue,
+                Step::Judge(_)
+                | Step::Consult(_)
+                | Step::Want(_)
+                | Step::Wait(_)
+                | Step::Equip(_) => continue,
                 Step::Pass(seam) => AgentEvent::LoopCheckpoint(LoopCheckpoint {
                     // Counted by the runtime.
                     iteration: 0,
@@ -339,8 +348,8 @@ mod tests {
         // Beyond the steps there is only what the runtime says on its own.
         let steps = story().into_iter().flat_map(steps);
         let told = |step: &Step| {
-            use Step::{Consult, Judge, Wait, Want};
-            !matches!(step, Judge(_) | Consult(_) | Want(_) | Wait(_))
+            use Step::{Consult, Equip, Judge, Wait, Want};
+            !matches!(step, Judge(_) | Consult(_) | Want(_) | Wait(_) | Equip(_))
         };
         let steps = steps.filter(told).count();
         assert_eq!(events.len(), steps + RUNTIMES_OWN);
@@ -355,8 +364,9 @@ mod tests {
     /// Eight starts and seven ends; an option and a mode for each turn; the answers to five asks; the start and the end of a
     /// worker that asks; for each of two turns what was left open: a question, a call, a child, a run, a worker and an ask;
     /// a recovery and a close; and all that is written of calls under rules and of a person who approves, and of a
-    /// grant that is taken back; and what comes of steering.
-    const RUNTIMES_OWN: usize = 8 + 7 + 9 + 5 + 2 + 2 * 6 + 2 + JUDGED + 2 + STEERED + WAITED;
+    /// grant that is taken back; what comes of steering; and what the session is equipped with.
+    const RUNTIMES_OWN: usize =
+        8 + 7 + 9 + 5 + 2 + 2 * 6 + 2 + JUDGED + 2 + STEERED + WAITED + EQUIPPED;
     /// Three calls that nobody is asked about, with their record and their end; two that somebody allows, with the
     /// question, whom it was put to, its answer, both records, the start and the end; one that is rejected; and a
     /// question with an answer and an end.
@@ -367,6 +377,8 @@ mod tests {
     /// two turns pass, two expire; five are rendered; a call that is skipped; the seams on the way out; a
     /// question that is taken back; and a prompt that is.
     const STEERED: usize = 26 + (8 + 8 + 1) + 3 + (6 + 1 + 2 + 2) + 5 + 1 + 2 + 1 + 1;
+    /// How the tools and the servers changed, each with all its parts and without.
+    const EQUIPPED: usize = 2 + 3;
     /// Six waits, with the seams before them and behind them, and one that is not begun.
     const WAITED: usize = 6 * (3 + 2) + 2;
 

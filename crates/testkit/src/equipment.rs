@@ -1,0 +1,106 @@
+//! Equipment that has nothing of its own: it remembers what it was handed, and tells what it is told to.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use harn_model::{McpServerSpec, McpServerStatus, McpState, SessionId};
+use harn_runtime::{Equip, Equipment, EquipmentChange, EquipmentLink, NewEquipment};
+
+/// Equips sessions with fakes. Cheap to clone; clones know of the same sessions.
+#[derive(Clone, Default)]
+pub struct FakeEquip(Arc<Mutex<BTreeMap<SessionId, Arc<Fake>>>>);
+
+struct Fake {
+    link: EquipmentLink,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    specs: Vec<McpServerSpec>,
+    servers: Vec<McpServerStatus>,
+    skills_updated: usize,
+}
+
+impl FakeEquip {
+    /// The MCP servers that a session was handed, in that order.
+    #[must_use]
+    pub fn specs(&self, session: &SessionId) -> Vec<McpServerSpec> {
+        self.of(session).lock().specs.clone()
+    }
+
+    /// How often a session heard that its host has other skills.
+    #[must_use]
+    pub fn skills_updated(&self, session: &SessionId) -> usize {
+        self.of(session).lock().skills_updated
+    }
+
+    /// Has the servers of a session stand like this, and tells of it.
+    pub async fn stand(&self, session: &SessionId, servers: Vec<McpServerStatus>) {
+        self.of(session).lock().servers.clone_from(&servers);
+        self.tell(session, EquipmentChange::Servers(servers)).await;
+    }
+
+    /// Tells a session of a change.
+    pub async fn tell(&self, session: &SessionId, change: EquipmentChange) {
+        self.of(session).link.tell(change).await;
+    }
+
+    fn of(&self, session: &SessionId) -> Arc<Fake> {
+        match lock(&self.0).get(session) {
+            Some(fake) => fake.clone(),
+            None => panic!("session {session} was never equipped"),
+        }
+    }
+}
+
+impl Equip for FakeEquip {
+    fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment> {
+        let fake = Arc::new(Fake {
+            link: session.link,
+            state: Mutex::default(),
+        });
+        lock(&self.0).insert(session.session, fake.clone());
+        fake
+    }
+}
+
+impl Fake {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+#[async_trait]
+impl Equipment for Fake {
+    /// Every server is on its way until [`FakeEquip::stand`] says otherwise.
+    fn add_servers(&self, servers: Vec<McpServerSpec>) {
+        let mut state = self.lock();
+        for spec in servers {
+            state.servers.retain(|known| known.name != spec.name);
+            state.servers.push(McpServerStatus {
+                name: spec.name.clone(),
+                state: McpState::Connecting,
+                tools: None,
+                error: None,
+            });
+            state.specs.push(spec);
+        }
+        state.servers.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+
+    fn servers(&self) -> Vec<McpServerStatus> {
+        self.lock().servers.clone()
+    }
+
+    fn skills_updated(&self) {
+        self.lock().skills_updated += 1;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

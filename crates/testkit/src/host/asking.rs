@@ -1,0 +1,95 @@
+//! An agent that asks its host for what the prompt names, and says what came.
+
+use harn_acp::ext::bridge::{Method, Operation};
+use harn_model::{SkillMatchRequest, SkillToMatch, StopReason, ToolKind};
+use harn_runtime::{AgentError, HostError, TurnContext};
+use serde_json::{Value, json};
+
+use crate::ScriptedAgent;
+
+/// An agent whose prompts are the names of bridge requests. `host/call` has the operation and its arguments
+/// behind it: `host/call process.list_shells {}`. What came is said as JSON, an error as its kind and its
+/// words.
+#[must_use]
+pub fn asking_agent() -> ScriptedAgent {
+    ScriptedAgent::new(|cx| async move {
+        let prompt = cx.prompt_text();
+        let (method, rest) = prompt.split_once(' ').unwrap_or((prompt.as_str(), ""));
+        let Some(method) = Method::named(method) else {
+            return Err(AgentError::Failed("not of the bridge".to_owned()));
+        };
+        let said = match ask(&cx, method, rest).await? {
+            Ok(answer) => answer.to_string(),
+            Err(error) => format!("{}: {error}", kind(&error)),
+        };
+        cx.say(said).await?;
+        Ok(StopReason::EndTurn)
+    })
+}
+
+async fn ask(
+    cx: &TurnContext,
+    method: Method,
+    rest: &str,
+) -> Result<Result<Value, HostError>, AgentError> {
+    let host = cx.host();
+    Ok(match method {
+        Method::BuiltinCall => {
+            let args = json!({"sides": 6});
+            let call = cx.tool("dice").input(args.clone()).start().await?;
+            let answer = call.host().call_tool("dice", args).await;
+            call.complete(()).await?;
+            answer
+        }
+        Method::Call => {
+            let (operation, args) = rest.split_once(' ').unwrap_or((rest, "{}"));
+            let args: Value = serde_json::from_str(args).unwrap_or_default();
+            let kind = match Operation::named(operation) {
+                Some(Operation::Exec) => ToolKind::Execute,
+                _ => ToolKind::Read,
+            };
+            let call = cx.tool(operation).kind(kind).input(args.clone());
+            let call = call.start().await?;
+            let answer = call.host().call(operation, args).await;
+            call.complete(()).await?;
+            answer
+        }
+        Method::Capabilities => host.capabilities().await.map(|it| json!(it.0)),
+        Method::ToolsList => host.list_tools().await.map(|it| json!(it)),
+        Method::SkillsList => host.list_skills().await.map(|it| json!(it)),
+        Method::SkillsFetch => host.fetch_skill("deploy").await.map(|it| {
+            json!({
+                "name": it.name, "description": it.description, "body": it.body, "manifest": it.manifest,
+            })
+        }),
+        Method::SkillMatch => host.match_skills(to_match()).await.map(|it| json!(it)),
+    })
+}
+
+fn to_match() -> SkillMatchRequest {
+    let skill = |name: &str, description: &str, path: &str| SkillToMatch {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        when_to_use: String::new(),
+        paths: vec![path.to_owned()],
+    };
+    SkillMatchRequest {
+        strategy: "host".to_owned(),
+        prompt: "Ship the release".to_owned(),
+        working_files: vec!["infra/main.tf".to_owned()],
+        candidates: vec![
+            skill("deploy", "Ship it", "infra/**"),
+            skill("review", "Look at the code", "src/**"),
+        ],
+    }
+}
+
+fn kind(error: &HostError) -> &'static str {
+    match error {
+        HostError::Unsupported(_) => "unsupported",
+        HostError::Denied(_) => "denied",
+        HostError::TimedOut(_) => "timed out",
+        HostError::Host(_) => "host",
+        HostError::Failed(_) => "failed",
+    }
+}
