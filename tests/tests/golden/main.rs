@@ -3,6 +3,7 @@
 //! Each test is one transcript, played over an in-memory pair with a fake clock and counted ids.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
+mod bridge;
 mod cancel;
 mod coming_back;
 mod envelope;
@@ -10,6 +11,7 @@ mod handshake;
 mod hitl;
 mod host;
 mod live;
+mod mcp;
 mod permission;
 mod prompts;
 mod refusals;
@@ -28,6 +30,26 @@ use serde_json::{Map, Value, json};
 
 /// Every transcript, so that a file whose test is gone is noticed.
 const TRANSCRIPTS: &[&str] = &[
+    "bridge-cancelled",
+    "bridge-capabilities-list",
+    "bridge-capabilities-operations-list",
+    "bridge-capabilities-operations-object",
+    "bridge-capabilities-ops-list",
+    "bridge-capabilities-ops-object",
+    "bridge-exec",
+    "bridge-skill-match-bare",
+    "bridge-skill-match-matches",
+    "bridge-skill-match-skills",
+    "bridge-skill-match-wrapped",
+    "bridge-skills-fetch-flat",
+    "bridge-skills-fetch-nested",
+    "bridge-skills-list-bare",
+    "bridge-skills-list-listed",
+    "bridge-skills-update",
+    "bridge-tools-list-bare",
+    "bridge-tools-list-listed",
+    "bridge-tools-list-older-names",
+    "bridge-tools-list-wrapped",
     "cancel",
     "cancel-queued",
     "cancel-request",
@@ -61,6 +83,8 @@ const TRANSCRIPTS: &[&str] = &[
     "live-takeover-old",
     "live-unread",
     "load-after-restart",
+    "mcp",
+    "mcp-refused",
     "permission-allowed",
     "permission-allowed-always",
     "permission-allowed-session",
