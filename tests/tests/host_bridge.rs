@@ -2,11 +2,12 @@
 //! come is given up at its deadline, and a host without the bridge is asked nothing.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use expect_test::{Expect, expect};
 use harn_acp::{AcpConfig, Deadlines, ext::bridge::Method, ext::schema::schemas};
-use harn_testkit::{FORMS, FakeHost, HostAnswer, StrictClient, TestHub, asking_agent};
+use harn_model::SessionId;
+use harn_testkit::{FORMS, FakeEquip, FakeHost, HostAnswer, StrictClient, TestHub, asking_agent};
 use harn_tests::hello;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -439,6 +440,35 @@ async fn a_host_without_the_bridge_is_asked_nothing() {
         assert!(host.asked().is_empty());
         stage.end().await;
     }
+}
+
+/// A session takes its skills from who controls it.
+#[tokio::test]
+async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
+    let equip = FakeEquip::default();
+    let shared = Arc::new(equip.clone());
+    let test = TestHub::builder(asking_agent())
+        .config(move |config| config.equip = shared.clone())
+        .build();
+    let mut driver = test.connect();
+    driver.request("initialize", FakeHost::hello()).await;
+    let params = json!({"cwd": test.workspace(), "mcpServers": []});
+    let session = driver.request("session/new", params).await["sessionId"].take();
+    let id = SessionId::from(session.as_str().unwrap());
+    let mut other = test.connect();
+    other.request("initialize", FakeHost::hello()).await;
+    let resume = json!({"sessionId": session, "cwd": test.workspace()});
+    other.request("session/resume", resume).await;
+
+    // The answer to a request behind it says that it was read.
+    other.notify("skills/update", json!({})).await;
+    other.request("logout", json!({})).await;
+    assert_eq!(equip.skills_updated(&id), 0);
+    driver.notify("skills/update", Value::Null).await;
+    driver.request("logout", json!({})).await;
+    assert_eq!(equip.skills_updated(&id), 1);
+    other.close().await;
+    driver.close().await;
 }
 
 /// The schemas that host authors read say what is read.

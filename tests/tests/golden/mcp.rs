@@ -118,7 +118,10 @@ async fn servers_that_are_none_are_refused() {
         ),
         ("session/fork", json!(["issues"])),
     ] {
-        let params = json!({"sessionId": "session-1", "cwd": cwd, "mcpServers": servers});
+        let mut params = json!({"cwd": cwd, "mcpServers": servers});
+        if method != "session/new" {
+            params["sessionId"] = json!("session-1");
+        }
         let error = client.request_error(method, params).await;
         assert_eq!(error["code"], -32602);
         assert!(!error.to_string().contains("not-a-secret"), "{error}");

@@ -1,10 +1,12 @@
 //! The tour that host authors play, `fixtures/scenarios/tour.yaml`: every turn of it, in each profile. What
 //! is seen on it is what was advertised, no more and no less.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use harn_engines::ScriptAgent;
-use harn_testkit::{Message, StrictClient, TestHub};
+use harn_model::{McpServerStatus, McpState, SessionId, ToolsChange};
+use harn_runtime::EquipmentChange;
+use harn_testkit::{FakeEquip, Message, StrictClient, TestHub};
 use harn_tests::{check_transcript, repository};
 use serde_json::{Value, json};
 
@@ -112,7 +114,11 @@ fn members(object: &Value) -> impl Iterator<Item = String> {
 /// Plays every turn of the tour, then closes the session.
 async fn tour(profile: &str, name: &str) {
     let scenario = repository("fixtures/scenarios/tour.yaml");
-    let test = TestHub::new(ScriptAgent::load(scenario).unwrap());
+    let equip = FakeEquip::default();
+    let shared = Arc::new(equip.clone());
+    let test = TestHub::builder(ScriptAgent::load(scenario).unwrap())
+        .config(move |config| config.equip = shared.clone())
+        .build();
     let mut client = test.connect();
     let harn = json!({"profile": profile, "hostBridge": true});
     let hello = json!({
@@ -134,6 +140,9 @@ async fn tour(profile: &str, name: &str) {
         "/slow",
         "/fail",
     ] {
+        if text == "/host" {
+            connect(&equip, &session).await;
+        }
         let id = prompt(&mut client, &session, text).await;
         play(&mut client, &session, &id, &mut seen).await;
     }
@@ -148,7 +157,9 @@ async fn tour(profile: &str, name: &str) {
         // ACP's own, and a plain client is not told of extensions.
         seen.extensions.remove("available_commands_update");
     }
-    let advertised = Seen::advertised(&answer);
+    let mut advertised = Seen::advertised(&answer);
+    // A scenario runs its commands itself; the transcript `bridge-exec` has it.
+    advertised.operations.remove("exec");
     assert_eq!(seen.extensions, advertised.extensions, "{profile}: updates");
     assert_eq!(
         seen.kinds, advertised.kinds,
@@ -166,6 +177,25 @@ async fn tour(profile: &str, name: &str) {
         seen.operations, advertised.operations,
         "{profile}: operations of the host"
     );
+}
+
+/// A server is there, and brings a tool: no agent says so, but what the session is equipped with.
+async fn connect(equip: &FakeEquip, session: &Value) {
+    let session = SessionId::from(session.as_str().unwrap());
+    let issues = McpServerStatus {
+        name: "issues".to_owned(),
+        state: McpState::Ready,
+        tools: Some(1),
+        error: None,
+    };
+    equip.stand(&session, vec![issues]).await;
+    let change = ToolsChange {
+        added: vec!["close_ticket".to_owned()],
+        total: 1,
+        ..ToolsChange::default()
+    };
+    let change = EquipmentChange::Tools(change);
+    equip.tell(&session, change).await;
 }
 
 /// Answers what is asked, and cancels a turn that only a cancel ends.

@@ -1,4 +1,5 @@
-//! Random turns on the stage: an agent that does what the script says, and somebody who steers it.
+//! Random turns on the stage: an agent that does what the script says, somebody who steers it, and equipment
+//! that changes.
 
 use std::{
     collections::VecDeque,
@@ -6,8 +7,8 @@ use std::{
 };
 
 use harn_model::{Actor, ContentBlock, MessageId, StopReason, SystemReminder};
-use harn_runtime::{AgentError, Controller, Question, TurnContext};
-use harn_testkit::{ScriptedAgent, TestHub};
+use harn_runtime::{AgentError, Controller, EquipmentChange, Question, TurnContext};
+use harn_testkit::{FakeEquip, ScriptedAgent, TestHub};
 use harn_tests::Audience;
 use serde_json::Value;
 
@@ -20,9 +21,15 @@ type Script = Arc<Mutex<VecDeque<Turn>>>;
 struct Steering {
     session: OnceLock<Controller>,
     said: Mutex<Vec<MessageId>>,
+    equip: FakeEquip,
 }
 
 impl Steering {
+    async fn equip(&self, change: EquipmentChange) {
+        let session = self.session.get().unwrap();
+        self.equip.tell(session.id(), change).await;
+    }
+
     async fn want(&self, wish: Wish) {
         let session = self.session.get().unwrap();
         let actor = || Actor {
@@ -80,6 +87,10 @@ async fn act(
                 Ok(())
             }
             Act::Pass(seam) => cx.seam(seam).await.map(drop),
+            Act::Equip(change) => {
+                steering.equip(change).await;
+                Ok(())
+            }
         };
         match done {
             // The turn may be over already; some events are refused, which is as good as never reported.
@@ -118,7 +129,11 @@ pub(crate) async fn play(turns: Vec<Turn>, wishes: &Value) -> Audience {
         let (script, steering) = (script.clone(), steers.clone());
         async move { act(&script, &steering, &cx).await }
     });
-    let mut audience = Audience::open_with(TestHub::new(agent), wishes).await;
+    let equip = Arc::new(steering.equip.clone());
+    let test = TestHub::builder(agent)
+        .config(move |config| config.equip = equip.clone())
+        .build();
+    let mut audience = Audience::open_with(test, wishes).await;
     let (test, session) = audience.session();
     let session = test.hub().open(&session.into(), None).await.unwrap();
     let _ = steering.session.set(session);

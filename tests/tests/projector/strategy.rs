@@ -2,12 +2,12 @@
 
 use harn_model::{
     AgentEvent, Artifact, ChildCall, ChildResult, CompositionRun, ContentBlock, DeliveryMode,
-    ErrorCategory, FailureCategory, HandoffArtifact, HitlOutcome, LogRecord, PermissionOption,
-    PermissionOptionKind, Plan, PlanEntry, Progress, ProgressReport, Seam, SessionInfo,
-    SideEffectLevel, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor, ToolKind,
-    Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
+    ErrorCategory, FailureCategory, HandoffArtifact, HitlOutcome, LogRecord, McpServerStatus,
+    McpState, PermissionOption, PermissionOptionKind, Plan, PlanEntry, Progress, ProgressReport,
+    Seam, SessionInfo, SideEffectLevel, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
+    ToolExecutor, ToolKind, ToolsChange, Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
 };
-use harn_runtime::Question;
+use harn_runtime::{EquipmentChange, Question};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
@@ -27,6 +27,8 @@ pub(crate) enum Act {
     Want(Wish),
     /// It looks for what was delivered.
     Pass(Seam),
+    /// What the session is equipped with changes meanwhile.
+    Equip(EquipmentChange),
 }
 
 /// What somebody wants; the number names a message that was handed over before, if there is one.
@@ -64,6 +66,7 @@ pub(crate) fn turns() -> impl Strategy<Value = Vec<Turn>> {
         1 => ask(),
         4 => wish().prop_map(Act::Want),
         2 => seam().prop_map(Act::Pass),
+        2 => change().prop_map(Act::Equip),
     ];
     let turn = (vec(act, 0..40), ending).prop_map(|(acts, ending)| Turn { acts, ending });
     vec(turn, 1..4)
@@ -78,6 +81,35 @@ fn event() -> impl Strategy<Value = AgentEvent> {
         4 => question(),
         3 => skill(),
         6 => said(),
+    ]
+}
+
+fn change() -> impl Strategy<Value = EquipmentChange> {
+    let names = || vec(text(), 0..3);
+    let state = select(vec![
+        McpState::Connecting,
+        McpState::Ready,
+        McpState::Failed,
+        McpState::GivenUp,
+    ]);
+    let server = (text(), state, option::of(0..9u64), option::of(text())).prop_map(
+        |(name, state, tools, error)| McpServerStatus {
+            name,
+            state,
+            tools,
+            error,
+        },
+    );
+    prop_oneof![
+        (names(), names(), names(), 0..9u64).prop_map(|(added, removed, changed, total)| {
+            EquipmentChange::Tools(ToolsChange {
+                added,
+                removed,
+                changed,
+                total,
+            })
+        }),
+        vec(server, 0..3).prop_map(EquipmentChange::Servers),
     ]
 }
 

@@ -134,6 +134,7 @@ impl Client {
             profile: self.profile,
             event_ids: true,
             last_event_id: self.got.last.filter(|_| by_transport),
+            ..AcpConfig::default()
         };
         tokio::spawn(serve_connection(
             self.hub.clone(),

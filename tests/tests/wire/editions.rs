@@ -74,7 +74,8 @@ macro_rules! edition {
                         "terminal/release" => through::<s::ReleaseTerminalRequest>,
                         "elicitation/create" => through::<s::CreateElicitationRequest>,
                         // The host bridge's own; only hosts that asked for it are sent it.
-                        "builtin_call" | "host/call" => return None,
+                        "builtin_call" | "host/call" | "host/capabilities" | "host/tools/list"
+                        | "skill/match" | "skills/fetch" | "skills/list" => return None,
                         other => panic!("{other} is no request of ours"),
                     },
                     What::Response(method) => match method.as_str() {

@@ -4,7 +4,7 @@ use std::{fs, sync::LazyLock};
 
 use harn_tests::repository;
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::lines::{Line, What};
 
@@ -26,6 +26,9 @@ pub(crate) struct Extensions {
     live: Schema,
     listed: Schema,
     user_meta: Schema,
+    mcp_meta: Schema,
+    bridge: Schema,
+    operations: Schema,
 }
 
 struct Schema {
@@ -50,6 +53,9 @@ static LOADED: LazyLock<Extensions> = LazyLock::new(|| Extensions {
     live: Schema::load_any_of("live-results"),
     listed: Schema::load("session-list-meta"),
     user_meta: Schema::load("user-message-meta"),
+    mcp_meta: Schema::load("session-mcp-meta"),
+    bridge: Schema::load_any_of("host-bridge-params"),
+    operations: Schema::load_any_of("host-shell-discovery"),
 });
 
 impl Schema {
@@ -113,6 +119,25 @@ impl Extensions {
         both.find(|schema| schema.document["properties"].get(method).is_some())
     }
 
+    /// What a host with the bridge may be asked and may tell.
+    pub(crate) fn bridge_methods(&self) -> impl Iterator<Item = String> {
+        let methods = self.bridge.document["properties"].as_object().unwrap();
+        methods.keys().cloned()
+    }
+
+    /// A request of the bridge fits its schema, and so do the arguments of an operation.
+    fn check_bridge(&self, method: &str, params: &Value) -> Result<(), String> {
+        self.bridge.check(&json!({ method: params }))?;
+        let Some(operation) = params["name"].as_str().filter(|_| method == "host/call") else {
+            return Ok(());
+        };
+        let members = self.operations.document["properties"][operation]["properties"].clone();
+        let args = json!({
+            "$defs": self.operations.document["$defs"], "properties": {"args": members["args"]},
+        });
+        Schema::of(args).check(params)
+    }
+
     /// An extension's line fits its schema, and all it says is in the vendor's corner.
     pub(crate) fn check(&self, line: &Line) -> Result<(), String> {
         match line.what {
@@ -155,6 +180,9 @@ impl Extensions {
                 let mut rows = line.value["sessions"].as_array().unwrap().iter();
                 rows.try_for_each(|row| fits(row, Some(&self.listed)))
             }
+            What::Response(method) if OPENS.contains(&method.as_str()) => {
+                fits(&line.value, Some(&self.mcp_meta))
+            }
             What::Response(method) => match self.results_of(method) {
                 Some(schema) => {
                     let result = line.value.clone();
@@ -166,7 +194,15 @@ impl Extensions {
             What::Update => {
                 let schema = match update["sessionUpdate"].as_str() {
                     Some("tool_call" | "tool_call_update") => Some(&self.tool_meta),
-                    Some("session_info_update") => Some(&self.carried),
+                    Some("session_info_update") => {
+                        let carries = &update["_meta"]["harn"]["sessionUpdate"];
+                        let schema = if carries.is_null() {
+                            &self.mcp_meta
+                        } else {
+                            &self.carried
+                        };
+                        Some(schema)
+                    }
                     Some("plan") => Some(&self.plan_meta),
                     Some("user_message_chunk") => Some(&self.user_meta),
                     _ => None,
@@ -175,10 +211,21 @@ impl Extensions {
                 fits(&line.value, Some(&self.stream_meta))?;
                 fits(&update["content"], Some(&self.content_meta))
             }
+            What::Request(method) if self.bridge.document["properties"].get(method).is_some() => {
+                self.check_bridge(method, &line.value)
+            }
             What::Request(_) | What::Notification(_) | What::Error | What::AgentEvent => Ok(()),
         }
     }
 }
+
+/// What opens a session, and so tells of its servers.
+const OPENS: [&str; 4] = [
+    "session/fork",
+    "session/load",
+    "session/new",
+    "session/resume",
+];
 
 fn fits(carrier: &Value, schema: Option<&Schema>) -> Result<(), String> {
     let Some(meta) = carrier.get("_meta") else {

@@ -53,7 +53,7 @@ pub(crate) fn singles() -> Vec<Single> {
         // An answer does not say what it answers; its file does.
         let asked = match name.split('.').next().unwrap() {
             "initialize-result" | "initialize-result-host-bridge" => "initialize",
-            "session_new-result" => "session/new",
+            "session_new-result" | "session_new-result-mcp" => "session/new",
             "session_prompt-result" => "session/prompt",
             _ => "",
         };

@@ -96,6 +96,18 @@ fn the_single_messages_show_everything() {
         .filter(|single| single.name.starts_with("host_call-"));
     let asked = asked.map(|single| single.line.value["name"].as_str().unwrap().to_owned());
     assert_eq!(asked.collect::<BTreeSet<_>>(), told);
+    // It is asked everything that the bridge has, but for what it tells itself.
+    let asked = singles.iter().filter_map(|single| match &single.line.what {
+        What::Request(method) => Some(method.as_str()),
+        _ => None,
+    });
+    let asked: BTreeSet<_> = asked.collect();
+    for method in extensions.bridge_methods() {
+        assert!(
+            method == "skills/update" || asked.contains(&*method),
+            "{method}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -10,10 +10,11 @@ const VENDOR: &str = "harn";
 
 /// Records that hosts receive as they are: their keys, and all keys below them, are snake_case or the
 /// agent's own.
-const RECORDS: [&str; 15] = [
+const RECORDS: [&str; 16] = [
     "annotations",
     "approvalRequest",
     "audit",
+    "candidates",
     "client",
     "clients",
     "events",
@@ -49,13 +50,14 @@ const OPEN: [&str; 16] = [
 ];
 
 /// Snake_case in the contract, outside a record.
-const SNAKE: [&str; 6] = [
+const SNAKE: [&str; 7] = [
     "active_controller_id",
     "backoff_ms",
     "live_session",
     "previous_controller_id",
     "visible_delta",
     "visible_text",
+    "working_files",
 ];
 
 /// Where editors look whether there is `_session/steering`, of which the vendor is not the maker.
@@ -124,7 +126,9 @@ fn spelled(place: &str, value: &Value, path: &str, in_record: bool) {
         Value::Object(members) => {
             for (key, value) in members {
                 let path = format!("{path}/{key}");
-                let known = key.starts_with('_') || SNAKE.contains(&key.as_str());
+                // Methods are called as they are.
+                let method = path.ends_with(&format!("/extensionMethods/{key}"));
+                let known = method || key.starts_with('_') || SNAKE.contains(&key.as_str());
                 let right = if in_record {
                     is_snake(key)
                 } else {

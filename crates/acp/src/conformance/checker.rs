@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Direction, Finding, Found, Rule,
     advertised::Advertised,
+    bridge,
     envelope::{self, Envelope, Outcome},
     extensions::{self, Update},
     meta,
@@ -31,6 +32,8 @@ pub struct Checker {
     heard_client: bool,
     heard_agent: bool,
     wish: Option<String>,
+    /// Whether the client has the bridge; none if it never said what it has.
+    offered: Option<bool>,
     advertised: Option<Advertised>,
     requests: Requests,
     sessions: Sessions,
@@ -189,6 +192,14 @@ impl Checker {
                 let expected = advertised.map_or(Expected::Anything, Advertised::approvals);
                 found.extend(permission::check(params, expected));
             }
+            (name, Known::Contract(Direction::ToClient)) => {
+                if let Some(misfits) = bridge::check_params(name, params) {
+                    found.extend(misfits);
+                    if self.offered == Some(false) && !self.lone {
+                        found.push(bridge::not_offered(name));
+                    }
+                }
+            }
             (name, known) => match (steering::method(name), known) {
                 (Some(method), _) => found.extend(method.params.check(params, "params")),
                 (None, Known::Acp(method)) => {
@@ -263,12 +274,14 @@ impl Checker {
             let harn = params.map(|params| &params["clientCapabilities"]["_meta"][VENDOR]);
             let wish = harn.and_then(|harn| harn["profile"].as_str());
             self.wish = wish.map(str::to_owned);
+            self.offered = Some(bridge::is_offered(harn));
         }
         let session = params.and_then(|params| params.get("sessionId")?.as_str());
         let asked = Asked {
             method: method.to_owned(),
             session: session.map(str::to_owned),
             goes_on: params.is_some_and(stream::goes_on),
+            operation: bridge::operation(method, params),
         };
         let mut found = Found::new();
         match (direction, session) {
@@ -303,6 +316,9 @@ impl Checker {
                 if let Outcome::Result(result) = outcome {
                     found.extend(fits(&asked.method, result));
                     found.extend(roster::check_result(&asked.method, result));
+                    if let Some(operation) = asked.operation {
+                        found.extend(operation.check_result(result));
+                    }
                 }
                 if let ("initialize", Outcome::Result(result)) = (asked.method.as_str(), outcome) {
                     self.advertised = Some(Advertised::read(result, self.wish.as_deref()));

@@ -21,6 +21,9 @@ static AGENT: Shape = Shape::extension(|| published("initialize-meta"));
 /// What the contract says of steering at `initialize`, beside ACP's members.
 static SESSION: Shape = Shape::extension(|| published("session-capabilities"));
 
+/// The MCP servers of a session.
+static MCP: Shape = Shape::extension(|| published("session-mcp-meta"));
+
 const SESSION_PLACE: &str = "/agentCapabilities/session";
 
 /// The result without what the contract has in the middle of ACP's members.
@@ -57,6 +60,12 @@ pub(super) fn in_params(method: &str, params: &Value) -> Found {
             Some("user_message" | "user_message_chunk") => {
                 &[("/_meta/harn", &STREAM), ("/update/_meta/harn", &USER)]
             }
+            // One that carries an extension is held to that.
+            Some("session_info_update")
+                if params.pointer("/update/_meta/harn/sessionUpdate").is_none() =>
+            {
+                &[("/_meta/harn", &STREAM), ("/update/_meta/harn", &MCP)]
+            }
             _ => &[("/_meta/harn", &STREAM)],
         },
         _ => &[],
@@ -70,6 +79,9 @@ pub(super) fn in_result(method: &str, result: &Value) -> Found {
             ("/agentCapabilities/_meta/harn", &AGENT),
             (SESSION_PLACE, &SESSION),
         ],
+        "session/fork" | "session/load" | "session/new" | "session/resume" => {
+            &[("/_meta/harn", &MCP)]
+        }
         _ => &[],
     };
     check(places, result, "result")
@@ -91,7 +103,9 @@ mod tests {
 
     #[test]
     fn every_schema_is_published_and_compiles() {
-        for shape in [&TOOL, &PLAN, &CONTENT, &USER, &CLIENT, &AGENT, &SESSION] {
+        for shape in [
+            &TOOL, &PLAN, &CONTENT, &USER, &CLIENT, &AGENT, &SESSION, &MCP,
+        ] {
             assert!(shape.is_known(), "one is not published any more");
         }
     }

@@ -1,6 +1,6 @@
 //! The methods: who may send each, and what it and its answer look like.
 
-use super::{Direction, extensions::published, shape::Shape, steering};
+use super::{Direction, bridge, extensions::published, shape::Shape, steering};
 
 /// A method of ACP.
 pub(super) struct Method {
@@ -172,8 +172,8 @@ static METHODS: [Method; 26] = [
     ),
 ];
 
-/// The contract's own methods. Their params are not ACP's; those that steer a turn have schemas of ours.
-const CONTRACT: [(Direction, &str); 23] = [
+/// The contract's own methods. Their params are not ACP's; those that steer a turn and the bridge's have schemas of ours.
+const CONTRACT: [(Direction, &str); 24] = [
     (ToAgent, "agent/resume"),
     (ToAgent, "harn.hitl.respond"),
     (ToAgent, "session/attach"),
@@ -193,6 +193,7 @@ const CONTRACT: [(Direction, &str); 23] = [
     (ToClient, "builtin_call"),
     (ToClient, "harn.hitl.requested"),
     (ToClient, "host/call"),
+    (ToClient, "host/capabilities"),
     (ToClient, "host/tools/list"),
     (ToClient, "skill/match"),
     (ToClient, "skills/fetch"),
@@ -234,10 +235,13 @@ pub(super) fn error() -> &'static Shape {
     &ERROR
 }
 
-/// What the answer to a method looks like, if it is ACP's or steers a turn.
+/// What the answer to a method looks like, if it is ACP's, steers a turn or is of the bridge.
 pub(super) fn result(name: &str) -> Option<&'static Shape> {
     if let Some(method) = steering::method(name) {
         return Some(&method.result);
+    }
+    if let Some(result) = bridge::result(name) {
+        return Some(result);
     }
     match known(name) {
         Known::Acp(method) => method.result.as_ref(),

@@ -15,6 +15,7 @@
 mod acp_shapes;
 mod activity;
 mod advertised;
+mod bridge;
 mod checker;
 mod composition;
 mod envelope;

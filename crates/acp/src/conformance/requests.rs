@@ -2,15 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Direction, envelope::Outcome, methods};
+use super::{Direction, bridge::Operation, envelope::Outcome, methods};
 
 /// A request that was made.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Asked {
     pub(super) method: String,
     pub(super) session: Option<String>,
     /// It goes on after an event.
     pub(super) goes_on: bool,
+    /// The operation of the host that it asks for.
+    pub(super) operation: Option<&'static Operation>,
 }
 
 impl Asked {

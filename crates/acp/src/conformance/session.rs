@@ -74,10 +74,10 @@ impl Session {
 
 /// What an agent asks of a client while it works. To end a terminal and to give it back is not work.
 const OF_A_TURN: [&str; 8] = [
-    "builtin_call",
     "fs/read_text_file",
     "fs/write_text_file",
     "host/call",
+    "host/capabilities",
     "session/request_permission",
     "terminal/create",
     "terminal/output",

@@ -65,7 +65,7 @@ pub(super) fn check_idle(params: &Value) -> Found {
 }
 
 /// The part of a published schema that is about one method.
-fn part(file: &str, method: &str) -> Value {
+pub(super) fn part(file: &str, method: &str) -> Value {
     let whole = published(file);
     let mut part = whole["properties"][method].clone();
     if part.is_null() {

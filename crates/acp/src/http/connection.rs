@@ -102,6 +102,7 @@ impl Connection {
             AcpConfig {
                 profile: config.profile,
                 event_ids: true,
+                deadlines: config.deadlines,
                 ..AcpConfig::default()
             },
             incoming,

@@ -33,7 +33,7 @@ use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
 use self::{refusal::Refusal, registry::Registry, upgrade::Upgrade};
-use crate::ProfileChoice;
+use crate::{Deadlines, ProfileChoice};
 
 const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");
 const SESSION_ID: HeaderName = HeaderName::from_static("acp-session-id");
@@ -48,6 +48,8 @@ pub struct HttpConfig {
     pub hub: Hub,
     /// Which dialect clients get.
     pub profile: ProfileChoice,
+    /// How long they may take to answer.
+    pub deadlines: Deadlines,
     /// Makes ids that nobody can guess.
     pub new_id: fn() -> Option<String>,
     /// How many connections there may be at a time, of both kinds. A quarter of them is kept from each
@@ -73,6 +75,7 @@ impl HttpConfig {
         Self {
             hub,
             profile: ProfileChoice::Auto,
+            deadlines: Deadlines::default(),
             new_id,
             connections: 4096,
             connections_per_second: 100,

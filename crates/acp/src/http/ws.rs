@@ -86,6 +86,7 @@ pub(super) fn handle(
         let config = AcpConfig {
             profile: registry.config.profile,
             last_event_id,
+            deadlines: registry.config.deadlines,
             ..AcpConfig::default()
         };
         let per_second = registry.config.messages_per_second;

@@ -3,12 +3,12 @@
 use harn_model::{
     AgentEvent, Artifact, Command, CommandInput, ContentBlock, Cost, Decision, Envelope,
     ErrorCategory, Grant, GrantEffect, GrantScope, GrantSubject, HandoffArtifact, HitlOutcome,
-    Location, McpServerTag, PermissionAsked, PermissionOption, PermissionOptionKind,
-    PermissionRecord, PermissionResolved, Plan, PlanDocument, PlanEntry, PlanEntryStatus,
-    PlanPriority, PlanStep, Recovered, Remembered, Resource, ResourceLink, Seq, SessionInfo,
-    SkillCandidate, SkillMatch, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
-    ToolExecutor, ToolKind, TurnEnded, TurnOutcome, TurnStarted, Usage, WorkerEvent,
-    WorkerMetadata, WorkerUpdate,
+    Location, McpServerStatus, McpServerTag, McpState, PermissionAsked, PermissionOption,
+    PermissionOptionKind, PermissionRecord, PermissionResolved, Plan, PlanDocument, PlanEntry,
+    PlanEntryStatus, PlanPriority, PlanStep, Recovered, Remembered, Resource, ResourceLink, Seq,
+    SessionInfo, SkillCandidate, SkillMatch, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate,
+    ToolContent, ToolExecutor, ToolKind, ToolsChange, TurnEnded, TurnOutcome, TurnStarted, Usage,
+    WorkerEvent, WorkerMetadata, WorkerUpdate,
 };
 use proptest::{
     collection::{btree_map, vec},
@@ -239,7 +239,39 @@ fn facts() -> impl Strategy<Value = AgentEvent> {
             }
         ),
         plan().prop_map(|plan| AgentEvent::Plan { plan }),
+        (
+            vec(text(), 0..3),
+            vec(text(), 0..3),
+            vec(text(), 0..3),
+            any::<u64>()
+        )
+            .prop_map(|(added, removed, changed, total)| {
+                AgentEvent::ToolsChanged(Box::new(ToolsChange {
+                    added,
+                    removed,
+                    changed,
+                    total,
+                }))
+            }),
+        vec(server(), 0..3).prop_map(|servers| AgentEvent::McpServers { servers }),
     ]
+}
+
+fn server() -> impl Strategy<Value = McpServerStatus> {
+    let state = select(vec![
+        McpState::Connecting,
+        McpState::Ready,
+        McpState::Failed,
+        McpState::GivenUp,
+    ]);
+    (text(), state, option::of(any::<u64>()), option::of(text())).prop_map(
+        |(name, state, tools, error)| McpServerStatus {
+            name,
+            state,
+            tools,
+            error,
+        },
+    )
 }
 
 fn activity() -> impl Strategy<Value = AgentEvent> {

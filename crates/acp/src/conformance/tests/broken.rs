@@ -22,6 +22,7 @@ fn every_rule_is_broken_by_its_case_alone() {
         permissions(),
         activity(),
         compositions(),
+        bridge::cases(),
         steering::cases(),
         roster::cases(),
         stream::cases(),
@@ -469,7 +470,7 @@ fn turns() -> Vec<Case> {
             "host/call",
             json!({"name": "process.list_shells", "args": {}}),
         ),
-        ("builtin_call", json!({"name": "n", "args": {}})),
+        ("host/capabilities", json!({})),
     ];
     let late = wanted.map(|(method, more)| {
         let wanted = request(9, method, of_session(more));

@@ -1,6 +1,7 @@
 //! A recording for every rule that breaks it and no other; good transcripts, and what is left of them
 //! when a line is lost, doubled or moved.
 
+mod bridge;
 mod broken;
 mod guessed;
 mod roster;

@@ -1,0 +1,136 @@
+//! The host bridge: what a host is asked, what it answers, and whether it offered to be asked.
+
+use serde_json::Value;
+
+use super::{Found, Rule, extensions::published, shape::Shape, shown, steering::part};
+use crate::ext::bridge;
+
+/// A request of the bridge.
+struct Method {
+    name: &'static str,
+    params: Shape,
+    result: Shape,
+}
+
+/// An operation of `host/call`.
+pub(super) struct Operation {
+    name: &'static str,
+    args: Shape,
+    result: Shape,
+}
+
+macro_rules! methods {
+    ($($name:literal)*) => {
+        [$(Method {
+            name: $name,
+            params: Shape::extension(|| part("host-bridge-params", $name)),
+            result: Shape::extension(|| part("host-bridge-results", $name)),
+        }),*]
+    };
+}
+
+macro_rules! operations {
+    ($($name:literal)*) => {
+        [$(Operation {
+            name: $name,
+            args: Shape::extension(|| exchange($name, "args")),
+            result: Shape::extension(|| exchange($name, "result")),
+        }),*]
+    };
+}
+
+static METHODS: [Method; 7] = methods! {
+    "builtin_call"
+    "host/call"
+    "host/capabilities"
+    "host/tools/list"
+    "skill/match"
+    "skills/fetch"
+    "skills/list"
+};
+
+static OPERATIONS: [Operation; 5] = operations! {
+    "process.exec"
+    "process.get_default_shell"
+    "process.list_shells"
+    "process.set_default_shell"
+    "process.shell_invocation"
+};
+
+fn method(name: &str) -> Option<&'static Method> {
+    METHODS.iter().find(|method| method.name == name)
+}
+
+/// The part of the schema of the operations that is about one of them.
+fn exchange(operation: &str, member: &str) -> Value {
+    let whole = published("host-shell-discovery");
+    let mut part = whole["properties"][operation]["properties"][member].clone();
+    if part.is_object() {
+        part["$schema"] = whole["$schema"].clone();
+        part["$defs"] = whole["$defs"].clone();
+    }
+    part
+}
+
+/// What the answer to a request looks like, if it is of the bridge.
+pub(super) fn result(name: &str) -> Option<&'static Shape> {
+    method(name).map(|method| &method.result)
+}
+
+/// The operation that a request asks for.
+pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static Operation> {
+    if name != bridge::Method::Call.name() {
+        return None;
+    }
+    let name = params?.get("name")?.as_str()?;
+    OPERATIONS.iter().find(|operation| operation.name == name)
+}
+
+impl Operation {
+    pub(super) fn check_result(&self, result: &Value) -> Found {
+        self.result.check(result, "result")
+    }
+}
+
+/// Whether the params of a request fit; none if it is not of the bridge.
+pub(super) fn check_params(name: &str, params: &Value) -> Option<Found> {
+    let mut found = method(name)?.params.check(params, "params");
+    if let (Some(operation), Some(args)) = (operation(name, Some(params)), params.get("args")) {
+        found.extend(operation.args.check(args, "params/args"));
+    }
+    Some(found)
+}
+
+/// Whether a client offered the bridge, from the params of its `initialize`.
+pub(super) fn is_offered(harn: Option<&Value>) -> bool {
+    match harn.map(|harn| &harn["hostBridge"]) {
+        Some(Value::Bool(offered)) => *offered,
+        offered => offered.is_some_and(Value::is_object),
+    }
+}
+
+pub(super) fn not_offered(name: &str) -> (Rule, String) {
+    let what = format!("{} is asked of a host that did not declare it", shown(name));
+    (Rule::NotOffered, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_and_operation_is_known() {
+        for known in bridge::Method::ALL {
+            assert!(method(known.name()).is_some(), "{}", known.name());
+        }
+        for known in bridge::Operation::ALL {
+            let name = known.name();
+            let found = OPERATIONS.iter().find(|operation| operation.name == name);
+            let found = found.unwrap();
+            assert!(found.args.is_known() && found.result.is_known(), "{name}");
+        }
+        for method in &METHODS {
+            assert!(method.params.is_known(), "{}", method.name);
+        }
+    }
+}

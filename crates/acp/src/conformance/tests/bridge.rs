@@ -1,0 +1,114 @@
+//! The host bridge: who may be asked, with what, and what may be answered.
+
+use serde_json::{Value, json};
+
+use super::{Rule, answer, broken::Case, findings, prompt, request, update};
+
+/// A client with or without the bridge, in a turn: four lines.
+fn turn_with(bridge: Value, lines: Vec<String>) -> Vec<String> {
+    let capabilities = json!({"_meta": {"harn": {"hostBridge": bridge}}});
+    let hello = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+    let mut all = vec![
+        request(0, "initialize", hello),
+        request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
+        answer(1, json!({"sessionId": "s"})),
+        prompt(2),
+    ];
+    all.extend(lines);
+    all
+}
+
+fn call(name: &str, args: Value) -> String {
+    let params = json!({"sessionId": "s", "name": name, "args": args});
+    request(9, "host/call", params)
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let tools = || request(9, "host/tools/list", json!({}));
+    let after = |lines| turn_with(json!(true), lines);
+    let servers = |servers: Value| {
+        update(json!({"sessionUpdate": "session_info_update", "_meta": {"harn": {"mcp": servers}}}))
+    };
+    vec![
+        (Rule::NotOffered, 5, turn_with(json!(false), vec![tools()])),
+        (Rule::NotOffered, 5, turn_with(json!(null), vec![tools()])),
+        (
+            Rule::WrongExtension,
+            5,
+            after(vec![request(9, "skills/fetch", json!({}))]),
+        ),
+        (
+            Rule::WrongExtension,
+            5,
+            after(vec![request(
+                9,
+                "builtin_call",
+                json!({"name": "dice", "args": []}),
+            )]),
+        ),
+        (
+            Rule::WrongExtension,
+            5,
+            after(vec![call("process.exec", json!({"command": 7}))]),
+        ),
+        (
+            Rule::WrongExtension,
+            5,
+            after(vec![call("process.list_shells", json!({"all": true}))]),
+        ),
+        // The host's mistakes.
+        (
+            Rule::WrongExtension,
+            6,
+            after(vec![tools(), answer(9, json!([{"title": "dice"}]))]),
+        ),
+        (
+            Rule::WrongExtension,
+            6,
+            after(vec![
+                call("process.list_shells", json!({})),
+                answer(9, json!({"shells": []})),
+            ]),
+        ),
+        (
+            Rule::WrongExtension,
+            5,
+            after(vec![servers(
+                json!([{"name": "issues", "state": "asleep"}]),
+            )]),
+        ),
+        (
+            Rule::WrongExtension,
+            2,
+            vec![
+                request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
+                answer(
+                    1,
+                    json!({"sessionId": "s", "_meta": {"harn": {"mcp": [{"name": "issues"}]}}}),
+                ),
+            ],
+        ),
+    ]
+}
+
+#[test]
+fn what_is_offered_may_be_asked() {
+    let skills = json!([{"id": "a", "name": "a", "description": "", "source": "host"}]);
+    let lines = turn_with(
+        json!({"version": 1}),
+        vec![
+            request(3, "host/tools/list", json!({})),
+            answer(
+                3,
+                json!({"result": {"tools": [{"name": "dice", "parameters": {}}]}}),
+            ),
+            request(4, "skills/list", json!({})),
+            answer(4, json!({"skills": skills})),
+            request(5, "host/capabilities", json!({"sessionId": "s"})),
+            answer(5, json!({"process": {"ops": ["exec"]}})),
+            call("process.get_default_shell", json!({})),
+            answer(9, json!(null)),
+        ],
+    );
+    assert_eq!(findings(lines.iter().map(String::as_str)), []);
+}
