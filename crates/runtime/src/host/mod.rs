@@ -28,6 +28,9 @@ use crate::{
     turn::Pipe,
 };
 
+/// The operation by which a client runs commands.
+const EXEC: &str = "process.exec";
+
 pub(crate) use port::quoted_line;
 pub use port::{CommandExit, CommandSink, CommandSpec, HostOffers, HostPort, NoHost};
 
@@ -234,7 +237,6 @@ impl Host {
         spec: CommandSpec,
         limit: Option<Duration>,
     ) -> Result<ProcessExit, HostError> {
-        const EXEC: &str = "process.exec";
         self.going_on()?;
         if !self.client_offers().tools {
             return Err(HostError::Unsupported("operations"));
@@ -280,6 +282,10 @@ impl Host {
         let (this, operation) = (self.clone(), operation.into());
         async move {
             this.going_on()?;
+            if operation == EXEC && !this.permit.declares_command() {
+                let why = "it runs a command, which needs a tool call of the kind execute";
+                return Err(HostError::Denied(format!("{EXEC}: {why}")));
+            }
             this.permit.call(&operation, &args)?;
             let host = this.pick(|o| o.tools).await?;
             host.host_call(&this.session, &operation, args).await

@@ -119,6 +119,12 @@ impl Permit {
         granted.once()
     }
 
+    /// Whether the call that may run was judged as one that runs a command.
+    pub(crate) fn declares_command(&self) -> bool {
+        let granted = self.call_under_way();
+        granted.is_some_and(|granted| granted.command.is_some())
+    }
+
     /// Refused unless the call is of this tool with these arguments, for the first time.
     pub(crate) fn call(&self, tool: &str, args: &Value) -> Result<(), HostError> {
         let granted = self.call_under_way();

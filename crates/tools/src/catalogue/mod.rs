@@ -134,6 +134,7 @@ impl Catalogue {
         let near = similar::get_close_matches(name, &names, NEAR, NEAR_ENOUGH);
         let hint = match near[..] {
             [] => format!("there are {} others", names.len()),
+            [one] => format!("near is {one}"),
             _ => format!("near are {}", near.join(", ")),
         };
         ToolError {
