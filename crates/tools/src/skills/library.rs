@@ -215,13 +215,16 @@ impl Attendant {
         while let Some(skills) = self.skills.upgrade() {
             let (lookout, wake, number) = (self.lookout.clone(), self.wake.clone(), self.number);
             let looked = tokio::task::spawn_blocking(move || {
+                let mut watched = None;
                 for _ in 0..MAX_LOOKS {
+                    // Also after all is watched: what changed just before, nobody told.
                     skills.refresh();
                     let interests = lock(&skills.interests).clone();
-                    // What changed in a folder before it was watched, nobody told.
-                    if !lookout.set(number, &interests, &wake) {
+                    if watched.as_ref() == Some(&interests) {
                         break;
                     }
+                    lookout.set(number, &interests, &wake);
+                    watched = Some(interests);
                 }
             });
             if looked.await.is_err() {

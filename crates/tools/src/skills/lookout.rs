@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use super::{library::lock, walk::Interest};
 
-/// How many folders are watched for one workspace; the system has not many to give.
-const MAX_FOLDERS: usize = 4096;
+/// How many folders are watched in all; the system has not many to give.
+const MAX_FOLDERS: usize = 8192;
 
 /// Watches folders, once somebody is interested in one.
 #[derive(Default)]
@@ -33,7 +33,10 @@ enum Eyes {
 }
 
 #[derive(Default)]
-struct Interests(HashMap<PathBuf, Vec<Interested>>);
+struct Interests {
+    folders: HashMap<PathBuf, Vec<Interested>>,
+    by_whom: HashMap<u64, Folders>,
+}
 
 struct Interested {
     who: u64,
@@ -43,21 +46,21 @@ struct Interested {
 }
 
 impl Lookout {
-    /// What somebody is interested in from now on, in the place of what was before. Says whether folders are
-    /// watched that were not. Blocks.
-    pub(super) fn set(&self, who: u64, wanted: &[Interest], wake: &Arc<Notify>) -> bool {
+    /// What somebody is interested in from now on, in the place of what was before. What changed until now, nobody
+    /// may have told. Blocks.
+    pub(super) fn set(&self, who: u64, wanted: &[Interest], wake: &Arc<Notify>) {
         let mut eyes = lock(&self.eyes);
-        let (before, after) = lock(&self.interests).replace(who, wanted, wake);
+        let change = lock(&self.interests).replace(who, wanted, wake);
         self.open(&mut eyes);
         let Eyes::Open(watcher) = &mut *eyes else {
-            return false;
+            return;
         };
         // The interests are not held here: the watcher's thread, which has to answer, may be waiting for them.
-        for gone in before.difference(&after) {
+        for gone in &change.gone {
             // An error means that it is not watched, which is what is wanted.
             let _ = watcher.unwatch(gone);
         }
-        for folder in &after {
+        for folder in &change.wanted {
             // Always, even if it is watched: it may be another folder of the same name.
             if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive)
                 && matches!(error.kind, notify::ErrorKind::MaxFilesWatch)
@@ -68,18 +71,20 @@ impl Lookout {
                 break;
             }
         }
-        after.difference(&before).next().is_some()
     }
 
     /// Somebody is interested in nothing any more. Blocks.
     pub(super) fn forget(&self, who: u64) {
         let mut eyes = lock(&self.eyes);
-        let (before, after) = lock(&self.interests).remove(who);
+        let (gone, nobody_left) = {
+            let mut interests = lock(&self.interests);
+            (interests.remove(who), interests.folders.is_empty())
+        };
         if let Eyes::Open(watcher) = &mut *eyes {
-            for gone in before.difference(&after) {
+            for gone in &gone {
                 let _ = watcher.unwatch(gone);
             }
-            if after.is_empty() {
+            if nobody_left {
                 *eyes = Eyes::Closed;
             }
         }
@@ -112,12 +117,20 @@ impl Lookout {
 
 type Folders = BTreeSet<PathBuf>;
 
+/// What follows from somebody's interests.
+struct Change {
+    /// Folders that matter to nobody any more.
+    gone: Folders,
+    /// Those that matter to them.
+    wanted: Folders,
+}
+
 impl Interests {
-    /// Folders that were watched and those that are to be, after somebody's interests changed.
-    fn replace(&mut self, who: u64, wanted: &[Interest], wake: &Arc<Notify>) -> (Folders, Folders) {
-        let (before, _) = self.remove(who);
+    fn replace(&mut self, who: u64, wanted: &[Interest], wake: &Arc<Notify>) -> Change {
+        let mut gone = self.remove(who);
+        let mut own = Folders::new();
         for (folder, name) in wanted {
-            if self.0.len() >= MAX_FOLDERS && !self.0.contains_key(folder) {
+            if self.folders.len() >= MAX_FOLDERS && !self.folders.contains_key(folder) {
                 continue;
             }
             let interested = Interested {
@@ -125,40 +138,47 @@ impl Interests {
                 name: name.clone(),
                 wake: wake.clone(),
             };
-            self.0.entry(folder.clone()).or_default().push(interested);
+            let all = self.folders.entry(folder.clone()).or_default();
+            all.push(interested);
+            own.insert(folder.clone());
+            gone.remove(folder);
         }
-        (before, self.folders())
+        self.by_whom.insert(who, own.clone());
+        Change { gone, wanted: own }
     }
 
-    fn remove(&mut self, who: u64) -> (Folders, Folders) {
-        let before = self.folders();
-        for interested in self.0.values_mut() {
-            interested.retain(|one| one.who != who);
-        }
-        self.0.retain(|_, interested| !interested.is_empty());
-        (before, self.folders())
+    /// Forgets somebody; returns the folders that matter to nobody any more.
+    fn remove(&mut self, who: u64) -> Folders {
+        let mut gone = self.by_whom.remove(&who).unwrap_or_default();
+        gone.retain(|folder| {
+            let Some(all) = self.folders.get_mut(folder) else {
+                return false;
+            };
+            all.retain(|one| one.who != who);
+            let nobody = all.is_empty();
+            if nobody {
+                self.folders.remove(folder);
+            }
+            nobody
+        });
+        gone
     }
 
-    fn folders(&self) -> Folders {
-        self.0.keys().cloned().collect()
-    }
-
-    /// Something happened at a path: in its folder, or to the folder that it is.
+    /// Something happened at a path: to one name in a folder, or to the folder that it is, which may be another now.
     fn wake(&self, path: &Path) {
-        let itself = self.0.get(path).into_iter().flatten();
-        let above = path.parent().and_then(|folder| self.0.get(folder));
+        let itself = self.folders.get(path).into_iter().flatten();
+        let above = path.parent().and_then(|folder| self.folders.get(folder));
         let named = above.into_iter().flatten().filter(|interested| {
             let name = interested.name.as_deref();
             name.is_none_or(|name| path.file_name() == Some(name))
         });
-        itself
-            .filter(|interested| interested.name.is_none())
-            .chain(named)
-            .for_each(|interested| interested.wake.notify_one());
+        for interested in itself.chain(named) {
+            interested.wake.notify_one();
+        }
     }
 
     fn wake_all(&self) {
-        let all = self.0.values().flatten();
+        let all = self.folders.values().flatten();
         all.for_each(|interested| interested.wake.notify_one());
     }
 }
