@@ -1,4 +1,5 @@
-//! `/mcp`: how the MCP servers of the session stand. Every session that has some has it, whatever its agent.
+//! Slash commands of a session's equipment: `/mcp`, which every session that has MCP servers has, whatever its agent;
+//! and what goes before those that skills are.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -6,9 +7,9 @@ use async_trait::async_trait;
 use harn_model::{
     Command, ContentBlock, McpServerStatus, McpState, StopReason, ToolSource, ToolSpec,
 };
-use harn_runtime::{Agent, AgentError, TurnContext};
+use harn_runtime::{Agent, AgentError, AgentProfile, Equipment, TurnContext};
 
-use super::servers::ServerPart;
+use super::{Toolbox, servers::ServerPart};
 use crate::markdown::code;
 
 /// Its name.
@@ -36,6 +37,24 @@ pub(super) fn command(
     };
     let meant = text.split_whitespace().next()? == "/mcp";
     meant.then(|| Arc::new(McpCommand(servers.clone())) as Arc<dyn Agent>)
+}
+
+/// An agent that is asked in the place of the session's own. The runtime has no boundary passed for it, but what it
+/// hands the prompt on to needs its tools.
+pub(super) struct AtBoundary(pub(super) Arc<dyn Agent>);
+
+#[async_trait]
+impl Agent for AtBoundary {
+    fn profile(&self) -> AgentProfile {
+        self.0.profile()
+    }
+
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        if let Some(toolbox) = Toolbox::of(cx) {
+            toolbox.boundary(cx).await?;
+        }
+        self.0.turn(cx).await
+    }
 }
 
 struct McpCommand(Arc<ServerPart>);

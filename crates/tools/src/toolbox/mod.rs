@@ -269,7 +269,8 @@ impl Equipment for Toolbox {
     fn command(&self, prompt: &[ContentBlock], agent: &Arc<dyn Agent>) -> Option<Arc<dyn Agent>> {
         command::command(&self.servers, prompt).or_else(|| {
             let skills = self.skills.as_ref()?;
-            skills.command(prompt, agent)
+            let skill = skills.command(prompt, agent)?;
+            Some(Arc::new(command::AtBoundary(skill)))
         })
     }
 
