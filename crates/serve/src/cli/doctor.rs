@@ -15,6 +15,7 @@ use super::{print, text};
 use crate::{
     default_config_dir, net,
     rules::{self, Grants},
+    trust::Trusted,
 };
 
 /// What became of a check.
@@ -47,6 +48,7 @@ pub(super) fn run(state_dir: &Path) -> Result<ExitCode> {
     findings.extend(sessions(state_dir));
     findings.extend(policies());
     findings.push(grants(state_dir));
+    findings.push(trusted(state_dir));
     findings.push(tokens(state_dir));
     findings.push(shell(&path));
     findings.push(git(&path));
@@ -159,6 +161,16 @@ fn grants(state_dir: &Path) -> Finding {
     const WHAT: &str = "grants";
     match Grants::new(state_dir).all() {
         Ok(all) => finding(Grade::Ok, WHAT, all.len().to_string()),
+        Err(error) => finding(Grade::Wrong, WHAT, error.to_string()),
+    }
+}
+
+/// How many workspaces may have things run.
+fn trusted(state_dir: &Path) -> Finding {
+    const WHAT: &str = "trust";
+    match Trusted::new(state_dir).all() {
+        Ok(all) if all.is_empty() => finding(Grade::Ok, WHAT, "no workspace"),
+        Ok(all) => finding(Grade::Ok, WHAT, format!("{} of them", all.len())),
         Err(error) => finding(Grade::Wrong, WHAT, error.to_string()),
     }
 }

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::Result;
 use harn_runtime::Clock;
+use harn_tools::skills::workspace_root;
 
 use super::{complain, print};
 use crate::{SystemClock, options::home_dir, trust::Trusted};
@@ -15,7 +16,7 @@ use crate::{SystemClock, options::home_dir, trust::Trusted};
 /// Which workspace, and what to do about it.
 #[derive(Debug, clap::Args)]
 pub(super) struct TrustArgs {
-    /// The workspace's folder [default: this one]
+    /// The workspace's folder [default: the root of the one around this directory]
     #[arg(value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// Trust it no longer
@@ -31,12 +32,16 @@ pub(super) fn run(state_dir: &Path, args: TrustArgs) -> Result<ExitCode> {
     if args.list {
         return list(&trusted);
     }
-    let workspace = args.workspace.unwrap_or_else(|| PathBuf::from("."));
+    let home = home_dir();
+    let workspace = match args.workspace {
+        Some(named) => named,
+        None => workspace_root(&std::env::current_dir()?, home.as_deref()),
+    };
     if args.revoke {
         return revoke(&trusted, &workspace);
     }
     let now = SystemClock::new().now();
-    let path = trusted.trust(&workspace, home_dir().as_deref(), now)?;
+    let path = trusted.trust(&workspace, home.as_deref(), now)?;
     print(&format!(
         "trusted {}: its skills may run hooks and add MCP servers, and so may its harn.toml\n\
          take it back with `harn-serve trust --revoke {}`\n",

@@ -23,7 +23,7 @@ mod walk;
 pub use card::{Card, Hook, Layer, Origin, Skill};
 pub use error::SkillError;
 pub use library::{Refreshed, SkillLibrary, Skills};
-pub use places::SkillPlaces;
+pub use places::{SkillPlaces, workspace_root};
 pub use problem::{Problem, Severity};
 pub use registry::{Registry, Shadow};
 pub use session::{

@@ -36,6 +36,12 @@ pub(super) struct Ancestry {
     pub(super) folders: Vec<PathBuf>,
 }
 
+/// The root of the workspace around a directory: what is trusted or not. `home` is never part of one.
+#[must_use]
+pub fn workspace_root(cwd: &Path, home: Option<&Path>) -> PathBuf {
+    Ancestry::of(cwd, home).root
+}
+
 impl Ancestry {
     /// The workspace around a directory: up to the nearest repository, else up to the nearest folder that has
     /// skills or a manifest. Neither a home nor somebody else's folder is part of it.
