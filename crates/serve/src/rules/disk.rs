@@ -2,59 +2,15 @@
 //! that one which has not changed is not read again.
 
 use std::{
-    fs::{self, DirBuilder, File, Metadata, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
     path::Path,
-    time::{Duration, SystemTime},
 };
+
+pub(super) use harn_tools::Stamp;
 
 /// A larger file is refused: nobody wrote it by hand.
 pub(super) const LARGEST: u64 = 1024 * 1024;
-/// How long two changes may carry the same time, on the coarsest file systems.
-const TICK: Duration = Duration::from_secs(2);
-
-/// What tells one state of a file from another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    file: (u64, u64),
-    len: u64,
-    modified: Option<SystemTime>,
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    #[cfg(unix)]
-    fn of(found: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        Self {
-            file: (found.dev(), found.ino()),
-            len: found.len(),
-            modified: found.modified().ok(),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn of(found: &Metadata) -> Self {
-        Self {
-            file: (0, 0),
-            len: found.len(),
-            modified: found.modified().ok(),
-            changed: (0, 0),
-        }
-    }
-
-    /// Whether a change after `now` would show: not where the file is so new that its time may stay.
-    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
-        let age = self.modified.and_then(|at| now.duration_since(at).ok());
-        let (seconds, nanos) = self.changed;
-        let seconds = u64::try_from(seconds).unwrap_or_default();
-        let nanos = u32::try_from(nanos).unwrap_or_default();
-        let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
-        age.is_some_and(|age| age > TICK) && now.duration_since(changed).is_ok_and(|age| age > TICK)
-    }
-}
-
 /// What to do about a link in the place of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Links {

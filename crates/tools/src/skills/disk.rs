@@ -3,64 +3,18 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File, Metadata, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read},
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
 };
 
 use cap_fs_ext::OpenOptionsSyncExt as _;
 use cap_std::{ambient_authority, fs::Dir};
-use harn_model::Timestamp;
+
+use crate::Stamp;
 
 /// A larger file is refused: nobody wrote it by hand.
 pub(super) const LARGEST: u64 = 1024 * 1024;
-/// How long two changes may carry the same time, on the coarsest file systems.
-const TICK: Duration = Duration::from_secs(2);
-
-/// What tells one state of a file or folder from another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    place: (u64, u64),
-    len: u64,
-    modified: Option<SystemTime>,
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    #[cfg(unix)]
-    fn of(found: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        Self {
-            place: (found.dev(), found.ino()),
-            len: found.len(),
-            modified: found.modified().ok(),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn of(found: &Metadata) -> Self {
-        Self {
-            place: (0, 0),
-            len: found.len(),
-            modified: found.modified().ok(),
-            changed: (0, 0),
-        }
-    }
-
-    /// Whether a change after `now` would show: not where it is so new that its time may stay.
-    pub(super) fn is_settled(&self, now: Timestamp) -> bool {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now);
-        let (seconds, nanos) = self.changed;
-        let seconds = u64::try_from(seconds).unwrap_or_default();
-        let nanos = u32::try_from(nanos).unwrap_or_default();
-        let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
-        let old = |at: SystemTime| now.duration_since(at).is_ok_and(|age| age > TICK);
-        self.modified.is_some_and(old) && old(changed)
-    }
-}
-
 /// How far a look may reach.
 #[derive(Debug)]
 pub(super) enum Ground {

@@ -7,6 +7,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, SystemTime},
 };
 
 use harn_model::Timestamp;
@@ -14,13 +15,14 @@ use harn_model::Timestamp;
 use super::{
     card::{Layer, Origin, Skill},
     decode,
-    disk::{Ground, Stamp, leads_out},
+    disk::{Ground, leads_out},
     front,
     manifest::{Manifest, Source},
     places::{Ancestry, MANIFEST, SkillPlaces},
     problem::Problem,
     registry::Found,
 };
+use crate::Stamp;
 
 /// The file that makes a folder a skill.
 pub(super) const SKILL_FILE: &str = "SKILL.md";
@@ -282,7 +284,7 @@ impl Pass<'_> {
         let found = &mut self.walked.found;
         found.skills.extend(outcome.skill.clone());
         found.problems.extend(outcome.problems.iter().cloned());
-        if stamp.is_settled(self.now) {
+        if stamp.is_settled(time(self.now)) {
             self.walked.memory.files.insert(lying, (stamp, outcome));
         }
     }
@@ -311,7 +313,7 @@ impl Pass<'_> {
             };
             self.walked.found.problems.extend(read.2.iter().cloned());
             let manifest = read.1.clone();
-            if read.0.is_settled(self.now) {
+            if read.0.is_settled(time(self.now)) {
                 self.walked.memory.manifests.insert(path, read);
             }
             return manifest;
@@ -345,7 +347,7 @@ impl Pass<'_> {
         match ground.folders(folder) {
             Ok(names) => {
                 let names: Arc<[OsString]> = names.unwrap_or_default().into();
-                if stamp.is_settled(self.now) {
+                if stamp.is_settled(time(self.now)) {
                     let kept = (stamp, names.clone());
                     self.walked.memory.folders.insert(folder.to_owned(), kept);
                 }
@@ -412,4 +414,9 @@ fn outcome(shelf: &Shelf, path: &Path, text: &str) -> Outcome {
         skill,
         problems: decoded.remarks.into_iter().map(problem).collect(),
     }
+}
+
+/// A time as files carry it.
+fn time(now: Timestamp) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(now)
 }
