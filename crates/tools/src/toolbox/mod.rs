@@ -48,7 +48,7 @@ pub struct Toolbox {
     /// None where nobody said where skills are.
     skills: Option<Arc<SessionSkills>>,
     search: Arc<ToolSearch>,
-    shells: Shells,
+    shells: Arc<Shells>,
     state: Mutex<State>,
 }
 
@@ -108,15 +108,16 @@ impl Toolbox {
         servers: Arc<ServerPart>,
         skills: Option<Arc<SessionSkills>>,
     ) -> Self {
+        let shells = Arc::new(Shells::new(config.shells.clone()));
         Self {
             session: session.session,
             link: session.link,
-            kit: Kit::new(session.files, config.env.clone()),
+            kit: Kit::new(session.files, config.env.clone(), shells.clone()),
             host: HostPart::default(),
             servers,
             skills,
             search: Arc::new(ToolSearch::new(config.search.clone())),
-            shells: Shells::new(config.shells.clone()),
+            shells,
             state: Mutex::new(State {
                 catalogue: built_in(),
                 context_tokens: config.context_tokens,
