@@ -126,6 +126,8 @@ fn nothing_runs_and_nobody_is_called_before_trust() {
     left.sort();
     assert_eq!(left, [".harn", "harn.toml", "notes.md"]);
 
+    // A server that says nothing would be waited for.
+    std::thread::spawn(move || listener.incoming().for_each(drop));
     let trusted = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .arg("trust")
         .arg(&work)

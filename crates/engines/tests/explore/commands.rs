@@ -34,6 +34,8 @@ async fn the_profile_lists_what_works() {
             "run",
             "tools",
             "tool",
+            "skills",
+            "shells",
             "watch",
             "unwatch",
             "help",
@@ -41,7 +43,7 @@ async fn the_profile_lists_what_works() {
         ]
     );
     let hints = commands.iter().filter(|command| command.input.is_some());
-    assert_eq!(hints.count(), 9);
+    assert_eq!(hints.count(), 11);
     let (option, value) = &rig.session.options()[0];
     assert_eq!((option.id.as_str(), value.as_str()), ("results", "5"));
 }

@@ -34,6 +34,7 @@ pub use find::{Part, short_item};
 pub use read::FileRead;
 pub use work::{fail_by, run_by, shown_path, unless_cancelled};
 
+use crate::shells::Shells;
 use outputs::Outputs;
 
 /// A built-in tool.
@@ -162,7 +163,6 @@ pub fn built_in(cx: &TurnContext, builtin: Builtin) -> ToolBuilder {
 }
 
 /// What the built-in tools of a session work with beside its host.
-#[derive(Default)]
 pub(crate) struct Kit {
     outputs: Option<Outputs>,
     /// The environment, which may name proxies.
@@ -171,16 +171,22 @@ pub(crate) struct Kit {
     http: OnceLock<reqwest::Client>,
     /// Whether the host runs commands over its bridge.
     exec_lent: AtomicBool,
+    shells: Arc<Shells>,
 }
 
 impl Kit {
     /// With a folder for files of the session, where there is one.
-    pub(crate) fn new(files: Option<PathBuf>, env: Arc<BTreeMap<String, String>>) -> Self {
+    pub(crate) fn new(
+        files: Option<PathBuf>,
+        env: Arc<BTreeMap<String, String>>,
+        shells: Arc<Shells>,
+    ) -> Self {
         Self {
             outputs: files.map(Outputs::new),
             env,
             http: OnceLock::new(),
             exec_lent: AtomicBool::new(false),
+            shells,
         }
     }
 

@@ -43,12 +43,14 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
             edit_schema(&path),
         ),
         Builtin::RunCommand => (
-            "Run a command line with /bin/sh in the working directory and show what it prints. Of long output \
-             the end is shown and the whole is kept in a file, which the result names.",
+            "Run a command line with a shell, /bin/sh unless another was chosen, in the working directory and show \
+             what it prints. Of long output the end is shown and the whole is kept in a file, which the result names.",
             object(
                 &["command"],
                 json!({
                     "command": {"type": "string", "minLength": 1, "description": "The command line"},
+                    "shell": {"type": "string", "minLength": 1,
+                        "description": "The id of the shell to run it with, such as bash"},
                     "timeout_ms": {"type": "integer", "minimum": 1, "maximum": command::MAX_TIMEOUT_MS,
                         "description": "When to end it with all it started; 120000 unless said otherwise"},
                 }),

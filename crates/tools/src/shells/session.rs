@@ -89,6 +89,12 @@ impl Shells {
         Ok(shell)
     }
 
+    /// The id of the one that somebody chose for this session.
+    #[must_use]
+    pub fn chosen(&self) -> Option<String> {
+        self.state().chosen.clone()
+    }
+
     /// How to run a command in a shell.
     pub async fn invocation(
         &self,

@@ -5,6 +5,7 @@ mod servers;
 use harn_model::HostSkill;
 use serde_json::Value;
 
+pub(super) use self::servers::server;
 use super::{
     card::{Card, Hook, check_name},
     front::Split,

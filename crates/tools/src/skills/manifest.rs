@@ -1,21 +1,33 @@
-//! `harn.toml`, as far as it is about skills: more folders, which layers count and in which order.
+//! `harn.toml`: more folders of skills, which layers count and in which order, and the workspace's MCP servers.
+
+mod tree;
 
 use std::path::{Component, Path, PathBuf};
 
+use harn_model::McpServerSpec;
 use serde::Deserialize;
-use toml::Spanned;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
 use super::{
     card::{Layer, check_id},
+    decode::server,
     problem::{Problem, Severity},
 };
 
-/// What a manifest says about skills.
+/// The table of servers.
+const SERVERS: &str = "mcp_servers";
+
+/// What a manifest says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Manifest {
     pub(super) sources: Vec<Source>,
     /// Layers in the order they count; those it disables are missing.
     pub(super) order: Vec<Layer>,
+    /// By name.
+    pub(super) servers: Vec<McpServerSpec>,
 }
 
 /// A folder that it names.
@@ -65,6 +77,7 @@ impl Manifest {
         Self {
             sources: Vec::new(),
             order: Layer::ALL.to_vec(),
+            servers: Vec::new(),
         }
     }
 
@@ -126,7 +139,36 @@ impl Reader<'_> {
                 order.push(layer);
             }
         }
-        Manifest { sources, order }
+        Manifest {
+            sources,
+            order,
+            servers: self.servers(),
+        }
+    }
+
+    /// The servers that can be made out; what is wrong with one leaves the others.
+    fn servers(&mut self) -> Vec<McpServerSpec> {
+        let text = self.text;
+        // Serde would echo values, and not know where they stand.
+        let Ok(file) = DeTable::parse(text) else {
+            return Vec::new();
+        };
+        let Some(given) = file.get_ref().get(SERVERS) else {
+            return Vec::new();
+        };
+        let DeValue::Table(table) = given.get_ref() else {
+            let wrong = "mcp_servers must be a table from names to servers";
+            self.problem(given.span().start, Severity::Error, wrong);
+            return Vec::new();
+        };
+        let mut servers = Vec::new();
+        for entry in tree::entries(table, text) {
+            match server(&entry) {
+                Ok(server) => servers.push(server),
+                Err(fault) => self.at_line(fault.at.line, Severity::Error, fault.reason),
+            }
+        }
+        servers
     }
 
     fn layers(&mut self, names: &[Spanned<String>]) -> Vec<Layer> {
@@ -177,11 +219,16 @@ impl Reader<'_> {
 
     fn problem(&mut self, at: usize, severity: Severity, message: &str) {
         let before = self.text.get(..at).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        self.at_line(line, severity, message.to_owned());
+    }
+
+    fn at_line(&mut self, line: usize, severity: Severity, message: String) {
         self.problems.push(Problem {
             path: Some(self.path.to_owned()),
-            line: Some(before.matches('\n').count() + 1),
+            line: Some(line),
             severity,
-            message: message.to_owned(),
+            message,
         });
     }
 }
@@ -218,6 +265,9 @@ mod tests {
         }
         let order: Vec<_> = manifest.order.iter().map(|layer| layer.as_str()).collect();
         out += &format!("{}\n", order.join(" "));
+        for server in &manifest.servers {
+            out += &format!("{server:?}\n");
+        }
         for problem in problems {
             out += &format!("{problem}\n");
         }
@@ -271,6 +321,55 @@ mod tests {
                 cli env project manifest user package system host
                 /ws/pkg/harn.toml:2: error: invalid type: string "a", expected a sequence
             "#]],
+        );
+    }
+
+    #[test]
+    fn servers_of_the_workspace() {
+        check(
+            r#"
+                [mcp_servers.local]
+                command = "server"
+                args = ["--fast", ""]
+                env = { TOKEN = "hush" }
+                [mcp_servers.remote]
+                url = "https://example.test/mcp"
+                headers.Authorization = "Bearer hush"
+            "#,
+            expect![[r#"
+                cli env project manifest user package system host
+                McpServerSpec { name: "local", transport: Stdio { command: "server", args: ["--fast", ""], env: [("TOKEN", <secret>)] } }
+                McpServerSpec { name: "remote", transport: Http { url: "https://example.test/mcp", headers: [("Authorization", <secret>)] } }
+            "#]],
+        );
+    }
+
+    /// One that is wrong leaves the others, and no message has a value.
+    #[test]
+    fn a_server_that_is_wrong_is_told_with_its_line() {
+        check(
+            "[mcp_servers.good]\ncommand = \"s\"\n\
+             [mcp_servers.both]\ncommand = \"s\"\nurl = \"http://x\"\n\
+             [mcp_servers.'a b']\ncommand = \"s\"\n\
+             [mcp_servers.number]\ncommand = \"s\"\n[mcp_servers.number.env]\nPIN = 4711\n\
+             [mcp_servers.far]\nurl = \"ftp://hush@x\"\n\
+             [mcp_servers.extra]\ncommand = \"s\"\ncwd = \"/\"\n",
+            expect![[r#"
+                cli env project manifest user package system host
+                McpServerSpec { name: "good", transport: Stdio { command: "s", args: [], env: [] } }
+                /ws/pkg/harn.toml:6: error: mcp_servers.a b: a server's name has letters, digits, `-`, `_` and `.`
+                /ws/pkg/harn.toml:3: error: mcp_servers.both must be a map with command, args and env, or with url and headers
+                /ws/pkg/harn.toml:16: error: unknown field "cwd" in mcp_servers.extra; it is a map with command, args and env, or with url and headers
+                /ws/pkg/harn.toml:13: error: mcp_servers.far.url must be an address that begins with http:// or https://, not text
+                /ws/pkg/harn.toml:11: error: mcp_servers.number.env.PIN must be text, in quotes if need be
+            "#]],
+        );
+        check(
+            "mcp_servers = [1]\n",
+            expect![[r#"
+            cli env project manifest user package system host
+            /ws/pkg/harn.toml:1: error: mcp_servers must be a table from names to servers
+        "#]],
         );
     }
 }

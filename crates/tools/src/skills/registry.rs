@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
+use harn_model::McpServerSpec;
+
 use super::{
     card::{Layer, Origin, Skill},
     problem::Problem,
@@ -13,6 +15,7 @@ pub struct Registry {
     skills: Vec<Arc<Skill>>,
     shadowed: Vec<Shadow>,
     problems: Vec<Problem>,
+    servers: Vec<McpServerSpec>,
 }
 
 /// A skill that another one of the same id hides.
@@ -60,6 +63,7 @@ impl Registry {
             skills: winners,
             shadowed,
             problems,
+            servers: Vec::new(),
         }
     }
 
@@ -79,6 +83,13 @@ impl Registry {
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// The MCP servers that the workspace's manifest names, by name. Not to be connected unless somebody trusts
+    /// the workspace.
+    #[must_use]
+    pub fn servers(&self) -> &[McpServerSpec] {
+        &self.servers
     }
 
     /// The skill of an id.
@@ -112,6 +123,8 @@ pub(super) struct Found {
     pub(super) order: Vec<Layer>,
     /// The workspace's root.
     pub(super) root: PathBuf,
+    /// Those of its manifest.
+    pub(super) servers: Vec<McpServerSpec>,
 }
 
 impl Found {
@@ -123,6 +136,9 @@ impl Found {
         // Stable: within a layer the order is that of the walk.
         all.sort_by_key(|skill| rank(skill.layer));
         let problems = self.problems.iter().chain(problems).cloned().collect();
-        Registry::assemble(all, problems)
+        Registry {
+            servers: self.servers.clone(),
+            ..Registry::assemble(all, problems)
+        }
     }
 }

@@ -173,6 +173,7 @@ impl Pass<'_> {
             }
         }
         self.walked.found.order = manifest.order;
+        self.walked.found.servers = manifest.servers;
         self.walked.found.root = ancestry.root;
     }
 

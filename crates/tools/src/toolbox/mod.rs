@@ -12,6 +12,7 @@ mod toolboxes;
 
 use std::{
     collections::BTreeSet,
+    mem,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
@@ -47,7 +48,7 @@ pub struct Toolbox {
     /// None where nobody said where skills are.
     skills: Option<Arc<SessionSkills>>,
     search: Arc<ToolSearch>,
-    shells: Shells,
+    shells: Arc<Shells>,
     state: Mutex<State>,
 }
 
@@ -57,6 +58,8 @@ struct State {
     context_tokens: u64,
     /// Warnings that were told.
     told: BTreeSet<String>,
+    /// Whether it was told that servers are not connected for want of trust.
+    untrusted_told: bool,
 }
 
 impl Toolbox {
@@ -79,6 +82,9 @@ impl Toolbox {
         });
         let toolbox = Arc::new(Self::made(config, session, servers, skills));
         servers::follow(&toolbox);
+        if let Some(skills) = &toolbox.skills {
+            servers::begin(&toolbox.servers, skills);
+        }
         toolbox
     }
 
@@ -102,19 +108,21 @@ impl Toolbox {
         servers: Arc<ServerPart>,
         skills: Option<Arc<SessionSkills>>,
     ) -> Self {
+        let shells = Arc::new(Shells::new(config.shells.clone()));
         Self {
             session: session.session,
             link: session.link,
-            kit: Kit::new(session.files, config.env.clone()),
+            kit: Kit::new(session.files, config.env.clone(), shells.clone()),
             host: HostPart::default(),
             servers,
             skills,
             search: Arc::new(ToolSearch::new(config.search.clone())),
-            shells: Shells::new(config.shells.clone()),
+            shells,
             state: Mutex::new(State {
                 catalogue: built_in(),
                 context_tokens: config.context_tokens,
                 told: BTreeSet::new(),
+                untrusted_told: false,
             }),
             config,
         }
@@ -190,6 +198,26 @@ impl Toolbox {
         specs.extend(self.host.tools());
         specs.extend(self.servers.tools());
         specs
+    }
+
+    /// Has the servers of the workspace's manifest as long as it is trusted; returns a warning, once, where it is
+    /// not.
+    fn look_at_workspace(&self, skills: &SessionSkills) -> Option<String> {
+        let (servers, trusted) = skills.workspace_servers();
+        if trusted || servers.is_empty() {
+            self.servers.set_workspace(servers);
+            return None;
+        }
+        self.servers.set_workspace(Vec::new());
+        if mem::replace(&mut self.lock().untrusted_told, true) {
+            return None;
+        }
+        let names: Vec<_> = servers.iter().map(|it| it.name.as_str()).collect();
+        let names = names.join(", ");
+        Some(format!(
+            "the workspace is not trusted, so the MCP servers of its harn.toml ({names}) are not connected; \
+             `harn-serve trust` trusts it"
+        ))
     }
 
     /// Puts the catalogue together anew where something changed, and tells of it. Returns warnings that are new.
@@ -283,6 +311,7 @@ impl Equipment for Toolbox {
         self.kit.lend(&self.host.capabilities());
         if let Some(skills) = &self.skills {
             skills.boundary(cx).await?;
+            warnings.extend(self.look_at_workspace(skills));
         }
         self.servers.wait(cx).await?;
         self.search.boundary();

@@ -18,18 +18,26 @@ use serde_json::Value;
 use super::{Toolbox, ToolboxConfig};
 use crate::{
     mcp::{McpSettings, Servers},
-    skills::SkillServers,
+    skills::{SessionSkills, SkillServers},
 };
 
 /// See the module.
 pub(super) struct ServerPart {
     servers: Servers,
-    /// The names of servers that skills brought, by skill.
-    bound: Mutex<BTreeMap<String, Vec<String>>>,
+    owners: Mutex<Owners>,
     /// Servers came that no turn has waited for.
     awaited: AtomicBool,
     /// How long a turn waits for them.
     first_prompt: Duration,
+}
+
+/// Who brought which server. Nobody takes away another's.
+#[derive(Default)]
+struct Owners {
+    /// The names of those that skills brought, by skill.
+    skills: BTreeMap<String, Vec<String>>,
+    /// Those of the workspace's manifest, by name; none before it was looked at.
+    workspace: Option<BTreeMap<String, McpServerSpec>>,
 }
 
 impl ServerPart {
@@ -42,13 +50,62 @@ impl ServerPart {
         };
         Self {
             servers: Servers::new(settings),
-            bound: Mutex::default(),
+            owners: Mutex::default(),
             awaited: AtomicBool::new(false),
             first_prompt: config.deadlines.first_prompt,
         }
     }
 
+    /// Has these of the client, whose word on a name is the last.
     pub(super) fn add(&self, servers: Vec<McpServerSpec>) {
+        {
+            let mut owners = self.owners();
+            for McpServerSpec { name, .. } in &servers {
+                let bound = owners.skills.values_mut();
+                bound.for_each(|names| names.retain(|known| known != name));
+                if let Some(own) = &mut owners.workspace {
+                    own.remove(name);
+                }
+            }
+        }
+        self.connect(servers);
+    }
+
+    /// Has these of the workspace, and no other of it. Those that were there stay as they are, also one that was
+    /// given up: it is not tried again each turn.
+    pub(super) fn set_workspace(&self, servers: Vec<McpServerSpec>) {
+        let there = self.names();
+        let (new, gone) = {
+            let mut owners = self.owners();
+            let before = owners.workspace.take().unwrap_or_default();
+            // One that is there under the name is somebody else's.
+            let may =
+                |it: &McpServerSpec| before.contains_key(&it.name) || !there.contains(&it.name);
+            let now: BTreeMap<_, _> = servers
+                .into_iter()
+                .filter(may)
+                .map(|server| (server.name.clone(), server))
+                .collect();
+            let new = now.values().filter(|it| before.get(&it.name) != Some(*it));
+            let new: Vec<_> = new.cloned().collect();
+            let gone = before.into_keys().filter(|name| !now.contains_key(name));
+            let gone: Vec<_> = gone.collect();
+            owners.workspace = Some(now);
+            (new, gone)
+        };
+        gone.iter().for_each(|name| self.servers.remove(name));
+        self.connect(new);
+    }
+
+    /// Whether those of the workspace were set.
+    fn knows_workspace(&self) -> bool {
+        self.owners().workspace.is_some()
+    }
+
+    fn connect(&self, servers: Vec<McpServerSpec>) {
+        if servers.is_empty() {
+            return;
+        }
         self.awaited.store(true, Ordering::Relaxed);
         self.servers.add(servers);
     }
@@ -82,27 +139,47 @@ impl ServerPart {
         }
     }
 
-    fn bound(&self) -> MutexGuard<'_, BTreeMap<String, Vec<String>>> {
-        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    fn names(&self) -> Vec<String> {
+        self.statuses().into_iter().map(|it| it.name).collect()
+    }
+
+    fn owners(&self) -> MutexGuard<'_, Owners> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SkillServers for ServerPart {
     fn bind(&self, skill: &str, servers: Vec<McpServerSpec>) {
-        let taken: Vec<_> = self.statuses().into_iter().map(|it| it.name).collect();
+        let taken = self.names();
         // One that is there under the name is somebody's own.
         let free = |server: &McpServerSpec| !taken.contains(&server.name);
         let new: Vec<_> = servers.into_iter().filter(free).collect();
         let names = new.iter().map(|server| server.name.clone()).collect();
-        self.bound().insert(skill.to_owned(), names);
-        self.add(new);
+        self.owners().skills.insert(skill.to_owned(), names);
+        self.connect(new);
     }
 
     fn unbind(&self, skill: &str) {
-        for name in self.bound().remove(skill).unwrap_or_default() {
+        let names = self.owners().skills.remove(skill);
+        for name in names.unwrap_or_default() {
             self.servers.remove(&name);
         }
     }
+}
+
+/// Connects the servers of a trusted workspace before anybody says something. From then on, each turn looks.
+pub(super) fn begin(servers: &Arc<ServerPart>, skills: &Arc<SessionSkills>) {
+    let (servers, skills) = (servers.clone(), Arc::downgrade(skills));
+    tokio::spawn(async move {
+        let Some(looking) = skills.upgrade().map(|skills| skills.first_servers()) else {
+            return;
+        };
+        let found = looking.await;
+        // A turn that began meanwhile knows better.
+        if !servers.knows_workspace() {
+            servers.set_workspace(found);
+        }
+    });
 }
 
 /// Tells the session whenever its servers stand otherwise, or have other tools, for as long as it is open.

@@ -11,3 +11,7 @@ mod fetching;
 mod files;
 mod lent;
 mod rig;
+mod searching;
+mod servers;
+mod shells;
+mod skills;

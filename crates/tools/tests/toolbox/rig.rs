@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -12,8 +12,8 @@ use std::{
 
 use harn_journal::JsonlStore;
 use harn_model::{
-    AgentEvent, ContentBlock, Decision, PermissionAsked, Seq, StopReason, ToolCall, ToolCallStatus,
-    ToolCallUpdate, ToolContent, ToolsChange, TurnId, plain_text,
+    AgentEvent, ContentBlock, Decision, McpServerStatus, PermissionAsked, Seq, StopReason,
+    ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolsChange, TurnId, plain_text,
 };
 use harn_runtime::{
     Agent, AgentError, Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession, Subscription,
@@ -23,7 +23,8 @@ use harn_tools::{DiskProbe, LocalHost, Toolbox, ToolboxConfig, Toolboxes};
 use serde_json::Value;
 use tempfile::TempDir;
 
-struct StillClock;
+/// Its time stands still.
+pub(crate) struct StillClock;
 
 impl Clock for StillClock {
     fn now(&self) -> u64 {
@@ -45,8 +46,38 @@ impl Ids for CountedIds {
     }
 }
 
-/// Calls what it is told to. `worker: NAME {json}` has a worker do it.
+/// Calls what it is told to, a line each. `worker: NAME {json}` has a worker do it, `visible` says what a model
+/// would be told of, `shell ID` chooses one.
 struct Caller;
+
+impl Caller {
+    async fn act(&self, cx: &TurnContext, line: &str) -> Result<(), AgentError> {
+        let toolbox = Toolbox::of(cx).ok_or_else(|| AgentError::failed("no toolbox"))?;
+        let (name, arguments) = line.split_once(' ').unwrap_or((line, "null"));
+        let said = match name {
+            "visible" => {
+                let names = toolbox.visible().into_iter().map(|tool| tool.name);
+                Ok(names.collect::<Vec<_>>().join(" "))
+            }
+            "shell" => toolbox
+                .shells()
+                .set_default(cx, arguments)
+                .await
+                .map(|shell| shell.path)
+                .map_err(AgentError::from),
+            _ => {
+                let arguments = serde_json::from_str(arguments).map_err(AgentError::failed)?;
+                let called = toolbox.call(cx, name, arguments).await;
+                called.map(|output| output.raw.unwrap_or_default().to_string())
+            }
+        };
+        match said {
+            Ok(said) => cx.say(said).await,
+            Err(AgentError::Tool(reason) | AgentError::Denied { reason }) => cx.say(reason).await,
+            Err(error) => Err(error),
+        }
+    }
+}
 
 #[async_trait]
 impl Agent for Caller {
@@ -57,13 +88,8 @@ impl Agent for Caller {
             worker.start().await?.finished().await;
             return Ok(StopReason::EndTurn);
         }
-        let (name, arguments) = prompt.split_once(' ').unwrap_or((&prompt, "null"));
-        let arguments = serde_json::from_str(arguments).map_err(AgentError::failed)?;
-        let toolbox = Toolbox::of(cx).ok_or_else(|| AgentError::failed("no toolbox"))?;
-        match toolbox.call(cx, name, arguments).await {
-            Ok(output) => cx.say(output.raw.unwrap_or_default().to_string()).await?,
-            Err(AgentError::Tool(reason) | AgentError::Denied { reason }) => cx.say(reason).await?,
-            Err(error) => return Err(error),
+        for line in prompt.lines() {
+            self.act(cx, line).await?;
         }
         Ok(StopReason::EndTurn)
     }
@@ -96,19 +122,18 @@ impl Rig {
             Arc::new(DiskProbe),
         );
         config.equip = Arc::new(Toolboxes::new(toolbox));
+        for (path, text) in files {
+            put(&root.join(path), text);
+        }
         let hub = Hub::new(config);
         let (session, events) = open(&hub, &root).await;
-        let rig = Self {
+        Self {
             _folder: folder,
             root,
             session,
             events,
             hub,
-        };
-        for (path, text) in files {
-            rig.put(path, text);
         }
-        rig
     }
 
     /// Goes on in another session of the same workspace.
@@ -128,13 +153,17 @@ impl Rig {
     }
 
     pub(crate) fn put(&self, path: &str, text: &str) {
-        let path = self.at(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        put(&self.at(path), text);
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.at(path)).ok()
+    }
+
+    /// Has a turn of which nobody is asked anything.
+    pub(crate) async fn say(&mut self, prompt: &str) -> Turn {
+        self.begin(prompt).await;
+        self.finish().await
     }
 
     /// Begins a turn.
@@ -195,7 +224,12 @@ impl Rig {
     }
 }
 
-async fn open(hub: &Hub, root: &std::path::Path) -> (Controller, Subscription) {
+fn put(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+async fn open(hub: &Hub, root: &Path) -> (Controller, Subscription) {
     let new = NewSession {
         cwd: root.to_owned(),
         additional_directories: Vec::new(),
@@ -268,6 +302,15 @@ impl Turn {
             _ => None,
         });
         changes.collect()
+    }
+
+    /// How servers stood, each time that it was told.
+    pub(crate) fn servers(&self) -> Vec<&[McpServerStatus]> {
+        let told = self.events.iter().filter_map(|event| match event {
+            AgentEvent::McpServers { servers } => Some(servers.as_slice()),
+            _ => None,
+        });
+        told.collect()
     }
 
     pub(crate) fn warnings(&self) -> Vec<&str> {

@@ -2,17 +2,21 @@
 
 mod exec;
 mod screen;
+mod words;
 
 use std::{pin::pin, time::Duration};
 
 use harn_model::{ErrorCategory, ToolContent, ToolExecutor};
 use harn_runtime::{
-    AgentError, CommandExit, CommandSpec, HostError, ToolHandle, ToolOutput, TurnContext,
+    AgentError, CommandExit, CommandSpec, HostError, ToolError, ToolHandle, ToolOutput, TurnContext,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::screen::{KEPT, Printed, Screen, printed};
+use self::{
+    screen::{KEPT, Printed, Screen, printed},
+    words::Command,
+};
 use super::{
     Builtin, Kit, built_in,
     work::{executor, fail_by, parse, value},
@@ -55,7 +59,10 @@ pub enum CommandEnd {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct RunInput {
-    command: String,
+    command: Command,
+    /// The id of a shell; in a call that was declared, the command names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shell: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
 }
@@ -98,7 +105,8 @@ impl Kit {
     /// Runs a command for a person, who can cancel it.
     pub(crate) async fn run_line(&self, cx: &TurnContext, line: &str) -> Result<Ran, AgentError> {
         let input = value(RunInput {
-            command: line.to_owned(),
+            command: Command::Line(line.to_owned()),
+            shell: None,
             timeout_ms: None,
         });
         self.run(cx, input, None).await
@@ -111,10 +119,18 @@ impl Kit {
         input: Value,
         patience: Option<Duration>,
     ) -> Result<Ran, AgentError> {
-        let line = input.get("command").and_then(Value::as_str);
-        let line = line.unwrap_or_default().to_owned();
+        let input = match self.in_its_shell(cx, &input).await {
+            Ok(declared) => declared.map(value).unwrap_or(input),
+            Err(error) => {
+                let call = built_in(cx, Builtin::RunCommand).input(input);
+                return Err(call.refuse(error).await?);
+            }
+        };
+        let declared: Option<RunInput> = RunInput::deserialize(&input).ok();
+        let declared = declared.and_then(|input| input.command.spec(cx, 0));
+        let line = declared.map(|spec| spec.line().into_owned());
         let call = built_in(cx, Builtin::RunCommand).input(input);
-        let call = call.command(&line).ask().await?;
+        let call = call.command(&line.unwrap_or_default()).ask().await?;
         let offers = cx.host().client_offers();
         let lent = !offers.terminal && offers.tools && self.is_exec_lent();
         let by = executor(offers.terminal || lent);
@@ -123,6 +139,7 @@ impl Kit {
         let RunInput {
             command,
             timeout_ms,
+            ..
         } = match parsed {
             Ok(input) => input,
             Err(error) => return Err(fail_by(call, by, error).await?),
@@ -134,8 +151,11 @@ impl Kit {
             Some((outputs.clone(), place))
         });
         let output_limit = if place.is_some() { ASKED_FOR } else { KEPT };
-        // Another shell than this one would be chosen here; the call's permit has to know it.
-        let spec = CommandSpec::shell(&command, cx.cwd(), output_limit);
+        let Some(spec) = command.spec(cx, output_limit) else {
+            let error = ToolError::new("the command has no words");
+            return Err(fail_by(call, by, error).await?);
+        };
+        let command = spec.line().into_owned();
         let screen = Screen::keeping(place);
         let exit = match lent {
             true => exec::run(cx, &call, &screen, spec, limit).await?,
@@ -160,6 +180,28 @@ impl Kit {
             end,
             output,
         })
+    }
+}
+
+impl Kit {
+    /// The same arguments with the command as another shell is given it: the one they name, else the one that
+    /// somebody chose for the session. None where it is a line for `/bin/sh`.
+    async fn in_its_shell(
+        &self,
+        cx: &TurnContext,
+        input: &Value,
+    ) -> Result<Option<RunInput>, ToolError> {
+        let given: RunInput = parse(input, "the arguments have no command")?;
+        let shell = given.shell.clone().or_else(|| self.shells.chosen());
+        let (Some(shell), Command::Line(line)) = (shell, &given.command) else {
+            return Ok(None);
+        };
+        let command = Command::within(cx, &self.shells, shell, line).await?;
+        Ok(Some(RunInput {
+            command,
+            shell: None,
+            timeout_ms: given.timeout_ms,
+        }))
     }
 }
 

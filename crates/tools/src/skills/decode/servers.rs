@@ -1,4 +1,4 @@
-//! `mcp_servers` of a card: servers that are there while the skill is active.
+//! `mcp_servers`: of a card, servers that are there while the skill is active; of a manifest, those of the workspace.
 
 use harn_model::{McpServerSpec, McpTransport, Secret};
 
@@ -18,7 +18,8 @@ pub(super) fn read(node: &Node) -> Result<Vec<McpServerSpec>, Fault> {
     entries.iter().map(server).collect()
 }
 
-fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
+/// One of them.
+pub(in crate::skills) fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
     let what = format!("mcp_servers.{}", entry.key);
     if check_name(&entry.key).is_err() {
         let reason = format!("{what}: a server's name has letters, digits, `-`, `_` and `.`");
@@ -91,8 +92,12 @@ fn secrets(node: &Node, what: &str) -> Result<Vec<(String, Secret)>, Fault> {
         return Err(wrong(node, what, "a map of names and values"));
     };
     let secret = |entry: &Entry| {
-        let value = text(&entry.value, &format!("{what}.{}", entry.key))?;
-        Ok((entry.key.clone(), Secret::new(value)))
+        let Data::Text(value) = &entry.value.data else {
+            // Whatever stands there may be a secret, also if it is a number.
+            let reason = format!("{what}.{} must be text, in quotes if need be", entry.key);
+            return Err(Fault::new(entry.value.at, reason));
+        };
+        Ok((entry.key.clone(), Secret::new(value.clone())))
     };
     entries.iter().map(secret).collect()
 }

@@ -18,7 +18,7 @@ use std::{
     },
 };
 
-use harn_model::{AgentEvent, Command, LogRecord, SessionId, TurnId};
+use harn_model::{AgentEvent, Command, LogRecord, McpServerSpec, SessionId, TurnId};
 use harn_runtime::{AgentError, EquipmentChange, EquipmentLink, TurnContext};
 use serde::Serialize;
 use tokio::task::AbortHandle;
@@ -110,6 +110,31 @@ impl SessionSkills {
     #[must_use]
     pub fn registry(&self) -> Arc<Registry> {
         lock(&self.state).registry.clone()
+    }
+
+    /// The MCP servers of the workspace's manifest, and whether it may have them, as both were when a turn began.
+    #[must_use]
+    pub fn workspace_servers(&self) -> (Vec<McpServerSpec>, bool) {
+        let trusted = self.trusted.load(Ordering::Relaxed);
+        (self.registry().servers().to_vec(), trusted)
+    }
+
+    /// Those that it may have before any turn, once the workspace was looked at. Does not keep the session's
+    /// skills.
+    pub(crate) fn first_servers(&self) -> impl Future<Output = Vec<McpServerSpec>> + use<> {
+        let (mut changes, trust) = (self.skills.changes(), self.trust.clone());
+        async move {
+            let looked = changes.wait_for(|shelf| !shelf.found.root.as_os_str().is_empty());
+            let found = looked.await.map(|shelf| shelf.found.servers.clone());
+            let Some(servers) = found.ok().filter(|servers| !servers.is_empty()) else {
+                return Vec::new();
+            };
+            let trusted = tokio::task::spawn_blocking(move || trust.is_trusted());
+            match trusted.await {
+                Ok(true) => servers,
+                Ok(false) | Err(_) => Vec::new(),
+            }
+        }
     }
 
     /// A slash command for each that people may use.
