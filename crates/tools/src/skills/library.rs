@@ -22,7 +22,7 @@ use super::{
     error::SkillError,
     front,
     lookout::Lookout,
-    places::SkillPlaces,
+    places::{SkillPlaces, workspace_root},
     registry::{Found, Registry},
     walk::{self, Interest, Memory},
 };
@@ -129,6 +129,12 @@ impl Skills {
             interests: Mutex::default(),
             wake: Arc::default(),
         }
+    }
+
+    /// The root of the workspace they are of. Looks at the disk: call it where blocking is fine.
+    #[must_use]
+    pub fn root(&self) -> PathBuf {
+        workspace_root(&self.cwd, self.places.home.as_deref())
     }
 
     /// Looks again, reading only what changed since the last time. Call it where blocking is fine.

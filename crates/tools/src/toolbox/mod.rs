@@ -68,13 +68,14 @@ impl Toolbox {
     pub fn new(config: Arc<ToolboxConfig>, session: NewEquipment) -> Arc<Self> {
         let servers = Arc::new(ServerPart::new(&config, &session.cwd));
         let skills = config.skills.as_ref().map(|library| {
+            let skills = library.workspace(&session.cwd);
             SessionSkills::new(NewSessionSkills {
                 session: session.session.clone(),
-                skills: library.workspace(&session.cwd),
                 trust: Arc::new(toolboxes::TrustOf {
                     trust: config.trust.clone(),
-                    workspace: session.cwd.clone(),
+                    skills: skills.clone(),
                 }),
+                skills,
                 servers: servers.clone(),
                 matching: config.matching,
                 link: session.link.clone(),

@@ -1,12 +1,6 @@
 //! Makes a toolbox for each session out of what the process hands in: the world comes in here.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc, time::Duration};
 
 use harn_runtime::{Equip, Equipment, NewEquipment};
 
@@ -15,7 +9,7 @@ use crate::{
     LocalHost,
     mcp::McpDeadlines,
     shells::{LocalShellWorld, ShellWorld},
-    skills::{SkillLibrary, SkillMatching, SkillTrust},
+    skills::{SkillLibrary, SkillMatching, SkillTrust, Skills},
     tool_search::ToolSearchOptions,
 };
 
@@ -104,12 +98,13 @@ impl Trust for NothingTrusted {
 /// Whether one workspace is trusted.
 pub(super) struct TrustOf {
     pub(super) trust: Arc<dyn Trust>,
-    pub(super) workspace: PathBuf,
+    pub(super) skills: Arc<Skills>,
 }
 
 impl SkillTrust for TrustOf {
     fn is_trusted(&self) -> bool {
-        self.trust.is_trusted(&self.workspace)
+        // All of it: what lies above a folder that somebody trusts is not what they trust.
+        self.trust.is_trusted(&self.skills.root())
     }
 }
 

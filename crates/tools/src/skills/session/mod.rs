@@ -157,7 +157,7 @@ impl SessionSkills {
         let begins = self.begins(cx);
         self.look_at_host(cx).await?;
         if begins {
-            self.look_at_disk().await;
+            self.look_at_disk(cx).await?;
         }
         self.catch_up(cx).await?;
         if begins || !self.matching.sticky {
@@ -190,14 +190,24 @@ impl SessionSkills {
         begins
     }
 
-    /// Stamps, and whether the workspace is trusted, are looked at once a turn: some file systems tell nobody when something changes.
-    async fn look_at_disk(&self) {
+    /// Stamps, and whether the workspace is trusted, are looked at once a turn: some file systems tell nobody when
+    /// something changes.
+    async fn look_at_disk(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let (skills, trust) = (self.skills.clone(), self.trust.clone());
         let looked = tokio::task::spawn_blocking(move || (skills.refresh(), trust.is_trusted()));
         // One that panicked has seen nothing.
         let (looked, trusted) = looked.await.unwrap_or_default();
         tracing::debug!(?looked, trusted, "looked for skills");
-        self.trusted.store(trusted, Ordering::Relaxed);
+        if self.trusted.swap(trusted, Ordering::Relaxed) != trusted {
+            let active = self.active().into_iter();
+            for skill in active.filter(|skill| skill.layer.is_the_workspaces()) {
+                match trusted {
+                    true => self.bind(cx, &skill).await?,
+                    false => self.unbind(&skill),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Makes the session agree with what there is now: its slash commands, and what is active.
