@@ -74,6 +74,7 @@ impl Toolbox {
                 }),
                 servers: servers.clone(),
                 matching: config.matching,
+                environment: config.env.clone(),
                 link: session.link.clone(),
             })
         });
