@@ -12,22 +12,25 @@ pub(crate) const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/se
 /// The linker script for a profile of callgrind with `--demangle=no`; `program` is part of the name of the
 /// file that was profiled.
 pub(crate) fn script(profile: &str, program: &str) -> String {
+    let names = functions(profile, program);
+    let whole = names.iter().filter_map(|name| whole(name));
+    let patterns = names.iter().filter_map(|name| pattern(name));
     let mut seen = HashSet::new();
     let mut lines = String::new();
-    for name in functions(profile, program) {
-        if let Some(pattern) = pattern(name)
-            && seen.insert(pattern.clone())
-        {
+    // A pattern without the hash means every function of that name, most of which do not run: what is known whole
+    // goes before them.
+    for section in whole.chain(patterns) {
+        if seen.insert(section.clone()) {
             // Writing to a string does not fail.
-            let _ = writeln!(lines, "    *({pattern})");
+            let _ = writeln!(lines, "    *({section})");
         }
     }
     format!("{HEAD}{lines}{TAIL}")
 }
 
 const HEAD: &str = "\
-/* What runs before the first answer, side by side. Made by `cargo run -p xtask -- startup`, see
-   CONTRIBUTING.md; a name that is gone does no harm. */
+/* What runs before the first answer, side by side: by name, and below without what another compiler names
+   otherwise. Made by `cargo run -p xtask -- startup`, see CONTRIBUTING.md; a name that is gone does no harm. */
 SECTIONS
 {
   .text.startup_first :
@@ -70,12 +73,18 @@ fn functions<'a>(profile: &'a str, program: &str) -> Vec<&'a str> {
     found
 }
 
+/// The section of a function by its whole name, which holds as long as compiler and dependencies stay.
+fn whole(symbol: &str) -> Option<String> {
+    let symbol = without_depth(symbol);
+    let ours = symbol.starts_with("_ZN") || symbol.starts_with("_R");
+    ours.then(|| section(symbol))
+}
+
 /// A pattern for the section of a function, without what changes from build to build.
 fn pattern(symbol: &str) -> Option<String> {
     /// Long enough to tell functions apart; the names of some futures go on for a thousand letters.
     const LONGEST: usize = 160;
-    // `…'2`: callgrind counts the depth of a recursion there.
-    let symbol = symbol.split('\'').next().unwrap_or(symbol);
+    let symbol = without_depth(symbol);
     let stable = match symbol.rfind("17h") {
         // `…17h<16 digits>E`: the hash of the older form of names.
         Some(hash) if symbol.starts_with("_ZN") => symbol[..hash].to_owned() + "17h",
@@ -85,8 +94,17 @@ fn pattern(symbol: &str) -> Option<String> {
     };
     let end = stable.char_indices().nth(LONGEST);
     let cut = end.map_or(&*stable, |(end, _)| &stable[..end]);
+    Some(section(cut) + "*")
+}
+
+/// `…'2`: callgrind counts the depth of a recursion there.
+fn without_depth(symbol: &str) -> &str {
+    symbol.split('\'').next().unwrap_or(symbol)
+}
+
+fn section(name: &str) -> String {
     // Not every linker takes a `$` there.
-    Some(format!(".text.{}*", cut.replace('$', "?")))
+    format!(".text.{}", name.replace('$', "?"))
 }
 
 fn without_crate_hashes(symbol: &str) -> String {
@@ -125,6 +143,9 @@ fn=(2)
         assert_eq!(
             patterns,
             [
+                "    *(.text._ZN4core3ptr4drop17h0123456789abcdefE)",
+                "    *(.text._ZN3foo12_?LT?impl?GT?17hfedcba9876543210E)",
+                "    *(.text._RNvCs8kX_5alloc3vec)",
                 "    *(.text._ZN4core3ptr4drop17h*)",
                 "    *(.text._ZN3foo12_?LT?impl?GT?17h*)",
                 "    *(.text._RNvCs*_5alloc3vec*)",

@@ -20,20 +20,15 @@ pub(crate) fn skill_places(named: Vec<PathBuf>) -> SkillPlaces {
         clippy::disallowed_methods,
         reason = "the environment enters the project here"
     )]
-    let vars = std::env::vars_os();
-    of(vars, named, default_config_dir().as_deref())
+    let var = |name: &str| std::env::var_os(name);
+    of(var, named, default_config_dir().as_deref())
 }
 
 fn of(
-    vars: impl Iterator<Item = (OsString, OsString)>,
+    var: impl Fn(&str) -> Option<OsString>,
     named: Vec<PathBuf>,
     config: Option<&Path>,
 ) -> SkillPlaces {
-    let vars: Vec<_> = vars.collect();
-    let var = |name: &str| {
-        let found = vars.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.clone())
-    };
     // It must mean the same folder wherever somebody goes. One that is empty is nothing.
     let absolute = |path: PathBuf| std::path::absolute(path).ok();
     let home = var("HOME").map(PathBuf::from).filter(|p| p.is_absolute());
@@ -48,11 +43,6 @@ fn of(
         user: home.as_ref().map(|home| home.join(".harn/skills")),
         system: system.into_iter().flatten().collect(),
         home,
-        environment: vars
-            .into_iter()
-            // What is no text can stand in none.
-            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
     }
 }
 
@@ -62,17 +52,12 @@ mod tests {
 
     #[test]
     fn places_come_from_the_environment() {
-        let vars = [
-            ("HOME", "/home/ada"),
-            (VARIABLE, "/a::/b"),
-            ("EDITOR", "vi"),
-        ];
-        let vars = vars.map(|(key, value)| (key.into(), value.into()));
-        let places = of(
-            vars.into_iter(),
-            vec!["/named".into()],
-            Some(Path::new("/cfg")),
-        );
+        let var = |name: &str| match name {
+            "HOME" => Some("/home/ada".into()),
+            VARIABLE => Some("/a::/b".into()),
+            _ => None,
+        };
+        let places = of(var, vec!["/named".into()], Some(Path::new("/cfg")));
         assert_eq!(places.cli, [Path::new("/named")]);
         assert_eq!(places.env, [Path::new("/a"), Path::new("/b")]);
         assert_eq!(
@@ -81,8 +66,7 @@ mod tests {
         );
         assert_eq!(places.system, [Path::new(SYSTEM), Path::new("/cfg/skills")]);
         assert_eq!(places.home.as_deref(), Some(Path::new("/home/ada")));
-        assert_eq!(places.environment["EDITOR"], "vi");
-        let nothing = of(std::iter::empty(), Vec::new(), None);
+        let nothing = of(|_| None, Vec::new(), None);
         assert_eq!((nothing.user, nothing.env.len()), (None, 0));
     }
 }

@@ -3,10 +3,16 @@
 //! Whoever serves them waits on a thread of its own, so that an agent that blocks every worker cannot
 //! keep the process from ending.
 
-use std::{collections::BTreeMap, future::Future, io, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    io,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use harn_journal::JsonlStore;
-use harn_runtime::{Agent, Hub, HubConfig};
+use harn_runtime::{Agent, Equip, Equipment, Hub, HubConfig, NewEquipment};
 use harn_tools::{
     DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld, skills::SkillLibrary,
 };
@@ -41,8 +47,24 @@ fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
     config.protected = rules::protected(options);
     config.default_mode = options.mode;
     config.ask_deadline = options.ask_timeout;
-    config.equip = Arc::new(toolboxes(options, local, clock));
+    config.equip = Arc::new(Later::new(options.clone(), local, clock));
     Hub::new(config)
+}
+
+/// Equips sessions, with what is put together for the first of them: the start has no need of it.
+struct Later(LazyLock<Toolboxes, Box<dyn FnOnce() -> Toolboxes + Send>>);
+
+impl Later {
+    fn new(options: Options, local: LocalHost, clock: Arc<SystemClock>) -> Self {
+        let toolboxes = move || toolboxes(&options, local, clock);
+        Self(LazyLock::new(Box::new(toolboxes)))
+    }
+}
+
+impl Equip for Later {
+    fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment> {
+        self.0.equip(session)
+    }
 }
 
 /// What sessions are equipped with: tools, skills and servers, out of the environment of this process.

@@ -64,6 +64,8 @@ pub(crate) struct Setup {
     pub(crate) takeovers: usize,
     /// Rounds in which tools are ranked.
     pub(crate) searches: usize,
+    /// Rounds in which skills are found.
+    pub(crate) walks: usize,
     /// Built when the first figure needs it: not all do, and it takes minutes.
     harn_serve: OnceCell<PathBuf>,
     dir: TempDir,
@@ -94,6 +96,7 @@ impl Setup {
             crowds: if quick { 1 } else { 3 },
             takeovers: if quick { 40 } else { 200 },
             searches: if quick { 40 } else { 160 },
+            walks: if quick { 10 } else { 40 },
             harn_serve: OnceCell::new(),
             dir: TempDir::with_prefix("harn-bench-")?,
         };

@@ -196,10 +196,6 @@ impl Skills {
     pub(super) fn changes(&self) -> watch::Receiver<Shelf> {
         self.shelf.subscribe()
     }
-
-    pub(super) fn places(&self) -> &SkillPlaces {
-        &self.places
-    }
 }
 
 impl Drop for Skills {

@@ -2,12 +2,11 @@
 //! there, and opens no file.
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
 
-/// Places outside of workspaces, and what skills may know of the world. Passed in by whoever knows it.
+/// Places outside of workspaces. Passed in by whoever knows them.
 #[derive(Clone, Debug, Default)]
 pub struct SkillPlaces {
     /// Named on the command line.
@@ -20,8 +19,6 @@ pub struct SkillPlaces {
     pub system: Vec<PathBuf>,
     /// The user's home, which is no workspace.
     pub home: Option<PathBuf>,
-    /// What `${NAME}` in a skill's text stands for.
-    pub environment: BTreeMap<String, String>,
 }
 
 /// The file that may name more folders.

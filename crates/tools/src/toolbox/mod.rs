@@ -78,6 +78,7 @@ impl Toolbox {
                 skills,
                 servers: servers.clone(),
                 matching: config.matching,
+                environment: config.env.clone(),
                 link: session.link.clone(),
             })
         });

@@ -92,7 +92,6 @@ impl Disk {
             user: Some(self.at("home/.harn/skills")),
             home: Some(self.at("home")),
             system: vec![self.at("etc/skills"), self.at("config/skills")],
-            environment: [("STAGE".to_owned(), "prod".to_owned())].into(),
             ..SkillPlaces::default()
         }
     }
@@ -205,6 +204,7 @@ impl Equip for Kits {
             trust: Arc::new(self.trusted),
             servers: self.servers.clone(),
             matching: self.matching,
+            environment: Arc::new([("STAGE".to_owned(), "prod".to_owned())].into()),
             link: session.link,
         });
         *self.made.lock().unwrap() = Some(skills.clone());

@@ -2,7 +2,7 @@
 //! ranks nothing. Taking the tools apart is told beside it: that is done when they change, not when they
 //! are searched.
 
-use std::{hint::black_box, time::Instant};
+use std::hint::black_box;
 
 use anyhow::{Result, ensure};
 use harn_model::{ToolSource, ToolSpec};
@@ -10,6 +10,7 @@ use harn_tools::tool_search::{Ranking, ToolIndex};
 use memchr::memmem;
 use serde_json::{Map, Value, json};
 
+use super::timed;
 use crate::{
     least,
     setup::Setup,
@@ -64,12 +65,6 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn timed(work: impl FnOnce()) -> f64 {
-    let begun = Instant::now();
-    work();
-    begun.elapsed().as_secs_f64()
 }
 
 /// Tools as servers have them: a sentence or three, and a handful of parameters with a sentence each.

@@ -10,7 +10,7 @@ mod menu;
 mod using;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::{
         Arc, Mutex, Weak,
@@ -47,6 +47,8 @@ pub struct NewSessionSkills {
     pub servers: Arc<dyn SkillServers>,
     /// How skills are matched.
     pub matching: SkillMatching,
+    /// What `${NAME}` in the text of a skill stands for.
+    pub environment: Arc<BTreeMap<String, String>>,
     /// The way to tell that the slash commands changed.
     pub link: EquipmentLink,
 }
@@ -60,6 +62,7 @@ pub struct SessionSkills {
     trusted: AtomicBool,
     servers: Arc<dyn SkillServers>,
     matching: SkillMatching,
+    environment: Arc<BTreeMap<String, String>>,
     link: EquipmentLink,
     state: Mutex<State>,
     /// The host said that it has others.
@@ -95,6 +98,7 @@ impl SessionSkills {
             trusted: AtomicBool::new(false),
             servers: new.servers,
             matching: new.matching,
+            environment: new.environment,
             link: new.link,
             state: Mutex::default(),
             host_changed: AtomicBool::new(false),

@@ -122,7 +122,7 @@ impl SessionSkills {
         // The environment may hold secrets, which a workspace could have said aloud.
         let nothing = BTreeMap::new();
         let environment = match self.is_trusted(skill) {
-            true => &self.skills.places().environment,
+            true => &*self.environment,
             false => &nothing,
         };
         let folder = skill.folder().map(|folder| folder.display().to_string());
