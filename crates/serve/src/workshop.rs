@@ -8,7 +8,8 @@ use std::{collections::BTreeMap, future::Future, io, sync::Arc, time::Duration};
 use harn_journal::JsonlStore;
 use harn_runtime::{Agent, Hub, HubConfig};
 use harn_tools::{
-    DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld, skills::SkillLibrary,
+    Deadlines, DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld,
+    skills::SkillLibrary,
 };
 use tokio::{
     runtime::{Builder, Handle, Runtime},
@@ -57,12 +58,17 @@ fn toolboxes(options: &Options, local: LocalHost, clock: Arc<SystemClock>) -> To
         Some((name.to_owned(), value.to_owned()))
     });
     let env: BTreeMap<_, _> = text.collect();
+    let mut deadlines = Deadlines::default();
+    if let Some(limit) = options.host_call_timeout {
+        deadlines.host_call = limit;
+    }
     Toolboxes::new(ToolboxConfig {
         local,
         shells: Arc::new(LocalShellWorld::new(env.clone())),
         env: Arc::new(env),
         inherited,
         trust: Arc::new(Trusted::new(&options.state_dir)),
+        deadlines,
         skills: Some(Arc::new(SkillLibrary::new(options.skills.clone(), clock))),
         matching: options.skill_matching,
         search: options.tool_search.clone(),
