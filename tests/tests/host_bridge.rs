@@ -385,7 +385,8 @@ async fn who_does_not_know_a_list_has_nothing_of_the_sort() {
             host: the host answered: what?
         skills/list
             unsupported: the host does not offer skills
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
 }
 
 #[allow(

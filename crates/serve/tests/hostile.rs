@@ -9,7 +9,6 @@
     reason = "a test says what went wrong by panicking"
 )]
 
-#[allow(dead_code, reason = "shared by tests that use different parts")]
 mod client;
 
 use std::{fs, net::TcpListener, path::Path, process::Command};
