@@ -71,7 +71,7 @@ async fn main() -> Result<(), anyhow::Error> {
             let mut capabilities = ClientCapabilities::new();
             capabilities.meta = Some(Meta::from_iter([(
                 "harn".to_owned(),
-                json!({"hostBridge": true}),
+                json!({"profile": "meta", "hostBridge": true}),
             )]));
             let hello =
                 InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities);

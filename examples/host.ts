@@ -97,7 +97,7 @@ for (const [method, answer] of Object.entries(bridge)) {
 const { agent } = host.connect(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)));
 await agent.request(acp.methods.agent.initialize, {
   protocolVersion: acp.PROTOCOL_VERSION,
-  clientCapabilities: { _meta: { harn: { hostBridge: true } } },
+  clientCapabilities: { _meta: { harn: { profile: "meta", hostBridge: true } } },
 });
 const cwd = process.env.INIT_CWD ?? process.cwd();
 const { sessionId } = await agent.request(acp.methods.agent.session.new, { cwd, mcpServers: [] });

@@ -23,6 +23,13 @@ const engine = (play) =>
 // Only so that a hang fails instead of hanging: nothing here measures time.
 const PATIENCE_MS = 60_000;
 
+// What a host with the bridge answers that lends nothing.
+const LENDS_NOTHING = {
+  "host/tools/list": () => ({ tools: [] }),
+  "host/capabilities": () => ({}),
+  "skills/list": () => [],
+};
+
 // The SDK reports what it could not read through the console and nowhere else.
 const complaints = [];
 for (const level of ["error", "warn"]) {
@@ -41,12 +48,13 @@ export function patiently(what, promise) {
  * Runs `use(host)` against a fresh agent process, then closes it and checks both error logs.
  * `profile` is the command line's, `wish` the one the client itself asks for, `play` the scenario, or
  * the agent `explore`; `form` and `bridge` are the two ways in which a host can offer to put a question to a person.
+ * `lends` has a handler for each request of the bridge that the host answers, `env` is beside the environment.
  */
-export async function withHost({ state, profile, play = "peer", ...offer }, use) {
+export async function withHost({ state, profile, play = "peer", env, ...offer }, use) {
   assert.ok(BINARY, "HARN_SERVE must name the binary; peers/run sets it");
   const args = ["acp", "--engine", engine(play), "--state-dir", state];
   if (profile) args.push("--profile", profile);
-  const child = spawn(BINARY, args, { stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(BINARY, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
   const exited = once(child, "close");
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
@@ -164,6 +172,8 @@ class Host {
   /** Every form so far, and the answers to the next ones. */
   forms = [];
   answers = [];
+  /** Every request of the bridge so far. */
+  bridged = [];
   /** What is done about a `harn.hitl.requested`. */
   respond = () => {};
   #waiting = [];
@@ -173,7 +183,7 @@ class Host {
 
   constructor(connect, offer) {
     this.#offer = offer;
-    this.#connection = acp
+    const client = acp
       .client({ name: "harn-peer" })
       .onNotification(acp.methods.client.session.update, ({ params }) => {
         this.updates.push(params.update);
@@ -198,8 +208,15 @@ class Host {
       .onNotification("harn.hitl.requested", (params) => params, ({ params }) => {
         this.requested.push(params);
         return this.respond(params);
-      })
-      .connect(connect(this));
+      });
+    const lends = offer.bridge ? { ...LENDS_NOTHING, ...offer.lends } : {};
+    for (const [method, answer] of Object.entries(lends)) {
+      client.onRequest(method, (params) => params, ({ params, signal }) => {
+        this.bridged.push({ method, params });
+        return answer(params, signal);
+      });
+    }
+    this.#connection = client.connect(connect(this));
     this.agent = this.#connection.agent;
   }
 

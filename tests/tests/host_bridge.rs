@@ -360,6 +360,35 @@ async fn a_refusal_is_not_a_failure() {
     stage.end().await;
 }
 
+#[tokio::test]
+async fn who_does_not_know_a_list_has_nothing_of_the_sort() {
+    let mut stage = Stage::with_bridge().await;
+    let mut table = String::new();
+    for (method, prompt) in prompts() {
+        let mut host = FakeHost::new().answering(method, HostAnswer::Unknown);
+        let said = stage.asks(&mut host, &prompt).await;
+        table += &format!("{}\n    {said}\n", method.name());
+    }
+    stage.end().await;
+    expect![[r#"
+        builtin_call
+            host: the host answered: what?
+        host/call
+            host: the host answered: what?
+        host/capabilities
+            unsupported: the host does not offer operations
+        host/tools/list
+            unsupported: the host does not offer tools
+        skill/match
+            host: the host answered: what?
+        skills/fetch
+            host: the host answered: what?
+        skills/list
+            unsupported: the host does not offer skills
+    "#]]
+    .assert_eq(&table);
+}
+
 #[allow(
     clippy::disallowed_methods,
     reason = "the clock of the runtime stands still and is what is asked about"

@@ -6,7 +6,7 @@ use std::{
 };
 
 use agent_client_protocol::{
-    Client, ConnectionTo, Error, UntypedMessage,
+    Client, ConnectionTo, Error, ErrorCode, UntypedMessage,
     v1::schema::{
         CreateTerminalRequest, KillTerminalRequest, ReadTextFileRequest, ReleaseTerminalRequest,
         TerminalId, TerminalOutputRequest, WaitForTerminalExitRequest, WriteTextFileRequest,
@@ -80,20 +80,29 @@ impl ClientHost {
         if !self.offers.tools {
             return Err(HostError::Unsupported(otherwise));
         }
-        let deadline = match R::METHOD {
-            Method::Call => self.deadlines.host_call,
-            Method::BuiltinCall
-            | Method::Capabilities
-            | Method::ToolsList
-            | Method::SkillMatch
-            | Method::SkillsFetch
-            | Method::SkillsList => self.deadlines.other,
+        // Who does not know a method that lists has nothing of that sort, and need not have an empty list.
+        let (deadline, lists) = match R::METHOD {
+            Method::Call => (self.deadlines.host_call, false),
+            Method::Capabilities | Method::ToolsList | Method::SkillsList => {
+                (self.deadlines.other, true)
+            }
+            Method::BuiltinCall | Method::SkillMatch | Method::SkillsFetch => {
+                (self.deadlines.other, false)
+            }
         };
         let method = R::METHOD.name();
         let message = UntypedMessage::new(method, request);
         let message = message.map_err(|e| HostError::Failed(e.message))?;
         let sent = self.wire(session).await?.send_request(message);
-        let answer = within(deadline, method, sent.block_task()).await?;
+        let answer = async {
+            match sent.block_task().await {
+                Err(error) if lists && error.code == ErrorCode::METHOD_NOT_FOUND => Ok(None),
+                answer => answer.map(Some),
+            }
+        };
+        let Some(answer) = within(deadline, method, answer).await? else {
+            return Err(HostError::Unsupported(otherwise));
+        };
         R::read(answer)
             .map_err(|misfit| HostError::Host(format!("the result of {method}: {misfit}")))
     }

@@ -35,7 +35,7 @@ mod trust;
 mod workshop;
 
 pub use net::{Listen, listen};
-pub use options::{Options, default_config_dir, default_state_dir};
+pub use options::{Options, chosen_host_call_timeout, default_config_dir, default_state_dir};
 pub use ports::{RandomIds, SystemClock};
 pub use stdio::{acp_stdio, acp_stdio_and_listen, acp_stdio_with};
 pub use workshop::hub;

@@ -1,13 +1,13 @@
 //! What may be chosen about a server, and where its state goes when nobody chose.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use anyhow::{Context, Result};
-use harn_acp::ProfileChoice;
+use anyhow::{Context, Result, bail};
+use harn_acp::{Deadlines, ProfileChoice};
 use harn_policy::{SessionMode, ToolApprovalPolicy};
 use harn_tools::{
     skills::{SkillMatching, SkillPlaces},
@@ -31,6 +31,9 @@ pub struct Options {
     pub mode: SessionMode,
     /// How long a question about a tool call waits for an answer.
     pub ask_timeout: Duration,
+    /// How long a host may take to answer whatever it is asked but by a person; without it, what
+    /// [`Deadlines`](harn_acp::Deadlines) has for each.
+    pub host_call_timeout: Option<Duration>,
     /// Where skills are looked for beside the workspace; nowhere unless somebody says so.
     pub skills: SkillPlaces,
     /// How skills are chosen for a prompt.
@@ -54,10 +57,48 @@ impl Options {
             config_dir: None,
             mode: SessionMode::default(),
             ask_timeout: ASK_TIMEOUT,
+            host_call_timeout: None,
             skills: SkillPlaces::default(),
             skill_matching: SkillMatching::default(),
             tool_search: ToolSearchOptions::default(),
         }
+    }
+
+    /// How long clients may take to answer.
+    pub(crate) fn deadlines(&self) -> Deadlines {
+        match self.host_call_timeout {
+            Some(limit) => Deadlines {
+                host_call: limit,
+                other: limit,
+            },
+            None => Deadlines::default(),
+        }
+    }
+}
+
+const HOST_CALL_TIMEOUT: &str = "HARN_HOST_CALL_TIMEOUT_SECS";
+
+/// How long a host may take to answer, where the environment says so: `HARN_HOST_CALL_TIMEOUT_SECS`, a whole
+/// number of seconds. An error where it says anything else.
+pub fn chosen_host_call_timeout() -> Result<Option<Duration>> {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the environment enters the project here"
+    )]
+    let chosen = std::env::var_os(HOST_CALL_TIMEOUT);
+    chosen.as_deref().map(whole_seconds).transpose()
+}
+
+fn whole_seconds(text: &OsStr) -> Result<Duration> {
+    // Clocks end before the largest number does.
+    let seconds = text.to_str().and_then(|text| text.parse::<u32>().ok());
+    match seconds {
+        Some(seconds) if seconds > 0 => Ok(Duration::from_secs(seconds.into())),
+        _ => bail!(
+            "{HOST_CALL_TIMEOUT} is `{}`; it must be a whole number of seconds, from 1 to {}",
+            text.to_string_lossy(),
+            u32::MAX
+        ),
     }
 }
 
@@ -141,5 +182,28 @@ mod tests {
             Some(usual.into())
         );
         assert_eq!(chosen(&[]), None);
+    }
+
+    #[test]
+    fn a_chosen_timeout_is_for_every_request_to_a_host() {
+        let mut options = Options::new("/state");
+        assert_eq!(options.deadlines(), Deadlines::default());
+        options.host_call_timeout = Some(whole_seconds("7".as_ref()).unwrap());
+        let limit = Duration::from_secs(7);
+        let all = Deadlines {
+            host_call: limit,
+            other: limit,
+        };
+        assert_eq!(options.deadlines(), all);
+    }
+
+    #[test]
+    fn a_timeout_is_a_positive_whole_number() {
+        for wrong in ["", "0", "-1", "1.5", "10s", " 10", "4294967296"] {
+            let error = whole_seconds(wrong.as_ref()).unwrap_err().to_string();
+            let told =
+                format!("HARN_HOST_CALL_TIMEOUT_SECS is `{wrong}`; it must be a whole number");
+            assert!(error.starts_with(&told), "{error}");
+        }
     }
 }

@@ -14,7 +14,8 @@ use std::{
 use harn_journal::JsonlStore;
 use harn_runtime::{Agent, Equip, Equipment, Hub, HubConfig, NewEquipment};
 use harn_tools::{
-    DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld, skills::SkillLibrary,
+    Deadlines, DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld,
+    skills::SkillLibrary,
 };
 use tokio::{
     runtime::{Builder, Handle, Runtime},
@@ -79,12 +80,17 @@ fn toolboxes(options: &Options, local: LocalHost, clock: Arc<SystemClock>) -> To
         Some((name.to_owned(), value.to_owned()))
     });
     let env: BTreeMap<_, _> = text.collect();
+    let mut deadlines = Deadlines::default();
+    if let Some(limit) = options.host_call_timeout {
+        deadlines.host_call = limit;
+    }
     Toolboxes::new(ToolboxConfig {
         local,
         shells: Arc::new(LocalShellWorld::new(env.clone())),
         env: Arc::new(env),
         inherited,
         trust: Arc::new(Trusted::new(&options.state_dir)),
+        deadlines,
         skills: Some(Arc::new(SkillLibrary::new(options.skills.clone(), clock))),
         matching: options.skill_matching,
         search: options.tool_search.clone(),

@@ -108,6 +108,25 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
 }
 
 #[test]
+fn a_timeout_that_is_none_is_refused() {
+    for command in [&["acp"][..], &["serve"], &["run", "hello"]] {
+        for wrong in ["0", "soon"] {
+            let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+                .args(command)
+                .env("HARN_HOST_CALL_TIMEOUT_SECS", wrong)
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(2), "{command:?}");
+            let told = format!(
+                "error: HARN_HOST_CALL_TIMEOUT_SECS is `{wrong}`; it must be a whole number of seconds, \
+                 from 1 to 4294967295\n"
+            );
+            assert_eq!(stderr(&output), told, "{command:?}");
+        }
+    }
+}
+
+#[test]
 fn a_wrong_scenario_is_refused_with_its_place() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("wrong.yaml");

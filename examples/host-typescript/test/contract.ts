@@ -34,7 +34,8 @@ function extensionsOf({ method, params, result }: any): Record<string, unknown> 
     case "session/update":
       switch (update.sessionUpdate) {
         case "session_info_update":
-          return { "session-info-meta": harn };
+          // The states of a session's servers stand there by themselves.
+          return harn && "mcp" in harn ? { "session-mcp-meta": harn } : { "session-info-meta": harn };
         case "tool_call":
         case "tool_call_update":
           return { "tool-lifecycle-meta": harn };

@@ -47,7 +47,7 @@ describe("pinned messages", () => {
     const judged = new Set(pinned.flatMap(({ message }) => judge(message).by));
     assert.deepEqual([...judged].sort(), [
       "agent-event", "content-meta", "initialize-meta", "permission-request", "plan-meta", "session-capabilities",
-      "session-info-meta", "tool-lifecycle-meta",
+      "session-info-meta", "session-mcp-meta", "tool-lifecycle-meta",
     ]);
   });
 });

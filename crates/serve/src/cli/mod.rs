@@ -38,8 +38,9 @@ use harn_tools::{
 
 use self::args::{Args, Command, Network, Serve, StateDir, ToolSearch};
 use crate::{
-    Listen, Options, acp_stdio_and_listen, acp_stdio_with, default_config_dir, default_state_dir,
-    listen, net::TOKEN_VARIABLE, rules, skill_places::skill_places,
+    Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
+    default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, rules,
+    skill_places::skill_places,
 };
 
 /// Reads the command line and does what it says.
@@ -136,6 +137,7 @@ fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
         config_dir: default_config_dir(),
         mode: permissions.mode,
         ask_timeout: permissions.ask_timeout,
+        host_call_timeout: chosen_host_call_timeout().map_err(wrong_use)?,
         skills: skill_places(serve.tools.skill_dir),
         skill_matching: SkillMatching {
             strategy: serve.tools.skill_match,

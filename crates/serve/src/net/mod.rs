@@ -139,6 +139,7 @@ impl Door {
         let socket = {
             let config = AcpConfig {
                 profile: options.profile,
+                deadlines: options.deadlines(),
                 ..AcpConfig::default()
             };
             let socket = unix::Socket::bind(&options.state_dir)?;
@@ -148,6 +149,7 @@ impl Door {
         };
         let config = HttpConfig {
             profile: options.profile,
+            deadlines: options.deadlines(),
             ending: ending.clone(),
             ..HttpConfig::new(hub, new_id)
         };

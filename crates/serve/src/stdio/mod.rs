@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use crate::{
-    Listen, Options, default_config_dir, default_state_dir, limits,
+    Listen, Options, chosen_host_call_timeout, default_config_dir, default_state_dir, limits,
     net::Door,
     signals::Signals,
     workshop::{Workshop, waiting_room},
@@ -35,6 +35,7 @@ use crate::{
 pub fn acp_stdio(agent: impl Agent) -> Result<()> {
     let options = Options {
         config_dir: default_config_dir(),
+        host_call_timeout: chosen_host_call_timeout()?,
         ..Options::new(default_state_dir()?)
     };
     acp_stdio_with(Arc::new(agent), options)
@@ -90,6 +91,7 @@ async fn serve(
     let mut output_ends = on_a_thread("harn-stdout", move || write(queue, stdout))?;
     let config = AcpConfig {
         profile: options.profile,
+        deadlines: options.deadlines(),
         ..AcpConfig::default()
     };
     let connection = serve_connection(workshop.hub().clone(), config, incoming, outgoing);

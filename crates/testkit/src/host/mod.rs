@@ -23,6 +23,8 @@ pub enum HostAnswer {
     Denied,
     /// That something went wrong.
     Failed,
+    /// That it does not know what it is asked.
+    Unknown,
     /// Nothing.
     Never,
     /// This, when the request was withdrawn.
@@ -116,6 +118,7 @@ impl FakeHost {
         match answer.unwrap_or_else(|| HostAnswer::Result(forms::canonical(method, params))) {
             HostAnswer::Result(result) => client.respond(id, result).await,
             HostAnswer::Denied => client.respond_error(id, -32001, "not here").await,
+            HostAnswer::Unknown => client.respond_error(id, -32601, "what?").await,
             HostAnswer::Failed => client.respond_error(id, -32000, "out of order").await,
             HostAnswer::Never => client.leave_unanswered(id),
             HostAnswer::Late(result) => self.late.push((id.clone(), result)),
