@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use harn_model::{Command, CommandInput, ConfigChoice, ConfigOption, PromptSupport, StopReason};
-use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
+use harn_runtime::{Agent, AgentError, AgentProfile, Equipment, TurnContext};
 use harn_tools::{Toolbox, markdown};
 
 use attached::Attached;
@@ -91,9 +91,9 @@ async fn respond(
         Request::Skills(wanted) => skills::answer(cx, wanted).await,
         Request::Shells(wanted) => shells::answer(cx, wanted).await,
         Request::Tool { name, arguments } => tools::call(cx, name, arguments).await,
-        Request::Help => cx.say(prompt::help()).await,
+        Request::Help => cx.say(prompt::help() + &others(cx)).await,
         Request::Incomplete(command) => cx.say(prompt::usage(command)).await,
-        Request::Unknown(name) => cx.say(prompt::unknown(name)).await,
+        Request::Unknown(name) => cx.say(prompt::unknown(name) + &others(cx)).await,
         Request::Question(text) => question::answer(cx, text, attached).await,
     }
 }
@@ -101,6 +101,21 @@ async fn respond(
 /// What the session's agent works with.
 fn toolbox(cx: &TurnContext) -> Arc<Toolbox> {
     Toolbox::of(cx).unwrap_or_else(Toolbox::plain)
+}
+
+/// Commands that are not this agent's own, for those who look for them.
+fn others(cx: &TurnContext) -> String {
+    let mut out = "- `/permissions`: Show what is allowed and remembered here\n".to_owned();
+    for command in toolbox(cx).commands() {
+        let hint = command.input.map(|input| format!(" {}", input.hint));
+        let usage = format!("/{}{}", command.name, hint.unwrap_or_default());
+        out.push_str(&format!(
+            "- {}: {}\n",
+            markdown::code(&usage),
+            command.description
+        ));
+    }
+    out
 }
 
 fn command(spec: &prompt::CommandSpec) -> Command {

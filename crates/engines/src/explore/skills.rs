@@ -73,8 +73,9 @@ fn list(skills: &SessionSkills) -> String {
     }
     let hidden = registry.shadowed().len();
     if hidden > 0 {
+        let are = if hidden == 1 { "is" } else { "are" };
         out.push_str(&format!(
-            "\n{hidden} more are hidden by others of their name.\n"
+            "\n{hidden} more {are} hidden by another of the same name.\n"
         ));
     }
     for problem in registry.problems() {

@@ -246,7 +246,6 @@ pub(super) struct Serve {
 
 /// What sessions have beside the host's files and terminals.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Skills and tools")]
 pub(super) struct Tools {
     /// A folder of skills that counts before all others; may be given more than once
     #[arg(long, value_name = "DIR")]

@@ -138,7 +138,7 @@ fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
         mode: permissions.mode,
         ask_timeout: permissions.ask_timeout,
         host_call_timeout: chosen_host_call_timeout().map_err(wrong_use)?,
-        skills: skill_places(serve.tools.skill_dir),
+        skills: skill_places(named_folders(serve.tools.skill_dir)?),
         skill_matching: SkillMatching {
             strategy: serve.tools.skill_match,
             ..SkillMatching::default()
@@ -148,6 +148,19 @@ fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
     };
     let agent = serve.engine.load().map_err(wrong_use)?;
     Ok((agent, options))
+}
+
+/// Folders of skills that the command line names: one that is not there was mistyped.
+fn named_folders(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+    match folders.iter().find(|folder| !folder.is_dir()) {
+        Some(missing) => {
+            let missing = missing.display();
+            Err(wrong_use(anyhow!(
+                "--skill-dir {missing}: there is no such folder"
+            )))
+        }
+        None => Ok(folders),
+    }
 }
 
 fn tool_search(wanted: ToolSearch) -> ToolSearchOptions {

@@ -104,7 +104,7 @@ impl Toolbox {
         let names: Vec<_> = active.map(|skill| skill.id.clone()).collect();
         ToolError {
             message: format!(
-                "{} is not among the tools that the active skills leave in reach ({})",
+                "{} is not among the tools that active skills leave in reach; end {} to have it",
                 tool.name,
                 names.join(", ")
             ),

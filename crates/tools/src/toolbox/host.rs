@@ -21,8 +21,8 @@ struct Seen {
     asked: Option<(TurnId, HostOffers)>,
     tools: Vec<ToolSpec>,
     capabilities: Arc<HostCapabilities>,
-    /// That it failed was told; it is not told again until it worked.
-    warned: bool,
+    /// How it failed the last time, which was told; it is not told again while it fails the same way.
+    warned: Option<String>,
 }
 
 impl HostPart {
@@ -73,11 +73,13 @@ impl HostPart {
             Err(error) => (Vec::new(), Some(error)),
         };
         seen.tools = tools.into_iter().map(spec).collect();
-        let told = std::mem::replace(&mut seen.warned, failed.is_some());
         let warning = failed
-            .filter(|_| !told)
             .map(|error| format!("the host's tools cannot be had, so there are none: {error}"));
-        Ok(warning.into_iter().collect())
+        let told = std::mem::replace(&mut seen.warned, warning.clone());
+        Ok(warning
+            .filter(|_| told != seen.warned)
+            .into_iter()
+            .collect())
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {

@@ -309,10 +309,18 @@ impl Equipment for Toolbox {
         if *cx.session_id() != self.session {
             return Ok(());
         }
-        let mut warnings = self.host.look(cx, &self.config.deadlines).await?;
+        // All at once: a host that says nothing is waited for once.
+        let skills = async {
+            match &self.skills {
+                Some(skills) => skills.boundary(cx).await,
+                None => Ok(()),
+            }
+        };
+        let (looked, matched) = tokio::join!(self.host.look(cx, &self.config.deadlines), skills);
+        matched?;
+        let mut warnings = looked?;
         self.kit.lend(&self.host.capabilities());
         if let Some(skills) = &self.skills {
-            skills.boundary(cx).await?;
             warnings.extend(self.look_at_workspace(skills));
         }
         self.servers.wait(cx).await?;

@@ -44,7 +44,8 @@ async fn a_file_that_is_read_brings_a_skill_which_leaves_few_tools_in_reach() {
     rig.call("read_file", json!({"path": "notes.md"})).await;
 
     let turn = rig.call("glob", json!({"pattern": "*"})).await;
-    let words = "glob is not among the tools that the active skills leave in reach (docs)";
+    let words =
+        "glob is not among the tools that active skills leave in reach; end docs to have it";
     assert_failed(&turn, ErrorCategory::PermissionDenied, words);
     let turn = rig.say("visible").await;
     let said = turn.said();

@@ -9,7 +9,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use anyhow::{Context, Result};
 use harn_tools::skills::Skills;
 
-use super::{paint::visible, wrong_use};
+use super::{named_folders, paint::visible, wrong_use};
 use crate::{SystemClock, skill_places::skill_places};
 
 /// Where to look for skills.
@@ -58,7 +58,7 @@ pub(super) fn run(args: SkillsArgs) -> Result<ExitCode> {
         let cwd = cwd.unwrap_or_else(|| PathBuf::from("."));
         let context = || format!("--cwd {}", cwd.display());
         let cwd = cwd.canonicalize().with_context(context);
-        let places = skill_places(skill_dir);
+        let places = skill_places(named_folders(skill_dir)?);
         let clock = Arc::new(SystemClock::new());
         Ok(Skills::find(places, &cwd.map_err(wrong_use)?, clock))
     };
