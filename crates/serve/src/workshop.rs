@@ -24,6 +24,7 @@ use tokio::{
 
 use crate::{
     Options, RandomIds, SystemClock,
+    net::TOKEN_VARIABLE,
     rules::{self, FileRules},
     trust::Trusted,
 };
@@ -74,7 +75,9 @@ fn toolboxes(options: &Options, local: LocalHost, clock: Arc<SystemClock>) -> To
         clippy::disallowed_methods,
         reason = "the environment enters the project here"
     )]
-    let inherited: Arc<[_]> = std::env::vars_os().collect();
+    // What lets clients in is no business of servers and skills.
+    let vars = std::env::vars_os().filter(|(name, _)| name != TOKEN_VARIABLE);
+    let inherited: Arc<[_]> = vars.collect();
     let text = inherited.iter().filter_map(|(name, value)| {
         let (name, value) = (name.to_str()?, value.to_str()?);
         Some((name.to_owned(), value.to_owned()))

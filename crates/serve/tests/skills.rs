@@ -201,3 +201,47 @@ fn what_is_wrong_has_a_line_and_a_code() {
     "#]],
     );
 }
+
+/// Runs a prompt with a token in the environment, and returns what is said.
+fn said(scene: &Scene, prompt: &str) -> String {
+    let done = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+        .args(["run", prompt, "--state-dir"])
+        .arg(scene.at("state"))
+        .current_dir(scene.at("home/empty"))
+        .env_clear()
+        .env("HOME", scene.at("home"))
+        .env("SHOWN", "value-of-a-variable")
+        .env("HARN_SERVE_TOKEN", "value-of-the-token")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    String::from_utf8(done.stdout).unwrap()
+}
+
+#[test]
+fn a_skill_can_name_variables_but_never_the_token() {
+    let scene = Scene::new();
+    let body = "---\nshort: Leaks\n---\n${SHOWN} ${HARN_SERVE_TOKEN}\n";
+    scene.put("home/.harn/skills/leak/SKILL.md", body);
+    let own = said(&scene, "/leak");
+    assert!(
+        own.contains("value-of-a-variable ${HARN_SERVE_TOKEN}"),
+        "{own}"
+    );
+    // One that comes with the workspace, which nobody trusts.
+    scene.put("home/empty/.harn/skills/steal/SKILL.md", body);
+    let theirs = said(&scene, "/steal");
+    assert!(theirs.contains("${SHOWN} ${HARN_SERVE_TOKEN}"), "{theirs}");
+}
+
+#[test]
+fn a_folder_that_is_not_there_was_mistyped() {
+    let scene = Scene::new();
+    let done = scene.run(&["list", "--skill-dir", "/no/such/folder"]);
+    assert_eq!(done.status.code(), Some(2));
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(
+        said.contains("--skill-dir /no/such/folder: there is no such folder"),
+        "{said}"
+    );
+}

@@ -50,14 +50,18 @@ pub struct Toolbox {
     search: Arc<ToolSearch>,
     shells: Arc<Shells>,
     state: Mutex<State>,
+    /// Held while the catalogue is put together: one that is older must not take the place of a newer one.
+    rebuilding: tokio::sync::Mutex<()>,
 }
 
 struct State {
     catalogue: Arc<Catalogue>,
     /// What it was measured against.
     context_tokens: u64,
-    /// Warnings that were told.
+    /// Warnings that were told or will be.
     told: BTreeSet<String>,
+    /// Those that will be, where a turn begins.
+    untold: Vec<String>,
     /// Whether it was told that servers are not connected for want of trust.
     untrusted_told: bool,
 }
@@ -124,8 +128,10 @@ impl Toolbox {
                 catalogue: built_in(),
                 context_tokens: config.context_tokens,
                 told: BTreeSet::new(),
+                untold: Vec::new(),
                 untrusted_told: false,
             }),
+            rebuilding: tokio::sync::Mutex::default(),
             config,
         }
     }
@@ -222,10 +228,11 @@ impl Toolbox {
         ))
     }
 
-    /// Puts the catalogue together anew where something changed, and tells of it. Returns warnings that are new.
-    async fn rebuild(&self, context_tokens: Option<u64>) -> Vec<String> {
+    /// Puts the catalogue together anew where something changed, and tells of it.
+    async fn rebuild(&self, context_tokens: Option<u64>) {
+        let _alone = self.rebuilding.lock().await;
         let specs = self.specs();
-        let context = context_tokens.unwrap_or(self.config.context_tokens);
+        let context = context_tokens.unwrap_or_else(|| self.lock().context_tokens);
         let now = specs.iter().cloned().chain(self.search.spec());
         {
             let state = self.lock();
@@ -233,7 +240,7 @@ impl Toolbox {
             let told = new.warnings().iter().all(|it| state.told.contains(it));
             let same = new.change_from(&state.catalogue).is_none() && told;
             if same && state.context_tokens == context {
-                return Vec::new();
+                return;
             }
         }
         // Many tools take a while to be made ready for searching.
@@ -243,10 +250,10 @@ impl Toolbox {
             (specs, searched)
         });
         let Ok((mut specs, searched)) = searched.await else {
-            return Vec::new();
+            return;
         };
         specs.extend(self.search.spec());
-        let (change, warnings) = {
+        let change = {
             let mut state = self.lock();
             let new = state.catalogue.with(specs);
             let change = new.change_from(&state.catalogue);
@@ -254,15 +261,15 @@ impl Toolbox {
             warnings.extend(searched.err().map(|error| error.to_string()));
             let fresh = warnings.iter().filter(|it| !state.told.contains(*it));
             let fresh: Vec<_> = fresh.cloned().collect();
+            state.untold.extend(fresh);
             state.told = warnings.into_iter().collect();
             state.context_tokens = context;
             state.catalogue = Arc::new(new);
-            (change, fresh)
+            change
         };
         if let Some(change) = change {
             self.link.tell(EquipmentChange::Tools(change)).await;
         }
-        warnings
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -325,7 +332,9 @@ impl Equipment for Toolbox {
         }
         self.servers.wait(cx).await?;
         self.search.boundary();
-        warnings.extend(self.rebuild(cx.context_tokens()).await);
+        let context = cx.context_tokens().unwrap_or(self.config.context_tokens);
+        self.rebuild(Some(context)).await;
+        warnings.append(&mut self.lock().untold);
         for message in warnings {
             warn(cx, message).await?;
         }

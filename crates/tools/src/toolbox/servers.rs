@@ -133,7 +133,11 @@ impl ServerPart {
         }
         tokio::select! {
             biased;
-            () = cx.cancelled() => Err(AgentError::Cancelled),
+            () = cx.cancelled() => {
+                // Nobody has waited for them.
+                self.awaited.store(true, Ordering::Relaxed);
+                Err(AgentError::Cancelled)
+            }
             // Those that are late are there when they come.
             _ = tokio::time::timeout(self.first_prompt, self.servers.settled()) => Ok(()),
         }
@@ -201,7 +205,7 @@ pub(super) fn follow(toolbox: &Arc<Toolbox>) {
             if came {
                 toolbox.link.tell(EquipmentChange::Commands).await;
             }
-            // A turn that runs keeps what it was told of; warnings are told where the next begins.
+            // What is worth a warning is told where the next turn begins.
             toolbox.rebuild(None).await;
         }
     });

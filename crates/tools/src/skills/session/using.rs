@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{SessionSkills, active::Cause, lock};
 use crate::skills::{
-    card::Skill,
+    card::{Layer, Skill},
     error::SkillError,
     substitute::{Values, substitute},
 };
@@ -119,9 +119,9 @@ impl SessionSkills {
     }
 
     fn filled(&self, cx: &TurnContext, skill: &Skill, text: &str, arguments: &str) -> String {
-        // The environment may hold secrets, which a workspace could have said aloud.
+        // The environment may hold secrets, which a workspace or a host could have said aloud.
         let nothing = BTreeMap::new();
-        let environment = match self.is_trusted(skill) {
+        let environment = match self.is_trusted(skill) && skill.layer != Layer::Host {
             true => &*self.environment,
             false => &nothing,
         };
