@@ -223,8 +223,8 @@ async fn a_host_that_never_answers_costs_its_deadline() {
         told[..2],
         [
             "warn: agent.skills: the host's skills are left out: the host did not answer skills/list in time",
-            "warn: agent.skill_match: the host ranked nothing, so metadata is used: \
-             the host did not answer skill/match in time",
+            "warn: agent.skill_match: the host did not answer skill/match in time; \
+             they are ranked by metadata instead",
         ]
     );
 }
@@ -238,6 +238,13 @@ async fn odd_ids_are_no_commands() {
         "{told:?}"
     );
     assert!(told[1].contains("without an id"), "{told:?}");
+    // What cannot be used is told once, however often the host lists it.
+    rig.session.skills_updated();
+    let again = rig.play("x", vec![]).await;
+    assert!(
+        !again.iter().any(|line| line.contains("without an id")),
+        "{again:?}"
+    );
     assert_eq!(commands(&rig), ["local"]);
     assert_eq!(
         told.last().unwrap(),
@@ -295,12 +302,21 @@ async fn a_host_that_cannot_rank_is_told_of() {
     assert_eq!(
         told[1..],
         [
-            "warn: agent.skill_match: the host ranked nothing, so metadata is used: \
-             the host answered: no such method",
+            "warn: agent.skill_match: the host refused to rank the skills and said \"no such method\"; \
+             they are ranked by metadata instead",
             "0: matched by metadata: [local 2.00 (name in the prompt)]",
             "0: + local (name in the prompt)",
         ]
     );
+}
+
+#[tokio::test]
+async fn a_host_is_not_asked_about_a_slash_command() {
+    let mut host = FakeHost::default();
+    host.matches = vec![candidate("local", 1.0)];
+    let (mut rig, host) = rig(host, Strategy::Host).await;
+    assert_eq!(rig.play("/mode local", vec![]).await, [""; 0]);
+    assert_eq!(host.take_asked(), ["list"]);
 }
 
 #[tokio::test]
@@ -316,8 +332,8 @@ async fn nobody_to_ask_is_told_of() {
     assert_eq!(
         told,
         [
-            "warn: agent.skill_match: the host ranked nothing, so metadata is used: \
-             the host does not offer ranking skills",
+            "warn: agent.skill_match: the host does not offer ranking skills; \
+             they are ranked by metadata instead",
             "0: matched by metadata: []",
         ]
     );
