@@ -16,6 +16,7 @@ struct FakeHost {
     listed: Mutex<Vec<SkillRef>>,
     matches: Vec<SkillCandidate>,
     broken: bool,
+    refuses_to_rank: bool,
     silent: bool,
     asked: Mutex<Vec<String>>,
 }
@@ -116,7 +117,10 @@ impl HostPort for FakeHost {
             names.join(" ")
         );
         self.asked(what).await?;
-        Ok(self.matches.clone())
+        match self.refuses_to_rank {
+            true => Err(HostError::Denied("no".to_owned())),
+            false => Ok(self.matches.clone()),
+        }
     }
 }
 
@@ -302,7 +306,7 @@ async fn a_host_that_cannot_rank_is_told_of() {
     assert_eq!(
         told[1..],
         [
-            "warn: agent.skill_match: the host refused to rank the skills and said \"no such method\"; \
+            "warn: agent.skill_match: the host did not rank the skills: no such method; \
              they are ranked by metadata instead",
             "0: matched by metadata: [local 2.00 (name in the prompt)]",
             "0: + local (name in the prompt)",
@@ -311,9 +315,28 @@ async fn a_host_that_cannot_rank_is_told_of() {
 }
 
 #[tokio::test]
+async fn a_host_that_refuses_to_rank_is_quoted() {
+    let host = FakeHost {
+        refuses_to_rank: true,
+        ..FakeHost::default()
+    };
+    let (mut rig, _) = rig(host, Strategy::Host).await;
+    assert_eq!(
+        rig.play("x", vec![]).await,
+        [
+            "warn: agent.skill_match: the host refused to rank the skills: \"no\"; \
+             they are ranked by metadata instead",
+            "0: matched by metadata: []",
+        ]
+    );
+}
+
+#[tokio::test]
 async fn a_host_is_not_asked_about_a_slash_command() {
-    let mut host = FakeHost::default();
-    host.matches = vec![candidate("local", 1.0)];
+    let host = FakeHost {
+        matches: vec![candidate("local", 1.0)],
+        ..FakeHost::default()
+    };
     let (mut rig, host) = rig(host, Strategy::Host).await;
     assert_eq!(rig.play("/mode local", vec![]).await, [""; 0]);
     assert_eq!(host.take_asked(), ["list"]);

@@ -227,11 +227,11 @@ fn by_cards(registry: &Registry, prompt: &str, working_files: &[String]) -> Vec<
 /// Why the host's word on the ranking is missing, in words that stand alone: what a host says may be just "no".
 fn not_ranked(error: &HostError) -> String {
     let why = match error {
-        HostError::Denied(said) | HostError::Host(said) => {
-            format!("the host refused to rank the skills and said {said:?}")
+        HostError::Denied(said) => format!("the host refused to rank the skills: {said:?}"),
+        HostError::Host(why) | HostError::Failed(why) => {
+            format!("the host did not rank the skills: {why}")
         }
         HostError::Unsupported(_) | HostError::TimedOut(_) => error.to_string(),
-        HostError::Failed(why) => format!("the host could not be asked to rank the skills: {why}"),
     };
     format!("{why}; they are ranked by metadata instead")
 }
