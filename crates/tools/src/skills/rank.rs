@@ -1,6 +1,6 @@
 //! Which skills fit what was said, by what their cards say: words in common, the name, and files in use.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use harn_model::SkillCandidate;
 
@@ -9,6 +9,18 @@ use super::{card::Skill, glob};
 /// How many different words of a prompt count; the first ones. Long prompts quote files.
 const MAX_WORDS: usize = 256;
 
+/// Words that hold sentences together. They stand in every prompt and in every description, and say of neither what
+/// it is about. Shorter ones count nowhere.
+const STOP_WORDS: &[&str] = &[
+    "about", "after", "all", "also", "and", "any", "are", "asks", "been", "before", "but", "can",
+    "could", "did", "does", "for", "from", "had", "has", "have", "her", "here", "him", "his",
+    "how", "into", "its", "just", "may", "not", "now", "one", "only", "our", "out", "please",
+    "shall", "she", "should", "some", "such", "than", "that", "the", "their", "them", "then",
+    "there", "these", "they", "this", "those", "too", "use", "used", "user", "uses", "using",
+    "want", "wants", "was", "were", "what", "when", "where", "which", "while", "who", "why",
+    "will", "with", "would", "you", "your",
+];
+
 /// Skills that a model may use and that fit, the best first; equals as they stand in the registry.
 pub(super) fn rank<'s>(
     skills: impl IntoIterator<Item = &'s Skill>,
@@ -16,31 +28,27 @@ pub(super) fn rank<'s>(
     working_files: &[String],
 ) -> Vec<SkillCandidate> {
     let prompt = prompt.to_lowercase();
-    let words = words(&prompt);
+    let said = Said::in_prompt(&prompt);
     let mut ranked: Vec<_> = skills
         .into_iter()
         .filter(|skill| !skill.card.disable_model_invocation)
-        .filter_map(|skill| score(skill, &prompt, &words, working_files))
+        .filter_map(|skill| score(skill, &said, working_files))
         .collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     ranked
 }
 
-fn score(
-    skill: &Skill,
-    prompt: &str,
-    words: &[(&str, u32)],
-    working_files: &[String],
-) -> Option<SkillCandidate> {
+fn score(skill: &Skill, said: &Said<'_>, working_files: &[String]) -> Option<SkillCandidate> {
     let mut reasons = Vec::new();
     let mut score = 0.0;
-    let hits = hits(skill.about(), words) + hits(&skill.card.when_to_use, words);
+    let hits = said.hits(skill.about()) + said.hits(&skill.card.when_to_use);
     if hits > 0 {
-        let hits = f64::from(hits);
-        score += hits / (hits + 1.5);
-        reasons.push(format!("{hits} keyword {}", plural(hits, "hit")));
+        let count = f64::from(hits);
+        score += count / (count + 1.5);
+        let plural = if hits > 1 { "s" } else { "" };
+        reasons.push(format!("{hits} keyword hit{plural}"));
     }
-    if prompt.contains(&skill.card.name.to_lowercase()) {
+    if said.names(&skill.id) {
         score += 2.0;
         reasons.push("name in the prompt".to_owned());
     }
@@ -59,40 +67,52 @@ fn score(
     })
 }
 
-fn plural(count: f64, word: &str) -> String {
-    match count > 1.0 {
-        true => format!("{word}s"),
-        false => word.to_owned(),
-    }
+/// What a prompt says, in lower case.
+struct Said<'p> {
+    /// All of it, for names.
+    tokens: HashSet<&'p str>,
+    /// What it is about.
+    words: HashSet<&'p str>,
 }
 
-/// How often words of the prompt stand in a text, also as a part of its words.
-fn hits(text: &str, words: &[(&str, u32)]) -> u32 {
-    if text.is_empty() {
-        return 0;
-    }
-    let text = text.to_lowercase();
-    let hits = words.iter().filter(|(word, _)| text.contains(word));
-    hits.map(|(_, times)| times)
-        .fold(0, |sum, times| sum.saturating_add(*times))
-}
-
-/// Words longer than two characters, with how often each is said.
-fn words(prompt: &str) -> Vec<(&str, u32)> {
-    let mut words: Vec<(&str, u32)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let all = prompt.split(|c: char| !c.is_alphanumeric());
-    for word in all.filter(|word| word.chars().nth(2).is_some()) {
-        match places.get(word) {
-            Some(at) => words[*at].1 += 1,
-            None if words.len() == MAX_WORDS => {}
-            None => {
-                places.insert(word, words.len());
-                words.push((word, 1));
+impl<'p> Said<'p> {
+    fn in_prompt(prompt: &'p str) -> Self {
+        let mut words = HashSet::new();
+        for word in tokens(prompt).filter(|token| is_word(token)) {
+            if words.len() == MAX_WORDS {
+                break;
             }
+            words.insert(word);
+        }
+        Self {
+            tokens: tokens(prompt).collect(),
+            words,
         }
     }
-    words
+
+    /// How many different words of the prompt stand in a text, as whole words.
+    fn hits(&self, text: &str) -> u32 {
+        let text = text.to_lowercase();
+        let there: HashSet<_> = tokens(&text).collect();
+        let hits = there.into_iter().filter(|token| self.words.contains(token));
+        u32::try_from(hits.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether all parts of an id are said. One without a word in it could be meant by anything.
+    fn names(&self, id: &str) -> bool {
+        let id = id.to_lowercase();
+        tokens(&id).any(is_word) && tokens(&id).all(|token| self.tokens.contains(token))
+    }
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let all = text.split(|c: char| !c.is_alphanumeric());
+    all.filter(|token| !token.is_empty())
+}
+
+/// Whether a token says what something is about.
+fn is_word(token: &str) -> bool {
+    token.chars().nth(2).is_some() && STOP_WORDS.binary_search(&token).is_err()
 }
 
 #[cfg(test)]

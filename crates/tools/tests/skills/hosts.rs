@@ -16,6 +16,7 @@ struct FakeHost {
     listed: Mutex<Vec<SkillRef>>,
     matches: Vec<SkillCandidate>,
     broken: bool,
+    refuses_to_rank: bool,
     silent: bool,
     asked: Mutex<Vec<String>>,
 }
@@ -116,7 +117,10 @@ impl HostPort for FakeHost {
             names.join(" ")
         );
         self.asked(what).await?;
-        Ok(self.matches.clone())
+        match self.refuses_to_rank {
+            true => Err(HostError::Denied("no".to_owned())),
+            false => Ok(self.matches.clone()),
+        }
     }
 }
 
@@ -223,8 +227,8 @@ async fn a_host_that_never_answers_costs_its_deadline() {
         told[..2],
         [
             "warn: agent.skills: the host's skills are left out: the host did not answer skills/list in time",
-            "warn: agent.skill_match: the host ranked nothing, so metadata is used: \
-             the host did not answer skill/match in time",
+            "warn: agent.skill_match: the host did not answer skill/match in time; \
+             they are ranked by metadata instead",
         ]
     );
 }
@@ -238,6 +242,13 @@ async fn odd_ids_are_no_commands() {
         "{told:?}"
     );
     assert!(told[1].contains("without an id"), "{told:?}");
+    // What cannot be used is told once, however often the host lists it.
+    rig.session.skills_updated();
+    let again = rig.play("x", vec![]).await;
+    assert!(
+        !again.iter().any(|line| line.contains("without an id")),
+        "{again:?}"
+    );
     assert_eq!(commands(&rig), ["local"]);
     assert_eq!(
         told.last().unwrap(),
@@ -295,12 +306,40 @@ async fn a_host_that_cannot_rank_is_told_of() {
     assert_eq!(
         told[1..],
         [
-            "warn: agent.skill_match: the host ranked nothing, so metadata is used: \
-             the host answered: no such method",
+            "warn: agent.skill_match: the host did not rank the skills: no such method; \
+             they are ranked by metadata instead",
             "0: matched by metadata: [local 2.00 (name in the prompt)]",
             "0: + local (name in the prompt)",
         ]
     );
+}
+
+#[tokio::test]
+async fn a_host_that_refuses_to_rank_is_quoted() {
+    let host = FakeHost {
+        refuses_to_rank: true,
+        ..FakeHost::default()
+    };
+    let (mut rig, _) = rig(host, Strategy::Host).await;
+    assert_eq!(
+        rig.play("x", vec![]).await,
+        [
+            "warn: agent.skill_match: the host refused to rank the skills: \"no\"; \
+             they are ranked by metadata instead",
+            "0: matched by metadata: []",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_host_is_not_asked_about_a_slash_command() {
+    let host = FakeHost {
+        matches: vec![candidate("local", 1.0)],
+        ..FakeHost::default()
+    };
+    let (mut rig, host) = rig(host, Strategy::Host).await;
+    assert_eq!(rig.play("/mode local", vec![]).await, [""; 0]);
+    assert_eq!(host.take_asked(), ["list"]);
 }
 
 #[tokio::test]
@@ -316,8 +355,8 @@ async fn nobody_to_ask_is_told_of() {
     assert_eq!(
         told,
         [
-            "warn: agent.skill_match: the host ranked nothing, so metadata is used: \
-             the host does not offer ranking skills",
+            "warn: agent.skill_match: the host does not offer ranking skills; \
+             they are ranked by metadata instead",
             "0: matched by metadata: []",
         ]
     );

@@ -6,6 +6,7 @@
     reason = "a test says what went wrong by panicking"
 )]
 
+mod broken;
 mod discovery;
 mod effects;
 mod hosts;

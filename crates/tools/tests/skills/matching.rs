@@ -129,6 +129,46 @@ async fn a_file_that_is_read_brings_its_skill() {
 }
 
 #[tokio::test]
+async fn the_words_of_a_slash_command_rank_nothing() {
+    let mut rig = Rig::new(two()).await;
+    let acts = vec![Act::Note("infra/main.tf"), Act::Deactivate("ship")];
+    assert_eq!(rig.play("/mode review the release", vec![]).await, [""; 0]);
+    rig.play("look around", acts).await;
+    // A file in use does.
+    assert_eq!(
+        rig.play(" /mode review", vec![]).await,
+        ["0: matched by metadata with infra/main.tf: [ship 1.50 (working files match infra/**)]"]
+    );
+}
+
+#[tokio::test]
+async fn a_slash_command_that_ranks_nothing_ends_nothing() {
+    let matching = SkillMatching {
+        sticky: false,
+        ..SkillMatching::default()
+    };
+    let mut rig = Rig::with(two(), matching, false).await;
+    rig.play("prepare the release", vec![]).await;
+    assert_eq!(rig.play("/mode fast", vec![]).await, [""; 0]);
+    let active: Vec<_> = rig.skills().active().iter().map(|s| s.id.clone()).collect();
+    assert_eq!(active, ["ship"]);
+}
+
+#[tokio::test]
+async fn a_question_about_something_else_brings_no_skill() {
+    let disk = Disk::new();
+    disk.skill(
+        "home/ws/.harn/skills/ship",
+        "description: Use this to ship the release\nwhen_to_use: When the user is ready for it\n",
+    );
+    let mut rig = Rig::new(disk).await;
+    assert_eq!(
+        rig.play("where is the configuration?", vec![]).await,
+        ["0: matched by metadata: []"]
+    );
+}
+
+#[tokio::test]
 async fn what_somebody_ended_does_not_come_back_by_itself() {
     let mut rig = Rig::new(two()).await;
     let acts = vec![

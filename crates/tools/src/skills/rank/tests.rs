@@ -56,18 +56,18 @@ fn row(name: &str, score: f64, reason: &str) -> (String, f64, String) {
 
 #[test]
 fn words_name_and_files_add_up() {
-    // "the", "new", "release", "production": the last two in the description, one in when_to_use; no "to".
+    // "new", "release", "production": the last two in the description, one in when_to_use. No "the", no "to".
     assert_eq!(
         ranked("the new Release to production", &[]),
         [row("ship", 3.0 / 4.5, "3 keyword hits")]
     );
-    // "ship" twice: in both texts each time, and it is the name.
+    // "ship" counts once, however often it is said: in both texts, and it is the name.
     assert_eq!(
         ranked("ship, SHIP", &[]),
         [row(
             "ship",
-            4.0 / 5.5 + 2.0,
-            "4 keyword hits; name in the prompt"
+            2.0 / 3.5 + 2.0,
+            "2 keyword hits; name in the prompt"
         )]
     );
     // Two globs, however many files.
@@ -87,7 +87,7 @@ fn the_best_come_first_and_equals_as_they_stand() {
     assert_eq!(
         found,
         [
-            // "release" in both texts; "and" in none.
+            // "release" in both texts.
             row("ship", 2.0 / 3.5, "2 keyword hits"),
             row("review", 1.0 / 2.5, "1 keyword hit"),
             row("twin", 1.0 / 2.5, "1 keyword hit"),
@@ -99,11 +99,44 @@ fn the_best_come_first_and_equals_as_they_stand() {
 fn what_does_not_fit_is_left_out() {
     assert_eq!(ranked("", &[]), []);
     assert_eq!(ranked("so be it", &["src/a.rs"]), []);
-    // A name is found inside a word too.
-    assert_eq!(
-        ranked("shipwreck", &[]),
-        [row("ship", 2.0, "name in the prompt")]
+    // Neither a name nor a word is found inside another.
+    assert_eq!(ranked("shipwreck, codes and reviewers", &[]), []);
+}
+
+#[test]
+fn words_that_hold_sentences_together_do_not_count() {
+    let talkative = skill(
+        "config-for-use",
+        "Use this when the user asks for the settings",
+        "When you want to use it with your own files and this is not from them",
+        &[],
     );
+    let found = |prompt| rank([&talkative], prompt, &[]);
+    assert_eq!(found("where is the configuration?"), []);
+    assert_eq!(found("Can you use this for the user, and when?"), []);
+    // "settings" in the description, "files" in when_to_use.
+    assert_eq!(found("The settings of these files")[0].score, 2.0 / 3.5);
+    assert!(STOP_WORDS.is_sorted());
+}
+
+#[test]
+fn a_name_is_said_with_all_its_parts() {
+    let named = |id: &str, prompt| {
+        let skill = skill(id, "", "", &[]);
+        let found = rank([&skill], prompt, &[]);
+        found.first().map(|one| one.score)
+    };
+    assert_eq!(named("code-review", "a Code-Review"), Some(2.0));
+    assert_eq!(named("code-review", "review that code"), Some(2.0));
+    assert_eq!(named("code-review", "review that"), None);
+    assert_eq!(named("acme/ops/review", "review"), None);
+    assert_eq!(named("acme/ops/review", "acme:ops:review"), Some(2.0));
+    // Short parts have to be said too.
+    assert_eq!(named("ci-fix", "fix it"), None);
+    assert_eq!(named("ci-fix", "fix the CI"), Some(2.0));
+    // Such names say nothing.
+    assert_eq!(named("go", "go on"), None);
+    assert_eq!(named("use", "use it"), None);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::skills::{
 };
 
 /// What finding skills is called in logs.
-const LOGGER: &str = "agent.skills";
+pub(super) const LOGGER: &str = "agent.skills";
 
 /// How long the host may take for its list, or for ranking: the turn waits meanwhile.
 pub(super) const LIST: Duration = Duration::from_secs(5);
@@ -100,7 +100,9 @@ impl SessionSkills {
                 Err(problem) => layer.problems.push(problem),
             }
         }
-        for problem in &layer.problems {
+        let told = layer.problems.iter();
+        // What cannot be used is told with the rest of its kind.
+        for problem in told.filter(|problem| problem.severity == Severity::Warning) {
             warn(cx, LOGGER, problem.to_string()).await?;
         }
         lock(&self.state).host = layer;

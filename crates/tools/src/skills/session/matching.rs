@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use harn_model::{AgentEvent, SkillCandidate, SkillMatch, SkillMatchRequest, SkillToMatch};
-use harn_runtime::{AgentError, TurnContext};
+use harn_runtime::{AgentError, HostError, TurnContext};
 
 use super::{
     SessionSkills,
@@ -83,7 +83,8 @@ impl Strategy {
 }
 
 impl SessionSkills {
-    /// Ranks the skills and makes the best active. Silent where there are none.
+    /// Ranks the skills and makes the best active. Silent where there are none, and where a slash command leaves
+    /// nothing to rank.
     pub(super) async fn match_pass(
         &self,
         cx: &TurnContext,
@@ -93,12 +94,20 @@ impl SessionSkills {
             let state = lock(&self.state);
             (state.registry.clone(), state.working_files.clone())
         };
+        let command = typed(cx.prompt());
         // Who types a skill's command has chosen.
-        let chosen = typed(cx.prompt()).is_some_and(|(name, _)| self.is_command(name));
+        let chosen = command.is_some_and(|(name, _)| self.is_command(name));
         if registry.skills().is_empty() || chosen {
             return Ok(());
         }
-        let (strategy, ranked) = self.ranked(cx, &registry, &working_files).await?;
+        let (strategy, ranked) = match command {
+            None => self.ranked(cx, &registry, &working_files).await?,
+            // The words of a command are not about the work; the files in use still are.
+            Some(_) => (Strategy::Metadata, by_cards(&registry, "", &working_files)),
+        };
+        if command.is_some() && ranked.is_empty() {
+            return Ok(());
+        }
         cx.emit(AgentEvent::SkillMatched(Box::new(SkillMatch {
             strategy: strategy.as_str().to_owned(),
             iteration: cx.iteration(),
@@ -142,15 +151,13 @@ impl SessionSkills {
                     Ok(matches) => return Ok((strategy, known(registry, matches))),
                     Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled),
                     Err(error) => {
-                        let message =
-                            format!("the host ranked nothing, so metadata is used: {error}");
+                        let message = not_ranked(&error);
                         warn(cx, LOGGER, message).await?;
                     }
                 }
             }
         }
-        let skills = registry.skills().iter().map(|skill| &**skill);
-        let ranked = rank(skills, &prompt, working_files);
+        let ranked = by_cards(registry, &prompt, working_files);
         Ok((Strategy::Metadata, ranked))
     }
 
@@ -210,6 +217,23 @@ impl SessionSkills {
         }
         Ok(())
     }
+}
+
+fn by_cards(registry: &Registry, prompt: &str, working_files: &[String]) -> Vec<SkillCandidate> {
+    let skills = registry.skills().iter().map(|skill| &**skill);
+    rank(skills, prompt, working_files)
+}
+
+/// Why the host's word on the ranking is missing, in words that stand alone: what a host says may be just "no".
+fn not_ranked(error: &HostError) -> String {
+    let why = match error {
+        HostError::Denied(said) => format!("the host refused to rank the skills: {said:?}"),
+        HostError::Host(why) | HostError::Failed(why) => {
+            format!("the host did not rank the skills: {why}")
+        }
+        HostError::Unsupported(_) | HostError::TimedOut(_) => error.to_string(),
+    };
+    format!("{why}; they are ranked by metadata instead")
 }
 
 fn request(

@@ -3,6 +3,7 @@
 //! The workers of a session have no skills of their own; what is active in the session holds for them too.
 
 mod active;
+mod broken;
 mod effects;
 mod host;
 mod matching;
@@ -32,6 +33,7 @@ pub use self::{
 };
 use super::{
     library::{Skills, lock},
+    problem::Problem,
     registry::Registry,
 };
 
@@ -80,6 +82,8 @@ struct State {
     dismissed: BTreeSet<String>,
     /// Files that were read, the latest last.
     working_files: Vec<String>,
+    /// What keeps skills from being used, as far as it was told.
+    told: Vec<Problem>,
     /// The last turn whose beginning was seen.
     turn: Option<TurnId>,
     /// Whether what was active when the session was closed was taken over.
@@ -219,6 +223,8 @@ impl SessionSkills {
         if self.renew() {
             self.link.tell(EquipmentChange::Commands).await;
         }
+        // First why, then what follows from it.
+        self.tell_of_broken(cx).await?;
         self.adopt(cx).await?;
         self.let_go_of_gone(cx).await
     }
