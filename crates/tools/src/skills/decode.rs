@@ -188,7 +188,7 @@ impl Reader {
             "disable_model_invocation" => card.disable_model_invocation = truth(value, key)?,
             "allowed_tools" => card.allowed_tools = texts(value, key)?,
             "user_invocable" => card.user_invocable = truth(value, key)?,
-            "paths" => card.paths = texts(value, key)?,
+            "paths" => card.paths = globs(value, key)?,
             "context" => card.context = Some(text(value, key)?),
             "agent" => card.agent = Some(text(value, key)?),
             "model" => card.model = Some(text(value, key)?),
@@ -310,6 +310,24 @@ fn texts(node: &Node, what: &str) -> Result<Vec<String>, Fault> {
         Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) | Data::Map(_) => {
             Err(wrong(node, what, "a list, such as [a, b]"))
         }
+    }
+}
+
+/// Globs are held against every file that is read, so there are few and they are short.
+fn globs(node: &Node, what: &str) -> Result<Vec<String>, Fault> {
+    const MOST: usize = 64;
+    const LONGEST: usize = 256;
+    let globs = texts(node, what)?;
+    if globs.len() > MOST {
+        let reason = format_args!("{what} must be at most {MOST} globs, not {}", globs.len());
+        return Err(Fault::new(node.at, reason));
+    }
+    match globs.iter().any(|glob| glob.len() > LONGEST) {
+        true => {
+            let reason = format_args!("each of {what} must be at most {LONGEST} bytes long");
+            Err(Fault::new(node.at, reason))
+        }
+        false => Ok(globs),
     }
 }
 

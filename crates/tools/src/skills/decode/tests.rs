@@ -349,3 +349,24 @@ fn whatever_a_file_is_cut_to_is_read_or_refused() {
         }
     }
 }
+
+#[test]
+fn globs_are_few_and_short() {
+    let refused = |paths: Vec<String>| {
+        let mut skill = HostSkill {
+            name: "many".to_owned(),
+            description: String::new(),
+            body: String::new(),
+            manifest: serde_json::Map::new(),
+        };
+        skill.manifest.insert("paths".to_owned(), json!(paths));
+        host(&skill).remarks.remove(0).message
+    };
+    let many = (0..65).map(|n| format!("a{n}/**")).collect();
+    assert_eq!(refused(many), "paths must be at most 64 globs, not 65");
+    let long = vec!["*a".repeat(200)];
+    assert_eq!(
+        refused(long),
+        "each of paths must be at most 256 bytes long"
+    );
+}

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use harn_model::SkillRef;
+use harn_model::{SkillRef, TurnId};
 use harn_runtime::{AgentError, HostError, TurnContext};
 
 use super::{SessionSkills, lock, warn};
@@ -43,6 +43,8 @@ pub(super) struct HostLayer {
     asked: bool,
     skills: Vec<Arc<Skill>>,
     problems: Vec<Problem>,
+    /// The turn in which it did not hand over a skill in time: it is not waited for again.
+    silent: Option<TurnId>,
 }
 
 impl HostLayer {
@@ -118,10 +120,18 @@ impl SessionSkills {
         let Origin::Host { id, source } = &skill.origin else {
             return Ok((skill.clone(), None));
         };
-        let fetched = match within(FETCH, "skills/fetch", cx.host().fetch_skill(id)).await {
+        let silent = lock(&self.state).host.silent.as_ref() == Some(cx.turn_id());
+        let fetched = match silent {
+            true => Err(HostError::TimedOut("skills/fetch")),
+            false => within(FETCH, "skills/fetch", cx.host().fetch_skill(id)).await,
+        };
+        let fetched = match fetched {
             Ok(fetched) => fetched,
             Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled.into()),
             Err(source) => {
+                if matches!(source, HostError::TimedOut(_)) {
+                    lock(&self.state).host.silent = Some(cx.turn_id().clone());
+                }
                 return Err(SkillError::Host {
                     id: skill.id.clone(),
                     source,
