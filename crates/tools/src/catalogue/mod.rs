@@ -3,6 +3,7 @@
 //! Never changes; another one takes its place. Calls nothing, see [`Toolbox`](crate::Toolbox).
 
 mod arguments;
+mod bounds;
 
 use std::{collections::HashMap, sync::Arc};
 
