@@ -78,6 +78,18 @@ fn a_change_says_what_came_went_and_is_otherwise() {
 }
 
 #[test]
+fn a_change_names_only_so_many() {
+    let many = |prefix: &str| {
+        let names = (0..900).map(|n| format!("{prefix}{n:03}"));
+        Catalogue::new(names.map(|name| tool(&name, ToolSource::Host)))
+    };
+    let change = many("b").change_from(&many("a")).unwrap();
+    assert_eq!((change.added.len(), change.removed.len()), (200, 200));
+    assert_eq!(change.added.last().unwrap(), "b199");
+    assert_eq!(change.total, 900);
+}
+
+#[test]
 fn what_stays_is_not_compiled_again() {
     let spec = || ToolSpec {
         schema: Some(json!({"type": "object"})),
