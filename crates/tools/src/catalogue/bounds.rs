@@ -195,10 +195,10 @@ impl Rehearsal<'_> {
         if at_work == AT_WORK {
             return None;
         }
-        // To find what was left over, everything is gone through again.
-        let rounds = 1
-            + usize::from(keywords.contains_key("unevaluatedProperties"))
-            + usize::from(keywords.contains_key("unevaluatedItems"));
+        // To find what was left over, everything is gone through again: for the answer, and for the words.
+        let left_over = ["unevaluatedProperties", "unevaluatedItems"];
+        let left_over = left_over.iter().filter(|it| keywords.contains_key(**it));
+        let rounds = 1 + 2 * left_over.count();
         for _ in 0..rounds {
             for (keyword, argument) in keywords {
                 self.keyword(keywords, keyword, argument, value, at_work + 1)?;

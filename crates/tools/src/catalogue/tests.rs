@@ -321,6 +321,20 @@ fn what_recurses_is_held_against_no_more_than_can_be_done() {
             "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
         ],
     );
+    let left_over = |depth: usize| {
+        (0..depth).fold(
+            json!({"properties": {"a": {}}}),
+            |inner, _| json!({"allOf": [inner], "unevaluatedProperties": false}),
+        )
+    };
+    check(left_over(5), json!({"a": 1}), &expect!["fine"]);
+    check(
+        left_over(16),
+        json!({"a": 1}),
+        &expect![
+            "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
+        ],
+    );
     check(
         json!({"$ref": "#"}),
         json!({}),
