@@ -10,6 +10,8 @@ use jsonschema::{
 };
 use serde_json::Value;
 
+use super::bounds;
+
 /// How many things that are wrong are told at once.
 const TOLD: usize = 4;
 /// The longest list of right values or names that is told.
@@ -38,6 +40,7 @@ impl Arguments {
         let validator = compiled.as_ref().map_err(|problem| {
             format!("the tool's own schema is wrong, so it cannot be called: {problem}")
         })?;
+        bounds::arguments(schema, arguments)?;
         let mut wrong = validator.iter_errors(arguments);
         let told: Vec<_> = wrong
             .by_ref()
@@ -56,6 +59,7 @@ impl Arguments {
 }
 
 fn compile(schema: &Value) -> Result<Validator, String> {
+    bounds::schema(schema)?;
     let patterns = PatternOptions::fancy_regex()
         .backtrack_limit(BACKTRACKS)
         .size_limit(PATTERN_BYTES);

@@ -3,6 +3,7 @@
 //! Never changes; another one takes its place. Calls nothing, see [`Toolbox`](crate::Toolbox).
 
 mod arguments;
+mod bounds;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,6 +17,9 @@ use arguments::Arguments;
 const NEAR: usize = 3;
 /// How near a name has to be to be offered, from 0 to 1.
 const NEAR_ENOUGH: f32 = 0.6;
+
+/// How many names a change tells of each kind: it is kept for good, and a server may change as it likes.
+const NAMED: usize = 200;
 
 /// The tools of a session.
 #[derive(Debug, Default)]
@@ -89,7 +93,7 @@ impl Catalogue {
         &self.warnings
     }
 
-    /// What is different from an earlier one; none where nothing is.
+    /// What is different from an earlier one; none where nothing is. Of very many names only the first are in it.
     #[must_use]
     pub fn change_from(&self, earlier: &Self) -> Option<ToolsChange> {
         let mut change = ToolsChange {
@@ -111,6 +115,7 @@ impl Catalogue {
         let mut same = true;
         for list in lists {
             list.sort_unstable();
+            list.truncate(NAMED);
             same &= list.is_empty();
         }
         (!same).then_some(change)

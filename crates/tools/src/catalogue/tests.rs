@@ -78,6 +78,18 @@ fn a_change_says_what_came_went_and_is_otherwise() {
 }
 
 #[test]
+fn a_change_names_only_so_many() {
+    let many = |prefix: &str| {
+        let names = (0..900).map(|n| format!("{prefix}{n:03}"));
+        Catalogue::new(names.map(|name| tool(&name, ToolSource::Host)))
+    };
+    let change = many("b").change_from(&many("a")).unwrap();
+    assert_eq!((change.added.len(), change.removed.len()), (200, 200));
+    assert_eq!(change.added.last().unwrap(), "b199");
+    assert_eq!(change.total, 900);
+}
+
+#[test]
 fn what_stays_is_not_compiled_again() {
     let spec = || ToolSpec {
         schema: Some(json!({"type": "object"})),
@@ -243,4 +255,206 @@ fn a_hostile_pattern_gives_up() {
     let arguments = json!({"a": "a".repeat(40)});
     // Whatever it says, it says it at once.
     let _ = with_schema(schema).check("t", &arguments);
+}
+
+#[test]
+fn a_chain_of_references_does_not_exhaust_the_stack() {
+    let mut defs: serde_json::Map<String, Value> = (0..4000)
+        .map(|n| {
+            (
+                format!("a{n}"),
+                json!({"$ref": format!("#/$defs/a{}", n + 1)}),
+            )
+        })
+        .collect();
+    defs.insert("a4000".to_owned(), json!({"type": "object"}));
+    check(
+        json!({"$defs": defs, "$ref": "#/$defs/a0"}),
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: more than 64 references lead on from one another"
+        ],
+    );
+}
+
+#[test]
+fn references_that_double_are_not_followed() {
+    let tower = |wrap: fn(Value) -> Value, top: Value| {
+        let mut defs: serde_json::Map<String, Value> = (0..40)
+            .map(|n| {
+                let next = || json!({"$ref": format!("#/$defs/a{}", n + 1)});
+                (format!("a{n}"), wrap(json!({"allOf": [next(), next()]})))
+            })
+            .collect();
+        defs.insert("a40".to_owned(), top);
+        json!({"$defs": defs, "$ref": "#/$defs/a0"})
+    };
+    check(
+        tower(|it| it, json!({"type": "object"})),
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: its references make more than 100000 values of it"
+        ],
+    );
+    check(
+        tower(|it| json!({"properties": {"a": it}}), json!({})),
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: its references make more than 100000 values of it"
+        ],
+    );
+}
+
+/// Objects within objects.
+fn nested(depth: usize) -> Value {
+    (0..depth).fold(json!({}), |inner, _| json!({"a": inner}))
+}
+
+#[test]
+fn what_recurses_is_held_against_no_more_than_can_be_done() {
+    let twice = json!({"properties": {"a": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}});
+    check(twice.clone(), nested(3), &expect!["fine"]);
+    check(
+        twice,
+        nested(60),
+        &expect![
+            "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
+        ],
+    );
+    let left_over = |depth: usize| {
+        (0..depth).fold(
+            json!({"properties": {"a": {}}}),
+            |inner, _| json!({"allOf": [inner], "unevaluatedProperties": false}),
+        )
+    };
+    check(left_over(5), json!({"a": 1}), &expect!["fine"]);
+    check(
+        left_over(16),
+        json!({"a": 1}),
+        &expect![
+            "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
+        ],
+    );
+    check(
+        json!({"$ref": "#"}),
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
+        ],
+    );
+    check(
+        json!({"allOf": [{"anyOf": [{"$ref": "#/allOf/0"}]}]}),
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
+        ],
+    );
+}
+
+#[test]
+fn a_type_that_contains_itself_is_fine() {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$defs": {"tree": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "left": {"anyOf": [{"$ref": "#/$defs/tree"}, {"type": "null"}]},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+            },
+            "required": ["name"],
+            "additionalProperties": false,
+        }},
+        "properties": {"root": {"$ref": "#/$defs/tree"}},
+    });
+    let leaf = |name: &str| json!({"name": name});
+    let tree = (0..40).fold(
+        leaf("leaf"),
+        |inner, _| json!({"name": "n", "left": leaf("l"), "children": [leaf("a"), inner]}),
+    );
+    check(schema.clone(), json!({"root": tree}), &expect!["fine"]);
+    check(
+        schema,
+        json!({"root": {"name": "n", "children": [{"name": 3}]}}),
+        &expect![
+            "the arguments of t do not fit: `root.children[0].name` must be of the type string, not a number"
+        ],
+    );
+}
+
+#[test]
+fn schemas_and_arguments_have_bounds() {
+    let deep = (0..70).fold(json!({}), |inner, _| json!({"not": inner}));
+    check(
+        deep,
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it is nested deeper than 64"
+        ],
+    );
+    let long = json!({"description": "x".repeat(300 * 1024)});
+    check(
+        long,
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it is longer than 262144 bytes"
+        ],
+    );
+    check(
+        json!({"enum": vec![0; 30_000]}),
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it is made of more than 20000 values"
+        ],
+    );
+    check(
+        json!({}),
+        nested(200),
+        &expect!["the arguments of t do not fit: they are nested deeper than 128"],
+    );
+    check(
+        json!({}),
+        json!({"a": "x".repeat(17 * 1024 * 1024)}),
+        &expect!["the arguments of t do not fit: they are longer than 16777216 bytes"],
+    );
+    check(
+        json!({"$defs": {"a": {"$anchor": "x"}}, "$ref": "#x"}),
+        json!({}),
+        &expect![
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it gives names by `$anchor`; refer by `#/$defs/NAME` instead"
+        ],
+    );
+    // A property may be called as a keyword is.
+    check(
+        json!({"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"}, "$anchor": {}}}),
+        json!({"$ref": "x"}),
+        &expect!["fine"],
+    );
+    check(
+        json!({"$defs": {"a b": {"type": "number"}}, "properties": {"a": {"$ref": "#/$defs/a%20b"}}}),
+        json!({"a": 1}),
+        &expect!["fine"],
+    );
+}
+
+#[test]
+fn what_is_just_within_the_bounds_is_held_against_without_harm() {
+    let mut defs: serde_json::Map<String, Value> = (0..60)
+        .map(|n| {
+            let next = json!({"$ref": format!("#/$defs/a{}", n + 1)});
+            (
+                format!("a{n}"),
+                json!({"anyOf": [{"oneOf": [{"allOf": [next]}]}]}),
+            )
+        })
+        .collect();
+    defs.insert("a60".to_owned(), json!({"required": ["a"]}));
+    let schema = json!({"$defs": defs, "$ref": "#/$defs/a0"});
+    check(schema.clone(), json!({"a": 1}), &expect!["fine"]);
+    assert!(with_schema(schema).check("t", &json!({})).is_err());
+    let tree = json!({"additionalProperties": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}});
+    check(tree, nested(80), &expect!["fine"]);
+    let ours = json!({"$id": "https://x.example/t.json#", "$defs": {"n": {"type": "null"}},
+        "properties": {"a": {"$ref": "https://x.example/t.json#/$defs/n"}}});
+    check(ours, json!({"a": null}), &expect!["fine"]);
 }

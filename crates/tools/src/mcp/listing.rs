@@ -1,6 +1,6 @@
 //! What a server offers: its tools, asked for page by page, within bounds.
 
-use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind};
+use harn_model::{McpTransport, SideEffectLevel, ToolAnnotations, ToolKind};
 use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
     ToolAnnotations as Hints,
@@ -37,8 +37,26 @@ pub(super) struct Listed {
     pub(super) cut: bool,
 }
 
+/// How far it is to a server.
+#[derive(Clone, Copy)]
+pub(super) enum Reach {
+    /// It runs on this machine.
+    Machine,
+    /// What it is asked leaves the machine, as far as we can tell.
+    Network,
+}
+
+impl Reach {
+    pub(super) fn of(transport: &McpTransport) -> Self {
+        match transport {
+            McpTransport::Stdio { .. } => Self::Machine,
+            McpTransport::Http { .. } | McpTransport::Unsupported(_) => Self::Network,
+        }
+    }
+}
+
 /// Asks for all of them.
-pub(super) async fn list(link: &Link) -> Result<Listed, Trouble> {
+pub(super) async fn list(link: &Link, reach: Reach) -> Result<Listed, Trouble> {
     let mut listed = Listed::default();
     let mut bytes = 0;
     let mut cursor = None;
@@ -59,7 +77,7 @@ pub(super) async fn list(link: &Link) -> Result<Listed, Trouble> {
             Err(Unanswered::Gone) => return Err(Trouble::Ended("it went away".to_owned())),
         };
         for tool in page.tools {
-            let offered = offered(tool);
+            let offered = offered(tool, reach);
             bytes += offered.description.len() + offered.schema.to_string().len();
             if listed.tools.len() == MOST_TOOLS || bytes > MOST_BYTES {
                 listed.cut = true;
@@ -76,7 +94,7 @@ pub(super) async fn list(link: &Link) -> Result<Listed, Trouble> {
     Ok(listed)
 }
 
-fn offered(tool: Tool) -> Offered {
+fn offered(tool: Tool, reach: Reach) -> Offered {
     let hints = tool.annotations.unwrap_or_default();
     let described = tool.description.map(|text| text.into_owned());
     let titled = || tool.title.or_else(|| hints.title.clone());
@@ -87,19 +105,23 @@ fn offered(tool: Tool) -> Offered {
         name: tool.name.into_owned(),
         description,
         schema: Value::Object(schema),
-        annotations: annotations(&hints),
+        annotations: annotations(&hints, reach),
     }
 }
 
 /// What a server says of a tool, in our words. It is the server's word and no more: rules and modes decide what
-/// it is worth. Silence counts for the worst, which is writing, and somewhere else at that.
-fn annotations(hints: &Hints) -> ToolAnnotations {
+/// it is worth. Silence counts for the worst, which is writing, and somewhere else at that; so MCP has it too.
+fn annotations(hints: &Hints, reach: Reach) -> ToolAnnotations {
     let reads = hints.read_only_hint == Some(true);
-    let (kind, side_effect_level) = match (reads, hints.open_world_hint) {
-        (true, Some(true)) => (ToolKind::Fetch, SideEffectLevel::Network),
-        (true, Some(false) | None) => (ToolKind::Read, SideEffectLevel::ReadOnly),
-        (false, Some(false)) => (ToolKind::Other, SideEffectLevel::WorkspaceWrite),
-        (false, Some(true) | None) => (ToolKind::Other, SideEffectLevel::Network),
+    let closed = match reach {
+        Reach::Machine => hints.open_world_hint == Some(false),
+        Reach::Network => false,
+    };
+    let (kind, side_effect_level) = match (reads, closed) {
+        (true, true) => (ToolKind::Read, SideEffectLevel::ReadOnly),
+        (true, false) => (ToolKind::Fetch, SideEffectLevel::Network),
+        (false, true) => (ToolKind::Other, SideEffectLevel::WorkspaceWrite),
+        (false, false) => (ToolKind::Other, SideEffectLevel::Network),
     };
     ToolAnnotations {
         kind,
@@ -119,13 +141,17 @@ mod tests {
             (None, None, ToolKind::Other, Network),
             (Some(false), Some(true), ToolKind::Other, Network),
             (None, Some(false), ToolKind::Other, WorkspaceWrite),
-            (Some(true), None, ToolKind::Read, ReadOnly),
+            (Some(true), None, ToolKind::Fetch, Network),
             (Some(true), Some(false), ToolKind::Read, ReadOnly),
             (Some(true), Some(true), ToolKind::Fetch, Network),
         ] {
             let hints = Hints::from_raw(None, reads, None, None, open);
-            let known = annotations(&hints);
+            let known = annotations(&hints, Reach::Machine);
             assert_eq!((known.kind, known.side_effect_level), (kind, level));
+            // What is asked of another machine leaves this one, whatever is said of it.
+            let known = annotations(&hints, Reach::Network);
+            assert_eq!(known.side_effect_level, Network);
+            assert_eq!(known.kind == ToolKind::Fetch, reads == Some(true));
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     dial::{Dial, Dialed},
     greeting::{FIRST, Home},
     link::{self, Link},
-    listing::{self, Listed},
+    listing::{self, Listed, Reach},
     redact::{Secrets, one_line},
     stdio::Process,
     trouble::Trouble,
@@ -25,8 +25,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const MOST_TRIES: u32 = 5;
 /// How long a server has to be there for its failures to be forgotten.
 const STEADY: Duration = Duration::from_secs(60);
-/// The pause between two lists that a server asks to be asked for.
+/// The pause after a list that a server asked to be asked for. Each is twice the last, up to the longest, until
+/// it was quiet for a while: whoever changes without end is listened to less and less.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
+const LONGEST_BETWEEN_LISTS: Duration = Duration::from_secs(60);
+const QUIET: Duration = Duration::from_secs(60);
 /// How long what a process sent before it ended is read.
 const DRAIN: Duration = Duration::from_millis(100);
 const DEAD: &str = "its process ended";
@@ -121,7 +124,7 @@ impl Keeper {
         let mut carry: BoxFuture<'static, String> = Box::pin(link::carry(wire, ends));
         let listed = if greeted.tools {
             tokio::select! {
-                listed = listing::list(&link) => listed?,
+                listed = self.list(&link) => listed?,
                 why = &mut carry => return Err(Trouble::Ended(why)),
             }
         } else {
@@ -178,14 +181,22 @@ impl Keeper {
         });
     }
 
+    async fn list(&self, link: &Link) -> Result<Listed, Trouble> {
+        listing::list(link, Reach::of(&self.spec.transport)).await
+    }
+
     /// Lists tools again whenever the server says that they changed; never ends.
     async fn list_again(&self, link: &Link, changed: &Notify, tools: bool) {
+        let mut pause = BETWEEN_LISTS;
         loop {
-            changed.notified().await;
+            if timeout(QUIET, changed.notified()).await.is_err() {
+                pause = BETWEEN_LISTS;
+                changed.notified().await;
+            }
             if !tools {
                 continue;
             }
-            match timeout(self.connect, listing::list(link)).await {
+            match timeout(self.connect, self.list(link)).await {
                 Ok(Ok(listed)) => self.ready(link, listed),
                 // The old list is better than none.
                 Ok(Err(_)) | Err(_) => {
@@ -196,7 +207,8 @@ impl Keeper {
                 }
             }
             // What is said meanwhile is one more change.
-            tokio::time::sleep(BETWEEN_LISTS).await;
+            tokio::time::sleep(pause).await;
+            pause = pause.saturating_mul(2).min(LONGEST_BETWEEN_LISTS);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Calls a tool of the catalogue, whoever runs it: checked, put before the rules, run, and its end told.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use harn_model::{ErrorCategory, ToolContent, ToolExecutor, ToolSource, ToolSpec};
 use harn_runtime::{AgentError, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext};
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::Toolbox;
 use crate::{
     builtin::{Builtin, fail_by, run_by},
+    catalogue::Catalogue,
     markdown::fence,
     skills::LOAD_SKILL,
 };
@@ -38,7 +39,7 @@ impl Toolbox {
             let error = self.out_of_reach(tool);
             return Err(described(cx, tool, arguments).refuse(error).await?);
         }
-        if let Err(error) = catalogue.check(name, &arguments) {
+        if let Err(error) = check(&catalogue, name, &arguments).await {
             return Err(described(cx, tool, arguments).refuse(error).await?);
         }
         if let Some(builtin) = Builtin::named(name).filter(|_| tool.source == ToolSource::Builtin) {
@@ -53,7 +54,7 @@ impl Toolbox {
         let by = tool.source.executor();
         // Whoever was asked may have put others in their place.
         if *call.input() != arguments
-            && let Err(error) = catalogue.check(name, call.input())
+            && let Err(error) = check(&catalogue, name, call.input()).await
         {
             return Err(fail_by(call, by, error).await?);
         }
@@ -128,6 +129,20 @@ impl Toolbox {
             None => Ok(()),
         }
     }
+}
+
+/// Whether arguments fit. A schema of somebody else may take a while: other sessions go on meanwhile.
+async fn check(catalogue: &Arc<Catalogue>, name: &str, arguments: &Value) -> Result<(), ToolError> {
+    let own = |tool: &ToolSpec| tool.source == ToolSource::Builtin;
+    if catalogue.get(name).is_some_and(own) {
+        return catalogue.check(name, arguments);
+    }
+    let (catalogue, name, arguments) = (catalogue.clone(), name.to_owned(), arguments.clone());
+    let checked = tokio::task::spawn_blocking(move || catalogue.check(&name, &arguments));
+    checked.await.unwrap_or_else(|_| {
+        let message = "its arguments could not be held against its schema";
+        Err(ToolError::new(message))
+    })
 }
 
 /// A call of a tool, with what is known of it.

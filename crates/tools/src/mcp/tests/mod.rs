@@ -33,7 +33,7 @@ async fn a_server_connects_in_the_background_and_its_tools_are_called() {
     let second = stage.expect("tools/list").await;
     assert_eq!(second["params"]["cursor"], "2");
     let reads = json!({"name": "read", "inputSchema": {"type": "object"},
-        "annotations": {"readOnlyHint": true, "title": "Reads"}});
+        "annotations": {"readOnlyHint": true, "openWorldHint": false, "title": "Reads"}});
     stage.answer(&second, json!({"tools": [reads]})).await;
     servers.settled().await;
 
@@ -112,6 +112,32 @@ async fn tools_are_listed_again_when_they_change() {
     changes.changed().await.unwrap();
     assert_eq!(names(&servers), ["mcp__s__one", "mcp__s__two"]);
     assert_eq!(servers.statuses()[0].state, McpState::Ready);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_changes_without_end_is_asked_less_and_less() {
+    let theatre = Theatre::new();
+    let servers = theatre.session();
+    servers.add(vec![named("s")]);
+    let mut stage = theatre.ready(&["t0"]).await;
+    servers.settled().await;
+    let mut pauses = Vec::new();
+    for n in 1..=9 {
+        stage.notify("notifications/tools/list_changed").await;
+        let tool = format!("t{n}");
+        let ((), waited) = seconds(stage.list(&[&tool])).await;
+        pauses.push(waited.as_secs());
+    }
+    assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 32, 60, 60]);
+    // The last pause, and a minute in which nothing is said.
+    tokio::time::sleep(Duration::from_secs(121)).await;
+    let mut pauses = Vec::new();
+    for tool in ["a", "b", "c"] {
+        stage.notify("notifications/tools/list_changed").await;
+        let ((), waited) = seconds(stage.list(&[tool])).await;
+        pauses.push(waited.as_secs());
+    }
+    assert_eq!(pauses, [0, 1, 2]);
 }
 
 #[tokio::test(start_paused = true)]

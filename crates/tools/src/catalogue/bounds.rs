@@ -1,0 +1,354 @@
+//! How much work a schema may make of itself and of what it is held against. A schema comes from a server or a
+//! host, and what walks it recurses: too deep a one would end the process, too wide a one would never end.
+//!
+//! Looks at shapes alone; what is right and wrong is for the validator to say.
+
+use std::{borrow::Cow, collections::HashMap, io};
+
+use serde_json::{Map, Value};
+
+/// How long a schema may be, written out, in bytes.
+const SCHEMA_BYTES: usize = 256 * 1024;
+/// How many values it may be made of.
+const SCHEMA_NODES: u64 = 20_000;
+/// How deep it may be nested.
+const SCHEMA_DEPTH: usize = 64;
+/// How many references may lead from one to the next.
+const LINKS: usize = 64;
+/// How many values it may be made of with each reference replaced by what it refers to.
+const EXPANDED: u64 = 100_000;
+/// How deep arguments may be nested.
+const ARGUMENT_DEPTH: usize = 128;
+/// How long arguments may be, written out, in bytes.
+const ARGUMENT_BYTES: usize = 16 * 1024 * 1024;
+/// How many schemas may be held against how many values.
+const STEPS: usize = 500_000;
+/// How many schemas may be at work within each other.
+const AT_WORK: usize = 256;
+
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+const ELSEWHERE: &str = "it refers to a schema elsewhere, which is not fetched";
+const TOO_MUCH: &str = "it would take too long to hold them against the tool's schema";
+
+/// Whether a schema can be compiled; if not, why.
+pub(super) fn schema(schema: &Value) -> Result<(), String> {
+    if depth_over(schema, SCHEMA_DEPTH) {
+        return Err(format!("it is nested deeper than {SCHEMA_DEPTH}"));
+    }
+    if longer_than(schema, SCHEMA_BYTES) {
+        return Err(format!("it is longer than {SCHEMA_BYTES} bytes"));
+    }
+    let mut walk = Walk {
+        schema,
+        nodes: 0,
+        refers: false,
+        renames: None,
+    };
+    walk.look(schema);
+    if walk.nodes > SCHEMA_NODES {
+        return Err(format!("it is made of more than {SCHEMA_NODES} values"));
+    }
+    // With these a reference leads to where it does not seem to.
+    if let (true, Some(keyword)) = (walk.refers, walk.renames) {
+        return Err(format!(
+            "it gives names by `{keyword}`; refer by `#/$defs/NAME` instead"
+        ));
+    }
+    let mut expansion = Expansion {
+        schema,
+        known: HashMap::new(),
+        path: 0,
+    };
+    if expansion.of(schema)?.nodes > EXPANDED {
+        return Err(format!(
+            "its references make more than {EXPANDED} values of it"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether these arguments can be held against the schema, which is within its own bounds.
+pub(super) fn arguments(schema: &Value, arguments: &Value) -> Result<(), String> {
+    if depth_over(arguments, ARGUMENT_DEPTH) {
+        return Err(format!("they are nested deeper than {ARGUMENT_DEPTH}"));
+    }
+    if longer_than(arguments, ARGUMENT_BYTES) {
+        return Err(format!("they are longer than {ARGUMENT_BYTES} bytes"));
+    }
+    let mut rehearsal = Rehearsal { schema, steps: 0 };
+    rehearsal
+        .hold(schema, arguments, 0)
+        .ok_or_else(|| TOO_MUCH.to_owned())
+}
+
+/// What a schema has in it.
+struct Walk<'a> {
+    schema: &'a Value,
+    nodes: u64,
+    /// Whether anything in it refers to anything.
+    refers: bool,
+    /// A keyword by which a part of it gets a name of its own.
+    renames: Option<&'static str>,
+}
+
+impl Walk<'_> {
+    fn look(&mut self, at: &Value) {
+        self.nodes += 1;
+        if let Value::Object(object) = at {
+            self.refers |= references(object).next().is_some();
+            let is_root = std::ptr::eq(at, self.schema);
+            let names = ["$anchor", "$dynamicAnchor", "$recursiveAnchor", "$id", "id"];
+            let ours = names.into_iter().find(|name| match *name {
+                "$id" => !is_root && object.get(*name).is_some_and(Value::is_string),
+                // A keyword of the oldest draft alone; elsewhere a word like any other.
+                "id" => {
+                    !is_root && self.is_oldest() && object.get(*name).is_some_and(Value::is_string)
+                }
+                name => object.get(name).is_some_and(|it| !it.is_object()),
+            });
+            self.renames = self.renames.or(ours);
+        }
+        for child in children(at) {
+            self.look(child);
+        }
+    }
+
+    fn is_oldest(&self) -> bool {
+        let draft = self.schema.get("$schema").and_then(Value::as_str);
+        draft.is_some_and(|draft| draft.contains("draft-04"))
+    }
+}
+
+/// A part of a schema with its references replaced.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    nodes: u64,
+    /// The longest chain of references in it.
+    links: usize,
+}
+
+/// Reckons sizes, each target once.
+struct Expansion<'a> {
+    schema: &'a Value,
+    /// By where a target is; nothing yet for one that is being reckoned, which is how a cycle ends.
+    known: HashMap<*const Value, Size>,
+    /// How many references lead to where we are.
+    path: usize,
+}
+
+impl Expansion<'_> {
+    fn of(&mut self, at: &Value) -> Result<Size, String> {
+        let mut size = Size { nodes: 1, links: 0 };
+        if let Value::Object(object) = at {
+            for reference in references(object) {
+                let target = target(self.schema, reference).ok_or(ELSEWHERE)?;
+                let target = self.through(target)?;
+                size.nodes = size.nodes.saturating_add(target.nodes);
+                size.links = size.links.max(target.links + 1);
+            }
+        }
+        for child in children(at) {
+            let child = self.of(child)?;
+            size.nodes = size.nodes.saturating_add(child.nodes);
+            size.links = size.links.max(child.links);
+        }
+        if self.path + size.links > LINKS {
+            return Err(format!(
+                "more than {LINKS} references lead on from one another"
+            ));
+        }
+        Ok(size)
+    }
+
+    fn through(&mut self, target: &Value) -> Result<Size, String> {
+        let key = std::ptr::from_ref(target);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        if self.path == LINKS {
+            return Err(format!(
+                "more than {LINKS} references lead on from one another"
+            ));
+        }
+        self.known.insert(key, Size::default());
+        self.path += 1;
+        let size = self.of(target)?;
+        self.path -= 1;
+        self.known.insert(key, size);
+        Ok(size)
+    }
+}
+
+/// Goes where a validator would go at most, and counts.
+struct Rehearsal<'a> {
+    schema: &'a Value,
+    steps: usize,
+}
+
+impl Rehearsal<'_> {
+    /// None where it gets too much.
+    fn hold(&mut self, schema: &Value, value: &Value, at_work: usize) -> Option<()> {
+        self.count(1)?;
+        let Value::Object(keywords) = schema else {
+            return Some(());
+        };
+        if at_work == AT_WORK {
+            return None;
+        }
+        // To find what was left over, everything is gone through again: for the answer, and for the words.
+        let left_over = ["unevaluatedProperties", "unevaluatedItems"];
+        let left_over = left_over.iter().filter(|it| keywords.contains_key(**it));
+        let rounds = 1 + 2 * left_over.count();
+        for _ in 0..rounds {
+            for (keyword, argument) in keywords {
+                self.keyword(keywords, keyword, argument, value, at_work + 1)?;
+            }
+        }
+        Some(())
+    }
+
+    fn keyword(
+        &mut self,
+        keywords: &Map<String, Value>,
+        keyword: &str,
+        argument: &Value,
+        value: &Value,
+        at_work: usize,
+    ) -> Option<()> {
+        match keyword {
+            "$ref" | "$dynamicRef" | "$recursiveRef" => {
+                if let Some(reference) = argument.as_str()
+                    && let Some(target) = target(self.schema, reference)
+                {
+                    self.hold(target, value, at_work)?;
+                }
+            }
+            "allOf" | "anyOf" | "oneOf" | "dependentSchemas" | "dependencies" => {
+                for schema in children(argument) {
+                    self.hold(schema, value, at_work)?;
+                }
+            }
+            "not" | "if" | "then" | "else" => self.hold(argument, value, at_work)?,
+            "enum" => self.count(children(argument).count())?,
+            "properties" => {
+                for (name, schema) in argument.as_object().into_iter().flatten() {
+                    if let Value::Object(object) = value
+                        && let Some(child) = object.get(name)
+                    {
+                        self.hold(schema, child, at_work)?;
+                    }
+                }
+            }
+            "additionalProperties" => {
+                let known = keywords.get("properties");
+                for (name, child) in value.as_object().into_iter().flatten() {
+                    if known.is_none_or(|known| known.get(name).is_none()) {
+                        self.hold(argument, child, at_work)?;
+                    }
+                }
+            }
+            "patternProperties" if value.is_object() => {
+                for schema in children(argument) {
+                    self.each(schema, value, at_work)?;
+                }
+            }
+            "unevaluatedProperties" if value.is_object() => self.each(argument, value, at_work)?,
+            // A name has nothing in it, as null has.
+            "propertyNames" if value.is_object() => {
+                for _ in children(value) {
+                    self.hold(argument, &Value::Null, at_work)?;
+                }
+            }
+            "items" | "prefixItems" if value.is_array() && argument.is_array() => {
+                for (schema, child) in children(argument).zip(children(value)) {
+                    self.hold(schema, child, at_work)?;
+                }
+            }
+            "items" | "additionalItems" | "unevaluatedItems" | "contains" if value.is_array() => {
+                self.each(argument, value, at_work)?;
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn each(&mut self, schema: &Value, value: &Value, at_work: usize) -> Option<()> {
+        children(value).try_for_each(|child| self.hold(schema, child, at_work))
+    }
+
+    fn count(&mut self, steps: usize) -> Option<()> {
+        self.steps = self.steps.saturating_add(steps);
+        (self.steps <= STEPS).then_some(())
+    }
+}
+
+/// The part of a schema that a reference leads to; none where it leads out of it.
+fn target<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
+    let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+    let own = schema.get("$id").and_then(Value::as_str);
+    let own = own.map(|own| own.trim_end_matches('#'));
+    if !base.is_empty() && Some(base) != own {
+        return None;
+    }
+    schema.pointer(&decoded(fragment))
+}
+
+/// A fragment with its percent signs read.
+fn decoded(fragment: &str) -> Cow<'_, str> {
+    if !fragment.contains('%') {
+        return Cow::Borrowed(fragment);
+    }
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        let read = after.get(..2).map(|digits| u8::from_str_radix(digits, 16));
+        rest = match read {
+            Some(Ok(byte)) => {
+                bytes.push(byte);
+                after.get(2..).unwrap_or_default()
+            }
+            Some(Err(_)) | None => {
+                bytes.push(b'%');
+                after
+            }
+        };
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn references(object: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let given = REFERENCES.into_iter().filter_map(|name| object.get(name));
+    given.filter_map(Value::as_str)
+}
+
+fn children(value: &Value) -> impl Iterator<Item = &Value> {
+    let array = value.as_array().into_iter().flatten();
+    let object = value.as_object().into_iter().flat_map(Map::values);
+    array.chain(object)
+}
+
+fn depth_over(value: &Value, limit: usize) -> bool {
+    if limit == 0 {
+        return children(value).next().is_some();
+    }
+    children(value).any(|child| depth_over(child, limit - 1))
+}
+
+/// Whether it takes more bytes than this to write a value out.
+fn longer_than(value: &Value, limit: usize) -> bool {
+    struct Room(usize);
+    impl io::Write for Room {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let left = self.0.checked_sub(bytes.len());
+            self.0 = left.ok_or(io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    serde_json::to_writer(Room(limit), value).is_err()
+}
