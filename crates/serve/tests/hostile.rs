@@ -93,6 +93,17 @@ fn visit(dir: &Path, state: &Path) -> String {
     fs::read_to_string(trace).unwrap()
 }
 
+fn trust(dir: &Path, state: &Path) {
+    let trusted = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+        .arg("trust")
+        .arg(dir)
+        .arg("--state-dir")
+        .arg(state.join("sessions"))
+        .output()
+        .unwrap();
+    assert!(trusted.status.success(), "{trusted:?}");
+}
+
 fn started(trace: &str) -> Vec<&str> {
     let executed = trace.lines().filter(|line| line.contains("execve"));
     // The agent itself comes first.
@@ -127,14 +138,7 @@ fn nothing_runs_and_nobody_is_called_before_trust() {
 
     // A server that says nothing would be waited for.
     std::thread::spawn(move || listener.incoming().for_each(drop));
-    let trusted = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
-        .arg("trust")
-        .arg(&work)
-        .arg("--state-dir")
-        .arg(state.join("sessions"))
-        .output()
-        .unwrap();
-    assert!(trusted.status.success(), "{trusted:?}");
+    trust(&work, &state);
     let trace = visit(&work, &state);
     assert!(!started(&trace).is_empty(), "the hook would have been seen");
     assert!(
@@ -144,4 +148,20 @@ fn nothing_runs_and_nobody_is_called_before_trust() {
     for ran in ["hook-ran", "skill-server-ran", "manifest-server-ran"] {
         assert!(work.join(ran).exists(), "{ran}");
     }
+}
+
+#[test]
+fn a_folder_that_is_trusted_does_not_speak_for_what_lies_above() {
+    let dir = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (work, state) = (dir.path().join("work"), dir.path().join("state"));
+    for folder in [&work.join(".git"), &work.join("sub"), &state] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    workspace(&work, port);
+    trust(&work.join("sub"), &state);
+    let trace = visit(&work.join("sub"), &state);
+    assert_eq!(started(&trace), Vec::<&str>::new());
+    assert_eq!(connected(&trace), Vec::<&str>::new());
 }
