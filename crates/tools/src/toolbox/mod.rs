@@ -184,12 +184,6 @@ impl Toolbox {
         self.host.capabilities()
     }
 
-    /// What it is made with.
-    #[must_use]
-    pub fn config(&self) -> &ToolboxConfig {
-        &self.config
-    }
-
     /// Whether active skills leave a tool in reach.
     fn allows(&self, tool: &ToolSpec) -> bool {
         let skills = self.skills.as_ref();

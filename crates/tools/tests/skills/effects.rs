@@ -94,3 +94,25 @@ async fn a_session_that_ends_lets_go() {
     let bound = rig.servers.0.lock().unwrap().clone();
     assert_eq!(bound, ["bind tool: db", "unbind tool", "bind tool: db"]);
 }
+
+#[tokio::test]
+async fn servers_come_and_go_with_the_trust_in_the_workspace() {
+    let disk = Disk::new();
+    disk.skill(
+        "home/ws/.harn/skills/tool",
+        "mcp_servers:\n  db: {command: serve}\n",
+    );
+    let mut rig = Rig::new(disk).await;
+    rig.play("x", vec![Act::Activate("tool")]).await;
+    let told = |rig: &Rig| std::mem::take(&mut *rig.servers.0.lock().unwrap());
+    assert_eq!(told(&rig), Vec::<String>::new());
+    rig.trust(true);
+    rig.play("x", Vec::new()).await;
+    assert_eq!(told(&rig), ["bind tool: db"]);
+    // Nothing changed, so nothing is done.
+    rig.play("x", Vec::new()).await;
+    assert_eq!(told(&rig), Vec::<String>::new());
+    rig.trust(false);
+    rig.play("x", Vec::new()).await;
+    assert_eq!(told(&rig), ["unbind tool"]);
+}

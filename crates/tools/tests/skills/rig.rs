@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -24,6 +24,7 @@ use harn_tools::{
     DiskProbe, LocalHost,
     skills::{
         NewSessionSkills, SessionSkills, SkillLibrary, SkillMatching, SkillPlaces, SkillServers,
+        SkillTrust,
     },
 };
 use tempfile::TempDir;
@@ -188,10 +189,19 @@ impl SkillServers for Bound {
     }
 }
 
+/// Whether somebody trusts the workspace, which may change.
+struct Trusted(AtomicBool);
+
+impl SkillTrust for Trusted {
+    fn is_trusted(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
 struct Kits {
     library: SkillLibrary,
     matching: SkillMatching,
-    trusted: bool,
+    trusted: Arc<Trusted>,
     servers: Arc<Bound>,
     made: Mutex<Option<Arc<SessionSkills>>>,
 }
@@ -201,7 +211,7 @@ impl Equip for Kits {
         let skills = SessionSkills::new(NewSessionSkills {
             session: session.session,
             skills: self.library.workspace(&session.cwd),
-            trust: Arc::new(self.trusted),
+            trust: self.trusted.clone(),
             servers: self.servers.clone(),
             matching: self.matching,
             environment: Arc::new([("STAGE".to_owned(), "prod".to_owned())].into()),
@@ -234,7 +244,7 @@ impl Rig {
         let kits = Arc::new(Kits {
             library: SkillLibrary::new(disk.places(), Arc::new(LateClock)),
             matching,
-            trusted,
+            trusted: Arc::new(Trusted(AtomicBool::new(trusted))),
             servers: servers.clone(),
             made: Mutex::default(),
         });
@@ -263,6 +273,11 @@ impl Rig {
             kits,
             hub,
         }
+    }
+
+    /// Somebody trusts the workspace, or does not any more.
+    pub(crate) fn trust(&self, trusted: bool) {
+        self.kits.trusted.0.store(trusted, Ordering::SeqCst);
     }
 
     /// Closes the session and opens it again.
