@@ -15,7 +15,7 @@ use std::{
 };
 
 use harn_journal::{JournalError, Log, Opened, SessionMeta};
-use harn_model::{Principal, SessionId, SessionView};
+use harn_model::{AgentEvent, Principal, SessionId, SessionView};
 use harn_policy::Roots;
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 
@@ -25,6 +25,8 @@ use crate::{
     session::{Live, Msg, Scribe, SessionTask, Shared, recovery_events},
     worker::ChildOf,
 };
+
+use copy::revoked_grants;
 
 pub use config::HubConfig;
 pub use listing::{ListedSession, SessionFilter, SessionPage};
@@ -194,6 +196,30 @@ impl Hub {
         meta.is_ok_and(|meta| self.sees(&meta))
     }
 
+    /// Opens the session of this name, or creates it: for those who can work out what theirs is called.
+    /// One that exists works where it was created.
+    pub async fn open_or_create(
+        &self,
+        id: &SessionId,
+        new: NewSession,
+    ) -> Result<Controller, SessionError> {
+        match self.open(id, None).await {
+            Err(SessionError::NotFound(_)) => {}
+            opened => return opened,
+        }
+        check_cwd(&new.cwd)?;
+        let meta = self.fresh_meta(id.clone(), new, None);
+        match self.create_as(meta, self.own_role()).await {
+            // Somebody else was faster, here or in another process.
+            Err(SessionError::Journal(JournalError::Exists(_))) => self.open(id, None).await,
+            created => {
+                let created = created?;
+                check_own(&self.principal, created.meta())?;
+                Ok(created)
+            }
+        }
+    }
+
     /// Creates a session that begins with the history of another. A turn that is still running there is
     /// left out, and so are its workers.
     pub async fn fork(&self, id: &SessionId, new: NewSession) -> Result<Controller, SessionError> {
@@ -313,7 +339,14 @@ impl Hub {
         } = opened;
         let turn = view.open_turn.as_ref().map(|turn| turn.id.clone());
         let config = &self.inner.config;
-        let events = recovery_events(&view, torn_bytes);
+        let mut events = recovery_events(&view, torn_bytes);
+        if config.forgetful {
+            events.extend(revoked_grants(&view));
+            let mode = || AgentEvent::ModeChanged {
+                mode_id: config.default_mode.id().to_owned(),
+            };
+            events.extend(view.mode.as_ref().map(|_| mode()));
+        }
         let mut scribe = Scribe::after_a_crash(meta.thread_id.clone());
         let batch = scribe.enter(
             &mut view,

@@ -35,7 +35,7 @@ pub use ports::{Clock, IdKind, Ids};
 pub use publish::{Batch, Delivery, EncodingSlot, SessionEnd, Subscription};
 pub use session::{
     Act, AttachClient, Claim, ControlWatch, Controlled, Controller, ControllerInfo, Driver,
-    LiveState, Observer, Seat, Taking, Term,
+    LiveState, Observer, Seat, Submission, Taking, Term,
 };
 pub use turn::{
     Delivered, Idle, Question, Steering, ToolBuilder, ToolHandle, ToolOutput, TurnContext, Wake,

@@ -27,7 +27,19 @@ const ROOMS: &[(&str, May)] = &[
         "harn-engines",
         May::Use(&["harn-model", "harn-runtime", "harn-tools"]),
     ),
-    ("harn-acp", May::Use(&["harn-model", "harn-runtime"])),
+    ("harn-lines", May::Use(&[])),
+    (
+        "harn-acp",
+        May::Use(&["harn-lines", "harn-model", "harn-runtime"]),
+    ),
+    (
+        "harn-threads",
+        May::Use(&["harn-lines", "harn-model", "harn-runtime"]),
+    ),
+    (
+        "harn-openharness",
+        May::Use(&["harn-model", "harn-runtime"]),
+    ),
     (
         "harn-serve",
         May::Use(&[
@@ -37,7 +49,10 @@ const ROOMS: &[(&str, May)] = &[
             "harn-runtime",
             "harn-tools",
             "harn-engines",
+            "harn-lines",
             "harn-acp",
+            "harn-threads",
+            "harn-openharness",
         ]),
     ),
     (
@@ -48,7 +63,10 @@ const ROOMS: &[(&str, May)] = &[
             "harn-journal",
             "harn-runtime",
             "harn-tools",
+            "harn-lines",
             "harn-acp",
+            "harn-threads",
+            "harn-openharness",
         ]),
     ),
     ("harn-tests", May::UseAnything),

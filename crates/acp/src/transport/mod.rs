@@ -1,24 +1,33 @@
-//! Lines in and bytes out, whatever carries them. Both directions are bounded.
-//!
-//! The blocking loops belong on threads of their own: a read of stdin cannot be cancelled, and an async
-//! runtime would wait for it at exit.
+//! Lines in and bytes out, whatever carries them: those of [`harn_lines`], each piece with the session it is
+//! about.
 
 mod follow;
-mod lines;
-mod outgoing;
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-
-use tokio::sync::mpsc;
+use bytes::Bytes;
+use harn_lines::{Line, Parcel};
+use harn_model::SessionId;
 
 pub use follow::{Followed, NotFollowed, Refollow};
-pub use lines::{read_lines_from, write_pieces};
-pub use outgoing::{
-    Disconnected, Limits, Outgoing, OutgoingReceiver, Piece, outgoing, outgoing_of,
+pub use harn_lines::{
+    Disconnected, Limits, STDIO_LINE_LIMIT, read_lines, read_lines_from, write_chunks, write_pieces,
 };
 
-/// The longest line a client may send over stdio; screenshots are large.
-pub const STDIO_LINE_LIMIT: usize = 64 * 1024 * 1024;
+/// The way to a client.
+pub type Outgoing = harn_lines::Outgoing<Piece>;
+/// The writing end of it.
+pub type OutgoingReceiver = harn_lines::OutgoingReceiver<Piece>;
+
+/// A queue of bytes to write, bounded as for stdio.
+#[must_use]
+pub fn outgoing() -> (Outgoing, OutgoingReceiver) {
+    harn_lines::outgoing()
+}
+
+/// A queue of bytes to write, bounded.
+#[must_use]
+pub fn outgoing_of(limits: Limits) -> (Outgoing, OutgoingReceiver) {
+    harn_lines::outgoing_of(limits)
+}
 
 /// A line from the client, or what came in its place.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,78 +45,60 @@ pub enum Incoming {
     Refollow(Refollow),
 }
 
-/// Reads lines until the input ends or nobody listens any more. Blank lines are skipped.
-pub fn read_lines(
-    reader: impl Read,
-    limit: usize,
-    lines: mpsc::Sender<Incoming>,
-) -> io::Result<()> {
-    let mut reader = BufReader::with_capacity(64 * 1024, reader);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let item = match read_line(&mut reader, &mut line, limit)? {
-            End::OfInput if line.is_empty() => return Ok(()),
-            End::OfInput | End::OfLine => decode(&mut line),
-            End::OverLimit => Some(Incoming::TooLong { limit }),
-        };
-        if let Some(item) = item
-            && lines.blocking_send(item).is_err()
-        {
-            return Ok(());
+impl From<Line> for Incoming {
+    fn from(line: Line) -> Self {
+        match line {
+            Line::Text(line) => Self::Line(line),
+            Line::TooLong { limit } => Self::TooLong { limit },
+            Line::NotUtf8 => Self::NotUtf8,
         }
     }
 }
 
-enum End {
-    OfLine,
-    OfInput,
-    OverLimit,
+/// Bytes to write: one or more whole lines, all of one session or of none. One without bytes is a mark: the
+/// following it names has come to what was there when it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The lines, each with its line break.
+    pub bytes: Bytes,
+    /// The session they are about: the one a message names, or for an answer the one its request named.
+    pub session: Option<SessionId>,
+    /// Which following of the session wrote them; none for what is no part of its stream, such as answers.
+    pub stream: Option<Followed>,
 }
 
-/// Reads up to the next newline. What is over the limit is thrown away as it comes.
-fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::Result<End> {
-    let mut over = false;
-    loop {
-        let available = match reader.fill_buf() {
-            Ok(available) => available,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        if available.is_empty() {
-            return Ok(if over { End::OverLimit } else { End::OfInput });
-        }
-        let newline = available.iter().position(|&b| b == b'\n');
-        let part = &available[..newline.unwrap_or(available.len())];
-        over |= line.len() + part.len() > limit;
-        if over {
-            *line = Vec::new();
-        } else {
-            line.extend_from_slice(part);
-        }
-        let used = newline.map_or(available.len(), |at| at + 1);
-        reader.consume(used);
-        if newline.is_some() {
-            return Ok(if over { End::OverLimit } else { End::OfLine });
+impl Parcel for Piece {
+    fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    fn bytes_mut(&mut self) -> &mut Bytes {
+        &mut self.bytes
+    }
+
+    fn is_mark(&self) -> bool {
+        self.stream.is_some()
+    }
+}
+
+impl From<Bytes> for Piece {
+    fn from(bytes: Bytes) -> Self {
+        Self {
+            bytes,
+            session: None,
+            stream: None,
         }
     }
 }
 
-fn decode(line: &mut Vec<u8>) -> Option<Incoming> {
-    if line.iter().all(u8::is_ascii_whitespace) {
-        return None;
+impl From<Vec<u8>> for Piece {
+    fn from(bytes: Vec<u8>) -> Self {
+        Bytes::from(bytes).into()
     }
-    Some(match String::from_utf8(std::mem::take(line)) {
-        Ok(line) => Incoming::Line(line),
-        Err(_) => Incoming::NotUtf8,
-    })
 }
 
-/// Writes until every sender is gone or the client is.
-pub fn write_chunks(mut queue: OutgoingReceiver, mut writer: impl Write) -> io::Result<()> {
-    while let Some(piece) = queue.blocking_recv() {
-        writer.write_all(&piece.bytes)?;
-        writer.flush()?;
+impl From<&'static str> for Piece {
+    fn from(text: &'static str) -> Self {
+        Bytes::from(text).into()
     }
-    Ok(())
 }

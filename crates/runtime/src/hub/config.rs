@@ -46,6 +46,9 @@ pub struct HubConfig {
     pub default_mode: SessionMode,
     /// How long a question about a tool call waits for an answer.
     pub ask_deadline: Duration,
+    /// Whether a session that is opened begins in the default mode and without what it was granted: its
+    /// journal lies where others may have written it.
+    pub forgetful: bool,
     /// Places that no tool writes, wherever a session works.
     pub protected: Vec<PathBuf>,
     /// Equips sessions with tools, skills and servers.
@@ -81,6 +84,7 @@ impl HubConfig {
             rules: Arc::new(NoRules::default()),
             default_mode: SessionMode::default(),
             ask_deadline: Duration::from_secs(30 * 60),
+            forgetful: false,
             protected: Vec::new(),
             equip: Arc::new(NoEquipment),
         }

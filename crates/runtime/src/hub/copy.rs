@@ -53,7 +53,7 @@ pub(super) fn copy(
     Ok((log, meta, view))
 }
 
-fn revoked_grants(view: &SessionView) -> Vec<AgentEvent> {
+pub(super) fn revoked_grants(view: &SessionView) -> Vec<AgentEvent> {
     let revoked = view.grants.iter().map(|grant| AgentEvent::GrantRevoked {
         grant_id: grant.id.clone(),
     });

@@ -56,6 +56,7 @@ pub(crate) enum Msg {
     Resume,
     SetMode(String, oneshot::Sender<Seq>),
     SetOption(String, String, oneshot::Sender<Seq>),
+    SetTitle(String, oneshot::Sender<Seq>),
     Close {
         reply: oneshot::Sender<()>,
         /// Whether the journal tells of it: somebody asked for it, the process is not just ending.
@@ -72,6 +73,27 @@ pub(crate) struct QueuedPrompt {
     pub(crate) commands: bool,
     /// The client that sent it, where one did under a name.
     pub(crate) author: Option<Box<LiveAuthor>>,
+}
+
+/// What somebody says to an agent, and what is to be known of it beforehand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Submission {
+    /// What is said.
+    pub blocks: Vec<ContentBlock>,
+    /// The id it has as a message; one that no other message of the session has. Without it, one is minted.
+    pub message: Option<MessageId>,
+    /// How many prompts may be before it that have not ended, running or waiting; without it, as many as
+    /// the hub takes. Behind none of them it is the one that runs, or nothing comes of it.
+    pub behind: Option<usize>,
+}
+
+impl From<Vec<ContentBlock>> for Submission {
+    fn from(blocks: Vec<ContentBlock>) -> Self {
+        Self {
+            blocks,
+            ..Self::default()
+        }
+    }
 }
 
 /// May watch a session.
@@ -249,38 +271,43 @@ impl Controller {
     /// before the session can hear of it, so that a caller cannot miss the end.
     pub async fn prompt(
         &self,
-        blocks: Vec<ContentBlock>,
+        prompt: impl Into<Submission>,
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
-        self.submit(blocks, None, registered).await
+        self.submit(prompt.into(), None, registered).await
     }
 
     pub(super) async fn submit(
         &self,
-        blocks: Vec<ContentBlock>,
+        prompt: Submission,
         author: Option<Box<LiveAuthor>>,
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
-        self.shared.check(&blocks)?;
+        let config = &self.shared.config;
+        self.shared.check(&prompt.blocks)?;
         let permit = self
             .inbox
             .reserve()
             .await
             .map_err(|_| PromptError::Closed)?;
-        let turn = TurnId::new(self.shared.config.ids.mint(IdKind::Turn));
+        let turn = TurnId::new(config.ids.mint(IdKind::Turn));
         {
             let mut unfinished = lock(&self.shared.unfinished);
-            if unfinished.len() > self.shared.config.max_waiting_prompts {
-                let waiting = unfinished.len() - 1;
+            // One of them runs.
+            let most = config.max_waiting_prompts.saturating_add(1);
+            let before = unfinished.len();
+            if before >= most || prompt.behind.is_some_and(|behind| before > behind) {
+                let waiting = before - 1;
                 return Err(PromptError::QueueFull { waiting });
             }
             unfinished.push_back(turn.clone());
         }
         registered(&turn);
+        let minted = || MessageId::new(config.ids.mint(IdKind::Message));
         permit.send(Msg::Prompt(QueuedPrompt {
             turn: turn.clone(),
-            message: MessageId::new(self.shared.config.ids.mint(IdKind::Message)),
-            blocks: blocks.into(),
+            message: prompt.message.unwrap_or_else(minted),
+            blocks: prompt.blocks.into(),
             commands: true,
             author,
         }));
@@ -392,6 +419,13 @@ impl Controller {
         let (reply, done) = oneshot::channel();
         let msg = Msg::SetOption(id.to_owned(), value.to_owned(), reply);
         self.request(msg, done).await
+    }
+
+    /// Gives the session a title; written and published when this returns, with the place of its event.
+    pub async fn set_title(&self, title: &str) -> Result<Seq, SettingError> {
+        let (reply, done) = oneshot::channel();
+        self.request(Msg::SetTitle(title.to_owned(), reply), done)
+            .await
     }
 
     /// Cancels what runs, settles it, and gives the session's lock back.

@@ -14,7 +14,7 @@ mod stamp;
 mod task;
 
 pub use control::Controlled;
-pub use handle::{Controller, Observer};
+pub use handle::{Controller, Observer, Submission};
 pub use roster::{Act, AttachClient, Claim, Taking};
 pub use seat::{ControlWatch, ControllerInfo, Driver, LiveState, Seat, Term};
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use super::{
-    Controller, Msg, Observer,
+    Controller, Msg, Observer, Submission,
     control::Controlled,
     live::{LiveRequest, LiveWanted, Standing},
     roster::{Act, AttachClient, Claim, DetachClient, SeatId},
@@ -332,10 +332,11 @@ impl Driver<'_> {
     /// As [`Controller::prompt`].
     pub async fn prompt(
         self,
-        blocks: Vec<ContentBlock>,
+        prompt: impl Into<Submission>,
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
-        self.session.submit(blocks, self.author, registered).await
+        let prompt = prompt.into();
+        self.session.submit(prompt, self.author, registered).await
     }
 
     /// As [`Controller::inject`].

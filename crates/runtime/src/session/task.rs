@@ -16,7 +16,9 @@ mod workers;
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
 use harn_journal::{JournalError, Log};
-use harn_model::{AgentEvent, Command, Decision, Durability, Envelope, Seq, TurnId, TurnStarted};
+use harn_model::{
+    AgentEvent, Command, Decision, Durability, Envelope, Seq, SessionInfo, TurnId, TurnStarted,
+};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
@@ -204,6 +206,13 @@ impl SessionTask {
             Some(Msg::SetOption(config_id, value, reply)) => {
                 let changed = AgentEvent::ConfigChanged { config_id, value };
                 let seq = self.write(vec![changed]).await?;
+                // The caller may have gone; the change stands.
+                let _ = reply.send(seq);
+            }
+            Some(Msg::SetTitle(title, reply)) => {
+                let info = SessionInfo { title: Some(title) };
+                let seq = self.write(vec![AgentEvent::SessionInfo(info)]).await?;
+                self.list_title();
                 // The caller may have gone; the change stands.
                 let _ = reply.send(seq);
             }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use harn_journal::JournalError;
 use harn_model::{
-    AgentEvent, AskId, Decision, GrantEffect, GrantScope, PermissionAsked, PermissionOption,
+    AgentEvent, AskId, Decision, Grant, GrantEffect, GrantScope, PermissionAsked, PermissionOption,
     PermissionResolved, Remembered,
 };
 
 use super::SessionTask;
-use crate::session::Shared;
+use crate::session::{Shared, running::PendingAsk};
 
 impl SessionTask {
     /// The first answer to an open ask wins. An option that was not offered, or that does not mean what
@@ -40,11 +40,40 @@ impl SessionTask {
             turn.allowed
                 .insert(pending.ask.tool_call.tool_call_id.clone());
         }
+        let grant = remembered.as_ref().map(|kept| kept.grant.clone());
         let event = resolved(id.clone(), decision.clone(), remembered);
-        self.write(vec![event]).await?;
-        // The agent may have stopped waiting.
-        let _ = pending.reply.send(decision);
+        let mut events = vec![event];
+        let covered = grant.map_or_else(Vec::new, |grant| self.covered(&grant));
+        for other in &covered {
+            events.push(resolved(other.ask.ask_id.clone(), decision.clone(), None));
+        }
+        self.write(events).await?;
+        for answered in covered.into_iter().chain([pending]) {
+            // The agent may have stopped waiting.
+            let _ = answered.reply.send(decision.clone());
+        }
         Ok(())
+    }
+
+    /// Takes out the open questions that an answer which is remembered settles too: those that would have
+    /// had the very same remembered.
+    fn covered(&mut self, grant: &Grant) -> Vec<PendingAsk> {
+        let Some(turn) = &mut self.turn else {
+            return Vec::new();
+        };
+        let same = |asked: &PermissionAsked| {
+            let offered = asked.grant.as_ref();
+            offered.is_some_and(|it| harn_policy::with_effect(it, grant.effect).id == grant.id)
+        };
+        let covered = turn.asks.extract_if(|_, open| same(&open.ask));
+        let mut covered: Vec<_> = covered.map(|(_, open)| open).collect();
+        covered.sort_by(|a, b| a.ask.ask_id.cmp(&b.ask.ask_id));
+        if grant.effect == GrantEffect::Allow {
+            let own = covered.iter().filter(|open| open.is_own());
+            let calls = own.map(|open| open.ask.tool_call.tool_call_id.clone());
+            turn.allowed.extend(calls);
+        }
+        covered
     }
 }
 

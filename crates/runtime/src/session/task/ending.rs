@@ -123,7 +123,7 @@ impl SessionTask {
     }
 
     /// Puts the title where listings find it. The log has it in any case, so a failure is only told.
-    fn list_title(&mut self) {
+    pub(super) fn list_title(&mut self) {
         let Some(title) = self.shared.view().title.clone() else {
             return;
         };

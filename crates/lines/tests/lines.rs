@@ -9,18 +9,18 @@ use std::{
 
 use bytes::Bytes;
 use futures::{FutureExt, poll};
-use harn_acp::transport::{
-    Disconnected, Incoming, Outgoing, OutgoingReceiver, STDIO_LINE_LIMIT, outgoing, read_lines,
+use harn_lines::{
+    Disconnected, Line, Outgoing, OutgoingReceiver, STDIO_LINE_LIMIT, outgoing, read_lines,
     write_chunks,
 };
 use tokio::{sync::mpsc, task::unconstrained};
 
 /// What comes of these bytes.
-fn lines(input: &[u8], limit: usize) -> Vec<Incoming> {
+fn lines(input: &[u8], limit: usize) -> Vec<Line> {
     read(input, limit)
 }
 
-fn read(input: impl Read, limit: usize) -> Vec<Incoming> {
+fn read(input: impl Read, limit: usize) -> Vec<Line> {
     let (sender, mut receiver) = mpsc::channel(1024);
     read_lines(input, limit, sender).unwrap();
     let mut items = Vec::new();
@@ -30,8 +30,8 @@ fn read(input: impl Read, limit: usize) -> Vec<Incoming> {
     items
 }
 
-fn line(text: &str) -> Incoming {
-    Incoming::Line(text.to_owned())
+fn line(text: &str) -> Line {
+    Line::Text(text.to_owned())
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn blank_lines_are_nothing() {
 fn a_carriage_return_before_the_newline_is_white_space() {
     let items = lines(b"{\"a\":1}\r\n{\"b\":2}\r\n", 20);
     let values = items.iter().map(|item| match item {
-        Incoming::Line(line) => serde_json::from_str::<serde_json::Value>(line).unwrap(),
+        Line::Text(line) => serde_json::from_str::<serde_json::Value>(line).unwrap(),
         other => panic!("{other:?}"),
     });
     let expected = [serde_json::json!({"a": 1}), serde_json::json!({"b": 2})];
@@ -61,7 +61,7 @@ fn a_carriage_return_before_the_newline_is_white_space() {
 
 #[test]
 fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
-    let too_long = || Incoming::TooLong { limit: 5 };
+    let too_long = || Line::TooLong { limit: 5 };
     assert_eq!(
         lines(b"12345\n123456\nok\n", 5),
         [line("12345"), too_long(), line("ok")]
@@ -83,7 +83,7 @@ fn a_line_in_pieces_is_still_one_line() {
     let expected = [
         line(&long),
         line("short"),
-        Incoming::TooLong { limit: 200_000 },
+        Line::TooLong { limit: 200_000 },
         line("end"),
     ];
     assert!(items == expected);
@@ -92,25 +92,22 @@ fn a_line_in_pieces_is_still_one_line() {
 #[test]
 fn what_is_not_utf_8_is_said_to_be_so() {
     let items = lines(b"\xff\xfe\n\xc3\xa9\n\xc3\n", 10);
-    assert_eq!(items, [Incoming::NotUtf8, line("é"), Incoming::NotUtf8]);
+    assert_eq!(items, [Line::NotUtf8, line("é"), Line::NotUtf8]);
     // Too long comes first: nobody looks inside a line that was thrown away.
-    assert_eq!(
-        lines(b"\xff\xff\xff\n", 2),
-        [Incoming::TooLong { limit: 2 }]
-    );
+    assert_eq!(lines(b"\xff\xff\xff\n", 2), [Line::TooLong { limit: 2 }]);
 }
 
 #[test]
 fn a_screenshot_fits() {
     let large = vec![b'x'; STDIO_LINE_LIMIT];
     assert!(
-        matches!(&read(&large[..], STDIO_LINE_LIMIT)[..], [Incoming::Line(line)] if line.len() == STDIO_LINE_LIMIT)
+        matches!(&read(&large[..], STDIO_LINE_LIMIT)[..], [Line::Text(line)] if line.len() == STDIO_LINE_LIMIT)
     );
 }
 
 #[test]
 fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
-    let (sender, mut receiver) = mpsc::channel(8);
+    let (sender, mut receiver) = mpsc::channel::<Line>(8);
     let input = Interrupted(false).chain(&b"one\n"[..]).chain(Broken);
     let error = read_lines(input, 10, sender).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
@@ -119,7 +116,7 @@ fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
 
 #[test]
 fn nobody_listening_ends_the_reading() {
-    let (sender, receiver) = mpsc::channel(1);
+    let (sender, receiver) = mpsc::channel::<Line>(1);
     drop(receiver);
     // An endless input: only the missing listener can end it.
     read_lines(io::repeat(b'\n').take(1).chain(Endless), 10, sender).unwrap();
@@ -185,48 +182,48 @@ fn fill(to: &Outgoing, size: usize) -> usize {
 
 #[tokio::test]
 async fn what_is_sent_comes_out_in_order() {
-    let (to, mut from) = outgoing();
+    let (to, mut from) = outgoing::<Bytes>();
     for text in ["one\n", "two\n", "three\n"] {
         to.send(text).await.unwrap();
     }
     drop(to);
-    assert_eq!(from.recv().await.unwrap().bytes, "one\n");
-    assert_eq!(from.recv().await.unwrap().bytes, "two\n");
-    assert_eq!(from.recv().await.unwrap().bytes, "three\n");
+    assert_eq!(from.recv().await.unwrap(), "one\n");
+    assert_eq!(from.recv().await.unwrap(), "two\n");
+    assert_eq!(from.recv().await.unwrap(), "three\n");
     assert_eq!(from.recv().await, None);
 }
 
 #[tokio::test]
 async fn what_goes_ahead_overtakes_whole_lines_that_wait() {
-    let (to, mut from) = outgoing();
+    let (to, mut from) = outgoing::<Bytes>();
     let line = [vec![b'x'; 999], vec![b'\n']].concat();
     let lines = line.repeat(100);
     to.send(lines.clone()).await.unwrap();
     to.send("last\n").await.unwrap();
-    let first = from.recv().await.unwrap().bytes;
+    let first = from.recv().await.unwrap();
     // A long chunk is written in pieces, each of whole lines.
     assert!(first.len() < 40_000, "{}", first.len());
     assert_eq!(first.len() % 1000, 0);
     to.send_ahead("one\n").await.unwrap();
     to.send_ahead("two\n").await.unwrap();
-    assert_eq!(from.recv().await.unwrap().bytes, "one\n");
-    assert_eq!(from.recv().await.unwrap().bytes, "two\n");
+    assert_eq!(from.recv().await.unwrap(), "one\n");
+    assert_eq!(from.recv().await.unwrap(), "two\n");
     drop(to);
     let mut rest = Vec::from(first);
     while let Some(piece) = from.recv().await {
-        rest.extend_from_slice(&piece.bytes);
+        rest.extend_from_slice(&piece);
     }
     assert_eq!(rest, [&lines[..], b"last\n"].concat());
 }
 
 #[tokio::test]
 async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
-    let (to, mut from) = outgoing();
+    let (to, mut from) = outgoing::<Bytes>();
     {
         let mut next = pin!(from.recv());
         assert!(poll!(&mut next).is_pending());
         to.send_ahead("one\n").await.unwrap();
-        assert_eq!(next.await.unwrap().bytes, "one\n");
+        assert_eq!(next.await.unwrap(), "one\n");
     }
     let mut taken = 0;
     while let Some(sent) = unconstrained(to.send_ahead(chunk(1024))).now_or_never() {
@@ -244,7 +241,7 @@ async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_costs_a_mebibyte() {
-    let (to, mut from) = outgoing();
+    let (to, mut from) = outgoing::<Bytes>();
     assert_eq!(fill(&to, CHUNK) * CHUNK, 1024 * 1024);
     let mut waiting = pin!(to.send(chunk(CHUNK)));
     assert!(poll!(&mut waiting).is_pending());
@@ -257,21 +254,21 @@ async fn a_client_that_does_not_read_costs_a_mebibyte() {
 
 #[tokio::test]
 async fn a_chunk_larger_than_the_queue_passes_alone() {
-    let (to, mut from) = outgoing();
+    let (to, mut from) = outgoing::<Bytes>();
     let large = 3 * 1024 * 1024;
     to.send(chunk(large)).await.unwrap();
     let mut waiting = pin!(to.send(chunk(1)));
     assert!(poll!(&mut waiting).is_pending());
-    assert_eq!(from.recv().await.unwrap().bytes.len(), large);
+    assert_eq!(from.recv().await.unwrap().len(), large);
     assert!(poll!(&mut waiting).is_pending());
     assert!(poll!(pin!(from.recv())).is_pending());
     waiting.await.unwrap();
-    assert_eq!(from.recv().await.unwrap().bytes.len(), 1);
+    assert_eq!(from.recv().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn many_small_chunks_are_bounded_too() {
-    let (to, _from) = outgoing();
+    let (to, _from) = outgoing::<Bytes>();
     assert_eq!(fill(&to, 1), 256);
 }
 
@@ -279,7 +276,7 @@ async fn many_small_chunks_are_bounded_too() {
 async fn a_receiver_that_leaves_frees_those_who_wait() {
     // One waits for room in bytes, one in number.
     for size in [CHUNK, 1] {
-        let (to, from) = outgoing();
+        let (to, from) = outgoing::<Bytes>();
         fill(&to, size);
         let mut first = pin!(to.send(chunk(size)));
         let mut second = pin!(to.send(chunk(size)));
@@ -303,7 +300,7 @@ async fn within_reach<T>(wait: impl Future<Output = T>) -> T {
 
 #[test]
 fn the_writer_writes_all_and_ends_with_its_senders() {
-    let (to, from) = outgoing();
+    let (to, from) = outgoing::<Bytes>();
     for text in ["one\n", "two\n"] {
         to.send(text).now_or_never().unwrap().unwrap();
     }
@@ -315,7 +312,7 @@ fn the_writer_writes_all_and_ends_with_its_senders() {
 
 #[test]
 fn a_writer_that_fails_frees_those_who_wait() {
-    let (to, from): (Outgoing, OutgoingReceiver) = outgoing();
+    let (to, from): (Outgoing, OutgoingReceiver) = outgoing::<Bytes>();
     to.send("one\n").now_or_never().unwrap().unwrap();
     let full = write_chunks(from, &mut [][..]).unwrap_err();
     assert_eq!(full.kind(), io::ErrorKind::WriteZero);

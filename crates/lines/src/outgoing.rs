@@ -1,4 +1,4 @@
-//! The queue of bytes to a client: bounded, in order, and each piece tagged with the session it is about.
+//! The queue of bytes to a client: bounded, and in order but for what may go ahead.
 
 use std::{
     collections::VecDeque,
@@ -6,10 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use harn_model::SessionId;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
-
-use super::Followed;
 
 /// What may wait to be written. A client that stops reading costs this much and a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,75 +33,85 @@ impl Default for Limits {
     }
 }
 
-/// Bytes to write: one or more whole lines, all of one session or of none. One without bytes is a mark: the
-/// following it names has come to what was there when it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+/// What is queued: whole lines, with whatever else the queue's owner has to say of them.
+pub trait Parcel: Clone + Send + 'static {
     /// The lines, each with its line break.
-    pub bytes: Bytes,
-    /// The session they are about: the one a message names, or for an answer the one its request named.
-    pub session: Option<SessionId>,
-    /// Which following of the session wrote them; none for what is no part of its stream, such as answers.
-    pub stream: Option<Followed>,
-}
+    fn bytes(&self) -> &Bytes;
 
-impl From<Bytes> for Piece {
-    fn from(bytes: Bytes) -> Self {
-        Self {
-            bytes,
-            session: None,
-            stream: None,
-        }
+    /// The same, to cut pieces off.
+    fn bytes_mut(&mut self) -> &mut Bytes;
+
+    /// Whether it is handed out even without bytes.
+    fn is_mark(&self) -> bool {
+        false
     }
 }
 
-impl From<Vec<u8>> for Piece {
-    fn from(bytes: Vec<u8>) -> Self {
-        Bytes::from(bytes).into()
+impl Parcel for Bytes {
+    fn bytes(&self) -> &Bytes {
+        self
     }
-}
 
-impl From<&'static str> for Piece {
-    fn from(text: &'static str) -> Self {
-        Bytes::from(text).into()
+    fn bytes_mut(&mut self) -> &mut Bytes {
+        self
     }
 }
 
 /// The way to a client: whole lines, in the order they are sent. Cheap to clone.
-#[derive(Clone)]
-pub struct Outgoing {
-    chunks: mpsc::Sender<Chunk>,
+pub struct Outgoing<P = Bytes> {
+    chunks: mpsc::Sender<Chunk<P>>,
     room: Arc<Semaphore>,
-    ahead: Arc<Ahead>,
+    ahead: Arc<Ahead<P>>,
     hurry: Arc<Notify>,
     limits: Limits,
 }
 
-struct Chunk {
-    piece: Piece,
-    /// None only makes the writer look for what goes ahead.
-    room: Option<OwnedSemaphorePermit>,
+impl<P> Clone for Outgoing<P> {
+    fn clone(&self) -> Self {
+        Self {
+            chunks: self.chunks.clone(),
+            room: self.room.clone(),
+            ahead: self.ahead.clone(),
+            hurry: self.hurry.clone(),
+            limits: self.limits,
+        }
+    }
+}
+
+enum Chunk<P> {
+    Lines(P, OwnedSemaphorePermit),
+    /// Only makes the writer look for what goes ahead.
+    Look,
+}
+
+impl<P> Chunk<P> {
+    fn lines(self) -> Option<(P, OwnedSemaphorePermit)> {
+        match self {
+            Self::Lines(piece, room) => Some((piece, room)),
+            Self::Look => None,
+        }
+    }
 }
 
 /// What goes ahead of everything that waits.
-struct Ahead {
-    lines: Mutex<VecDeque<Chunk>>,
+struct Ahead<P> {
+    lines: Mutex<VecDeque<(P, OwnedSemaphorePermit)>>,
     room: Arc<Semaphore>,
 }
 
-impl Ahead {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Chunk>> {
+impl<P> Ahead<P> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(P, OwnedSemaphorePermit)>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The writing end of [`Outgoing`].
-pub struct OutgoingReceiver {
-    chunks: mpsc::Receiver<Chunk>,
-    ahead: Arc<Ahead>,
+pub struct OutgoingReceiver<P = Bytes> {
+    chunks: mpsc::Receiver<Chunk<P>>,
+    ahead: Arc<Ahead<P>>,
     hurry: Arc<Notify>,
     /// What is left of a long chunk.
-    rest: Option<Chunk>,
+    rest: Option<(P, OwnedSemaphorePermit)>,
     /// Held until more is asked for, that is, until this is written.
     writing: Option<OwnedSemaphorePermit>,
     piece_bytes: usize,
@@ -117,13 +124,13 @@ pub struct Disconnected;
 
 /// A queue of bytes to write, bounded as for stdio.
 #[must_use]
-pub fn outgoing() -> (Outgoing, OutgoingReceiver) {
+pub fn outgoing<P: Parcel>() -> (Outgoing<P>, OutgoingReceiver<P>) {
     outgoing_of(Limits::default())
 }
 
 /// A queue of bytes to write, bounded.
 #[must_use]
-pub fn outgoing_of(limits: Limits) -> (Outgoing, OutgoingReceiver) {
+pub fn outgoing_of<P: Parcel>(limits: Limits) -> (Outgoing<P>, OutgoingReceiver<P>) {
     // A bound of nothing would let nothing pass.
     let limits = Limits {
         bytes: limits.bytes.max(1),
@@ -155,29 +162,26 @@ pub fn outgoing_of(limits: Limits) -> (Outgoing, OutgoingReceiver) {
     (outgoing, receiver)
 }
 
-impl Outgoing {
+impl<P: Parcel> Outgoing<P> {
     /// Queues one or more whole lines, waiting while the client is behind.
-    pub async fn send(&self, piece: impl Into<Piece>) -> Result<(), Disconnected> {
+    pub async fn send(&self, piece: impl Into<P>) -> Result<(), Disconnected> {
         let piece = piece.into();
-        if self.room.available_permits() < piece.bytes.len() {
+        let bytes = piece.bytes().len();
+        if self.room.available_permits() < bytes {
             self.hurry();
         }
-        let room = Some(room(&self.room, piece.bytes.len(), self.limits.bytes).await?);
-        let sent = self.chunks.send(Chunk { piece, room }).await;
+        let room = room(&self.room, bytes, self.limits.bytes).await?;
+        let sent = self.chunks.send(Chunk::Lines(piece, room)).await;
         sent.map_err(|_| Disconnected)
     }
 
     /// Queues whole lines before everything that waits; among each other they keep their order.
-    pub async fn send_ahead(&self, piece: impl Into<Piece>) -> Result<(), Disconnected> {
+    pub async fn send_ahead(&self, piece: impl Into<P>) -> Result<(), Disconnected> {
         let (piece, most) = (piece.into(), self.limits.ahead_bytes);
-        let room = Some(room(&self.ahead.room, piece.bytes.len(), most).await?);
-        self.ahead.lock().push_back(Chunk { piece, room });
+        let room = room(&self.ahead.room, piece.bytes().len(), most).await?;
+        self.ahead.lock().push_back((piece, room));
         self.hurry();
-        let look = Chunk {
-            piece: Bytes::new().into(),
-            room: None,
-        };
-        match self.chunks.try_send(look) {
+        match self.chunks.try_send(Chunk::Look) {
             // A full queue keeps the writer looking.
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(Disconnected),
@@ -206,26 +210,26 @@ async fn room(
     room.map_err(|_| Disconnected)
 }
 
-impl OutgoingReceiver {
+impl<P: Parcel> OutgoingReceiver<P> {
     /// The next bytes to write; none when every sender is gone.
-    pub async fn recv(&mut self) -> Option<Piece> {
+    pub async fn recv(&mut self) -> Option<P> {
         self.writing = None;
         loop {
             if let Some(piece) = self.at_hand() {
                 return Some(piece);
             }
-            self.rest = Some(self.chunks.recv().await?);
+            self.rest = self.chunks.recv().await?.lines();
         }
     }
 
     /// The next bytes to write, if they are there already.
-    pub fn try_recv(&mut self) -> Option<Piece> {
+    pub fn try_recv(&mut self) -> Option<P> {
         self.writing = None;
         loop {
             if let Some(piece) = self.at_hand() {
                 return Some(piece);
             }
-            self.rest = Some(self.chunks.try_recv().ok()?);
+            self.rest = self.chunks.try_recv().ok()?.lines();
         }
     }
 
@@ -236,36 +240,36 @@ impl OutgoingReceiver {
     }
 
     /// The same, for a thread.
-    pub fn blocking_recv(&mut self) -> Option<Piece> {
+    pub fn blocking_recv(&mut self) -> Option<P> {
         self.writing = None;
         loop {
             if let Some(piece) = self.at_hand() {
                 return Some(piece);
             }
-            self.rest = Some(self.chunks.blocking_recv()?);
+            self.rest = self.chunks.blocking_recv()?.lines();
         }
     }
 
     /// What goes ahead, else a piece of the chunk that is being written.
-    fn at_hand(&mut self) -> Option<Piece> {
-        if let Some(chunk) = self.ahead.lock().pop_front() {
-            self.writing = chunk.room;
-            return Some(chunk.piece);
+    fn at_hand(&mut self) -> Option<P> {
+        if let Some((piece, room)) = self.ahead.lock().pop_front() {
+            self.writing = Some(room);
+            return Some(piece);
         }
-        let rest = self.rest.as_mut()?;
-        let piece = match cut(&rest.piece.bytes, self.piece_bytes) {
-            Some(end) => Piece {
-                bytes: rest.piece.bytes.split_to(end),
-                ..rest.piece.clone()
-            },
+        let (rest, _) = self.rest.as_mut()?;
+        let piece = match cut(rest.bytes(), self.piece_bytes) {
+            Some(end) => {
+                let mut piece = rest.clone();
+                *piece.bytes_mut() = rest.bytes_mut().split_to(end);
+                piece
+            }
             None => {
-                let Chunk { piece, room } = self.rest.take()?;
-                self.writing = room;
+                let (piece, room) = self.rest.take()?;
+                self.writing = Some(room);
                 piece
             }
         };
-        let is_mark = piece.stream.is_some();
-        (is_mark || !piece.bytes.is_empty()).then_some(piece)
+        (piece.is_mark() || !piece.bytes().is_empty()).then_some(piece)
     }
 }
 
@@ -277,7 +281,7 @@ fn cut(bytes: &[u8], at: usize) -> Option<usize> {
     (end < bytes.len()).then_some(end)
 }
 
-impl Drop for OutgoingReceiver {
+impl<P> Drop for OutgoingReceiver<P> {
     /// Those who wait for room must hear that there will be none.
     fn drop(&mut self) {
         self.chunks.close();

@@ -7,16 +7,16 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{Incoming, OutgoingReceiver, decode};
+use super::{Line, OutgoingReceiver, Parcel, decode};
 
 /// How much is gathered before it is written.
 const BATCH_BYTES: usize = 64 * 1024;
 
 /// Reads lines until the input ends or nobody listens any more. Blank lines are skipped.
-pub async fn read_lines_from(
+pub async fn read_lines_from<T: From<Line>>(
     mut reader: impl AsyncBufRead + Unpin,
     limit: usize,
-    lines: mpsc::Sender<Incoming>,
+    lines: mpsc::Sender<T>,
 ) -> io::Result<()> {
     let mut line = Vec::new();
     let mut over = false;
@@ -36,12 +36,12 @@ pub async fn read_lines_from(
             continue;
         }
         let item = match std::mem::take(&mut over) {
-            true => Some(Incoming::TooLong { limit }),
+            true => Some(Line::TooLong { limit }),
             false => decode(&mut line),
         };
         line = Vec::new();
         if let Some(item) = item
-            && lines.send(item).await.is_err()
+            && lines.send(item.into()).await.is_err()
         {
             return Ok(());
         }
@@ -52,19 +52,19 @@ pub async fn read_lines_from(
 }
 
 /// Writes until every sender is gone or the client is.
-pub async fn write_pieces(
-    mut queue: OutgoingReceiver,
+pub async fn write_pieces<P: Parcel>(
+    mut queue: OutgoingReceiver<P>,
     mut writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
     let mut batch = Vec::new();
     while let Some(piece) = queue.recv().await {
-        writer.write_all(&piece.bytes).await?;
+        writer.write_all(piece.bytes()).await?;
         // What is there already goes out with one write.
         batch.clear();
         while batch.len() < BATCH_BYTES
             && let Some(piece) = queue.try_recv()
         {
-            batch.extend_from_slice(&piece.bytes);
+            batch.extend_from_slice(piece.bytes());
         }
         if !batch.is_empty() {
             writer.write_all(&batch).await?;

@@ -1,0 +1,9 @@
+//! Front-end 4: OpenHarness. A Shell posts what its user wants and gets directives back.
+//!
+//! A run is a turn of a session and outlives the request that began it; what is answered is a projection of
+//! the session's journal. Who may come in is decided before a request gets here, and said by its
+//! [`Principal`](harn_model::Principal), which is also its tenant.
+
+mod router;
+
+pub use router::{OpenHarnessConfig, PATHS, refusal, routes};

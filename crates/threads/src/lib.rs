@@ -1,0 +1,9 @@
+//! Front-end 2: threads and turns as JSON-RPC 2.0, a line a message.
+//!
+//! A thread is a session and its history a projection of the session's journal: nothing is kept twice.
+//! Translation is pure; one task a thread follows it and writes its lines in order. Knows no file.
+
+mod connection;
+
+pub use connection::{ThreadsConfig, serve_connection};
+pub use harn_lines::{Disconnected, Line, Outgoing, OutgoingReceiver};
