@@ -4,6 +4,10 @@
 //! the session's journal. Who may come in is decided before a request gets here, and said by its
 //! [`Principal`](harn_model::Principal), which is also its tenant.
 
+mod asked;
+mod continuation;
+mod error;
 mod router;
+mod told;
 
 pub use router::{OpenHarnessConfig, PATHS, refusal, routes};

@@ -1,5 +1,6 @@
 //! The hub: which sessions are open, and how they are created, opened, forked, closed and deleted.
 
+mod checks;
 mod children;
 mod config;
 mod copy;
@@ -26,6 +27,7 @@ use crate::{
     worker::ChildOf,
 };
 
+use checks::{check_cwd, check_own, check_own_cwd, same_dir};
 use copy::revoked_grants;
 
 pub use config::HubConfig;
@@ -447,38 +449,6 @@ impl Inner {
             live.remove(id);
         }
     }
-}
-
-fn check_cwd(cwd: &Path) -> Result<(), SessionError> {
-    if cwd.is_absolute() && cwd.is_dir() {
-        Ok(())
-    } else {
-        Err(SessionError::BadCwd)
-    }
-}
-
-/// Has a session of somebody else look as if there were none.
-fn check_own(principal: &Principal, meta: &SessionMeta) -> Result<(), JournalError> {
-    match principal.owns(meta.principal.as_deref()) {
-        true => Ok(()),
-        false => Err(JournalError::NotFound(meta.thread_id.clone())),
-    }
-}
-
-/// Refuses a session that is asked for from a directory other than its own.
-fn check_own_cwd(id: &SessionId, cwd: Option<&Path>, own: &Path) -> Result<(), SessionError> {
-    match cwd {
-        Some(cwd) if !same_dir(cwd, own) => Err(SessionError::WrongCwd {
-            id: id.clone(),
-            expected: own.to_owned(),
-        }),
-        _ => Ok(()),
-    }
-}
-
-/// Whether two paths name one directory, by their words or by where they lead.
-fn same_dir(a: &Path, b: &Path) -> bool {
-    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Closes sessions side by side, without a word of it in their journals.

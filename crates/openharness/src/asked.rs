@@ -1,0 +1,100 @@
+//! What a Shell asks for, once its message is understood. From here on there are no field names of the wire.
+
+use harn_model::{Resource, ResourceLink};
+
+use crate::continuation::Place;
+
+/// The ids that every answer repeats.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Echo {
+    pub(crate) request_id: Option<String>,
+    pub(crate) correlation_id: Option<String>,
+}
+
+/// A request that makes sense.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asked {
+    /// What the answer repeats.
+    pub(crate) echo: Echo,
+    /// What the Shell can do and wants.
+    pub(crate) shell: Shell,
+    /// The conversation it belongs to; one of its own where the Shell names none.
+    pub(crate) line: Option<ConversationName>,
+    /// What its user wants, in words.
+    pub(crate) intent: Option<String>,
+    /// What it refers to.
+    pub(crate) attachments: Vec<ResourceLink>,
+    /// Hints, the Shell's identity and its environment, for agents that take a resource along; nothing of
+    /// it that is secret.
+    pub(crate) background: Option<Resource>,
+    /// The run that it goes on with.
+    pub(crate) continuation: Option<Place>,
+    /// What it decides about questions of that run.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// Whether that run is to stop.
+    pub(crate) cancel: bool,
+    /// Names everything that the request says but its ids, its credentials and its secrets: the same words
+    /// twice have the same name.
+    pub(crate) digest: String,
+}
+
+/// A conversation, as the Shell calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConversationName {
+    pub(crate) session: String,
+    pub(crate) conversation: Option<String>,
+}
+
+/// What is known of a Shell that shapes its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shell {
+    /// How it shows text.
+    pub(crate) manner: Manner,
+    /// Whether it renders cards.
+    pub(crate) cards: bool,
+    /// Whether it carries out directives side by side.
+    pub(crate) parallel: bool,
+    /// The capabilities it asked for that we know and cannot honour.
+    pub(crate) denied: Vec<Denied>,
+}
+
+/// How a Shell shows text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// All of it, in Markdown.
+    #[default]
+    Markdown,
+    /// All of it, without markup.
+    Plain,
+    /// A few short lines without markup: it is read from afar, or on the road.
+    Short,
+}
+
+/// A capability that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Denied {
+    pub(crate) capability: &'static str,
+    pub(crate) code: &'static str,
+    pub(crate) message: &'static str,
+}
+
+/// An answer to a question of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Verdict {
+    /// The question, by the id its directive has.
+    pub(crate) id: String,
+    pub(crate) given: Given,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Given {
+    /// It may be done, this time.
+    Once,
+    /// It may be done, from now on.
+    Always,
+    /// It may not be done.
+    Reject,
+    /// The answer to a question of the agent, in words.
+    Words(String),
+}

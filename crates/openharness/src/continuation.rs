@@ -1,0 +1,115 @@
+//! Names of runs, and of places in them, as they are handed out and come back.
+
+use harn_model::{Seq, SessionId, TurnId};
+
+/// A place in a run: what comes after it is still to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The session.
+    pub(crate) session: SessionId,
+    /// The run is a turn of it.
+    pub(crate) turn: TurnId,
+    /// The last event that was told.
+    pub(crate) after: Seq,
+}
+
+const RUN: &str = "run_";
+const TOKEN: &str = "ctok_";
+
+impl Place {
+    /// The name of the run.
+    pub(crate) fn run_id(&self) -> String {
+        format!("{RUN}{}.{}", self.session, self.turn)
+    }
+
+    /// The name of the place in it.
+    pub(crate) fn token(&self) -> String {
+        format!("{TOKEN}{}.{}.{}", self.session, self.turn, self.after)
+    }
+
+    /// The place that either names; nothing for what was never handed out, or where they name different
+    /// runs. A run alone is told from its beginning.
+    pub(crate) fn named(run_id: Option<&str>, token: Option<&str>) -> Option<Self> {
+        let run = match run_id {
+            Some(text) => Some(Self::of_run(text)?),
+            None => None,
+        };
+        let place = match token {
+            Some(text) => Some(Self::of_token(text)?),
+            None => None,
+        };
+        match (run, place) {
+            (Some(run), Some(place)) => {
+                let same = run.session == place.session && run.turn == place.turn;
+                same.then_some(place)
+            }
+            (run, place) => place.or(run),
+        }
+    }
+
+    fn of_run(text: &str) -> Option<Self> {
+        let (session, turn) = text.strip_prefix(RUN)?.split_once('.')?;
+        Self::of(session, turn, Seq::ZERO)
+    }
+
+    fn of_token(text: &str) -> Option<Self> {
+        let mut parts = text.strip_prefix(TOKEN)?.split('.');
+        let (session, turn, after) = (parts.next()?, parts.next()?, parts.next()?);
+        let after = after.parse().ok()?;
+        match parts.next() {
+            None => Self::of(session, turn, Seq(after)),
+            Some(_) => None,
+        }
+    }
+
+    fn of(session: &str, turn: &str, after: Seq) -> Option<Self> {
+        let plain = |text: &str| !text.is_empty() && text.len() <= 128 && !text.contains('.');
+        (plain(session) && plain(turn)).then(|| Self {
+            session: SessionId::from(session),
+            turn: TurnId::new(turn),
+            after,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_come_back_as_they_were_handed_out() {
+        let place = Place {
+            session: "oh_1".into(),
+            turn: TurnId::new("trn_2"),
+            after: Seq(7),
+        };
+        let (run, token) = (place.run_id(), place.token());
+        assert_eq!((&*run, &*token), ("run_oh_1.trn_2", "ctok_oh_1.trn_2.7"));
+        assert_eq!(Place::named(Some(&run), Some(&token)), Some(place.clone()));
+        assert_eq!(Place::named(None, Some(&token)), Some(place.clone()));
+        let beginning = Place {
+            after: Seq::ZERO,
+            ..place
+        };
+        assert_eq!(Place::named(Some(&run), None), Some(beginning));
+    }
+
+    #[test]
+    fn what_was_never_handed_out_is_no_place() {
+        let wrong = [
+            "",
+            "run_",
+            "run_a",
+            "ctok_a.b",
+            "ctok_a.b.c",
+            "ctok_a.b.1.2",
+            "run_7d2",
+        ];
+        for text in wrong {
+            assert_eq!(Place::named(Some(text), None), None, "{text}");
+            assert_eq!(Place::named(None, Some(text)), None, "{text}");
+        }
+        assert_eq!(Place::named(Some("run_a.b"), Some("ctok_a.c.1")), None);
+        assert_eq!(Place::named(None, None), None);
+    }
+}
