@@ -68,12 +68,6 @@ struct Role {
     lineage: Option<ChildOf>,
 }
 
-/// What opening a session came to.
-enum Found {
-    Kept(Opened),
-    New(SessionMeta, Box<dyn Log>),
-}
-
 struct Inner {
     config: Arc<HubConfig>,
     profile: Arc<AgentProfile>,
@@ -169,7 +163,7 @@ impl Hub {
                 let open = move || {
                     // Before it is opened: not even its lock is anybody else's business.
                     check_own(&principal, &store.meta(&wanted)?)?;
-                    store.open(&wanted).map(Found::Kept)
+                    store.open(&wanted)
                 };
                 let store = self.inner.config.store.clone();
                 let found = blocking(move || match (open(), new) {
@@ -177,21 +171,20 @@ impl Hub {
                         match store.create(meta.clone()) {
                             // Somebody else's, or another process was faster.
                             Err(JournalError::Exists(_)) => open(),
-                            created => created.map(|log| Found::New(meta, log)),
+                            created => created.map(|log| Opened {
+                                log,
+                                meta,
+                                view: SessionView::default(),
+                                torn_bytes: 0,
+                            }),
                         }
                     }
                     (found, _) => found,
                 });
-                match found.await? {
-                    Found::Kept(opened) => {
-                        // Before it is served: a session that is refused must not stay open and locked.
-                        check_own_cwd(id, cwd, &opened.meta.directory)?;
-                        self.recover(opened, role)
-                    }
-                    Found::New(meta, log) => {
-                        Ok(self.serve(meta, log, SessionView::default(), role))
-                    }
-                }
+                let opened = found.await?;
+                // Before it is served: a session that is refused must not stay open and locked.
+                check_own_cwd(id, cwd, &opened.meta.directory)?;
+                self.recover(opened, role)
             };
             let session = self.fill(id, cell, open).await?;
             check_own(&self.principal, session.meta())?;
