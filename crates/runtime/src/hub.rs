@@ -135,7 +135,7 @@ impl Hub {
             let log = blocking(move || store.create(meta2)).await?;
             Ok(self.serve(meta, log, SessionView::default(), role))
         };
-        self.fill(&id, &cell, open).await
+        self.fill(&id, cell, open).await
     }
 
     /// Opens a session, or finds it open. With a `cwd`, it must be the session's own.
@@ -168,7 +168,7 @@ impl Hub {
                 check_own_cwd(id, cwd, &opened.meta.directory)?;
                 self.recover(opened, role)
             };
-            let session = self.fill(id, &cell, open).await?;
+            let session = self.fill(id, cell, open).await?;
             check_own(&self.principal, session.meta())?;
             // Its task may have ended and not be forgotten yet.
             if session.is_closed() {
@@ -239,7 +239,7 @@ impl Hub {
             let (log, meta, view) = copy.await?;
             Ok(self.serve(meta, log, view, self.own_role()))
         };
-        self.fill(&fork, &cell, open).await
+        self.fill(&fork, cell, open).await
     }
 
     /// Closes a session: cancels its turn, settles it and gives its lock back. Not being open is fine.
@@ -319,7 +319,7 @@ impl Hub {
     async fn fill(
         &self,
         id: &SessionId,
-        cell: &Arc<OnceCell<Controller>>,
+        cell: Arc<OnceCell<Controller>>,
         open: impl Future<Output = Result<Controller, SessionError>>,
     ) -> Result<Controller, SessionError> {
         match cell.get_or_try_init(|| open).await {
@@ -426,12 +426,15 @@ impl Inner {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn forget_empty(&self, id: &SessionId, cell: &Arc<OnceCell<Controller>>) {
+    /// Forgets a cell that nobody filled, once nobody waits for it either: who does might open what somebody
+    /// with another cell is about to create, and find it in use.
+    fn forget_empty(&self, id: &SessionId, cell: Arc<OnceCell<Controller>>) {
         let mut live = self.lock();
+        drop(cell);
         if let Some(live) = live.as_mut()
             && live
                 .get(id)
-                .is_some_and(|held| Arc::ptr_eq(held, cell) && held.get().is_none())
+                .is_some_and(|held| Arc::strong_count(held) == 1 && held.get().is_none())
         {
             live.remove(id);
         }
