@@ -71,7 +71,8 @@ struct Served {
     places: Places,
 }
 
-/// The routes. Each request must come with the [`Principal`] it is from, as an extension.
+/// The routes, once for a hub: who comes in elsewhere finds no run that is under way here. Each request must
+/// come with the [`Principal`] it is from, as an extension.
 pub fn routes(config: OpenHarnessConfig) -> Router {
     let served = Arc::new(Served {
         places: Places::of(config.requests),
