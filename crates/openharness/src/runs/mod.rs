@@ -47,8 +47,8 @@ type Ticket = Option<(Key, Arc<Slot>)>;
 impl Runs {
     pub(crate) fn new(config: OpenHarnessConfig) -> Self {
         Self {
+            lines: Lines::of(config.sessions),
             config,
-            lines: Lines::default(),
             replies: Replies::default(),
         }
     }
