@@ -8,7 +8,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
-    extract::{DefaultBodyLimit, State},
+    extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header},
     response::{IntoResponse, Response},
     routing::any,
@@ -85,7 +85,7 @@ pub fn routes(config: OpenHarnessConfig) -> Router {
     for path in PATHS {
         router = router.route(path, any(handle_request));
     }
-    router.layer(DefaultBodyLimit::disable()).with_state(served)
+    router.with_state(served)
 }
 
 /// An answer to a request on one of [`PATHS`] that is refused before it gets here: by its status, with an

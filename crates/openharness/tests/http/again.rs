@@ -165,3 +165,25 @@ async fn a_question_is_not_answered() {
     let no = decides("req_4", &asked.continuation(), &no);
     assert_eq!(shell.post(&no).await.text(), "Not deployed.");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_still_going_on_is_told_again_from_the_same_place() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let message = says("req_1", "wait");
+    let running = shell.post(&message).await;
+    let poll = goes_on("req_2", &running.continuation());
+    for _ in 0..2 {
+        let again = shell.post(&message).await;
+        assert_eq!((again.state(), &*again.text()), ("running", "Working."));
+        let polled = shell.post(&poll).await;
+        assert_eq!((polled.state(), &*polled.text()), ("running", ""));
+    }
+    agent.waits().await;
+    agent.go_on();
+    assert_eq!(shell.post(&message).await.text(), "Working. Done.");
+    let polled = shell.post(&poll).await;
+    assert_eq!((polled.state(), &*polled.text()), ("ended", " Done."));
+    assert_eq!(agent.turns(), 1);
+}
