@@ -1,0 +1,268 @@
+//! Answers, as they are written: each is a file of `fixtures/openharness/messages`.
+
+mod made;
+
+use std::{fmt::Write, sync::Arc};
+
+use expect_test::expect_file;
+use harn_model::{HitlKind, RiskLabel, ToolKind};
+use serde_json::{Value, json};
+
+use self::made::{
+    NOW, answers, asked, busy, command, edit, parked, plainly, question, receipt, told,
+};
+use super::*;
+use crate::{
+    error,
+    fixtures::{self, folder, schema},
+    wire::directive::RiskTier,
+};
+
+/// Compares with the file, and with the schemas.
+fn check(name: &str, encoded: &[u8]) {
+    let message: Value = serde_json::from_slice(encoded).unwrap();
+    let text = serde_json::to_string_pretty(&message).unwrap() + "\n";
+    expect_file![folder().join(format!("{name}.json"))].assert_eq(&text);
+    let fits = |word: &str, value: &Value| {
+        let schema = schema(word);
+        schema
+            .validate(value)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+    };
+    fits("response", &message);
+    let response = &message["response"];
+    for directive in response["action_directives"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        fits("directives", directive);
+        // What a Shell does not know, it shows the words of.
+        let words = directive["payload"]["message"].as_str();
+        assert!(
+            words.is_some_and(|words| !words.is_empty()),
+            "{name}: {directive}"
+        );
+    }
+    assert_eq!(
+        response["status"] == "error",
+        response.get("error").is_some(),
+        "{name}"
+    );
+}
+
+#[test]
+fn answers_are_those_of_the_fixtures() {
+    for (name, asked, told, _) in answers() {
+        check(name, &answer(&asked, &told, NOW));
+    }
+}
+
+#[test]
+fn faults_are_those_of_the_fixtures() {
+    let echo = Echo {
+        request_id: Some("req_1".to_owned()),
+        correlation_id: Some("corr_1".to_owned()),
+    };
+    for (name, wrong, _) in error::tests::every() {
+        check(&format!("fault-{name}"), &fault(&echo, &wrong));
+    }
+    check(
+        "fault-without-ids",
+        &fault(&Echo::default(), &Fault::NotJson),
+    );
+}
+
+/// Nothing lies in the folder that no test writes or reads, and the page about it says what each shows.
+#[test]
+fn the_page_names_every_message() {
+    let requests = [
+        ("request", "Everything a Shell may say"),
+        ("request-minimal", "The least"),
+        ("request-approval", "A decision"),
+        ("request-answers", "Several, and an answer in words"),
+        ("request-cancel", "The run is to stop"),
+        ("request-continued", "What has come of the run since?"),
+    ];
+    let mut rows: Vec<(String, String)> = Vec::new();
+    rows.extend(requests.map(|(name, shows)| (name.to_owned(), shows.to_owned())));
+    let runs = answers().into_iter();
+    rows.extend(runs.map(|(name, _, _, shows)| (name.to_owned(), shows.to_owned())));
+    for (name, wrong, when) in error::tests::every() {
+        rows.push((
+            format!("fault-{name}"),
+            format!("`{}`: {when}", wrong.code()),
+        ));
+    }
+    rows.push((
+        "fault-without-ids".to_owned(),
+        "A request without ids gets none back".to_owned(),
+    ));
+    let mut page = String::from(
+        "# Messages of OpenHarness\n\nFor authors of Shells to read and to pin their tests against; our own \
+         tests compare them byte for byte and\nhold them against `spec/schemas/openharness-*.schema.json`. \
+         When the wire is meant to change, rewrite them and this\npage, and read the difference:\n\n```sh\n\
+         UPDATE_EXPECT=1 cargo test -p harn-openharness\n```\n\n| file | shows |\n|---|---|\n",
+    );
+    for (name, shows) in &rows {
+        writeln!(page, "| `{name}` | {shows} |").unwrap();
+    }
+    expect_file![folder().join("README.md")].assert_eq(&page);
+    let mut named: Vec<_> = rows.into_iter().map(|(name, _)| name).collect();
+    named.sort();
+    assert_eq!(fixtures::names(), named);
+}
+
+/// What is said comes first, what is asked last, and that there is more to come at the very end.
+#[test]
+fn directives_come_in_their_order() {
+    let both = |told: &Told, asked: &Asked| -> Vec<_> {
+        let answer: Value = serde_json::from_slice(&answer(asked, told, NOW)).unwrap();
+        let directives = answer["response"]["action_directives"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let shown = |it: &Value| {
+            let (action, execution) = (it["action_type"].as_str(), it["execution"].as_str());
+            (action.unwrap().to_owned(), execution.map(str::to_owned))
+        };
+        directives.iter().map(shown).collect()
+    };
+    let everything = Told {
+        state: State::Running,
+        asks: vec![command()],
+        questions: vec![Arc::new(question(HitlKind::Question, "Which port?"))],
+        ..busy()
+    };
+    let rich = asked("request", |_| {});
+    let row =
+        |action: &str, beside: bool| (action.to_owned(), beside.then(|| "parallel".to_owned()));
+    let expected = [
+        row("render_message", false),
+        row("render_ui", false),
+        row("request_approval", true),
+        row("dev.harn.question", true),
+        row("noop", false),
+    ];
+    assert_eq!(both(&everything, &rich), expected);
+    let one = parked(vec![command()], Vec::new());
+    assert_eq!(both(&one, &rich), [row("request_approval", false)]);
+    let two = parked(vec![command(), edit()], Vec::new());
+    let in_turn = [
+        row("request_approval", false),
+        row("request_approval", false),
+    ];
+    assert_eq!(both(&two, &plainly()), in_turn);
+}
+
+/// The doubtful cases of the draft: what is no answer there is none here.
+#[test]
+fn the_schema_refuses_what_is_no_answer() {
+    let schema = schema("response");
+    let parked = fixtures::message("response-parked");
+    let fault = fixtures::message("fault-invalid");
+    assert!(schema.is_valid(&parked) && schema.is_valid(&fault));
+    let approval = "/response/action_directives/1";
+    let wrong = [
+        (&parked, "/response/status".to_owned(), json!("partial")),
+        (&parked, "/response/status".to_owned(), json!("failure")),
+        (&parked, "/response".to_owned(), json!(null)),
+        (&parked, "/protocol_version".to_owned(), json!("1.0")),
+        (&parked, "/request_id".to_owned(), json!("")),
+        (&parked, "/request_id".to_owned(), json!(null)),
+        (&parked, "/supported_capabilities".to_owned(), json!([])),
+        (&parked, format!("{approval}/payload"), json!(null)),
+        (&parked, format!("{approval}/deadline_ms"), json!(1.5)),
+        (&parked, format!("{approval}/priority"), json!("urgent")),
+        (&parked, format!("{approval}/risk_tier"), json!("harmless")),
+        (
+            &parked,
+            format!("{approval}/action_type"),
+            json!("simulate_action"),
+        ),
+        (
+            &fault,
+            "/response/error/details".to_owned(),
+            json!("broken"),
+        ),
+        (&fault, "/response/error/code".to_owned(), json!("")),
+    ];
+    for (message, place, value) in wrong {
+        let mut message = message.clone();
+        *message.pointer_mut(&place).unwrap() = value.clone();
+        assert!(!schema.is_valid(&message), "{place}: {value}");
+    }
+    let bare = json!({"protocol_version": "1.0.0", "status": "error", "error": {"code": "x"}});
+    assert!(!schema.is_valid(&bare));
+}
+
+#[test]
+fn risk_is_what_the_tool_does_and_no_less_than_the_policy_saw() {
+    use ToolKind as K;
+    let tier = |kind: Option<ToolKind>, labels: Vec<RiskLabel>| {
+        let mut ask = edit();
+        ask.tool_call.kind = kind;
+        ask.policy_decision = Some(receipt("", labels));
+        let told = told(State::Parked);
+        approval::of_tool(&told, &ask, NOW).risk_tier
+    };
+    let table = [
+        (RiskTier::Safe, &[K::Read, K::Search, K::Think][..]),
+        (RiskTier::Caution, &[K::Fetch, K::Edit, K::Move]),
+        (RiskTier::Dangerous, &[K::Delete, K::Execute, K::Other]),
+    ];
+    for (expected, kinds) in table {
+        for kind in kinds {
+            assert_eq!(tier(Some(*kind), Vec::new()), expected, "{kind:?}");
+        }
+    }
+    assert_eq!(tier(None, Vec::new()), RiskTier::Dangerous);
+    let raised = |label| tier(Some(K::Read), vec![RiskLabel::ApprovalRequired, label]);
+    assert_eq!(raised(RiskLabel::ApprovalRequired), RiskTier::Safe);
+    assert_eq!(raised(RiskLabel::NetworkRule), RiskTier::Caution);
+    assert_eq!(raised(RiskLabel::ExternalPath), RiskTier::Dangerous);
+    assert_eq!(raised(RiskLabel::UnparsableCommand), RiskTier::Dangerous);
+}
+
+#[test]
+fn what_is_overdue_is_due_now() {
+    let told = told(State::Parked);
+    let late = command().deadline.unwrap() + 1;
+    assert_eq!(
+        approval::of_tool(&told, &command(), late).deadline_ms,
+        Some(0)
+    );
+    assert_eq!(approval::of_tool(&told, &edit(), late).deadline_ms, None);
+}
+
+#[test]
+fn nothing_that_could_rewrite_a_screen_is_shown() {
+    let mut ask = command();
+    ask.tool_call.title = Some("ls\u{1b}[2K\rrm -rf".to_owned());
+    ask.tool_call.raw_input = json!({"command": "ls\u{1b}[2K"});
+    let told = Told {
+        messages: vec!["\u{1b}[31mred\u{7}".to_owned()],
+        ..parked(vec![ask], Vec::new())
+    };
+    let answer: Value = serde_json::from_slice(&answer(&plainly(), &told, NOW)).unwrap();
+    let directives = &answer["response"]["action_directives"];
+    assert_eq!(directives[0]["payload"]["text"], "red");
+    assert_eq!(directives[1]["payload"]["title"], "lsrm -rf");
+    // What is decided about is told as it is, beside the words for it.
+    assert_eq!(directives[1]["payload"]["command"], "ls\u{1b}[2K");
+    let words = directives[1]["payload"]["message"].as_str().unwrap();
+    assert!(!words.contains('\u{1b}'), "{words:?}");
+}
+
+#[test]
+fn an_agents_last_words_are_a_line() {
+    let long = format!("it broke:\n\u{1b}[1m{}", "very ".repeat(200));
+    let told = told(State::Failed(long));
+    let answer: Value = serde_json::from_slice(&answer(&plainly(), &told, NOW)).unwrap();
+    let message = answer["response"]["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("it broke: very very"), "{message}");
+    assert!(
+        message.chars().count() <= 502 && message.ends_with(" …"),
+        "{message}"
+    );
+}
