@@ -8,8 +8,8 @@ use axum::{
 };
 
 const METHODS: &str = "GET, POST, DELETE";
-const HEADERS: &str =
-    "authorization, content-type, accept, last-event-id, acp-connection-id, acp-session-id";
+const HEADERS: &str = "authorization, content-type, accept, last-event-id, acp-connection-id, \
+                       acp-session-id, x-request-id, x-correlation-id, traceparent";
 const EXPOSED: &str = "acp-connection-id, acp-session-id";
 
 /// Whether a browser asks what a page may do. It has no token to send along.
