@@ -7,7 +7,9 @@
 mod asked;
 mod continuation;
 mod error;
+mod from_wire;
 mod router;
+mod to_wire;
 mod told;
 
 pub use router::{OpenHarnessConfig, PATHS, refusal, routes};
