@@ -9,6 +9,7 @@ mod continuation;
 mod error;
 mod from_wire;
 mod router;
+mod runs;
 mod to_wire;
 mod told;
 
