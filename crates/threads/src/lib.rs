@@ -19,6 +19,6 @@ pub mod wire;
 
 pub use connection::{ThreadsConfig, serve_connection};
 pub use error::ThreadsError;
-pub use harn_lines::{Disconnected, Line, Outgoing, OutgoingReceiver};
+pub use harn_lines::{Disconnected, Line, Outgoing, OutgoingReceiver, outgoing};
 pub use replay::History;
 pub use to_wire::Projector;

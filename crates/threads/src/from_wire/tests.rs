@@ -50,7 +50,36 @@ fn what_does_not_fit_is_named_and_not_repeated() {
     ]
     .concat();
     assert!(!rows.contains("secret"), "{rows}");
-    expect![[r#""#]].assert_eq(&rows);
+    expect![[r#"
+        -32602 threadId is missing; it must be a string
+        -32602 params must be an object
+        -32602 threadId is missing; it must be a string
+        -32602 threadId must be a string
+        -32602 threadId must be a string
+        -32602 title must be a string
+        -32602 directory must be a string
+        -32602 params must be an object
+        -32602 params must be an object
+        -32602 params must be an object
+        -32602 threadId is missing; it must be a string
+        -32602 input is missing; it must be an array of parts
+        -32602 input must be an array of parts
+        -32602 input must have at least one part
+        -32602 input[0] must be an object
+        -32602 input[1].type is missing; it must be a string
+        -32602 input[0].type must be "text" or "file"
+        -32602 input[0].text is missing; it must be a string
+        -32602 input[0].text must be a string
+        -32602 input[0].url is missing; it must be a string
+        -32602 input[0].mime must be a string
+        -32602 model must be an object
+        -32602 model.modelID is missing; it must be a string
+        -32602 model.modelID must be a string
+        -32602 agent must be a string
+        -32602 requestId is missing; it must be a string
+        -32602 decision is missing; it must be a string
+        -32602 decision must be "once", "always" or "reject"
+    "#]].assert_eq(&rows);
 }
 
 #[test]
@@ -73,7 +102,14 @@ fn what_fits_is_read_and_the_rest_ignored() {
         })))),
     ]
     .concat();
-    expect![[r#""#]].assert_eq(&rows);
+    expect![[r#"
+        ()
+        ()
+        ()
+        ThreadCreateParams { title: None, directory: None }
+        ThreadCreateParams { title: None, directory: None }
+        TurnStartParams { thread_id: "t", input: [Text { text: "" }, File { url: "file:///a/b.rs", filename: Some("b.rs"), mime: Some("text/rust") }], model: Some(ModelChoice { provider_id: Some("p"), model_id: "m" }), agent: Some("code") }
+    "#]].assert_eq(&rows);
 }
 
 #[test]
@@ -125,5 +161,18 @@ fn decisions_among_what_is_offered() {
             rows += &words(decision(decide, offered));
         }
     }
-    expect![[r#""#]].assert_eq(&rows);
+    expect![[r#"
+        (Allowed { option_id: "once", args: None }, Once)
+        (Allowed { option_id: "always", args: None }, Always)
+        (Rejected { option_id: Some("no"), reason: None }, Reject)
+        (Allowed { option_id: "once", args: None }, Once)
+        (Allowed { option_id: "session", args: None }, Always)
+        (Rejected { option_id: Some("no"), reason: None }, Reject)
+        (Allowed { option_id: "once", args: None }, Once)
+        (Allowed { option_id: "once", args: None }, Once)
+        (Rejected { option_id: Some("no"), reason: None }, Reject)
+        -32602 decision: this request cannot be allowed like that; answer with another decision
+        -32602 decision: this request cannot be allowed like that; answer with another decision
+        (Rejected { option_id: None, reason: None }, Reject)
+    "#]].assert_eq(&rows);
 }
