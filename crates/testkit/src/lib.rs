@@ -16,6 +16,7 @@ mod link;
 pub mod openharness;
 mod recorder;
 mod rules;
+mod threads;
 
 pub use agent::ScriptedAgent;
 pub use client::{Message, StrictClient};
@@ -27,3 +28,4 @@ pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;
 pub use recorder::{Direction, Recorder};
 pub use rules::MemoryRules;
+pub use threads::ThreadsClient;
