@@ -102,7 +102,7 @@ pub(super) enum Command {
     /// Serve threads and turns as JSON-RPC on stdin and stdout
     ///
     /// Threads are kept in DIR/.harness, which the first of them makes. What is kept there may have come with
-    /// the directory: modes and answers for a whole session count only until the process ends.
+    /// the directory, so a thread that is opened again begins in the mode that is given here, and asks again.
     #[command(visible_alias = "harness")]
     Threads {
         #[command(flatten)]
