@@ -14,6 +14,10 @@ use crate::wire::{
 impl Projector {
     pub(super) fn ask(&mut self, ask: &PermissionAsked, out: &mut Vec<Notification>) {
         let Some(turn) = &mut self.turn else { return };
+        // Asked once, whatever a log says.
+        if turn.asks.contains_key(&ask.ask_id) {
+            return;
+        }
         let item = self.names.item(ask.ask_id.as_str());
         let open = OpenAsk {
             item: item.clone(),
@@ -115,9 +119,10 @@ fn metadata(ask: &PermissionAsked) -> Map<String, Value> {
     let receipt = ask.policy_decision.as_ref();
     add("reason", json!(receipt.map(|receipt| &receipt.reason)));
     // What `always` would mean, in the words of the option it chooses.
-    let lasting = ask.options.iter().filter(|it| {
-        it.kind == PermissionOptionKind::AllowAlways && it.scope != GrantScope::Once
-    });
+    let lasting = ask
+        .options
+        .iter()
+        .filter(|it| it.kind == PermissionOptionKind::AllowAlways && it.scope != GrantScope::Once);
     let widest = lasting.max_by_key(|option| option.scope);
     add("always", json!(widest.map(|option| &option.name)));
     add("deadline", json!(ask.deadline));
