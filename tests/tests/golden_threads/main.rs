@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 mod approval;
+mod beside;
 mod handshake;
 mod refusals;
 mod restart;
