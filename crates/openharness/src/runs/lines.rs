@@ -6,15 +6,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use harn_model::SessionId;
+use harn_model::{Principal, SessionId};
 use harn_runtime::{Controller, Hub, JournalError, NewSession, SessionError};
 
 use super::line::Line;
 use crate::error::Fault;
 
 /// The sessions that had runs of late.
-#[derive(Default)]
 pub(super) struct Lines {
+    /// As many are kept, unless more than that are at work.
+    most: usize,
     kept: Mutex<Kept>,
 }
 
@@ -25,10 +26,18 @@ struct Kept {
     uses: u64,
 }
 
-/// As many are kept, unless more than that are at work.
 const MOST: usize = 1024;
-/// As many are let go of at a time, so that looking for the oldest is rare.
-const AT_A_TIME: usize = 64;
+/// So much of them is let go of at a time, so that looking for the oldest is rare.
+const AT_A_TIME: usize = 16;
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self {
+            most: MOST,
+            kept: Mutex::default(),
+        }
+    }
+}
 
 impl Lines {
     /// The session of this name, created if there is none.
@@ -100,7 +109,7 @@ impl Lines {
                 line
             }
         };
-        let oldest = kept.crowded_out();
+        let oldest = kept.crowded_out(self.most);
         drop(kept);
         if !oldest.is_empty() {
             tokio::spawn(close(hub.clone(), oldest));
@@ -115,8 +124,8 @@ impl Lines {
 
 impl Kept {
     /// Takes out those that were not used for longest, where there are too many.
-    fn crowded_out(&mut self) -> Vec<Arc<Line>> {
-        if self.lines.len() <= MOST {
+    fn crowded_out(&mut self, most: usize) -> Vec<Arc<Line>> {
+        if self.lines.len() <= most {
             return Vec::new();
         }
         // Whoever is at work with a line has it.
@@ -124,7 +133,7 @@ impl Kept {
         let idle = idle.filter(|(_, (line, _))| Arc::strong_count(line) == 1);
         let mut idle: Vec<_> = idle.map(|(id, (_, used))| (*used, id.clone())).collect();
         idle.sort_unstable();
-        let oldest = idle.into_iter().take(AT_A_TIME);
+        let oldest = idle.into_iter().take(most.div_ceil(AT_A_TIME));
         let out = oldest.filter_map(|(_, id)| self.lines.remove(&id));
         out.map(|(line, _)| line).collect()
     }
@@ -133,10 +142,13 @@ impl Kept {
 /// Closes sessions that nobody is on: each holds a file.
 async fn close(hub: Hub, lines: Vec<Arc<Line>>) {
     for line in lines {
-        let state = line.session().live_state();
+        let session = line.session();
+        let state = session.live_state();
         let used = state.active_prompt || state.controller.is_some() || state.clients > 0;
         if !used {
-            hub.close(line.session().id()).await;
+            let owner = session.meta().principal.clone();
+            let owner = owner.map_or_else(Principal::owner, Principal::new);
+            hub.of(owner).close(session.id()).await;
         }
     }
 }
@@ -153,5 +165,74 @@ fn unopened(error: &SessionError) -> Fault {
             tracing::warn!(%error, "a session could not be opened");
             Fault::Unavailable
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use harn_runtime::{Claim, NoHost};
+    use harn_testkit::{ScriptedAgent, TestHub};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn those_that_rest_the_longest_are_closed_whoevers_they_are() {
+        let test = TestHub::new(ScriptedAgent::silent());
+        let lines = Lines {
+            most: 3,
+            ..Lines::default()
+        };
+        let open = async |owner: &str, id: &str| {
+            let hub = test.hub().of(Principal::new(owner.to_owned()));
+            let new = NewSession {
+                cwd: test.workspace(),
+                additional_directories: Vec::new(),
+            };
+            lines.open_or_create(&hub, &id.into(), new).await.unwrap()
+        };
+        let is_open = |owner: &str, id: &str| {
+            let hub = test.hub().of(Principal::new(owner.to_owned()));
+            hub.live(&id.into()).is_some()
+        };
+        open("ada", "a").await;
+        let used = open("ada", "b").await;
+        let watched = open("ada", "c").await.session().clone();
+        let _editor = watched.sit("editor", Arc::new(NoHost), Claim::IfFree);
+        open("bob", "d").await;
+        let closed = async {
+            while is_open("ada", "a") {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), closed)
+            .await
+            .unwrap();
+        open("bob", "e").await;
+        open("bob", "f").await;
+        // What somebody works with stays, and so does what somebody else is on.
+        assert!(is_open("ada", "b") && is_open("ada", "c"));
+        assert!(Arc::ptr_eq(&used, &open("ada", "b").await));
+        // It can be opened again.
+        open("ada", "a").await;
+        assert!(is_open("ada", "a"));
+    }
+
+    #[tokio::test]
+    async fn a_line_of_somebody_else_is_not_found() {
+        let test = TestHub::new(ScriptedAgent::silent());
+        let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
+        let (ada, eve) = (test.hub().of(ada), test.hub().of(eve));
+        let lines = Lines::default();
+        let new = NewSession {
+            cwd: test.workspace(),
+            additional_directories: Vec::new(),
+        };
+        let line = lines.create(&ada, new).await.unwrap();
+        let id = line.session().id();
+        assert!(lines.open(&eve, id).await.unwrap().is_none());
+        assert!(lines.open(&ada, id).await.unwrap().is_some());
+        assert!(lines.open(&ada, &"../..".into()).await.unwrap().is_none());
     }
 }

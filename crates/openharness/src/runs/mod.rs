@@ -68,10 +68,8 @@ impl Runs {
             return Err(Fault::Ending);
         }
         let asked = Arc::new(asked);
-        let entered = match &asked.echo.request_id {
-            Some(id) => Some(self.replies.enter(principal, id, &asked.digest)),
-            None => None,
-        };
+        let id = asked.echo.request_id.as_ref();
+        let entered = id.map(|id| self.replies.enter(principal, id, &asked.digest));
         let ending = self.config.ending.cancelled();
         match entered {
             Some(Entered::Conflict) => Err(Fault::RequestIdConflict),
