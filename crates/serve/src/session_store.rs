@@ -242,5 +242,5 @@ fn at(path: &Path, source: io::Error) -> JournalError {
     JournalError::Io { path, source }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
