@@ -159,6 +159,9 @@ async fn a_forgetful_hub_does_not_believe_what_was_granted() {
     hub.shutdown().await;
 
     let forgetful = world.hub_with(runner(), |config| config.forgetful = true);
+    let fork = forgetful.fork(&id, world.new_session()).await.unwrap();
+    assert!(fork.view().grants.is_empty());
+    assert_eq!(fork.mode(), "ask");
     let again = forgetful.open(&id, None).await.unwrap();
     assert!(again.view().grants.is_empty());
     assert_eq!(again.mode(), "ask");
