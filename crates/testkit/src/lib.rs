@@ -15,6 +15,7 @@ mod ids;
 mod link;
 mod recorder;
 mod rules;
+mod thread_screen;
 mod threads;
 
 pub use agent::ScriptedAgent;
@@ -27,4 +28,5 @@ pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;
 pub use recorder::{Direction, Recorder};
 pub use rules::MemoryRules;
+pub use thread_screen::ThreadScreen;
 pub use threads::ThreadsClient;
