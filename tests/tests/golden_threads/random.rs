@@ -84,7 +84,7 @@ impl Watcher {
             Message::Notification { params, .. } => {
                 self.screen.take(&params);
                 self.lines += 1;
-                if self.lines % 5 == 0 {
+                if self.lines.is_multiple_of(5) {
                     let look = self.send("thread.get", self.thread()).await;
                     self.looks.push(look);
                 }
