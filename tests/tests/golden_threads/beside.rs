@@ -1,6 +1,6 @@
 //! What is not pinned but must hold: other front-ends on the same threads, threads that are closed, bursts.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use harn_acp::AcpConfig;
 use harn_model::StopReason;
@@ -124,6 +124,61 @@ async fn a_burst_of_requests() {
     assert!(crowded < 240);
     client.start_turn(&thread, "still here").await;
     client.until_turn_ends().await;
+    client.close().await;
+}
+
+/// More threads than are opened at once, each with a turn: all of them are told, each in its order.
+#[tokio::test]
+async fn many_threads() {
+    const THREADS: usize = 150;
+    let test = TestHub::new(echo());
+    let mut client = test.connect_threads();
+    for _ in 0..THREADS {
+        client.send_request("thread.create", json!({})).await;
+    }
+    let mut threads = Vec::new();
+    for _ in 0..2 * THREADS {
+        if let Message::Notification { params, .. } = client.next().await {
+            threads.push(params["threadId"].clone());
+        }
+    }
+    assert_eq!(threads.len(), THREADS);
+    for thread in &threads {
+        let input = json!([{"type": "text", "text": thread}]);
+        let start = json!({"threadId": thread, "input": input});
+        client.send_request("turn.start", start).await;
+    }
+    let mut told: HashMap<String, Vec<String>> = HashMap::new();
+    let mut answered = 0;
+    while told.values().map(Vec::len).sum::<usize>() < THREADS * 7 || answered < THREADS {
+        match client.next().await {
+            Message::Notification { method, params } => {
+                let item = &params["item"]["threadId"];
+                let thread = params["threadId"].as_str().or(item.as_str()).unwrap();
+                if method == "item.delta" {
+                    assert_eq!(params["delta"], thread);
+                }
+                told.entry(thread.to_owned()).or_default().push(method);
+            }
+            Message::Response { result, .. } => {
+                result.unwrap();
+                answered += 1;
+            }
+            Message::Request { .. } => panic!("nothing is asked"),
+        }
+    }
+    let order = [
+        "turn.started",
+        "item.started",
+        "item.completed",
+        "item.started",
+        "item.delta",
+        "item.completed",
+        "turn.completed",
+    ];
+    assert!(told.values().all(|told| *told == order), "{told:?}");
+    let listed = client.request("thread.list", json!({})).await;
+    assert_eq!(listed["threads"].as_array().unwrap().len(), THREADS);
     client.close().await;
 }
 

@@ -90,10 +90,10 @@ fn prompts_of_other_wires_are_parts_too() {
     check(
         vec![started(blocks)],
         expect![[r#"
-        {"notification":"turn.started","time":1}
-        {"notification":"item.started","item":{"itemId":"itm_m","data":{"parts":[{"type":"text","text":"Look"},{"type":"file","url":"data:image/png;base64,AAAA","filename":"image","mime":"image/png"},{"type":"file","url":"data:audio/wav;base64,BBBB","filename":"audio","mime":"audio/wav"},{"type":"file","url":"file:///a/b.rs","filename":"b.rs"}]},"type":"user_message"}}
-        {"notification":"item.completed","itemId":"itm_m"}
-    "#]],
+            {"notification":"turn.started","time":1}
+            {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[{"type":"text","text":"Look"},{"type":"file","url":"data:image/png;base64,AAAA","filename":"image","mime":"image/png"},{"type":"file","url":"data:audio/wav;base64,BBBB","filename":"audio","mime":"audio/wav"},{"type":"file","url":"file:///a/b.rs","filename":"b.rs"}]}}}
+            {"notification":"item.completed","itemId":"itm_m"}
+        "#]],
     );
 }
 
@@ -109,19 +109,19 @@ fn a_message_that_is_come_back_to_is_another_item() {
     check(
         events,
         expect![[r#"
-        {"notification":"turn.started","time":1}
-        {"notification":"item.started","item":{"itemId":"itm_m","data":{"parts":[]},"type":"user_message"}}
-        {"notification":"item.completed","itemId":"itm_m"}
-        {"notification":"item.started","item":{"itemId":"itm_a","data":{"partId":"a"},"type":"assistant_message"}}
-        {"notification":"item.delta","itemId":"itm_a","delta":"one","type":"assistant_message"}
-        {"notification":"item.completed","itemId":"itm_a","data":{"partId":"a","text":"one"},"type":"assistant_message"}
-        {"notification":"item.started","item":{"itemId":"itm_b","data":{"partId":"b"},"type":"assistant_message"}}
-        {"notification":"item.completed","itemId":"itm_b","data":{"partId":"b","text":""},"type":"assistant_message"}
-        {"notification":"item.started","item":{"itemId":"itm_a.2","data":{"partId":"a"},"type":"assistant_message"}}
-        {"notification":"item.delta","itemId":"itm_a.2","delta":"two","type":"assistant_message"}
-        {"notification":"item.completed","itemId":"itm_a.2","data":{"partId":"a","text":"two"},"type":"assistant_message"}
-        {"notification":"turn.completed","time":5,"stopReason":"end_turn","status":"completed"}
-    "#]],
+            {"notification":"turn.started","time":1}
+            {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
+            {"notification":"item.completed","itemId":"itm_m"}
+            {"notification":"item.started","item":{"itemId":"itm_a","type":"assistant_message","data":{"partId":"a"}}}
+            {"notification":"item.delta","itemId":"itm_a","type":"assistant_message","delta":"one"}
+            {"notification":"item.completed","itemId":"itm_a","type":"assistant_message","data":{"partId":"a","text":"one"}}
+            {"notification":"item.started","item":{"itemId":"itm_b","type":"assistant_message","data":{"partId":"b"}}}
+            {"notification":"item.completed","itemId":"itm_b","type":"assistant_message","data":{"partId":"b","text":""}}
+            {"notification":"item.started","item":{"itemId":"itm_a.2","type":"assistant_message","data":{"partId":"a"}}}
+            {"notification":"item.delta","itemId":"itm_a.2","type":"assistant_message","delta":"two"}
+            {"notification":"item.completed","itemId":"itm_a.2","type":"assistant_message","data":{"partId":"a","text":"two"}}
+            {"notification":"turn.completed","status":"completed","time":5,"stopReason":"end_turn"}
+        "#]],
     );
 }
 
@@ -144,19 +144,19 @@ fn what_the_log_leaves_open_is_ended_with_the_turn() {
     check(
         events,
         expect![[r#"
-        {"notification":"turn.started","time":1}
-        {"notification":"item.started","item":{"itemId":"itm_m","data":{"parts":[]},"type":"user_message"}}
-        {"notification":"item.completed","itemId":"itm_m"}
-        {"notification":"item.started","item":{"itemId":"itm_call","data":{"callId":"call","tool":"look","status":"pending"},"type":"tool_exec"}}
-        {"notification":"item.started","item":{"itemId":"itm_ask","data":{"requestId":"ask","permission":"look","patterns":[],"metadata":{}},"type":"approval"}}
-        {"notification":"approval.requested","tool":{"messageID":"m","callID":"call"},"metadata":{},"itemId":"itm_ask","requestId":"ask","permission":"look","patterns":[]}
-        {"notification":"item.started","item":{"itemId":"itm_a","data":{"partId":"a"},"type":"assistant_message"}}
-        {"notification":"item.delta","itemId":"itm_a","delta":"one","type":"assistant_message"}
-        {"notification":"item.completed","itemId":"itm_a","data":{"partId":"a","text":"one"},"type":"assistant_message"}
-        {"notification":"item.completed","itemId":"itm_ask","data":{"reply":"reject","reason":"the process ended in the middle of this turn"},"type":"approval"}
-        {"notification":"item.completed","itemId":"itm_call","data":{"callId":"call","tool":"look","error":"the process ended in the middle of this turn"},"type":"tool_exec"}
-        {"notification":"turn.error","error":"the process ended in the middle of this turn","time":5,"status":"error"}
-    "#]],
+            {"notification":"turn.started","time":1}
+            {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
+            {"notification":"item.completed","itemId":"itm_m"}
+            {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"look","status":"pending"}}}
+            {"notification":"item.started","item":{"itemId":"itm_ask","type":"approval","data":{"requestId":"ask","permission":"look","patterns":[],"metadata":{}}}}
+            {"notification":"approval.requested","itemId":"itm_ask","requestId":"ask","permission":"look","patterns":[],"metadata":{},"tool":{"messageID":"m","callID":"call"}}
+            {"notification":"item.started","item":{"itemId":"itm_a","type":"assistant_message","data":{"partId":"a"}}}
+            {"notification":"item.delta","itemId":"itm_a","type":"assistant_message","delta":"one"}
+            {"notification":"item.completed","itemId":"itm_a","type":"assistant_message","data":{"partId":"a","text":"one"}}
+            {"notification":"item.completed","itemId":"itm_ask","type":"approval","data":{"reply":"reject","reason":"the process ended in the middle of this turn"}}
+            {"notification":"item.completed","itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"look","error":"the process ended in the middle of this turn"}}
+            {"notification":"turn.error","status":"error","error":"the process ended in the middle of this turn","time":5}
+        "#]],
     );
 }
 
@@ -183,16 +183,16 @@ fn what_does_not_allow_is_a_no() {
     check(
         events,
         expect![[r#"
-        {"notification":"turn.started","time":1}
-        {"notification":"item.started","item":{"itemId":"itm_m","data":{"parts":[]},"type":"user_message"}}
-        {"notification":"item.completed","itemId":"itm_m"}
-        {"notification":"item.started","item":{"itemId":"itm_ask","data":{"requestId":"ask","permission":"look","patterns":[],"metadata":{}},"type":"approval"}}
-        {"notification":"approval.requested","tool":{"messageID":"m","callID":"call"},"metadata":{},"itemId":"itm_ask","requestId":"ask","permission":"look","patterns":[]}
-        {"notification":"item.completed","itemId":"itm_ask","data":{"reply":"reject","reason":"too late"},"type":"approval"}
-        {"notification":"item.started","item":{"itemId":"itm_ask.2","data":{"requestId":"ask","permission":"look","patterns":[],"metadata":{}},"type":"approval"}}
-        {"notification":"approval.requested","tool":{"messageID":"m","callID":"call"},"metadata":{},"itemId":"itm_ask.2","requestId":"ask","permission":"look","patterns":[]}
-        {"notification":"item.completed","itemId":"itm_ask.2","data":{"reply":"reject","reason":"it was cancelled before anybody decided"},"type":"approval"}
-    "#]],
+            {"notification":"turn.started","time":1}
+            {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
+            {"notification":"item.completed","itemId":"itm_m"}
+            {"notification":"item.started","item":{"itemId":"itm_ask","type":"approval","data":{"requestId":"ask","permission":"look","patterns":[],"metadata":{}}}}
+            {"notification":"approval.requested","itemId":"itm_ask","requestId":"ask","permission":"look","patterns":[],"metadata":{},"tool":{"messageID":"m","callID":"call"}}
+            {"notification":"item.completed","itemId":"itm_ask","type":"approval","data":{"reply":"reject","reason":"too late"}}
+            {"notification":"item.started","item":{"itemId":"itm_ask.2","type":"approval","data":{"requestId":"ask","permission":"look","patterns":[],"metadata":{}}}}
+            {"notification":"approval.requested","itemId":"itm_ask.2","requestId":"ask","permission":"look","patterns":[],"metadata":{},"tool":{"messageID":"m","callID":"call"}}
+            {"notification":"item.completed","itemId":"itm_ask.2","type":"approval","data":{"reply":"reject","reason":"it was cancelled before anybody decided"}}
+        "#]],
     );
 }
 
@@ -224,17 +224,17 @@ fn calls_that_show_and_change() {
     check(
         events,
         expect![[r#"
-        {"notification":"turn.started","time":1}
-        {"notification":"item.started","item":{"itemId":"itm_m","data":{"parts":[]},"type":"user_message"}}
-        {"notification":"item.completed","itemId":"itm_m"}
-        {"notification":"item.started","item":{"itemId":"itm_call","data":{"callId":"call","tool":"edit","status":"pending"},"type":"tool_exec"}}
-        {"notification":"item.delta","itemId":"itm_call","data":{"callId":"call","tool":"edit"},"delta":"/a.rs","type":"tool_log"}
-        {"notification":"item.delta","itemId":"itm_call","data":{"callId":"call","tool":"edit","input":{"path":"/a.rs"}},"type":"tool_log"}
-        {"notification":"item.delta","itemId":"itm_call","data":{"callId":"call","tool":"edit"},"delta":"\n1 change","type":"tool_log"}
-        {"notification":"item.completed","itemId":"itm_call","data":{"callId":"call","tool":"edit","output":"/a.rs\n1 change","title":"Edited","diffs":[{"path":"/a.rs","oldText":"a","newText":"b"}]},"type":"tool_exec"}
-        {"notification":"item.started","item":{"itemId":"itm_other","data":{"callId":"other","tool":"look","status":"pending"},"type":"tool_exec"}}
-        {"notification":"item.completed","itemId":"itm_other","data":{"callId":"other","tool":"look","output":"","title":"look"},"type":"tool_exec"}
-    "#]],
+            {"notification":"turn.started","time":1}
+            {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
+            {"notification":"item.completed","itemId":"itm_m"}
+            {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"edit","status":"pending"}}}
+            {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"/a.rs","data":{"callId":"call","tool":"edit"}}
+            {"notification":"item.delta","itemId":"itm_call","type":"tool_log","data":{"callId":"call","tool":"edit","input":{"path":"/a.rs"}}}
+            {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"\n1 change","data":{"callId":"call","tool":"edit"}}
+            {"notification":"item.completed","itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"edit","output":"/a.rs\n1 change","title":"Edited","diffs":[{"path":"/a.rs","oldText":"a","newText":"b"}]}}
+            {"notification":"item.started","item":{"itemId":"itm_other","type":"tool_exec","data":{"callId":"other","tool":"look","status":"pending"}}}
+            {"notification":"item.completed","itemId":"itm_other","type":"tool_exec","data":{"callId":"other","tool":"look","output":"","title":"look"}}
+        "#]],
     );
 }
 
@@ -252,13 +252,13 @@ fn a_prompt_that_is_taken_back() {
     check(
         events,
         expect![[r#"
-        {"notification":"turn.started","time":1}
-        {"notification":"item.started","item":{"itemId":"itm_w","data":{"parts":[{"type":"text","text":"Go"}]},"type":"user_message"}}
-        {"notification":"item.completed","itemId":"itm_w"}
-        {"notification":"turn.error","error":"the turn was cancelled before it began","time":1,"status":"cancelled"}
-        {"notification":"turn.started","time":2}
-        {"notification":"item.started","item":{"itemId":"itm_m","data":{"parts":[]},"type":"user_message"}}
-        {"notification":"item.completed","itemId":"itm_m"}
-    "#]],
+            {"notification":"turn.started","time":1}
+            {"notification":"item.started","item":{"itemId":"itm_w","type":"user_message","data":{"parts":[{"type":"text","text":"Go"}]}}}
+            {"notification":"item.completed","itemId":"itm_w"}
+            {"notification":"turn.error","status":"cancelled","error":"the turn was cancelled before it began","time":1}
+            {"notification":"turn.started","time":2}
+            {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
+            {"notification":"item.completed","itemId":"itm_m"}
+        "#]],
     );
 }
