@@ -47,8 +47,8 @@ type Ticket = Option<(Key, Arc<Slot>)>;
 impl Runs {
     pub(crate) fn new(config: OpenHarnessConfig) -> Self {
         Self {
+            lines: Lines::of(config.sessions),
             config,
-            lines: Lines::default(),
             replies: Replies::default(),
         }
     }
@@ -259,10 +259,10 @@ impl Runs {
         }
         let prompt = Submission {
             blocks: blocks(asked, hub.profile().prompt.embedded),
-            message: mark.map(|mark| mark.message()),
+            message: mark.as_ref().map(Mark::message),
             behind: Some(self.config.waiting),
         };
-        let (turn, run) = line.begin(prompt).await?;
+        let (turn, run) = line.begin(prompt, mark.as_ref()).await?;
         Ok(began(turn, Some(run)))
     }
 
