@@ -1,0 +1,22 @@
+//! The shapes of this wire: what methods take and give, what is told unasked. Types only.
+
+mod item;
+mod notification;
+mod params;
+mod results;
+
+pub use item::{
+    ApprovalData, ApprovalEnd, ApprovalReply, ArtifactData, AssistantData, AssistantEnd, Diff,
+    Item, ItemEnd, ItemStart, Pending, ToolData, ToolEnd, ToolOutcome, UserData,
+};
+pub use notification::{
+    Approval, AskedCall, BrokenStatus, CompletedStatus, Delta, Notification, ToolLogData,
+};
+pub use params::{
+    ApprovalRespondParams, ClientInfo, Decide, InitializeParams, InputPart, Methods, ModelChoice,
+    ThreadCreateParams, ThreadGetParams, ThreadListParams, TurnCancelParams, TurnStartParams,
+};
+pub use results::{
+    Capabilities, Done, Event, InitializeResult, MethodResults, Thread, ThreadGetResult,
+    ThreadListResult, ThreadResult, ThreadTime, TurnStartResult,
+};
