@@ -136,16 +136,15 @@ impl ThreadTask {
     /// Serves the thread until it ends, or the client has left and everyone has their answer.
     pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<Request>) {
         let end = self.serve(&mut requests).await;
+        // Before the thread can be opened anew, with what waits there.
+        self.peer.registry.settled_in(self.id());
         requests.close();
         self.peer.registry.leave(self.id());
-        self.peer.registry.settled_in(self.id());
         let Ok(end) = end else { return };
         let mut out = Vec::new();
-        self.end(end, &mut out);
+        let why = self.end(end, &mut out);
         while let Some(request) = requests.recv().await {
-            request
-                .reply
-                .write(Err::<(), _>(ThreadsError::closed()), &mut out);
+            request.reply.write(Err::<(), _>(why.clone()), &mut out);
         }
         // A client that is gone waits for nothing.
         let _ = self.peer.send(out).await;
@@ -276,13 +275,13 @@ impl ThreadTask {
                 reply.write(Ok(TurnStartResult { turn_id }), out);
             }
         } else if let AgentEvent::TurnEnded(_) = &envelope.event {
+            self.peer.registry.settled_in(self.seat.id());
             self.settle(out);
         }
     }
 
     /// Nothing waits for a decision any more.
     fn settle(&mut self, out: &mut Vec<u8>) {
-        self.peer.registry.settled_in(self.seat.id());
         for (_, (reply, _)) in self.deciding.drain() {
             reply.write(Err::<(), _>(ThreadsError::ApprovalNotFound), out);
         }
@@ -300,24 +299,25 @@ impl ThreadTask {
         }
     }
 
-    /// The session has ended, or the client has left: whoever still waits hears so.
-    fn end(&mut self, end: Option<SessionEnd>, out: &mut Vec<u8>) {
+    /// The session has ended, or the client has left: whoever still waits hears so. What to tell others.
+    fn end(&mut self, end: Option<SessionEnd>, out: &mut Vec<u8>) -> ThreadsError {
         self.settle(out);
-        let closed = || Err::<(), _>(ThreadsError::closed());
+        let failed = matches!(end, Some(SessionEnd::Failed(_)));
+        let why = ended(end.unwrap_or(SessionEnd::Closed));
         for (_, reply) in self.starting.drain() {
-            reply.write(closed(), out);
+            reply.write(Err::<(), _>(why.clone()), out);
         }
-        let Some(SessionEnd::Failed(why)) = end else {
-            return;
-        };
-        // Nothing of it can be written any more; the journal will say the same when it is opened again.
-        let mut told = std::mem::take(&mut self.told);
-        let at = self.seat.now();
-        self.projector
-            .break_off(BrokenStatus::Error, &why, at, &mut told);
-        for notification in &told {
-            rpc::write_notification(notification, out);
+        if failed {
+            // Nothing of it can be written any more; opened again, the thread will say that it broke off.
+            let (at, words) = (self.seat.now(), why.to_string());
+            let mut told = Vec::new();
+            self.projector
+                .break_off(BrokenStatus::Error, &words, at, &mut told);
+            for notification in &told {
+                rpc::write_notification(notification, out);
+            }
         }
+        why
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod approval;
 mod beside;
+mod full_disk;
 mod handshake;
 mod random;
 mod refusals;
