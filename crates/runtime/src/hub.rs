@@ -28,7 +28,7 @@ use crate::{
 };
 
 use checks::{check_cwd, check_own, check_own_cwd, same_dir};
-use copy::revoked_grants;
+use copy::{revoked_grants, stricter_mode};
 
 pub use config::HubConfig;
 pub use listing::{ListedSession, SessionFilter, SessionPage};
@@ -350,10 +350,7 @@ impl Hub {
         let mut events = recovery_events(&view, torn_bytes);
         if config.forgetful {
             events.extend(revoked_grants(&view));
-            let mode = || AgentEvent::ModeChanged {
-                mode_id: config.default_mode.id().to_owned(),
-            };
-            events.extend(view.mode.as_ref().map(|_| mode()));
+            events.extend(stricter_mode(&view, config));
         }
         let mut scribe = Scribe::after_a_crash(meta.thread_id.clone());
         let batch = scribe.enter(

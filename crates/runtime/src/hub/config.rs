@@ -46,8 +46,8 @@ pub struct HubConfig {
     pub default_mode: SessionMode,
     /// How long a question about a tool call waits for an answer.
     pub ask_deadline: Duration,
-    /// Whether a session that is opened begins in the default mode and without what it was granted: its
-    /// journal lies where others may have written it.
+    /// Whether a session that is opened begins without what it was granted, and in no mode that lets more
+    /// pass than the default: its journal lies where others may have written it.
     pub forgetful: bool,
     /// Places that no tool writes, wherever a session works.
     pub protected: Vec<PathBuf>,

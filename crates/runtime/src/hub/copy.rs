@@ -3,6 +3,8 @@
 use harn_journal::{JournalError, Log, SessionMeta};
 use harn_model::{AgentEvent, PendingChange, Seq, SessionId, SessionView, WorkerEvent};
 
+use harn_policy::SessionMode;
+
 use super::HubConfig;
 use crate::session::Scribe;
 
@@ -41,9 +43,8 @@ pub(super) fn copy(
     let mut scribe = Scribe::new(meta.thread_id.clone());
     let mut left_behind = cancelled_workers(&view);
     left_behind.extend(revoked_grants(&view));
-    if config.forgetful && view.mode.is_some() {
-        let mode_id = config.default_mode.id().to_owned();
-        left_behind.push(AgentEvent::ModeChanged { mode_id });
+    if config.forgetful {
+        left_behind.extend(stricter_mode(&view, config));
     }
     if !view.pending.is_empty() {
         left_behind.push(AgentEvent::Pending(Box::new(PendingChange::Cleared)));
@@ -62,6 +63,15 @@ pub(super) fn revoked_grants(view: &SessionView) -> Vec<AgentEvent> {
         grant_id: grant.id.clone(),
     });
     revoked.collect()
+}
+
+/// Back to the default mode from one that lets more pass; a stricter one stays.
+pub(super) fn stricter_mode(view: &SessionView, config: &HubConfig) -> Option<AgentEvent> {
+    let chosen = SessionMode::of(view.mode.as_deref()?);
+    let laxer = chosen.is_some_and(|mode| mode > config.default_mode);
+    laxer.then(|| AgentEvent::ModeChanged {
+        mode_id: config.default_mode.id().to_owned(),
+    })
 }
 
 fn cancelled_workers(view: &SessionView) -> Vec<AgentEvent> {

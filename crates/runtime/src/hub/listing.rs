@@ -48,6 +48,30 @@ impl Hub {
             Some(cursor) => Some(parse_cursor(cursor).ok_or(SessionError::BadCursor)?),
             None => None,
         };
+        let mut rest = self.stored(filter, after).await?;
+        let sessions: Vec<_> = rest.by_ref().take(PAGE).collect();
+        let more = rest.next().is_some();
+        let next = sessions.last().filter(|_| more);
+        Ok(SessionPage {
+            next: next.map(|last| cursor(&last.summary)),
+            sessions,
+        })
+    }
+
+    /// The same, all of them at once.
+    pub async fn list_all(
+        &self,
+        filter: SessionFilter,
+    ) -> Result<Vec<ListedSession>, SessionError> {
+        Ok(self.stored(filter, None).await?.collect())
+    }
+
+    /// Those that are stored after a place in the listing.
+    async fn stored(
+        &self,
+        filter: SessionFilter,
+        after: Option<(u64, &str)>,
+    ) -> Result<impl Iterator<Item = ListedSession>, SessionError> {
         let store = self.inner.config.store.clone();
         // Which directory a path leads to is asked of the disk: not here, where nothing may wait.
         let listing = blocking(move || {
@@ -67,22 +91,16 @@ impl Hub {
             }
         }
         let rest = listing.sessions.into_iter();
-        let rest = rest.filter(|s| after.is_none_or(|at| is_after(s, at)) && self.sees(&s.meta));
+        let rest =
+            rest.filter(move |s| after.is_none_or(|at| is_after(s, at)) && self.sees(&s.meta));
         let rest = rest.map(|summary| ListedSession {
             live: self
                 .live(&summary.meta.thread_id)
                 .map(|session| session.live_state()),
             summary,
         });
-        let wanted = |s: &ListedSession| filter.live.is_none_or(|live| live == s.live.is_some());
-        let mut rest = rest.filter(wanted);
-        let sessions: Vec<_> = rest.by_ref().take(PAGE).collect();
-        let more = rest.next().is_some();
-        let next = sessions.last().filter(|_| more);
-        Ok(SessionPage {
-            next: next.map(|last| cursor(&last.summary)),
-            sessions,
-        })
+        let live = filter.live;
+        Ok(rest.filter(move |s| live.is_none_or(|live| live == s.live.is_some())))
     }
 
     /// The sessions that are open here, but those of workers.

@@ -7,7 +7,8 @@ use harn_model::{
     AgentEvent, ContentBlock, Decision, Envelope, MessageId, Principal, Seq, SessionId, StopReason,
 };
 use harn_runtime::{
-    AUTO_MODE, Agent, AgentError, Controller, PromptError, SessionError, Submission, TurnContext,
+    AUTO_MODE, Agent, AgentError, Controller, PromptError, READ_ONLY_MODE, SessionError,
+    Submission, TurnContext,
 };
 use tokio::sync::Notify;
 
@@ -180,6 +181,19 @@ async fn a_forgetful_hub_does_not_believe_what_was_granted() {
     // It is in the journal that nothing is left, for whoever believes it.
     let believing = world.hub(runner()).open(&id, None).await.unwrap();
     assert!(believing.view().grants.is_empty());
+}
+
+#[tokio::test]
+async fn a_forgetful_hub_keeps_a_stricter_mode() {
+    let world = World::new();
+    let hub = world.hub(silent());
+    let session = world.session(&hub).await;
+    session.set_mode(READ_ONLY_MODE).await.unwrap();
+    let id = session.id().clone();
+    hub.shutdown().await;
+    let forgetful = world.hub_with(silent(), |config| config.forgetful = true);
+    let again = forgetful.open(&id, None).await.unwrap();
+    assert_eq!(again.mode(), READ_ONLY_MODE);
 }
 
 fn behind(behind: usize) -> Submission {
