@@ -3,9 +3,11 @@
 
 mod audience;
 mod binary;
+mod threads;
 
 pub use audience::{Audience, Heard};
 pub use binary::binary;
+pub use threads::ThreadsClient;
 
 use std::path::{Path, PathBuf};
 

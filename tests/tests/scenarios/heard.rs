@@ -5,8 +5,9 @@
 pub(crate) struct Heard {
     /// What it was asked.
     pub(crate) prompt: String,
-    /// What the agent said, a message a step.
-    pub(crate) said: Vec<String>,
+    /// What the agent said: its messages, a step each, with a blank line between. Not all wires tell them
+    /// apart.
+    pub(crate) said: String,
     /// The tools it used, in the order they were announced.
     pub(crate) tools: Vec<(String, Ended)>,
     pub(crate) end: End,
@@ -35,7 +36,7 @@ pub(crate) enum End {
 pub(crate) fn heard(prompt: &str, said: &[&str], tools: &[(&str, Ended)], end: End) -> Heard {
     Heard {
         prompt: prompt.to_owned(),
-        said: said.iter().map(|&text| text.to_owned()).collect(),
+        said: said.join("\n\n"),
         tools: tools
             .iter()
             .map(|&(name, ended)| (name.to_owned(), ended))
@@ -70,6 +71,11 @@ impl Ear {
             prompt: prompt.to_owned(),
             ..Turn::default()
         });
+    }
+
+    /// What the turn was asked, where that is told apart from its beginning.
+    pub(crate) fn prompted(&mut self, prompt: &str) {
+        prompt.clone_into(&mut self.turn().prompt);
     }
 
     /// More of a message.
@@ -152,9 +158,10 @@ impl Turn {
             (None, Some(_)) => End::Parked,
             (None, None) => panic!("a turn is neither over nor does it wait: {self:?}"),
         };
+        let said: Vec<&str> = self.said.iter().map(|(_, text)| &**text).collect();
         Heard {
             prompt: self.prompt.clone(),
-            said: self.said.iter().map(|(_, text)| text.clone()).collect(),
+            said: said.join("\n\n"),
             tools: self
                 .tools
                 .iter()

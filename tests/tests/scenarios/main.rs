@@ -52,7 +52,7 @@ macro_rules! play {
         $(play!($scenario, crate::$where::$scenario::<$first, $second>());)*
     };
     ($scenario:ident, $done:expr) => {
-        #[tokio::test]
+        #[tokio::test(start_paused = true)]
         async fn $scenario() {
             crate::stage::in_time(stringify!($scenario), $done).await;
         }
@@ -60,10 +60,33 @@ macro_rules! play {
 }
 
 suite!(acp, crate::wires::Acp);
+suite!(threads, crate::wires::Threads);
+suite!(openharness, crate::wires::OpenHarness);
 
 meetings!(
-    acp_to_acp,
+    acp_then_threads,
     crate::wires::Acp,
+    crate::wires::Threads,
+    what_was_said_here_is_told_there,
+    what_both_are_asked_is_answered_once,
+);
+meetings!(
+    threads_then_acp,
+    crate::wires::Threads,
     crate::wires::Acp,
+    what_was_said_here_is_told_there,
+    what_both_are_asked_is_answered_once,
+);
+// Its conversations have names of their own, so that one comes from it and not to it.
+meetings!(
+    openharness_then_acp,
+    crate::wires::OpenHarness,
+    crate::wires::Acp,
+    what_was_said_here_is_told_there,
+);
+meetings!(
+    openharness_then_threads,
+    crate::wires::OpenHarness,
+    crate::wires::Threads,
     what_was_said_here_is_told_there,
 );

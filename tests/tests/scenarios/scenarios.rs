@@ -192,11 +192,9 @@ pub(crate) async fn a_turn_cut_by_a_crash_comes_back_as_failed<W: Wire>() {
         panic!("not two turns: {past:?}");
     };
     assert_eq!(*before, first);
-    let End::Failed(why) = &cut.end else {
-        panic!("not failed: {cut:?}");
-    };
-    assert!(why.contains("interrupted"), "{why}");
+    // What is said of the reason is each wire's own.
     let end = cut.end.clone();
+    assert!(matches!(end, End::Failed(_)), "not failed: {cut:?}");
     let tools = [("look", Badly)];
     assert_eq!(*cut, heard("look", &["Let me look."], &tools, end));
     let next = ask(&mut wire, &mut talk, "look").await;
