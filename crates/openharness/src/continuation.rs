@@ -63,7 +63,8 @@ impl Place {
     }
 
     fn of(session: &str, turn: &str, after: Seq) -> Option<Self> {
-        let plain = |text: &str| !text.is_empty() && text.len() <= 128 && !text.contains('.');
+        let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let plain = |text: &str| matches!(text.len(), 1..=128) && text.bytes().all(letter);
         (plain(session) && plain(turn)).then(|| Self {
             session: SessionId::from(session),
             turn: TurnId::new(turn),
@@ -104,6 +105,9 @@ mod tests {
             "ctok_a.b.c",
             "ctok_a.b.1.2",
             "run_7d2",
+            "run_../a.b",
+            "run_a/b.c",
+            "ctok_a.b.99999999999999999999",
         ];
         for text in wrong {
             assert_eq!(Place::named(Some(text), None), None, "{text}");

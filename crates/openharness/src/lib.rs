@@ -7,7 +7,10 @@
 mod asked;
 mod continuation;
 mod error;
+mod from_wire;
 mod router;
+mod runs;
+mod to_wire;
 mod told;
 
 pub use router::{OpenHarnessConfig, PATHS, refusal, routes};

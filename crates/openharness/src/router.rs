@@ -1,17 +1,35 @@
-//! The routes, and what every answer of them has in common.
+//! The routes, and what every answer of them has in common: whatever comes of a request, its body is an
+//! envelope.
 
-use std::{path::PathBuf, time::Duration};
+mod places;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    http::{HeaderMap, StatusCode},
+    body::{Body, Bytes, to_bytes},
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header},
     response::{IntoResponse, Response},
+    routing::any,
 };
+use harn_model::Principal;
 use harn_runtime::Hub;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+
+use self::places::Places;
+use crate::{asked::Echo, error::Fault, from_wire, runs::Runs, to_wire};
 
 /// Where requests are taken.
 pub const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+const JSON: &str = "application/json";
+
+/// How long a Shell may take to send a request.
+const SENDING: Duration = Duration::from_secs(30);
 
 /// What is served, and within which bounds.
 #[derive(Clone)]
@@ -48,17 +66,138 @@ impl OpenHarnessConfig {
     }
 }
 
-/// The routes. Each request must come with the [`Principal`](harn_model::Principal) it is from, as an
-/// extension.
+struct Served {
+    runs: Arc<Runs>,
+    places: Places,
+}
+
+/// The routes. Each request must come with the [`Principal`] it is from, as an extension.
 pub fn routes(config: OpenHarnessConfig) -> Router {
-    let _ = config;
-    Router::new()
+    let served = Arc::new(Served {
+        places: Places::of(config.requests),
+        runs: Arc::new(Runs::new(config)),
+    });
+    let mut router = Router::new();
+    for path in PATHS {
+        router = router.route(path, any(handle_request));
+    }
+    router.layer(DefaultBodyLimit::disable()).with_state(served)
 }
 
 /// An answer to a request on one of [`PATHS`] that is refused before it gets here: by its status, with an
 /// envelope that says why. Ids that the headers mirror are echoed.
 #[must_use]
 pub fn refusal(status: StatusCode, words: &str, headers: &HeaderMap) -> Response {
-    let _ = headers;
-    (status, words.to_owned()).into_response()
+    let words = words.to_owned();
+    faulty(&mirrored(headers), &Fault::Refused { status, words })
+}
+
+async fn handle_request(State(served): State<Arc<Served>>, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    let headers = &parts.headers;
+    let come_in = || {
+        if parts.method != Method::POST {
+            return Err(Fault::Method);
+        }
+        let principal = parts.extensions.get::<Principal>();
+        let principal = principal.ok_or_else(|| Fault::Refused {
+            status: StatusCode::UNAUTHORIZED,
+            words: "a token is needed".to_owned(),
+        })?;
+        if !is_json(headers) {
+            return Err(Fault::MediaType);
+        }
+        let place = served.places.take(principal).ok_or(Fault::TooMany)?;
+        Ok((principal, place))
+    };
+    let (principal, _place) = match come_in() {
+        Ok(inside) => inside,
+        Err(fault) => return faulty(&mirrored(headers), &fault),
+    };
+    let body = match read(headers, body, served.runs.config().body_bytes).await {
+        Ok(body) => body,
+        Err(fault) => return faulty(&mirrored(headers), &fault),
+    };
+    let asked = match from_wire::read(&body) {
+        Ok(asked) => asked,
+        // A body that cannot be read says nothing of its ids; the headers may.
+        Err((_, Fault::NotJson)) => return faulty(&mirrored(headers), &Fault::NotJson),
+        Err((echo, fault)) => return faulty(&echo, &fault),
+    };
+    drop(body);
+    let echo = asked.echo.clone();
+    match served.runs.answer(principal, asked).await {
+        Ok(answer) => enveloped(StatusCode::OK, &echo, answer),
+        Err(fault) => faulty(&echo, &fault),
+    }
+}
+
+/// What says nothing of its kind is taken for JSON, too; it is read either way.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(header::CONTENT_TYPE) else {
+        return true;
+    };
+    let kind = value.to_str().unwrap_or_default().split(';').next();
+    let kind = kind.unwrap_or_default().trim().to_ascii_lowercase();
+    let structured = |rest: &str| rest.len() > "+json".len() && rest.ends_with("+json");
+    kind == JSON || kind.strip_prefix("application/").is_some_and(structured)
+}
+
+async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Fault> {
+    let length = headers.get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > limit as u64) {
+        return Err(Fault::TooLarge { limit });
+    }
+    let body = timeout(SENDING, to_bytes(body, limit)).await;
+    let body = body.map_err(|_| Fault::Slow)?;
+    // Whoever went away in the middle does not hear this.
+    body.map_err(|_| Fault::TooLarge { limit })
+}
+
+fn faulty(echo: &Echo, fault: &Fault) -> Response {
+    let status = fault.status();
+    let mut response = enveloped(status, echo, to_wire::fault(echo, fault));
+    let headers = response.headers_mut();
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
+    }
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+fn enveloped(status: StatusCode, echo: &Echo, envelope: Vec<u8>) -> Response {
+    let mut response = (status, envelope).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+    let ids = [
+        (REQUEST_ID, &echo.request_id),
+        (CORRELATION_ID, &echo.correlation_id),
+    ];
+    for (name, id) in ids {
+        let id = id.as_deref().filter(|id| is_plain(id));
+        if let Some(id) = id.and_then(|id| HeaderValue::from_str(id).ok()) {
+            headers.insert(name, id);
+        }
+    }
+    response
+}
+
+/// The ids that headers mirror.
+fn mirrored(headers: &HeaderMap) -> Echo {
+    let id = |name: HeaderName| {
+        let id = headers.get(name)?.to_str().ok()?;
+        is_plain(id).then(|| id.to_owned())
+    };
+    Echo {
+        request_id: id(REQUEST_ID),
+        correlation_id: id(CORRELATION_ID),
+    }
+}
+
+/// Whether an id can be in a header as it is.
+fn is_plain(id: &str) -> bool {
+    matches!(id.len(), 1..=256) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }

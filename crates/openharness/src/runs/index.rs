@@ -1,0 +1,135 @@
+//! What a session's journal says of runs: which turns there were, and which requests they came from. Pure.
+
+use std::collections::HashMap;
+
+use harn_model::{AgentEvent, Envelope, MessageId, Seq, TurnId};
+
+use super::names::Mark;
+
+/// The turns of a session, up to a place in its journal.
+#[derive(Default)]
+pub(super) struct Index {
+    turns: HashMap<TurnId, Turn>,
+    /// By request: what it said, and its turn.
+    requests: HashMap<String, (String, TurnId)>,
+}
+
+/// Where a turn is in the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// The event before its first.
+    pub(super) before: Seq,
+    pub(super) over: bool,
+}
+
+/// What became of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ran {
+    /// Nothing yet.
+    Never,
+    /// This turn.
+    As(TurnId),
+    /// It was another request then.
+    Otherwise,
+}
+
+impl Index {
+    pub(super) fn apply(&mut self, envelope: &Envelope) {
+        let Some(turn) = &envelope.turn else {
+            return;
+        };
+        if let AgentEvent::TurnStarted(started) | AgentEvent::PromptWithdrawn(started) =
+            &envelope.event
+        {
+            self.begin(turn, envelope.seq, &started.message_id);
+        }
+        if let AgentEvent::TurnEnded(_) | AgentEvent::PromptWithdrawn(_) | AgentEvent::Recovered(_) =
+            &envelope.event
+            && let Some(turn) = self.turns.get_mut(turn)
+        {
+            turn.over = true;
+        }
+    }
+
+    fn begin(&mut self, turn: &TurnId, seq: Seq, message: &MessageId) {
+        let new = Turn {
+            before: Seq(seq.0.saturating_sub(1)),
+            over: false,
+        };
+        self.turns.entry(turn.clone()).or_insert(new);
+        if let Some(mark) = Mark::of(message) {
+            let ran = (mark.digest, turn.clone());
+            self.requests.entry(mark.request).or_insert(ran);
+        }
+    }
+
+    pub(super) fn turn(&self, turn: &TurnId) -> Option<Turn> {
+        self.turns.get(turn).copied()
+    }
+
+    pub(super) fn ran(&self, mark: &Mark) -> Ran {
+        match self.requests.get(&mark.request) {
+            None => Ran::Never,
+            Some((digest, turn)) if *digest == mark.digest => Ran::As(turn.clone()),
+            Some(_) => Ran::Otherwise,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::{StopReason, TurnEnded, TurnOutcome, TurnStarted};
+
+    use super::*;
+
+    fn at(seq: u64, turn: &str, event: AgentEvent) -> Envelope {
+        Envelope {
+            seq: Seq(seq),
+            at: seq,
+            turn: Some(TurnId::new(turn)),
+            event,
+        }
+    }
+
+    fn started(message: MessageId) -> Box<TurnStarted> {
+        Box::new(TurnStarted {
+            message_id: message,
+            prompt: Vec::new(),
+            live_session: None,
+        })
+    }
+
+    #[test]
+    fn a_request_is_known_by_its_id_and_by_what_it_said() {
+        let (first, second) = (Mark::new("r1", "a"), Mark::new("r2", "a"));
+        let outcome = TurnOutcome::stopped(StopReason::EndTurn);
+        let ended = AgentEvent::TurnEnded(Box::new(TurnEnded { outcome }));
+        let events = [
+            at(3, "t1", AgentEvent::TurnStarted(started(first.message()))),
+            at(4, "t1", AgentEvent::message("hello")),
+            at(
+                5,
+                "t2",
+                AgentEvent::PromptWithdrawn(started(second.message())),
+            ),
+            at(6, "t1", ended),
+            at(7, "t3", AgentEvent::TurnStarted(started("msg_1".into()))),
+        ];
+        let mut index = Index::default();
+        for event in &events {
+            index.apply(event);
+        }
+        let turn = |before, over| {
+            let before = Seq(before);
+            Some(Turn { before, over })
+        };
+        assert_eq!(index.turn(&"t1".into()), turn(2, true));
+        assert_eq!(index.turn(&"t2".into()), turn(4, true));
+        assert_eq!(index.turn(&"t3".into()), turn(6, false));
+        assert_eq!(index.turn(&"t4".into()), None);
+        assert_eq!(index.ran(&first), Ran::As("t1".into()));
+        assert_eq!(index.ran(&second), Ran::As("t2".into()));
+        assert_eq!(index.ran(&Mark::new("r1", "b")), Ran::Otherwise);
+        assert_eq!(index.ran(&Mark::new("r3", "a")), Ran::Never);
+    }
+}

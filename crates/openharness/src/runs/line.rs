@@ -1,0 +1,327 @@
+//! A session that has had runs: its runs under way, what its journal says of earlier ones, and the seat from
+//! which it is driven.
+//!
+//! While runs are under way, and only then, a task follows the session and has the seat. No lock is held
+//! while anybody waits.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use harn_model::{Envelope, Principal, Seq, Timestamp, TurnId};
+use harn_runtime::{
+    Act, Claim, Controller, Delivery, HitlError, NoHost, PromptError, Seat, SessionEnd, Submission,
+    Subscription,
+};
+use tokio::sync::watch;
+
+use super::{
+    fold::Fold,
+    index::{Index, Ran},
+    names::Mark,
+    run::{Run, Until},
+    verdict::Deed,
+};
+use crate::{asked::Verdict, error::Fault, told::Told};
+
+/// A session that has had runs.
+pub(super) struct Line {
+    session: Controller,
+    state: Mutex<State>,
+    /// How far the journal was folded; nothing once no more of it comes.
+    folded: watch::Sender<Option<Seq>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether somebody follows the session.
+    followed: bool,
+    /// As far as somebody wants the journal folded.
+    wanted: Seq,
+    index: Index,
+    runs: HashMap<TurnId, Arc<Run>>,
+    /// The seat, for as long as anybody has it.
+    seat: Weak<Seat>,
+    /// Keeps it while runs are under way.
+    kept: Option<Arc<Seat>>,
+}
+
+/// What a turn of the session is to a Shell.
+pub(super) enum Known {
+    UnderWay(Arc<Run>),
+    Over,
+    /// It is none, or nobody was told of it.
+    No,
+}
+
+impl Line {
+    pub(super) fn new(session: Controller) -> Self {
+        Self {
+            session,
+            state: Mutex::default(),
+            folded: watch::Sender::new(Some(Seq::ZERO)),
+        }
+    }
+
+    pub(super) fn session(&self) -> &Controller {
+        &self.session
+    }
+
+    /// Waits until everything is known that the journal says now.
+    pub(super) async fn caught_up(self: &Arc<Self>) -> Result<(), Fault> {
+        let head = self.session.last_seq();
+        let mut folded = self.folded.subscribe();
+        let reached = |folded: &Option<Seq>| folded.is_none_or(|folded| folded >= head);
+        if !reached(&folded.borrow_and_update()) {
+            let mut state = self.state();
+            state.wanted = state.wanted.max(head);
+            self.have_followed(&mut state);
+        }
+        match folded.wait_for(reached).await.as_deref() {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) | Err(_) => Err(Fault::Unavailable),
+        }
+    }
+
+    /// What became of a request, as far as the journal was folded.
+    pub(super) fn ran(&self, mark: &Mark) -> Ran {
+        self.state().index.ran(mark)
+    }
+
+    /// What is known of a turn, as far as the journal was folded.
+    pub(super) fn known(&self, turn: &TurnId) -> Known {
+        let state = self.state();
+        match (state.runs.get(turn), state.index.turn(turn)) {
+            (Some(run), _) => Known::UnderWay(run.clone()),
+            (None, Some(turn)) if turn.over => Known::Over,
+            // One that is under way here and is not among the runs was begun by somebody else.
+            (None, _) => Known::No,
+        }
+    }
+
+    /// Begins a run.
+    pub(super) async fn begin(
+        self: &Arc<Self>,
+        prompt: Submission,
+    ) -> Result<(TurnId, Arc<Run>), Fault> {
+        let seat = self.seat();
+        let driver = seat.drive(Act::Speak, None).map_err(|_| Fault::Driven)?;
+        let mut begun = None;
+        // Before the session can hear of the prompt, so that nothing of the run is missed.
+        let enter = |turn: &TurnId| begun = Some(self.enter(turn, &seat));
+        let turn = driver.prompt(prompt, enter).await.map_err(refused)?;
+        let run = begun.ok_or(Fault::Unavailable)?;
+        Ok((turn, run))
+    }
+
+    fn enter(self: &Arc<Self>, turn: &TurnId, seat: &Arc<Seat>) -> Arc<Run> {
+        let run = Arc::new(Run::new(self.session.observer(), turn.clone()));
+        let mut state = self.state();
+        state.runs.insert(turn.clone(), run.clone());
+        state.kept = Some(seat.clone());
+        self.have_followed(&mut state);
+        run
+    }
+
+    /// Stops a run. It is its Shell's own, whoever drives the session meanwhile.
+    pub(super) async fn cancel(&self, turn: &TurnId) {
+        self.session.cancel(turn.clone()).await;
+    }
+
+    /// Does what these verdicts say: all of it, or nothing where one of them makes no sense. What is to be
+    /// waited for then.
+    pub(super) async fn settle(
+        &self,
+        run: &Run,
+        verdicts: &[Verdict],
+        principal: &Principal,
+    ) -> Result<Until, Fault> {
+        let deeds = run.deeds(verdicts, principal)?;
+        // A run that has ended meanwhile has no questions.
+        let seat = self.state().kept.clone().ok_or(Fault::QuestionUnknown)?;
+        seat.drive(Act::Answer, None).map_err(|_| Fault::Driven)?;
+        let term = seat.asked().0.ok_or(Fault::Driven)?;
+        let mut until = Until::default();
+        for deed in deeds {
+            let id = deed.id().to_owned();
+            match deed {
+                Deed::Answer(ask, decision) => seat.answer(ask, decision, term).await,
+                Deed::Respond(response) => {
+                    let responded = seat.hitl_respond(response, term).await;
+                    responded.map_err(|error| unanswered(&error))?;
+                    // Others may have to agree, too.
+                    if self.session.hitl(&id).is_some() {
+                        continue;
+                    }
+                }
+                Deed::Decline(question) => seat.hitl_declined(&question, term).await,
+            }
+            until.settled.push(id);
+        }
+        Ok(until)
+    }
+
+    /// What the journal tells of a run that is over, from just after a place, and when.
+    pub(super) async fn recall(
+        &self,
+        turn: &TurnId,
+        after: Seq,
+    ) -> Result<(Told, Timestamp), Fault> {
+        let found = self.state().index.turn(turn);
+        let found = found.ok_or(Fault::ContinuationUnknown)?;
+        let (id, now) = (self.session.id().clone(), self.session.now());
+        let mut fold = Fold::new(id, turn.clone(), now, after);
+        let mut events = self.session.subscribe(found.before);
+        while !fold.is_over() {
+            let delivery = events.next().await.map_err(|_| Fault::Unavailable)?;
+            for envelope in delivery.events() {
+                if envelope.turn.as_ref() == Some(turn) && !fold.is_over() {
+                    fold.apply(envelope, |_| None);
+                }
+            }
+        }
+        Ok((fold.tell(after), now))
+    }
+
+    /// The seat, taken if nobody has it. Two at a time would be in each other's way.
+    fn seat(&self) -> Arc<Seat> {
+        let mut state = self.state();
+        if let Some(seat) = state.seat.upgrade() {
+            return seat;
+        }
+        let name = format!("openharness-{}", self.session.id());
+        let seat = self.session.sit(&name, Arc::new(NoHost), Claim::IfFree);
+        let seat = Arc::new(seat);
+        state.seat = Arc::downgrade(&seat);
+        seat
+    }
+
+    /// Has somebody follow the session from where it was left.
+    fn have_followed(self: &Arc<Self>, state: &mut State) {
+        let Some(folded) = *self.folded.borrow() else {
+            return;
+        };
+        if !std::mem::replace(&mut state.followed, true) {
+            let events = self.session.subscribe(folded);
+            tokio::spawn(follow(self.clone(), events));
+        }
+    }
+
+    /// Folds events in, and lets those who wait hear of it.
+    fn take(&self, events: &[Envelope], touched: &mut Vec<Arc<Run>>) {
+        let mut state = self.state();
+        let state = &mut *state;
+        for envelope in events {
+            state.index.apply(envelope);
+            let Some(turn) = &envelope.turn else {
+                continue;
+            };
+            let Some(run) = state.runs.get(turn) else {
+                continue;
+            };
+            if !touched.iter().any(|other| Arc::ptr_eq(other, run)) {
+                touched.push(run.clone());
+            }
+            if run.apply(envelope) {
+                state.runs.remove(turn);
+            }
+        }
+    }
+
+    /// Whether there is nothing to follow any more. The seat is given back then.
+    fn rests(&self, position: Seq) -> bool {
+        let mut state = self.state();
+        let rests = state.runs.is_empty() && position >= state.wanted;
+        let seat = match rests {
+            true => state.kept.take(),
+            false => None,
+        };
+        if rests {
+            state.followed = false;
+        }
+        drop(state);
+        drop(seat);
+        rests
+    }
+
+    /// The session has ended. What it did not tell of its runs nobody will.
+    fn lose(&self) {
+        let mut state = self.state();
+        state.followed = false;
+        let (runs, seat) = (std::mem::take(&mut state.runs), state.kept.take());
+        drop(state);
+        drop(seat);
+        self.folded.send_replace(None);
+        for run in runs.into_values() {
+            run.lose();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As many deliveries are folded before those who wait hear of it: an agent may never fall silent.
+const AT_ONCE: usize = 16;
+
+/// Folds what the session publishes, for as long as runs are under way.
+async fn follow(line: Arc<Line>, mut events: Subscription) {
+    let mut touched = Vec::new();
+    loop {
+        let Ok(delivery) = events.next().await else {
+            return line.lose();
+        };
+        line.take(delivery.events(), &mut touched);
+        // What is there already comes together with it: questions that were put at once are told at once.
+        for _ in 0..AT_ONCE {
+            match at_hand(&mut events).await {
+                Some(Ok(delivery)) => line.take(delivery.events(), &mut touched),
+                Some(Err(_)) => return line.lose(),
+                None => break,
+            }
+        }
+        let position = events.position();
+        line.folded.send_replace(Some(position));
+        let rests = line.rests(position);
+        for run in touched.drain(..) {
+            run.ring();
+        }
+        if rests {
+            return;
+        }
+    }
+}
+
+/// What can be had without waiting.
+async fn at_hand(events: &mut Subscription) -> Option<Result<Delivery, SessionEnd>> {
+    tokio::select! {
+        biased;
+        next = events.next() => Some(next),
+        () = std::future::ready(()) => None,
+    }
+}
+
+fn refused(error: PromptError) -> Fault {
+    match error {
+        PromptError::QueueFull { .. } => Fault::Busy,
+        PromptError::Closed => Fault::Unavailable,
+        PromptError::Empty | PromptError::Unsupported { .. } => Fault::Unsupported {
+            problem: error.to_string(),
+        },
+    }
+}
+
+fn unanswered(error: &HitlError) -> Fault {
+    match error {
+        HitlError::Unknown(_) => Fault::QuestionUnknown,
+        HitlError::Closed => Fault::Unavailable,
+        HitlError::Twice(_) | HitlError::NotAReviewer { .. } => Fault::AnswerUnfit {
+            problem: "somebody else has to decide this".to_owned(),
+        },
+        HitlError::Unfit(problem) => Fault::AnswerUnfit {
+            problem: problem.clone(),
+        },
+    }
+}

@@ -1,0 +1,339 @@
+//! Runs: begun, joined, decided about, gone on with and stopped, each request once.
+//!
+//! What a request sets in motion is done by a task of its own: a Shell that goes away in the middle changes
+//! nothing. Its request only waits, and what it is told is worked out from the session's events.
+
+mod fold;
+mod index;
+mod line;
+mod lines;
+mod names;
+mod replies;
+mod run;
+mod verdict;
+
+use std::sync::{Arc, Weak};
+
+use harn_model::{ContentBlock, Principal, Seq, SessionId, Timestamp, TurnId};
+use harn_runtime::{Hub, NewSession, Submission};
+
+use self::{
+    index::Ran,
+    line::{Known, Line},
+    lines::Lines,
+    names::Mark,
+    replies::{Begun, Entered, Key, Replies, Reply, Slot},
+    run::{Run, Until},
+};
+use crate::{
+    asked::Asked,
+    continuation::Place,
+    error::Fault,
+    router::OpenHarnessConfig,
+    to_wire,
+    told::{State, Told},
+};
+
+/// All runs, of everybody.
+pub(crate) struct Runs {
+    config: OpenHarnessConfig,
+    lines: Lines,
+    replies: Replies,
+}
+
+/// A request as it is kept: under its id, where it has one.
+type Ticket = Option<(Key, Arc<Slot>)>;
+
+impl Runs {
+    pub(crate) fn new(config: OpenHarnessConfig) -> Self {
+        Self {
+            config,
+            lines: Lines::default(),
+            replies: Replies::default(),
+        }
+    }
+
+    pub(crate) fn config(&self) -> &OpenHarnessConfig {
+        &self.config
+    }
+
+    /// Does what is asked, unless it is done already, and waits for something to tell of it: the run is over,
+    /// waits for a decision, or takes longer than a Shell will wait.
+    pub(crate) async fn answer(
+        self: &Arc<Self>,
+        principal: &Principal,
+        asked: Asked,
+    ) -> Result<Vec<u8>, Fault> {
+        if self.config.ending.is_cancelled() {
+            return Err(Fault::Ending);
+        }
+        let asked = Arc::new(asked);
+        let entered = match &asked.echo.request_id {
+            Some(id) => Some(self.replies.enter(principal, id, &asked.digest)),
+            None => None,
+        };
+        let ending = self.config.ending.cancelled();
+        match entered {
+            Some(Entered::Conflict) => Err(Fault::RequestIdConflict),
+            Some(Entered::Answered(reply)) => Ok(to_wire::answer(&asked, &reply.told, reply.at)),
+            Some(Entered::Again(key, slot)) => {
+                let known = async {
+                    let begun = slot.known().await?;
+                    let run = begun.run.upgrade();
+                    Ok((begun, run))
+                };
+                let begun = tokio::select! {
+                    biased;
+                    known = known => known?,
+                    () = ending => return Err(Fault::Ending),
+                };
+                self.tell(principal, &asked, begun, &Some((key, slot)))
+                    .await
+            }
+            Some(Entered::First(key, slot)) => {
+                self.do_once(principal, &asked, Some((key, slot))).await
+            }
+            None => self.do_once(principal, &asked, None).await,
+        }
+    }
+
+    async fn do_once(
+        self: &Arc<Self>,
+        principal: &Principal,
+        asked: &Arc<Asked>,
+        ticket: Ticket,
+    ) -> Result<Vec<u8>, Fault> {
+        let (runs, wanted, whose) = (self.clone(), asked.clone(), principal.clone());
+        let mut promise = Promise {
+            runs: self.clone(),
+            ticket: ticket.clone(),
+        };
+        let doing = tokio::spawn(async move {
+            let begun = runs.begin(&whose, &wanted).await;
+            promise.keep(begun.as_ref().map(|(begun, _)| begun));
+            begun
+        });
+        let begun = tokio::select! {
+            biased;
+            done = doing => done.map_err(|_| Fault::Unavailable)??,
+            () = self.config.ending.cancelled() => return Err(Fault::Ending),
+        };
+        self.tell(principal, asked, begun, &ticket).await
+    }
+
+    /// Waits for something to tell, and tells it.
+    async fn tell(
+        &self,
+        principal: &Principal,
+        asked: &Asked,
+        (begun, run): (Begun, Option<Arc<Run>>),
+        ticket: &Ticket,
+    ) -> Result<Vec<u8>, Fault> {
+        let told = match run {
+            Some(run) => self.wait(&run, &begun).await,
+            None => self.recall(principal, &begun.place).await,
+        };
+        let (told, at) = match (told, ticket) {
+            (Ok(told), _) => told,
+            (Err(fault), None) | (Err(fault @ Fault::Ending), _) => return Err(fault),
+            (Err(fault), Some((key, slot))) => {
+                self.replies.forget(key, slot);
+                return Err(fault);
+            }
+        };
+        let answer = to_wire::answer(asked, &told, at);
+        match (&told.state, ticket) {
+            // There is more to come: who asks again is told that.
+            (State::Running, _) | (_, None) => {}
+            (
+                State::Parked | State::Ended(_) | State::Failed(_) | State::Interrupted,
+                Some((key, slot)),
+            ) => {
+                let bytes = answer.len();
+                self.replies.keep(key, slot, Reply { told, at }, bytes);
+            }
+        }
+        Ok(answer)
+    }
+
+    async fn wait(&self, run: &Run, begun: &Begun) -> Result<(Told, Timestamp), Fault> {
+        tokio::select! {
+            biased;
+            rested = run.rest(&begun.until) => rested?,
+            () = self.config.ending.cancelled() => return Err(Fault::Ending),
+            () = tokio::time::sleep(self.config.patience) => {}
+        }
+        Ok(run.tell(begun.place.after))
+    }
+
+    /// What is told of a run that was over when somebody came back to it.
+    async fn recall(
+        &self,
+        principal: &Principal,
+        place: &Place,
+    ) -> Result<(Told, Timestamp), Fault> {
+        let hub = self.config.hub.of(principal.clone());
+        let line = self.existing(&hub, &place.session).await?;
+        match line.known(&place.turn) {
+            Known::UnderWay(run) => {
+                let begun = Begun::at(place.clone(), Until::default(), Some(&run));
+                self.wait(&run, &begun).await
+            }
+            Known::Over => line.recall(&place.turn, place.after).await,
+            Known::No => Err(Fault::ContinuationUnknown),
+        }
+    }
+
+    /// Sets in motion what a request asks for.
+    async fn begin(
+        &self,
+        principal: &Principal,
+        asked: &Asked,
+    ) -> Result<(Begun, Option<Arc<Run>>), Fault> {
+        let hub = self.config.hub.of(principal.clone());
+        let Some(place) = &asked.continuation else {
+            let line = self.line_of(&hub, asked).await?;
+            line.caught_up().await?;
+            return self.begin_run(&hub, &line, asked).await;
+        };
+        let line = self.existing(&hub, &place.session).await?;
+        let known = line.known(&place.turn);
+        let until = match &known {
+            Known::No => return Err(Fault::ContinuationUnknown),
+            Known::Over if !asked.verdicts.is_empty() => return Err(Fault::QuestionUnknown),
+            Known::Over if says_something(asked) && !asked.cancel => {
+                return self.begin_run(&hub, &line, asked).await;
+            }
+            Known::Over => Until::default(),
+            Known::UnderWay(_) if asked.cancel => {
+                line.cancel(&place.turn).await;
+                Until {
+                    over: true,
+                    ..Until::default()
+                }
+            }
+            Known::UnderWay(run) if !asked.verdicts.is_empty() => {
+                line.settle(run, &asked.verdicts, principal).await?
+            }
+            // What else the user said is not kept for later: they see first how the run stands.
+            Known::UnderWay(_) => Until::default(),
+        };
+        let run = match known {
+            Known::UnderWay(run) => Some(run),
+            Known::Over | Known::No => None,
+        };
+        Ok((Begun::at(place.clone(), until, run.as_ref()), run))
+    }
+
+    /// Begins a run with what the user said, unless the session had it of this very request.
+    async fn begin_run(
+        &self,
+        hub: &Hub,
+        line: &Arc<Line>,
+        asked: &Asked,
+    ) -> Result<(Begun, Option<Arc<Run>>), Fault> {
+        let id = asked.echo.request_id.as_deref();
+        let mark = id.map(|id| Mark::new(id, &asked.digest));
+        let began = |turn: TurnId, run: Option<Arc<Run>>| {
+            let place = Place {
+                session: line.session().id().clone(),
+                turn,
+                after: Seq::ZERO,
+            };
+            (Begun::at(place, Until::default(), run.as_ref()), run)
+        };
+        match mark.as_ref().map_or(Ran::Never, |mark| line.ran(mark)) {
+            Ran::Never => {}
+            Ran::Otherwise => return Err(Fault::RequestIdConflict),
+            Ran::As(turn) => {
+                let run = match line.known(&turn) {
+                    Known::UnderWay(run) => Some(run),
+                    Known::Over | Known::No => None,
+                };
+                return Ok(began(turn, run));
+            }
+        }
+        if !says_something(asked) {
+            return Err(Fault::Invalid {
+                field: "request.context.user_intent".to_owned(),
+                problem: "say what the user wants, or go on with a run by its continuation",
+            });
+        }
+        let prompt = Submission {
+            blocks: blocks(asked, hub.profile().prompt.embedded),
+            message: mark.map(|mark| mark.message()),
+            behind: Some(self.config.waiting),
+        };
+        let (turn, run) = line.begin(prompt).await?;
+        Ok(began(turn, Some(run)))
+    }
+
+    /// The session that a request belongs to.
+    async fn line_of(&self, hub: &Hub, asked: &Asked) -> Result<Arc<Line>, Fault> {
+        let new = NewSession {
+            cwd: self.config.directory.clone(),
+            additional_directories: Vec::new(),
+        };
+        let principal = hub.principal();
+        let id = match (&asked.line, &asked.echo.request_id) {
+            (Some(name), _) => names::of_conversation(principal, name),
+            (None, Some(id)) => names::of_request(principal, id),
+            (None, None) => return self.lines.create(hub, new).await,
+        };
+        self.lines.open_or_create(hub, &id, new).await
+    }
+
+    /// The session of a continuation, with all that its journal says.
+    async fn existing(&self, hub: &Hub, id: &SessionId) -> Result<Arc<Line>, Fault> {
+        let line = self.lines.open(hub, id).await?;
+        let line = line.ok_or(Fault::ContinuationUnknown)?;
+        line.caught_up().await?;
+        Ok(line)
+    }
+}
+
+impl Begun {
+    fn at(place: Place, until: Until, run: Option<&Arc<Run>>) -> Self {
+        let run = run.map_or_else(Weak::new, Arc::downgrade);
+        Self { place, until, run }
+    }
+}
+
+/// That those who wait for a request to be done hear of it, whatever happens to who does it.
+struct Promise {
+    runs: Arc<Runs>,
+    ticket: Ticket,
+}
+
+impl Promise {
+    fn keep(&mut self, begun: Result<&Begun, &Fault>) {
+        let Some((key, slot)) = self.ticket.take() else {
+            return;
+        };
+        // Nothing was done; the same request may come again.
+        if begun.is_err() {
+            self.runs.replies.forget(&key, &slot);
+        }
+        slot.begun(begun.cloned().map_err(Clone::clone));
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        self.keep(Err(&Fault::Unavailable));
+    }
+}
+
+fn says_something(asked: &Asked) -> bool {
+    asked.intent.is_some() || !asked.attachments.is_empty()
+}
+
+/// What an agent is given to read.
+fn blocks(asked: &Asked, embedded: bool) -> Vec<ContentBlock> {
+    let intent = asked.intent.iter().map(ContentBlock::text);
+    let links = asked.attachments.iter().cloned();
+    let links = links.map(ContentBlock::ResourceLink);
+    let background = asked.background.iter().filter(|_| embedded).cloned();
+    let background = background.map(ContentBlock::Resource);
+    intent.chain(links).chain(background).collect()
+}

@@ -1,0 +1,126 @@
+//! Names that are worked out and not drawn, so that they are the same after a restart: of the session of a
+//! conversation, and of the message that a request becomes. Pure.
+
+use std::fmt::Write;
+
+use harn_model::{MessageId, Principal, SessionId};
+use sha2::{Digest, Sha256};
+
+use crate::asked::ConversationName;
+
+/// The session of a conversation. It is in nobody's power to name one of another principal.
+pub(super) fn of_conversation(principal: &Principal, name: &ConversationName) -> SessionId {
+    let mut parts = vec!["conversation", principal.as_str(), &name.session];
+    parts.extend(name.conversation.as_deref());
+    session(&parts)
+}
+
+/// The session of a request that belongs to no conversation: sent again, it finds what it did.
+pub(super) fn of_request(principal: &Principal, request_id: &str) -> SessionId {
+    session(&["request", principal.as_str(), request_id])
+}
+
+fn session(parts: &[&str]) -> SessionId {
+    SessionId::new(format!("oh_{}", hex(parts, 20)))
+}
+
+/// A request, as the message it becomes tells of it: by its id and by what it says, neither of which can be
+/// read from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// The request, by its id.
+    pub(super) request: String,
+    /// What it says.
+    pub(super) digest: String,
+}
+
+const MESSAGE: &str = "msg_oh_";
+const DIGITS: usize = 16;
+
+impl Mark {
+    pub(super) fn new(request_id: &str, digest: &str) -> Self {
+        Self {
+            request: hex(&[request_id], DIGITS / 2),
+            digest: hex(&[digest], DIGITS / 2),
+        }
+    }
+
+    pub(super) fn message(&self) -> MessageId {
+        MessageId::new(format!("{MESSAGE}{}_{}", self.request, self.digest))
+    }
+
+    /// The request that a message comes from, if it is one of ours.
+    pub(super) fn of(message: &MessageId) -> Option<Self> {
+        let marks = message.as_str().strip_prefix(MESSAGE)?;
+        let (request, digest) = marks.split_once('_')?;
+        let whole = |digits: &str| digits.len() == DIGITS;
+        (whole(request) && whole(digest)).then(|| Self {
+            request: request.to_owned(),
+            digest: digest.to_owned(),
+        })
+    }
+}
+
+/// The first bytes of a hash over the parts, each with its length: no two lists of parts are one text.
+fn hex(parts: &[&str], bytes: usize) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
+        hash.update(length.to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    let mut digits = String::with_capacity(bytes * 2);
+    for byte in hash.finalize().iter().take(bytes) {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn named(session: &str, conversation: Option<&str>) -> ConversationName {
+        ConversationName {
+            session: session.to_owned(),
+            conversation: conversation.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn every_conversation_has_a_session_of_its_own() {
+        let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
+        let names = [
+            of_conversation(&ada, &named("s", None)),
+            of_conversation(&bob, &named("s", None)),
+            of_conversation(&ada, &named("s", Some(""))),
+            of_conversation(&ada, &named("s", Some("t"))),
+            of_conversation(&ada, &named("st", None)),
+            of_conversation(&Principal::new("adas"), &named("", None)),
+            of_request(&ada, "s"),
+        ];
+        let distinct: HashSet<_> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len());
+        for name in &names {
+            let digits = name.as_str().strip_prefix("oh_").unwrap();
+            assert_eq!(digits.len(), 40);
+            assert!(digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        }
+        assert_eq!(names[0], of_conversation(&ada, &named("s", None)));
+    }
+
+    #[test]
+    fn a_message_tells_which_request_it_was() {
+        let mark = Mark::new("req_1", "what it says");
+        assert_eq!(Mark::of(&mark.message()), Some(mark.clone()));
+        let other = Mark::new("req_1", "something else");
+        assert_eq!(mark.request, other.request);
+        assert_ne!(mark.digest, other.digest);
+        for foreign in ["msg_1", "msg_oh_", "msg_oh_1_2", "msg_oh_0123456789abcdef"] {
+            assert_eq!(Mark::of(&foreign.into()), None, "{foreign}");
+        }
+    }
+}

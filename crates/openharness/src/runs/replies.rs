@@ -1,0 +1,183 @@
+//! Requests by their ids: one that comes again is answered as the first time, and done once. Bounded, in
+//! number and in bytes; of those that were answered the oldest are forgotten first. What is forgotten here
+//! the journal still knows.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use harn_model::{Principal, Timestamp};
+use tokio::sync::watch;
+
+use super::run::{Run, Until};
+use crate::{continuation::Place, error::Fault, told::Told};
+
+/// Requests by whose they are and by their ids.
+#[derive(Default)]
+pub(super) struct Replies {
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    requests: HashMap<Key, Entry>,
+    /// Those that have an answer, and those that have none yet, the oldest first.
+    answered: BTreeMap<u64, Key>,
+    open: BTreeMap<u64, Key>,
+    entered: u64,
+    bytes: usize,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    principal: Principal,
+    request_id: Arc<str>,
+}
+
+struct Entry {
+    order: u64,
+    digest: String,
+    slot: Arc<Slot>,
+    reply: Option<Arc<Reply>>,
+    bytes: usize,
+}
+
+/// What was answered.
+pub(super) struct Reply {
+    pub(super) told: Told,
+    pub(super) at: Timestamp,
+}
+
+/// What a request set in motion, once that is known.
+pub(super) struct Slot {
+    begun: watch::Sender<Option<Result<Begun, Fault>>>,
+}
+
+/// What a request set in motion, and what is waited for.
+#[derive(Clone)]
+pub(super) struct Begun {
+    pub(super) place: Place,
+    pub(super) until: Until,
+    /// The run, while it is under way or somebody has it.
+    pub(super) run: Weak<Run>,
+}
+
+/// A request that came.
+pub(super) enum Entered {
+    /// For the first time.
+    First(Key, Arc<Slot>),
+    /// Again, before it was answered.
+    Again(Key, Arc<Slot>),
+    /// Again, after it was answered.
+    Answered(Arc<Reply>),
+    /// The id was used for something else.
+    Conflict,
+}
+
+const MOST: usize = 4096;
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// What an entry takes besides its answer, about.
+const ENTRY: usize = 512;
+
+impl Replies {
+    pub(super) fn enter(&self, principal: &Principal, request_id: &str, digest: &str) -> Entered {
+        let key = Key {
+            principal: principal.clone(),
+            request_id: request_id.into(),
+        };
+        let mut table = self.table();
+        if let Some(entry) = table.requests.get(&key) {
+            return match &entry.reply {
+                _ if entry.digest != digest => Entered::Conflict,
+                Some(reply) => Entered::Answered(reply.clone()),
+                None => Entered::Again(key, entry.slot.clone()),
+            };
+        }
+        let slot = Slot::new();
+        table.entered += 1;
+        let order = table.entered;
+        let bytes = ENTRY + request_id.len();
+        let entry = Entry {
+            order,
+            digest: digest.to_owned(),
+            slot: slot.clone(),
+            reply: None,
+            bytes,
+        };
+        table.requests.insert(key.clone(), entry);
+        table.open.insert(order, key.clone());
+        table.bytes += bytes;
+        table.shrink();
+        Entered::First(key, slot)
+    }
+
+    /// Keeps what was answered. The first answer stays.
+    pub(super) fn keep(&self, key: &Key, slot: &Arc<Slot>, reply: Reply, bytes: usize) {
+        let mut table = self.table();
+        let table = &mut *table;
+        let entry = table.requests.get_mut(key);
+        if let Some(entry) = entry.filter(|it| Arc::ptr_eq(&it.slot, slot) && it.reply.is_none()) {
+            entry.reply = Some(Arc::new(reply));
+            entry.bytes += bytes;
+            table.bytes += bytes;
+            table.open.remove(&entry.order);
+            table.answered.insert(entry.order, key.clone());
+            table.shrink();
+        }
+    }
+
+    /// Forgets a request that nothing came of, so that it may be sent again.
+    pub(super) fn forget(&self, key: &Key, slot: &Arc<Slot>) {
+        let mut table = self.table();
+        let same = |entry: &&Entry| Arc::ptr_eq(&entry.slot, slot);
+        if table.requests.get(key).filter(same).is_some() {
+            table.remove(key);
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn shrink(&mut self) {
+        while self.requests.len() > MOST || self.bytes > MOST_BYTES {
+            let oldest = self.answered.values().next();
+            let Some(oldest) = oldest.or_else(|| self.open.values().next()).cloned() else {
+                return;
+            };
+            self.remove(&oldest);
+        }
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(entry) = self.requests.remove(key) {
+            self.answered.remove(&entry.order);
+            self.open.remove(&entry.order);
+            self.bytes -= entry.bytes;
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            begun: watch::Sender::new(None),
+        })
+    }
+
+    pub(super) fn begun(&self, begun: Result<Begun, Fault>) {
+        self.begun.send_replace(Some(begun));
+    }
+
+    /// Waits until it is known what was set in motion. Cancel safe.
+    pub(super) async fn known(&self) -> Result<Begun, Fault> {
+        let mut begun = self.begun.subscribe();
+        match begun.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(begun)) => begun.clone(),
+            Ok(None) | Err(_) => Err(Fault::Unavailable),
+        }
+    }
+}
