@@ -196,9 +196,8 @@ impl Fault {
                                       the continuation alone to see what is open."
                     .into()
             }
-            Self::AnswerUnfit { problem } | Self::Unsupported { problem } => {
-                problem.as_str().into()
-            }
+            Self::AnswerUnfit { problem } => format!("The answer does not fit: {problem}.").into(),
+            Self::Unsupported { problem } => problem.as_str().into(),
             Self::Busy => "Too much waits in this session already; try again later.".into(),
             Self::Driven => "Somebody else drives this session now; try again later.".into(),
             Self::InUse => "Another process has this session open; try again later.".into(),

@@ -5,12 +5,23 @@
 //! [`Principal`](harn_model::Principal), which is also its tenant.
 
 mod asked;
+mod attachment;
+mod capabilities;
 mod continuation;
+mod digest;
+mod environment;
 mod error;
+mod ext;
 mod from_wire;
+pub mod published;
 mod router;
 mod runs;
+#[cfg(test)]
+mod schema;
+mod shell;
 mod to_wire;
 mod told;
+mod version;
+mod wire;
 
 pub use router::{OpenHarnessConfig, PATHS, refusal, routes};

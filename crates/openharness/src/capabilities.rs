@@ -1,0 +1,107 @@
+//! What a Shell may ask of an answer, and what there is. Keys that are not ours to know are ignored.
+
+use serde_json::Value;
+
+use crate::{asked::Denied, error::Fault, from_wire::Object};
+
+/// Directives that do not depend on each other may be carried out side by side.
+pub(crate) const PARALLEL: &str = "openharness.actions.parallel";
+/// Attachments are taken, as references.
+pub(crate) const ATTACHMENTS: &str = "openharness.attachments.upload";
+/// Runs that wait for a decision ask for it.
+pub(crate) const APPROVAL: &str = "openharness.ui.approval";
+/// Cards are sent beside text.
+pub(crate) const CARDS: &str = "openharness.ui.rich_cards";
+
+/// What there is.
+pub(crate) const SUPPORTED: [&str; 4] = [PARALLEL, ATTACHMENTS, APPROVAL, CARDS];
+
+/// What is known and not there.
+const DENIED: [Denied; 1] = [Denied {
+    capability: "openharness.streaming",
+    code: "not_supported",
+    message: "Answers come whole; a run that takes long is followed by its continuation.",
+}];
+
+/// What a Shell asked for.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    pub(crate) cards: bool,
+    pub(crate) parallel: bool,
+    pub(crate) denied: Vec<Denied>,
+}
+
+/// What a message asks for.
+pub(crate) fn read(message: &Object<'_>) -> Result<Wanted, Fault> {
+    let Some(capabilities) = message.object("capabilities")? else {
+        return Ok(Wanted::default());
+    };
+    let wants = |key: &str| {
+        let mut members = capabilities.members();
+        members.any(|(name, value)| name == key && is_wanted(value))
+    };
+    let mut denied = DENIED.to_vec();
+    denied.retain(|it| wants(it.capability));
+    Ok(Wanted {
+        cards: wants(CARDS),
+        parallel: wants(PARALLEL),
+        denied,
+    })
+}
+
+/// Whether a value asks for its capability. What it looks like is each Shell's own choice, so whatever does
+/// not say no does.
+fn is_wanted(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(flag) => *flag,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !matches!(text.trim(), "" | "false"),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn wanted(capabilities: Value) -> Wanted {
+        let message = json!({ "capabilities": capabilities });
+        read(&Object::root(&message).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_does_not_say_no_asks() {
+        for value in [json!(true), json!(1), json!("v2"), json!({}), json!(["a"])] {
+            assert!(wanted(json!({ CARDS: value })).cards, "{value}");
+        }
+        for value in [
+            json!(false),
+            json!(null),
+            json!(0),
+            json!(""),
+            json!("false"),
+        ] {
+            assert!(!wanted(json!({ CARDS: value })).cards, "{value}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_known_and_missing_is_denied() {
+        let denied = |capabilities| -> Vec<_> {
+            let denied = wanted(capabilities).denied.into_iter();
+            denied.map(|it| (it.capability, it.code)).collect()
+        };
+        let streaming = ("openharness.streaming", "not_supported");
+        assert_eq!(
+            denied(json!({"openharness.streaming": {"mode": "sse"}})),
+            [streaming]
+        );
+        assert_eq!(denied(json!({"openharness.streaming": false})), []);
+        assert_eq!(denied(json!({"com.example.holograms": true})), []);
+        let all = json!({ PARALLEL: true, ATTACHMENTS: true, APPROVAL: true, CARDS: true });
+        assert_eq!(denied(all), []);
+    }
+}

@@ -1,0 +1,69 @@
+//! The name of what a request says: by it a request that comes again is told from one that only has the
+//! same id.
+
+use std::fmt::Write;
+
+use harn_model::{Resource, ResourceLink};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::asked::{Asked, Given};
+
+/// What is named, in an order of its own: that of the message does not count. Neither its ids nor what was
+/// dropped on the way in is here.
+#[derive(Serialize)]
+struct Words<'a> {
+    line: Option<(&'a str, Option<&'a str>)>,
+    intent: Option<&'a str>,
+    attachments: &'a [ResourceLink],
+    background: Option<&'a Resource>,
+    continuation: Option<String>,
+    verdicts: Vec<(&'a str, &'static str, Option<&'a str>)>,
+    cancel: bool,
+    cards: bool,
+    parallel: bool,
+    denied: Vec<&'static str>,
+}
+
+/// The request with its name.
+pub(crate) fn signed(mut asked: Asked) -> Asked {
+    let mut hash = Sha256::new();
+    hash.update(words(&asked));
+    let mut name = String::new();
+    // Half of it tells any two requests apart.
+    for byte in hash.finalize().iter().take(16) {
+        // Writing to a string cannot fail.
+        let _ = write!(name, "{byte:02x}");
+    }
+    asked.digest = name;
+    asked
+}
+
+/// What is hashed.
+pub(crate) fn words(asked: &Asked) -> String {
+    let verdicts = asked.verdicts.iter();
+    let words = Words {
+        line: asked
+            .line
+            .as_ref()
+            .map(|line| (line.session.as_str(), line.conversation.as_deref())),
+        intent: asked.intent.as_deref(),
+        attachments: &asked.attachments,
+        background: asked.background.as_ref(),
+        continuation: asked.continuation.as_ref().map(|place| place.token()),
+        verdicts: verdicts
+            .map(|verdict| match &verdict.given {
+                Given::Once => (&*verdict.id, "once", None),
+                Given::Always => (&*verdict.id, "always", None),
+                Given::Reject => (&*verdict.id, "reject", None),
+                Given::Words(text) => (&*verdict.id, "words", Some(&**text)),
+            })
+            .collect(),
+        cancel: asked.cancel,
+        cards: asked.shell.cards,
+        parallel: asked.shell.parallel,
+        denied: asked.shell.denied.iter().map(|it| it.capability).collect(),
+    };
+    // Strings and numbers always serialise.
+    serde_json::to_string(&words).unwrap_or_default()
+}

@@ -1,0 +1,113 @@
+//! What surrounds a request: hints, the Shell and its environment, as one resource for the agent. What is
+//! secret ends here; nothing after this file has seen it.
+
+use harn_model::Resource;
+use serde_json::{Map, Value};
+
+use crate::{error::Fault, from_wire::Object, shell};
+
+/// The address of that resource.
+pub(crate) const URI: &str = "openharness:context";
+
+const TIER: &str = "privacy_tier";
+
+/// Everything around a request that an agent may know.
+pub(crate) fn background(context: &Object<'_>) -> Result<Option<Resource>, Fault> {
+    let hint = context.texts("task_hint", &["sop_id", "plugin_id", "business_key"])?;
+    let hint = hint.and_then(|hint| filled(open(&hint)));
+    let parts = [
+        ("environment_state", state(context)?),
+        ("shell", shell::identity(context)?),
+        ("task_hint", hint),
+    ];
+    let parts = parts.into_iter();
+    let known: Map<_, _> = parts
+        .filter_map(|(name, part)| Some((name.to_owned(), part?)))
+        .collect();
+    Ok(filled(known).map(|mut known| {
+        // The same words are the same resource, in whichever order they came.
+        known.sort_all_objects();
+        Resource {
+            uri: URI.to_owned(),
+            mime_type: Some("application/json".to_owned()),
+            text: Some(known.to_string()),
+            blob: None,
+        }
+    }))
+}
+
+fn state(context: &Object<'_>) -> Result<Option<Value>, Fault> {
+    let Some(state) =
+        context.texts("environment_state", &["os", "active_window", "screen_hash"])?
+    else {
+        return Ok(None);
+    };
+    match state.text(TIER)? {
+        None | Some("public" | "restricted") => Ok(filled(open(&state))),
+        Some("secret") => Ok(None),
+        Some(_) => Err(state.wrong(TIER, "has to be `public`, `restricted` or `secret`")),
+    }
+}
+
+/// All members, each for the agent to understand; without the tier, and without parts that say of themselves
+/// that they are secret.
+fn open(object: &Object<'_>) -> Map<String, Value> {
+    let members = object.members().filter(|(name, _)| *name != TIER);
+    members
+        .filter_map(|(name, value)| Some((name.to_owned(), without_secrets(value)?)))
+        .collect()
+}
+
+fn without_secrets(value: &Value) -> Option<Value> {
+    match value {
+        Value::Object(members) if members.get(TIER).is_some_and(|tier| tier == "secret") => None,
+        Value::Object(members) => {
+            let open = members
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone(), without_secrets(value)?)));
+            Some(Value::Object(open.collect()))
+        }
+        Value::Array(items) => Some(items.iter().filter_map(without_secrets).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(value.clone()),
+    }
+}
+
+fn filled(members: Map<String, Value>) -> Option<Value> {
+    (!members.is_empty()).then_some(Value::Object(members))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text(context: Value) -> Option<String> {
+        background(&Object::root(&context).unwrap()).unwrap()?.text
+    }
+
+    #[test]
+    fn hints_shell_and_environment_are_one_resource() {
+        let context = json!({
+            "task_hint": {"sop_id": "s", "business_key": "deal_42", "team": 3},
+            "shell": {"shell_kind": "im_bot", "locale": "zh-CN", "unknown": 1},
+            "environment_state": {"privacy_tier": "restricted", "os": "macOS", "battery": {"b": 2, "a": 1}},
+        });
+        let expected = r#"{"environment_state":{"battery":{"a":1,"b":2},"os":"macOS"},"shell":{"locale":"zh-CN","shell_kind":"im_bot"},"task_hint":{"business_key":"deal_42","sop_id":"s","team":3}}"#;
+        assert_eq!(text(context).as_deref(), Some(expected));
+        assert_eq!(text(json!({})), None);
+        assert_eq!(text(json!({"shell": {}, "task_hint": {}})), None);
+    }
+
+    #[test]
+    fn secrets_are_dropped_whole_or_in_part() {
+        let secret = json!({"privacy_tier": "secret", "os": "macOS", "clipboard": "canary"});
+        assert_eq!(text(json!({ "environment_state": secret })), None);
+        let part = json!({"os": "macOS", "seen": [{"privacy_tier": "secret", "text": "canary"}]});
+        let expected = r#"{"environment_state":{"os":"macOS","seen":[]}}"#;
+        assert_eq!(
+            text(json!({ "environment_state": part })).as_deref(),
+            Some(expected)
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! The ids of a message that is refused: whoever asked gets them back, whatever else is wrong.
+
+use serde::{
+    Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::Value;
+
+use super::object::id;
+use crate::asked::Echo;
+
+/// Those of a message that is JSON at least.
+pub(super) fn in_message(message: &Value) -> Echo {
+    let found = |name: &str| id(message.get(name)?);
+    Echo {
+        request_id: found("request_id"),
+        correlation_id: found("correlation_id"),
+    }
+}
+
+/// Those of a body up to where it breaks.
+pub(super) fn in_broken(body: &[u8]) -> Echo {
+    let mut echo = Echo::default();
+    let mut json = serde_json::Deserializer::from_slice(body);
+    // That it breaks is known already.
+    let _ = json.deserialize_map(Members(&mut echo));
+    echo
+}
+
+struct Members<'a>(&'a mut Echo);
+
+impl<'de> Visitor<'de> for Members<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut members: M) -> Result<(), M::Error> {
+        while let Some(name) = members.next_key::<String>()? {
+            match name.as_str() {
+                "request_id" => self.0.request_id = id(&members.next_value()?),
+                "correlation_id" => self.0.correlation_id = id(&members.next_value()?),
+                _ => {
+                    members.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

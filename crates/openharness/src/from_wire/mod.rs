@@ -1,0 +1,132 @@
+//! Requests as they come, read into what is asked. Pure.
+//!
+//! What the draft's schema gives a type to has to have it, at every level; what it does not name is ignored.
+//! The few rules beyond it are those of attachments, of our extension, and that there is something to do.
+
+mod found;
+mod object;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+pub(crate) use object::Object;
+
+use crate::{
+    asked::{Asked, ConversationName, Echo, Verdict},
+    attachment, capabilities,
+    continuation::Place,
+    digest, environment,
+    error::Fault,
+    ext, shell, version,
+};
+
+/// What a body asks for; else what is wrong with it, and the ids that were found.
+pub(crate) fn read(body: &[u8]) -> Result<Asked, (Echo, Fault)> {
+    let Ok(message) = serde_json::from_slice::<Value>(body) else {
+        return Err((found::in_broken(body), Fault::NotJson));
+    };
+    asked(&message).map_err(|fault| (found::in_message(&message), fault))
+}
+
+fn asked(message: &Value) -> Result<Asked, Fault> {
+    let message = Object::root(message)?;
+    // Before anything else: what another version means by the rest is not ours to judge.
+    version::check(&message)?;
+    if message.has("response") {
+        return Err(message.wrong("response", "has no place in a request"));
+    }
+    let echo = Echo {
+        request_id: message.id("request_id")?,
+        correlation_id: message.id("correlation_id")?,
+    };
+    let capabilities = capabilities::read(&message)?;
+    let Some(request) = message.object("request")? else {
+        return Err(message.wrong("request", "is missing; what is asked stands there"));
+    };
+    // Who asks is the transport's word. That this has its form is all that is looked at.
+    request.texts("auth", &["tenant_id", "credential_ref", "session_id"])?;
+    request.object("extensions")?;
+    let context = request.object("context")?;
+    let context = context.unwrap_or_else(|| request.empty("context"));
+    let said = ext::read(&context)?;
+    let asked = Asked {
+        echo,
+        shell: shell::read(&context, capabilities)?,
+        line: line(&context)?,
+        intent: context.text("user_intent")?.map(str::to_owned),
+        attachments: attachment::read(&context)?,
+        background: environment::background(&context)?,
+        continuation: continuation(&context)?,
+        verdicts: said.verdicts,
+        cancel: said.cancel,
+        digest: String::new(),
+    };
+    makes_sense(&context, &asked)?;
+    Ok(digest::signed(asked))
+}
+
+fn line(context: &Object<'_>) -> Result<Option<ConversationName>, Fault> {
+    let session = context.name("session_id")?;
+    let conversation = context.name("conversation_id")?;
+    Ok(session.map(|session| ConversationName {
+        session,
+        conversation,
+    }))
+}
+
+/// A place that was handed out; one that names nothing is none.
+fn continuation(context: &Object<'_>) -> Result<Option<Place>, Fault> {
+    let Some(given) = context.object("continuation")? else {
+        return Ok(None);
+    };
+    given.text("sop_id")?;
+    let named = |text: &&str| !text.trim().is_empty();
+    let run = given.text("run_id")?.filter(named);
+    let token = given.text("continuation_token")?.filter(named);
+    if run.is_none() && token.is_none() {
+        return Ok(None);
+    }
+    let place = Place::named(run, token).ok_or(Fault::ContinuationUnknown)?;
+    Ok(Some(place))
+}
+
+/// That there is something to do, and one thing.
+fn makes_sense(context: &Object<'_>, asked: &Asked) -> Result<(), Fault> {
+    let blank = asked
+        .intent
+        .as_deref()
+        .is_none_or(|it| it.trim().is_empty());
+    let decides = asked.cancel || !asked.verdicts.is_empty();
+    if asked.continuation.is_none() && decides {
+        return Err(context.wrong(
+            "continuation",
+            "is missing; a decision comes back with the continuation of its run",
+        ));
+    }
+    if asked.continuation.is_none() && blank {
+        return Err(context.wrong(
+            "user_intent",
+            "is missing; say what the user wants, or send a continuation",
+        ));
+    }
+    if asked.cancel && !asked.verdicts.is_empty() {
+        return Err(ext::wrong(
+            context,
+            "cancel",
+            "stops the run, so that nothing of it can be decided with the same request",
+        ));
+    }
+    let twice = |(at, verdict): (usize, &Verdict)| {
+        let before = asked.verdicts.iter().take(at);
+        before.into_iter().any(|it| it.id == verdict.id)
+    };
+    if asked.verdicts.iter().enumerate().any(twice) {
+        return Err(ext::wrong(
+            context,
+            "approval",
+            "decides one question twice; say it once",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! An object of a message that knows where it stands, so that every complaint names its place. No complaint
+//! repeats a value.
+
+use serde_json::{Map, Value};
+
+use crate::error::Fault;
+
+/// The longest name or id that is taken, in bytes.
+pub(crate) const LONGEST_NAME: usize = 256;
+
+const TEXT: &str = "has to be a string";
+const OBJECT: &str = "has to be an object";
+const ARRAY: &str = "has to be an array of objects";
+
+/// An object, and its place. One that is left out has no members.
+pub(crate) struct Object<'a> {
+    members: Option<&'a Map<String, Value>>,
+    path: String,
+}
+
+impl<'a> Object<'a> {
+    /// The message.
+    pub(crate) fn root(message: &'a Value) -> Result<Self, Fault> {
+        Self::at(message, String::new())
+    }
+
+    fn at(value: &'a Value, path: String) -> Result<Self, Fault> {
+        match value {
+            Value::Object(members) => Ok(Self {
+                members: Some(members),
+                path,
+            }),
+            _ => Err(invalid(&path, OBJECT)),
+        }
+    }
+
+    /// A member that is left out, as an object.
+    pub(crate) fn empty(&self, name: &str) -> Self {
+        Self {
+            members: None,
+            path: self.path_of(name),
+        }
+    }
+
+    /// Its members.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+        self.members
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (name.as_str(), value))
+    }
+
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.members?.get(name)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// That this is wrong as a whole.
+    pub(crate) fn refused(&self, problem: &'static str) -> Fault {
+        invalid(&self.path, problem)
+    }
+
+    /// That a member is wrong.
+    pub(crate) fn wrong(&self, name: &str, problem: &'static str) -> Fault {
+        invalid(&self.path_of(name), problem)
+    }
+
+    fn path_of(&self, name: &str) -> String {
+        let path = &self.path;
+        match (path.is_empty(), name.contains('.')) {
+            (true, _) => name.to_owned(),
+            (false, true) => format!("{path}[\"{name}\"]"),
+            (false, false) => format!("{path}.{name}"),
+        }
+    }
+
+    /// A member that is any text.
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, Fault> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(self.wrong(name, TEXT)),
+        }
+    }
+
+    /// A member that names something; a blank one names nothing.
+    pub(crate) fn name(&self, name: &str) -> Result<Option<String>, Fault> {
+        match self.text(name)?.filter(|text| !text.trim().is_empty()) {
+            None => Ok(None),
+            Some(text) if text.len() <= LONGEST_NAME => Ok(Some(text.to_owned())),
+            Some(_) => Err(self.wrong(name, "is longer than 256 bytes")),
+        }
+    }
+
+    /// A member that is an id: left out, or a string that says something.
+    pub(crate) fn id(&self, name: &str) -> Result<Option<String>, Fault> {
+        const ID: &str = "has to be a string of 1 to 256 bytes, or left out";
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) => match id(value) {
+                Some(id) => Ok(Some(id)),
+                None => Err(self.wrong(name, ID)),
+            },
+        }
+    }
+
+    /// A member that is a size.
+    pub(crate) fn size(&self, name: &str) -> Result<Option<i64>, Fault> {
+        const SIZE: &str = "has to be a whole number of bytes";
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        match (value.as_u64(), value.as_f64()) {
+            (Some(size), _) => Ok(i64::try_from(size).ok()),
+            // `4.0` is a whole number, too.
+            (None, Some(size)) if size >= 0.0 && size.fract() == 0.0 => Ok(Some(size as i64)),
+            _ => Err(self.wrong(name, SIZE)),
+        }
+    }
+
+    /// A member that is `true`, or not.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Fault> {
+        match self.get(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(self.wrong(name, "has to be true or false")),
+        }
+    }
+
+    /// A member that is an object.
+    pub(crate) fn object(&self, name: &str) -> Result<Option<Self>, Fault> {
+        let member = self.get(name);
+        member
+            .map(|it| Self::at(it, self.path_of(name)))
+            .transpose()
+    }
+
+    /// A member that is an object in which these are strings.
+    pub(crate) fn texts(&self, name: &str, members: &[&str]) -> Result<Option<Self>, Fault> {
+        let object = self.object(name)?;
+        if let Some(object) = &object {
+            for member in members {
+                object.text(member)?;
+            }
+        }
+        Ok(object)
+    }
+
+    /// A member that is an array of objects.
+    pub(crate) fn objects(&self, name: &str) -> Result<Vec<Self>, Fault> {
+        let items = match self.get(name) {
+            None => return Ok(Vec::new()),
+            Some(Value::Array(items)) => items,
+            Some(_) => return Err(self.wrong(name, ARRAY)),
+        };
+        let path = self.path_of(name);
+        let place = |(at, item)| Self::at(item, format!("{path}[{at}]"));
+        items.iter().enumerate().map(place).collect()
+    }
+
+    /// A member that is an object, or an array of them.
+    pub(crate) fn one_or_more(&self, name: &str) -> Result<Vec<Self>, Fault> {
+        match self.get(name) {
+            Some(Value::Array(_)) => self.objects(name),
+            _ => Ok(self.object(name)?.into_iter().collect()),
+        }
+    }
+}
+
+/// What is an id.
+pub(super) fn id(value: &Value) -> Option<String> {
+    let text = value.as_str()?;
+    let fits = (1..=LONGEST_NAME).contains(&text.len());
+    fits.then(|| text.to_owned())
+}
+
+fn invalid(path: &str, problem: &'static str) -> Fault {
+    let field = if path.is_empty() { "$" } else { path };
+    Fault::Invalid {
+        field: field.to_owned(),
+        problem,
+    }
+}

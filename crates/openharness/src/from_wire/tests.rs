@@ -1,0 +1,1 @@
+//! Requests, right and wrong.

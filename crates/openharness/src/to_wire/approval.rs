@@ -1,0 +1,204 @@
+//! What a run waits for, put to a person: whether a tool may run, and what the agent itself asks.
+
+use harn_model::{
+    HitlKind, HitlRequest, PermissionAsked, PermissionOptionKind, RiskLabel, Timestamp, ToolCall,
+    ToolContent, ToolKind,
+};
+
+use super::{continuation, message::visible};
+use crate::{
+    told::Told,
+    wire::directive::{
+        Action, AnsweredBy, Approval, Choice, Decision, Diff, Directive, Priority, Question,
+        RiskTier,
+    },
+};
+
+/// A tool call that waits.
+pub(super) fn of_tool<'a>(told: &Told, ask: &'a PermissionAsked, now: Timestamp) -> Directive<'a> {
+    let call = &ask.tool_call;
+    let command = command(call);
+    let paths = paths(ask);
+    let receipt = ask.policy_decision.as_ref();
+    let reason = receipt.map(|receipt| &*receipt.reason);
+    let worker = ask.lineage.last().map(|worker| &*worker.worker_name);
+    let title = visible(call.title.as_deref().unwrap_or(&call.tool_name));
+    let approval = Approval {
+        id: ask.ask_id.as_str(),
+        message: in_words(call, worker, command, &paths, reason),
+        title,
+        tool: &call.tool_name,
+        kind: call.kind,
+        command,
+        paths,
+        diffs: diffs(call),
+        arguments: Some(&call.raw_input).filter(|arguments| !arguments.is_null()),
+        reason,
+        worker,
+        options: choices(ask),
+        continuation: continuation(told),
+    };
+    Directive {
+        action: Action::RequestApproval(Box::new(approval)),
+        priority: Priority::High,
+        execution: None,
+        risk_tier: risk(ask),
+        requires_user_approval: Some(true),
+        deadline_ms: ask.deadline.map(|deadline| deadline.saturating_sub(now)),
+    }
+}
+
+/// Something that a person is asked.
+pub(super) fn of_person<'a>(told: &Told, asked: &'a HitlRequest, now: Timestamp) -> Directive<'a> {
+    let decided = match asked.kind {
+        HitlKind::Question => false,
+        HitlKind::Approval | HitlKind::DualControl | HitlKind::Escalation => true,
+    };
+    let question = Question {
+        id: &asked.request_id,
+        kind: asked.kind,
+        prompt: visible(&asked.headline()).into_owned(),
+        detail: asked.particulars().map(|text| visible(&text).into_owned()),
+        choices: &asked.choices,
+        default: asked.default.as_deref(),
+        options: if decided { yes_or_no() } else { Vec::new() },
+        message: visible(&asked.text()).into_owned(),
+        answered_by: if decided {
+            AnsweredBy::Approval
+        } else {
+            AnsweredBy::Answer
+        },
+        continuation: continuation(told),
+    };
+    Directive {
+        action: Action::Question(Box::new(question)),
+        priority: Priority::High,
+        execution: None,
+        risk_tier: if decided {
+            RiskTier::Caution
+        } else {
+            RiskTier::Safe
+        },
+        requires_user_approval: decided.then_some(true),
+        deadline_ms: Some(asked.deadline.saturating_sub(now)),
+    }
+}
+
+fn yes_or_no() -> Vec<Choice<'static>> {
+    let choice = |decision, label: &'static str| Choice { decision, label };
+    vec![
+        choice(Decision::Once, "Yes"),
+        choice(Decision::Reject, "No"),
+    ]
+}
+
+/// What a person may decide, by the label of the option it comes to: of those that are remembered, the one
+/// that is so the longest. To reject is always possible.
+fn choices(ask: &PermissionAsked) -> Vec<Choice<'_>> {
+    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+    let label = |kind: PermissionOptionKind| {
+        let offered = ask.options.iter().filter(|option| option.kind == kind);
+        let widest = offered.max_by_key(|option| option.scope);
+        widest.map(|option| option.name.as_str())
+    };
+    let offered = [
+        (Decision::Once, label(AllowOnce)),
+        (Decision::Always, label(AllowAlways)),
+        (Decision::Reject, label(RejectOnce).or(Some("Reject"))),
+    ];
+    offered
+        .into_iter()
+        .filter_map(|(decision, label)| {
+            Some(Choice {
+                decision,
+                label: label?,
+            })
+        })
+        .collect()
+}
+
+/// The command, letter by letter.
+fn command(call: &ToolCall) -> Option<&str> {
+    if call.kind != Some(ToolKind::Execute) {
+        return None;
+    }
+    call.raw_input.get("command")?.as_str()
+}
+
+fn paths(ask: &PermissionAsked) -> Vec<&str> {
+    let declared = ask.paths();
+    if !declared.is_empty() {
+        return declared.iter().map(|path| path.display()).collect();
+    }
+    let locations = ask.tool_call.locations.iter();
+    locations.map(|location| &*location.path).collect()
+}
+
+fn diffs(call: &ToolCall) -> Vec<Diff<'_>> {
+    let diff = |content| match content {
+        &ToolContent::Diff {
+            ref path,
+            ref old_text,
+            ref new_text,
+        } => Some(Diff {
+            path,
+            old_text: old_text.as_deref(),
+            new_text,
+        }),
+        ToolContent::Content { .. } | ToolContent::Terminal { .. } => None,
+    };
+    call.content.iter().filter_map(diff).collect()
+}
+
+/// All of it as text.
+fn in_words(
+    call: &ToolCall,
+    worker: Option<&str>,
+    command: Option<&str>,
+    paths: &[&str],
+    reason: Option<&str>,
+) -> String {
+    let who = worker.unwrap_or("The agent");
+    let title = call
+        .title
+        .as_deref()
+        .filter(|title| Some(*title) != command);
+    let mut lines = vec![format!("{who} wants to use {}.", call.tool_name)];
+    lines.extend(title.map(str::to_owned));
+    lines.extend(command.map(|command| format!("Command: {command}")));
+    if !paths.is_empty() {
+        lines.push(format!("Files: {}", paths.join(", ")));
+    }
+    lines.extend(reason.map(|reason| format!("Why you are asked: {reason}")));
+    visible(&lines.join("\n")).into_owned()
+}
+
+/// By what the tool does; more where the policy saw that it reaches further, or could not see how far.
+fn risk(ask: &PermissionAsked) -> RiskTier {
+    let kind = match ask.tool_call.kind {
+        Some(ToolKind::Read | ToolKind::Search | ToolKind::Think) => RiskTier::Safe,
+        Some(ToolKind::Fetch | ToolKind::Edit | ToolKind::Move) => RiskTier::Caution,
+        Some(ToolKind::Delete | ToolKind::Execute | ToolKind::Other) | None => RiskTier::Dangerous,
+    };
+    let labels = ask.policy_decision.iter().flat_map(|it| &it.risk_labels);
+    labels
+        .map(|label| of_label(*label))
+        .fold(kind, RiskTier::max)
+}
+
+fn of_label(label: RiskLabel) -> RiskTier {
+    match label {
+        RiskLabel::ApprovalRequired | RiskLabel::PathRule => RiskTier::Safe,
+        RiskLabel::CommandRule
+        | RiskLabel::McpRule
+        | RiskLabel::NetworkRule
+        | RiskLabel::WritePathNotAllowed => RiskTier::Caution,
+        RiskLabel::DynamicCommand
+        | RiskLabel::ExecCapable
+        | RiskLabel::ExternalPath
+        | RiskLabel::InvalidPath
+        | RiskLabel::MatchedDenyRule
+        | RiskLabel::ProtectedPath
+        | RiskLabel::UnparsableCommand => RiskTier::Dangerous,
+    }
+}

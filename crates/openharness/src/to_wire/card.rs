@@ -1,0 +1,73 @@
+//! The card of a run: what the engine did itself, for a Shell that renders more than text.
+
+use harn_model::{Artifact, PlanEntryStatus, ToolCallStatus};
+
+use crate::{
+    ext::{self, CallSummary},
+    told::{Call, Told},
+    wire::directive::{ArtifactCard, Component, RunCard, Ui},
+};
+
+/// The card; none where there is nothing to show but words.
+pub(super) fn run(told: &Told) -> Option<Ui<'_>> {
+    let plan = told.plan.as_ref().map(|plan| plan.entries());
+    let data = RunCard {
+        state: ext::run(told).run.state,
+        calls: told.calls.iter().map(CallSummary::from).collect(),
+        plan: plan.unwrap_or_default(),
+        artifacts: told.artifacts.iter().map(artifact).collect(),
+    };
+    let bare = data.calls.is_empty() && data.plan.is_empty() && data.artifacts.is_empty();
+    (!bare).then(|| Ui {
+        component: Component::Run,
+        message: fallback(told, &data),
+        data,
+    })
+}
+
+fn artifact(artifact: &Artifact) -> ArtifactCard<'_> {
+    ArtifactCard {
+        id: &artifact.artifact_id,
+        kind: &artifact.kind,
+        title: artifact.title.as_deref(),
+        mime_type: &artifact.mime_type,
+        spec: &artifact.spec,
+        message: &artifact.fallback,
+    }
+}
+
+/// The card in lines.
+fn fallback(told: &Told, card: &RunCard<'_>) -> String {
+    let plan = card.plan.iter().map(|entry| {
+        let mark = match entry.status {
+            PlanEntryStatus::Pending => " ",
+            PlanEntryStatus::InProgress => "~",
+            PlanEntryStatus::Completed => "x",
+        };
+        format!("[{mark}] {}", entry.content)
+    });
+    let calls = told.calls.iter().map(line);
+    let artifacts = told.artifacts.iter().map(|artifact| {
+        let shown = [artifact.title.as_deref(), Some(&*artifact.fallback)];
+        let mut shown = shown
+            .into_iter()
+            .flatten()
+            .filter(|text| !text.trim().is_empty());
+        shown.next().unwrap_or(&artifact.kind).to_owned()
+    });
+    plan.chain(calls)
+        .chain(artifacts)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn line(call: &Call) -> String {
+    let title = call.title.as_deref().unwrap_or(&call.tool);
+    let status = match call.status {
+        ToolCallStatus::Pending => "waits",
+        ToolCallStatus::InProgress => "under way",
+        ToolCallStatus::Completed => "done",
+        ToolCallStatus::Failed => "failed",
+    };
+    format!("{title}: {status}")
+}

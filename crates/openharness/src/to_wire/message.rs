@@ -1,0 +1,97 @@
+//! What an agent said, as a Shell shows text: in Markdown, without markup, or in a few short lines.
+
+mod markup;
+mod visible;
+
+use std::borrow::Cow;
+
+pub(super) use visible::visible;
+
+use crate::{
+    asked::{Manner, Shell},
+    told::Told,
+    wire::directive::{Format, Message},
+};
+
+/// The most lines of a short message, and the most letters.
+const SHORT_LINES: usize = 3;
+const SHORT_LETTERS: usize = 160;
+
+/// What the agent said; nothing where it said nothing.
+pub(super) fn said<'a>(shell: &Shell, told: &Told) -> Option<Message<'a>> {
+    let said = told.messages.iter().map(|text| visible(text));
+    let said: Vec<_> = said.filter(|text| !text.trim().is_empty()).collect();
+    let (text, format) = match shell.manner {
+        Manner::Markdown => (whole(shell, told, &said), Format::Markdown),
+        Manner::Plain => (markup::stripped(&whole(shell, told, &said)), Format::Text),
+        // What an agent says on its way is not what it has to say in the end.
+        Manner::Short => {
+            let last = said.last().map(|text| markup::stripped(text));
+            (shortened(&last.unwrap_or_default()), Format::Text)
+        }
+    };
+    let text: Cow<'_, str> = text.into();
+    (!text.is_empty()).then(|| Message {
+        message: text.clone(),
+        text,
+        format,
+    })
+}
+
+/// Every step, and of what was made the words for it where there is no card to show it on.
+fn whole(shell: &Shell, told: &Told, said: &[Cow<'_, str>]) -> String {
+    let made = told
+        .artifacts
+        .iter()
+        .map(|artifact| visible(&artifact.fallback));
+    let made = made.filter(|text| !shell.cards && !text.trim().is_empty());
+    let parts: Vec<_> = said.iter().cloned().chain(made).collect();
+    parts.join("\n\n")
+}
+
+/// The first few lines that say something, cut where a word ends.
+fn shortened(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let few: Vec<_> = lines.by_ref().take(SHORT_LINES).collect();
+    let more = lines.next().is_some();
+    let few = few.join("\n");
+    let Some((cut, _)) = few.char_indices().nth(SHORT_LETTERS) else {
+        return if more { format!("{few} …") } else { few };
+    };
+    let (kept, rest) = few.split_at(cut);
+    let in_word = !rest.starts_with(char::is_whitespace);
+    let word_end = kept.rfind(char::is_whitespace).filter(|_| in_word);
+    // A word of half the length is no word to cut before: scripts without spaces are cut between letters.
+    let kept = match word_end {
+        Some(end) if end >= cut / 2 => kept.get(..end).unwrap_or(kept),
+        _ => kept,
+    };
+    format!("{} …", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_texts_stay_and_long_ones_end_with_a_word() {
+        assert_eq!(shortened(""), "");
+        assert_eq!(shortened("Done.\n\nAll well.\n"), "Done.\nAll well.");
+        assert_eq!(shortened("a\nb\nc\n\nd"), "a\nb\nc …");
+        let words = "word ".repeat(100);
+        let short = shortened(&words);
+        assert!(short.ends_with("word …"), "{short}");
+        assert!(short.chars().count() <= SHORT_LETTERS + 2);
+    }
+
+    #[test]
+    fn letters_of_any_width_stay_whole() {
+        for letter in ["語", "é", "👩‍🔧", "ب"] {
+            let short = shortened(&letter.repeat(400));
+            assert!(short.ends_with(" …"), "{short}");
+            assert!(short.chars().count() <= SHORT_LETTERS + 2);
+        }
+        let exact = "x".repeat(SHORT_LETTERS);
+        assert_eq!(shortened(&exact), exact);
+    }
+}

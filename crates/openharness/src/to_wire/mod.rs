@@ -1,0 +1,125 @@
+//! Answers as they go out: what is told of a run, or why there is nothing to tell. Pure.
+//!
+//! Tools that we run ourselves are never directives: a Shell would run them again.
+
+mod approval;
+mod card;
+mod message;
+#[cfg(test)]
+mod tests;
+
+use harn_model::{StopReason, Timestamp};
+use serde::Serialize;
+
+use crate::{
+    asked::{Asked, Echo},
+    error::Fault,
+    ext,
+    told::{State, Told},
+    wire::{
+        Answer, Continuation, Error, Response, Status,
+        directive::{Action, Directive, Execution, Noop, Priority},
+    },
+};
+
+/// The envelope that tells of a run.
+pub(crate) fn answer(asked: &Asked, told: &Told, now: Timestamp) -> Vec<u8> {
+    let fault = failure(&told.state);
+    let response = Response {
+        status: fault.as_ref().map_or(Status::Success, |_| Status::Error),
+        engine_latency_ms: Some(told.until.saturating_sub(told.began_at)),
+        action_directives: Some(directives(asked, told, now)),
+        error: fault.as_ref().map(error),
+        continuation: Some(continuation(told)),
+        extensions: Some(ext::run(told)),
+    };
+    encoded(&Answer::new(&asked.echo, &asked.shell.denied, response))
+}
+
+/// The envelope that says what went wrong.
+pub(crate) fn fault(echo: &Echo, fault: &Fault) -> Vec<u8> {
+    let response = Response {
+        status: Status::Error,
+        engine_latency_ms: None,
+        action_directives: None,
+        error: Some(error(fault)),
+        continuation: None,
+        extensions: None,
+    };
+    encoded(&Answer::new(echo, &[], response))
+}
+
+fn encoded(answer: &impl Serialize) -> Vec<u8> {
+    // Everything in it has a form in JSON.
+    serde_json::to_vec(answer).unwrap_or_default()
+}
+
+/// What a run that went wrong is answered with. What an agent stops for of its own accord is no failure.
+fn failure(state: &State) -> Option<Fault> {
+    match state {
+        State::Running | State::Parked => None,
+        State::Ended(StopReason::Cancelled) => Some(Fault::Cancelled),
+        State::Ended(
+            StopReason::EndTurn
+            | StopReason::MaxTokens
+            | StopReason::MaxTurnRequests
+            | StopReason::Refusal,
+        ) => None,
+        State::Failed(message) => Some(Fault::Failed {
+            message: message.clone(),
+        }),
+        State::Interrupted => Some(Fault::Interrupted),
+    }
+}
+
+fn error(fault: &Fault) -> Error<'_> {
+    Error {
+        code: fault.code(),
+        message: fault.words(),
+        retryable: fault.retryable(),
+        details: fault.details(),
+    }
+}
+
+fn continuation(told: &Told) -> Continuation {
+    Continuation {
+        run_id: told.place.run_id(),
+        continuation_token: told.place.token(),
+    }
+}
+
+/// What was said, what was done, what is asked, and whether there is more to come: in this order.
+fn directives<'a>(asked: &Asked, told: &'a Told, now: Timestamp) -> Vec<Directive<'a>> {
+    let shell = &asked.shell;
+    let mut directives = Vec::new();
+    directives.extend(
+        message::said(shell, told)
+            .map(Action::RenderMessage)
+            .map(Directive::shown),
+    );
+    if shell.cards {
+        directives.extend(card::run(told).map(Action::RenderUi).map(Directive::shown));
+    }
+    let asks = told
+        .asks
+        .iter()
+        .map(|ask| approval::of_tool(told, ask, now));
+    let questions = told.questions.iter();
+    let questions = questions.map(|question| approval::of_person(told, question, now));
+    let several = told.asks.len() + told.questions.len() > 1;
+    let execution = (shell.parallel && several).then_some(Execution::Parallel);
+    directives.extend(asks.chain(questions).map(|directive| Directive {
+        execution,
+        ..directive
+    }));
+    if told.state == State::Running {
+        directives.push(Directive {
+            priority: Priority::Low,
+            ..Directive::shown(Action::Noop(Noop {
+                message: "Still at work. Ask again with this continuation to see how it goes on.",
+                continuation: continuation(told),
+            }))
+        });
+    }
+    directives
+}

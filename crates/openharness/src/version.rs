@@ -1,0 +1,81 @@
+//! Which versions of the protocol are spoken: every one of the first major line, in the words of 1.0.0.
+
+use crate::{error::Fault, from_wire::Object};
+
+/// The version of what is answered.
+pub(crate) const OURS: &str = "1.0.0";
+/// What is listed in every answer.
+pub(crate) const SUPPORTED: [&str; 1] = [OURS];
+
+const FIELD: &str = "protocol_version";
+const PROBLEM: &str = "has to be a semantic version, such as \"1.0.0\"";
+
+/// That a message is of a version that is spoken.
+pub(crate) fn check(message: &Object<'_>) -> Result<(), Fault> {
+    let text = match message.text(FIELD) {
+        Ok(Some(text)) => text,
+        Ok(None) | Err(_) => return Err(message.wrong(FIELD, PROBLEM)),
+    };
+    match major(text) {
+        None => Err(message.wrong(FIELD, PROBLEM)),
+        Some("1") => Ok(()),
+        Some(_) => Err(Fault::Version),
+    }
+}
+
+/// The major version, of a text that has the form the draft's schema gives it: three numbers, then what it
+/// is a draft of, then its build.
+fn major(text: &str) -> Option<&str> {
+    let (text, build) = text
+        .split_once('+')
+        .map_or((text, None), |(a, b)| (a, Some(b)));
+    let (numbers, draft) = text
+        .split_once('-')
+        .map_or((text, None), |(a, b)| (a, Some(b)));
+    let word = |text: &str| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'.' || b == b'-';
+        !text.is_empty() && text.bytes().all(plain)
+    };
+    let numeric = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let mut parts = numbers.split('.');
+    let major = parts.next().filter(numeric)?;
+    parts.next().filter(numeric)?;
+    parts.next().filter(numeric)?;
+    let whole = parts.next().is_none();
+    let fits = whole && draft.is_none_or(word) && build.is_none_or(word);
+    fits.then(|| major.trim_start_matches('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_major_version_is_told_from_what_has_the_form() {
+        let table = [
+            ("1.0.0", Some("1")),
+            ("1.12.3", Some("1")),
+            ("1.0.0-draft", Some("1")),
+            ("1.0.0-rc.1+build.5", Some("1")),
+            ("1.0.0+a-b", Some("1")),
+            ("2.0.0", Some("2")),
+            ("0.9.0", Some("")),
+            ("10.0.0", Some("10")),
+            ("1.0", None),
+            ("1", None),
+            ("v1.0.0", None),
+            ("1.0.0.0", None),
+            ("1.0.x", None),
+            ("1..0", None),
+            ("1.0.0-", None),
+            ("1.0.0+", None),
+            ("1.0.0-ä", None),
+            (" 1.0.0", None),
+            ("1.0.0\n", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(major(text), expected, "{text:?}");
+        }
+    }
+}
