@@ -3,11 +3,9 @@
 
 mod audience;
 mod binary;
-mod threads;
 
 pub use audience::{Audience, Heard};
 pub use binary::binary;
-pub use threads::ThreadsClient;
 
 use std::path::{Path, PathBuf};
 

@@ -412,7 +412,7 @@ fn is_given(line: &[u8]) -> bool {
         && commands.is_some_and(|all| matches!(&all[..], [one] if one["name"] == "permissions"))
 }
 
-fn parse(line: &[u8]) -> Result<Message, &'static str> {
+pub(crate) fn parse(line: &[u8]) -> Result<Message, &'static str> {
     let Ok(Value::Object(mut members)) = serde_json::from_slice(line) else {
         return Err("the last line is no JSON object");
     };

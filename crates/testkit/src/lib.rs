@@ -15,6 +15,7 @@ mod ids;
 mod link;
 mod recorder;
 mod rules;
+mod threads;
 
 pub use agent::ScriptedAgent;
 pub use client::{Message, StrictClient};
@@ -26,3 +27,4 @@ pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;
 pub use recorder::{Direction, Recorder};
 pub use rules::MemoryRules;
+pub use threads::ThreadsClient;

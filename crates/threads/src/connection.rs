@@ -1,10 +1,22 @@
-//! One client on its lines: what it asks for, and the threads that are followed for it.
+//! One client on its lines: what it asks for is read in order, what is told to it is queued in order.
+//!
+//! The loop that reads waits for no thread. What touches the disk runs beside it; what belongs to a thread
+//! goes to the task that follows it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use harn_lines::{Disconnected, Line, Outgoing};
 use harn_runtime::Hub;
-use tokio::sync::mpsc;
+use serde::Serialize;
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    ThreadsError,
+    registry::Registry,
+    router,
+    rpc::{self, Id},
+};
 
 /// How to serve a client.
 #[derive(Clone, Debug)]
@@ -15,14 +27,106 @@ pub struct ThreadsConfig {
     pub version: String,
 }
 
-/// Serves one client until its input ends. Does not shut the hub down.
+/// How much may touch the disk at once for one client: what is over it waits, and the client with it.
+const AT_ONCE: usize = 32;
+
+/// A client, as those see it who work for it.
+pub(crate) struct Peer {
+    pub(crate) hub: Hub,
+    pub(crate) config: ThreadsConfig,
+    pub(crate) outgoing: Outgoing,
+    pub(crate) registry: Registry,
+    pub(crate) tasks: TaskTracker,
+    /// The input has ended.
+    pub(crate) ended: CancellationToken,
+    /// What the client is called where it takes a seat.
+    pub(crate) name: String,
+    disk: Semaphore,
+}
+
+/// Whom to answer; nobody where it was a notification.
+#[derive(Debug)]
+pub(crate) struct Reply(pub(crate) Option<Id>);
+
+impl Reply {
+    /// Adds the line, if there is to be one.
+    pub(crate) fn write<T: Serialize>(&self, result: Result<T, ThreadsError>, out: &mut Vec<u8>) {
+        match (&self.0, result) {
+            (Some(id), result) => rpc::write_answer(id, result, out),
+            (None, Ok(_)) => {}
+            (None, Err(error)) => tracing::debug!(%error, "a notification was not carried out"),
+        }
+    }
+}
+
+impl Peer {
+    /// Answers by itself.
+    pub(crate) async fn answer<T: Serialize>(
+        &self,
+        reply: &Reply,
+        result: Result<T, ThreadsError>,
+    ) -> Result<(), Disconnected> {
+        let mut out = Vec::new();
+        reply.write(result, &mut out);
+        self.send(out).await
+    }
+
+    /// Queues whole lines.
+    pub(crate) async fn send(&self, lines: Vec<u8>) -> Result<(), Disconnected> {
+        match lines.is_empty() {
+            true => Ok(()),
+            false => self.outgoing.send(lines).await,
+        }
+    }
+
+    /// A place among those who touch the disk.
+    pub(crate) async fn disk(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed.
+        self.disk.acquire().await.ok()
+    }
+}
+
+/// Serves one client until its input ends and what it asked for is answered. Turns go on; does not shut the
+/// hub down.
 pub async fn serve_connection(
     hub: Hub,
     config: ThreadsConfig,
     mut incoming: mpsc::Receiver<Line>,
     outgoing: Outgoing,
 ) -> Result<(), Disconnected> {
-    let _ = (hub, config, outgoing);
-    while incoming.recv().await.is_some() {}
-    Ok(())
+    let name = format!("threads-{}", hub.number_connection());
+    let peer = Arc::new(Peer {
+        hub,
+        config,
+        outgoing,
+        registry: Registry::default(),
+        tasks: TaskTracker::new(),
+        ended: CancellationToken::new(),
+        name,
+        disk: Semaphore::new(AT_ONCE),
+    });
+    // Also when this is given up in the middle: nobody may go on writing then.
+    let ended = peer.ended.clone().drop_guard();
+    loop {
+        let line = tokio::select! {
+            line = incoming.recv() => line,
+            () = peer.outgoing.closed() => return Err(Disconnected),
+        };
+        let Some(line) = line else { break };
+        match rpc::read(line) {
+            Ok(Some(call)) => router::handle(&peer, call).await?,
+            Ok(None) => tracing::debug!("ignored an answer; nothing was asked"),
+            Err(refused) => {
+                let mut out = Vec::new();
+                rpc::write_error(refused.id.as_ref(), &refused.error, &mut out);
+                peer.send(out).await?;
+            }
+        }
+    }
+    drop(ended);
+    peer.tasks.close();
+    tokio::select! {
+        () = peer.tasks.wait() => Ok(()),
+        () = peer.outgoing.closed() => Err(Disconnected),
+    }
 }

@@ -4,6 +4,21 @@
 //! Translation is pure; one task a thread follows it and writes its lines in order. Knows no file.
 
 mod connection;
+mod error;
+mod from_wire;
+mod methods;
+pub mod published;
+mod registry;
+mod replay;
+mod router;
+mod rpc;
+pub mod schema;
+mod thread;
+mod to_wire;
+pub mod wire;
 
 pub use connection::{ThreadsConfig, serve_connection};
-pub use harn_lines::{Disconnected, Line, Outgoing, OutgoingReceiver};
+pub use error::ThreadsError;
+pub use harn_lines::{Disconnected, Line, Outgoing, OutgoingReceiver, outgoing};
+pub use replay::History;
+pub use to_wire::Projector;

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use harn_model::SessionId;
-use harn_testkit::TestHub;
-use harn_tests::ThreadsClient;
+use harn_testkit::{Message, TestHub, ThreadsClient};
 use serde_json::{Value, json};
 
 use crate::{
@@ -22,9 +21,8 @@ impl Wire for Threads {
     type Talk = String;
 
     async fn connect(test: &TestHub) -> Self {
-        let client = ThreadsClient::in_memory(test.hub().clone(), test.workspace());
         let mut threads = Self {
-            client,
+            client: test.connect_threads(),
             ears: HashMap::new(),
         };
         let told = threads.request("initialize", json!({})).await;
@@ -48,8 +46,10 @@ impl Wire for Threads {
             if let Some(heard) = self.ear(talk).news() {
                 return heard;
             }
-            let line = self.client.next().await;
-            self.take(&line);
+            match self.client.next().await {
+                Message::Notification { params, .. } => self.take(&params),
+                other => panic!("{other:?}"),
+            }
         }
     }
 
@@ -82,7 +82,7 @@ impl Wire for Threads {
     }
 
     async fn leave(self) {
-        self.client.leave().await;
+        self.client.hang_up().await;
     }
 }
 
@@ -99,21 +99,17 @@ impl Threads {
 
     /// Sends a request and takes what comes before its result.
     async fn request(&mut self, method: &str, params: Value) -> Value {
-        let id = self.client.send(method, params).await;
+        let id = self.client.send_request(method, params).await;
         loop {
-            let line = self.client.next().await;
-            if line.get("id").is_some() {
-                assert_eq!(line["id"], id, "{line}");
-                assert!(line.get("error").is_none(), "{method}: {line}");
-                return line["result"].clone();
+            match self.client.next().await {
+                Message::Notification { params, .. } => self.take(&params),
+                Message::Response { id: of, result } if of == id => return result.unwrap(),
+                other => panic!("{method}: {other:?}"),
             }
-            self.take(&line);
         }
     }
 
-    fn take(&mut self, line: &Value) {
-        let event = &line["params"];
-        assert_eq!(line["method"], event["notification"], "{line}");
+    fn take(&mut self, event: &Value) {
         let thread = match &event["threadId"] {
             Value::Null => &event["item"]["threadId"],
             thread => thread,

@@ -1,0 +1,239 @@
+//! What can go wrong, and the one table from there to the codes of the wire.
+
+use harn_runtime::{JournalError, NotInControl, PromptError, SessionError, SettingError};
+
+/// A request was not carried out. Messages say what was wrong and what would be right, and repeat nothing of
+/// the request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ThreadsError {
+    /// The line is no JSON.
+    #[error("{0}")]
+    Parse(&'static str),
+    /// It is no request.
+    #[error("{0}")]
+    InvalidRequest(String),
+    /// There is no such method.
+    #[error("there is no such method; the methods are {}", crate::router::METHODS.join(", "))]
+    MethodNotFound,
+    /// The params do not fit the method.
+    #[error("{0}")]
+    InvalidParams(String),
+    /// It could not be done here.
+    #[error("{0}")]
+    Internal(String),
+    /// There is no such thread.
+    #[error("there is no thread with this threadId; thread.list has them all")]
+    ThreadNotFound,
+    /// The thread's turn has not ended.
+    #[error("a turn of this thread is running; wait for its end, or cancel it with turn.cancel")]
+    TurnBusy,
+    /// There is no such turn.
+    #[error("there is no such turn")]
+    TurnNotFound,
+    /// Nobody is asked this, or not any more.
+    #[error("nothing with this requestId waits for a decision; it may have been decided already")]
+    ApprovalNotFound,
+}
+
+impl ThreadsError {
+    /// The code on the wire.
+    #[must_use]
+    pub fn code(&self) -> i32 {
+        match self {
+            Self::Parse(_) => -32700,
+            Self::InvalidRequest(_) => -32600,
+            Self::MethodNotFound => -32601,
+            Self::InvalidParams(_) => -32602,
+            Self::Internal(_) => -32603,
+            Self::ThreadNotFound => -32001,
+            Self::TurnBusy => -32002,
+            Self::TurnNotFound => -32003,
+            Self::ApprovalNotFound => -32004,
+        }
+    }
+
+    /// The thread was closed while somebody waited for it.
+    pub(crate) fn closed() -> Self {
+        Self::Internal("the thread was closed; ask again to open it".to_owned())
+    }
+
+    /// Requests come faster than they can be carried out.
+    pub(crate) fn crowded() -> Self {
+        let why = "too many requests for this thread wait already; wait for their answers";
+        Self::Internal(why.to_owned())
+    }
+}
+
+impl From<SessionError> for ThreadsError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::NotFound(_) => Self::ThreadNotFound,
+            SessionError::BadCwd => {
+                Self::InvalidParams("directory must be the path of an existing directory".to_owned())
+            }
+            SessionError::ShuttingDown => Self::Internal("the server is shutting down".to_owned()),
+            // Neither is asked for here; whatever they say is true.
+            SessionError::WrongCwd { .. } | SessionError::BadCursor => {
+                Self::Internal(error.to_string())
+            }
+            SessionError::Journal(error) => error.into(),
+        }
+    }
+}
+
+impl From<JournalError> for ThreadsError {
+    fn from(error: JournalError) -> Self {
+        match error {
+            // What cannot be the name of a thread is the name of none.
+            JournalError::NotFound(_) | JournalError::InvalidId => Self::ThreadNotFound,
+            JournalError::Locked(_) => Self::Internal(
+                "the thread is open in another process; close it there first".to_owned(),
+            ),
+            JournalError::Exists(_) => Self::Internal("the thread exists already".to_owned()),
+            JournalError::Corrupt { .. } | JournalError::Io { .. } => {
+                Self::Internal(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<PromptError> for ThreadsError {
+    fn from(error: PromptError) -> Self {
+        match error {
+            PromptError::Empty => {
+                Self::InvalidParams("input must have at least one part".to_owned())
+            }
+            PromptError::Unsupported { .. } => Self::InvalidParams(format!("input: {error}")),
+            PromptError::QueueFull { .. } => Self::TurnBusy,
+            PromptError::Closed => Self::closed(),
+        }
+    }
+}
+
+impl From<NotInControl> for ThreadsError {
+    fn from(error: NotInControl) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+impl From<SettingError> for ThreadsError {
+    fn from(error: SettingError) -> Self {
+        match error {
+            SettingError::UnknownMode { known, .. } => {
+                Self::InvalidParams(format!("there is no such mode; the modes are {known}"))
+            }
+            SettingError::UnknownOption { known, .. } => {
+                Self::InvalidParams(format!("there is no such option; the options are {known}"))
+            }
+            SettingError::UnknownValue { option, known, .. } => {
+                Self::InvalidParams(format!("{option} must be one of {known}"))
+            }
+            SettingError::Closed => Self::closed(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_code_and_its_words() {
+        let io = JournalError::Io {
+            path: "/state".into(),
+            source: std::io::Error::other("the disk is full"),
+        };
+        let corrupt = JournalError::Corrupt {
+            path: "/state/events.jsonl".into(),
+            line: 3,
+            reason: "no JSON".to_owned(),
+        };
+        let secret = || "secret".to_owned();
+        let known = || "small, large".to_owned();
+        let controller = || "editor".to_owned();
+        let table: Vec<ThreadsError> = vec![
+            ThreadsError::Parse("the line is not JSON"),
+            ThreadsError::InvalidRequest("a request has a method".to_owned()),
+            ThreadsError::MethodNotFound,
+            ThreadsError::InvalidParams("threadId must be a string".to_owned()),
+            ThreadsError::TurnNotFound,
+            ThreadsError::ApprovalNotFound,
+            ThreadsError::closed(),
+            ThreadsError::crowded(),
+            SessionError::NotFound("secret".into()).into(),
+            SessionError::BadCwd.into(),
+            SessionError::BadCursor.into(),
+            SessionError::ShuttingDown.into(),
+            SessionError::Journal(JournalError::InvalidId).into(),
+            SessionError::Journal(JournalError::Locked("secret".into())).into(),
+            SessionError::Journal(JournalError::Exists("secret".into())).into(),
+            SessionError::Journal(corrupt).into(),
+            SessionError::Journal(io).into(),
+            PromptError::Empty.into(),
+            PromptError::Unsupported { kind: "image" }.into(),
+            PromptError::QueueFull { waiting: 0 }.into(),
+            PromptError::Closed.into(),
+            NotInControl::NotController {
+                controller: Some(controller()),
+            }
+            .into(),
+            NotInControl::PromptInjectionOff {
+                controller: controller(),
+            }
+            .into(),
+            SettingError::UnknownMode {
+                given: secret(),
+                known: known(),
+            }
+            .into(),
+            SettingError::UnknownOption {
+                given: secret(),
+                known: known(),
+            }
+            .into(),
+            SettingError::UnknownValue {
+                option: "model".to_owned(),
+                given: secret(),
+                known: known(),
+            }
+            .into(),
+            SettingError::Closed.into(),
+        ];
+        let rows = table
+            .iter()
+            .map(|error| format!("{} {error}\n", error.code()));
+        let rows: String = rows.collect();
+        assert!(!rows.contains("secret"), "{rows}");
+        expect![[r#"
+            -32700 the line is not JSON
+            -32600 a request has a method
+            -32601 there is no such method; the methods are initialize, thread.create, thread.list, thread.get, turn.start, turn.cancel, approval.respond
+            -32602 threadId must be a string
+            -32003 there is no such turn
+            -32004 nothing with this requestId waits for a decision; it may have been decided already
+            -32603 the thread was closed; ask again to open it
+            -32603 too many requests for this thread wait already; wait for their answers
+            -32001 there is no thread with this threadId; thread.list has them all
+            -32602 directory must be the path of an existing directory
+            -32603 the cursor is not one of this listing; begin again without one
+            -32603 the server is shutting down
+            -32001 there is no thread with this threadId; thread.list has them all
+            -32603 the thread is open in another process; close it there first
+            -32603 the thread exists already
+            -32603 /state/events.jsonl:3: the journal is damaged: no JSON
+            -32603 /state: the disk is full
+            -32602 input must have at least one part
+            -32602 input: this agent does not take image blocks in a prompt
+            -32002 a turn of this thread is running; wait for its end, or cancel it with turn.cancel
+            -32603 the thread was closed; ask again to open it
+            -32603 only editor, which controls the session, may do this
+            -32603 editor controls the session without saying anything to the agent
+            -32602 there is no such mode; the modes are small, large
+            -32602 there is no such option; the options are small, large
+            -32602 model must be one of small, large
+            -32603 the thread was closed; ask again to open it
+        "#]].assert_eq(&rows);
+    }
+}

@@ -1,0 +1,229 @@
+//! From params to our types. What does not fit is named by its field, and never repeated.
+
+use harn_model::{
+    ContentBlock, Decision, GrantScope, PermissionOption, PermissionOptionKind, ResourceLink,
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    ThreadsError,
+    wire::{
+        ApprovalReply, ApprovalRespondParams, Decide, InputPart, ModelChoice, ThreadCreateParams,
+        ThreadGetParams, TurnCancelParams, TurnStartParams,
+    },
+};
+
+type Read<T> = Result<T, ThreadsError>;
+
+/// The members of an object, read one by one.
+pub(crate) struct Fields {
+    members: Map<String, Value>,
+    /// What stands before the names in messages.
+    within: String,
+}
+
+impl Fields {
+    /// The params of a request; they may be left out where none are needed.
+    pub(crate) fn params(params: Option<Value>) -> Read<Self> {
+        let members = match params {
+            None => Map::new(),
+            Some(Value::Object(members)) => members,
+            // By position they would fit by luck.
+            Some(_) => return Err(bad("params must be an object")),
+        };
+        Ok(Self {
+            members,
+            within: String::new(),
+        })
+    }
+
+    fn nested(value: Value, within: &str) -> Read<Self> {
+        match value {
+            Value::Object(members) => Ok(Self {
+                members,
+                within: format!("{within}."),
+            }),
+            _ => Err(bad(format!("{within} must be an object"))),
+        }
+    }
+
+    /// Null counts as unsaid.
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.members.remove(name).filter(|value| !value.is_null())
+    }
+
+    fn string(&mut self, name: &str) -> Read<Option<String>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(bad(format!("{}{name} must be a string", self.within))),
+        }
+    }
+
+    fn required(&mut self, name: &str) -> Read<String> {
+        let within = self.within.clone();
+        let text = self.string(name)?;
+        text.ok_or_else(|| bad(format!("{within}{name} is missing; it must be a string")))
+    }
+}
+
+fn bad(why: impl Into<String>) -> ThreadsError {
+    ThreadsError::InvalidParams(why.into())
+}
+
+/// What a client says of itself counts for nothing, so nothing in it can be wrong.
+pub(crate) fn initialize(params: Option<Value>) -> Read<()> {
+    Fields::params(params).map(drop)
+}
+
+pub(crate) fn thread_create(params: Option<Value>) -> Read<ThreadCreateParams> {
+    let mut fields = Fields::params(params)?;
+    let title = fields.string("title")?;
+    Ok(ThreadCreateParams {
+        title: title.filter(|title| !title.trim().is_empty()),
+        directory: fields.string("directory")?,
+    })
+}
+
+pub(crate) fn thread_list(params: Option<Value>) -> Read<()> {
+    Fields::params(params).map(drop)
+}
+
+pub(crate) fn thread_get(params: Option<Value>) -> Read<ThreadGetParams> {
+    let thread_id = Fields::params(params)?.required("threadId")?;
+    Ok(ThreadGetParams { thread_id })
+}
+
+pub(crate) fn turn_cancel(params: Option<Value>) -> Read<TurnCancelParams> {
+    let thread_id = Fields::params(params)?.required("threadId")?;
+    Ok(TurnCancelParams { thread_id })
+}
+
+pub(crate) fn turn_start(params: Option<Value>) -> Read<TurnStartParams> {
+    let mut fields = Fields::params(params)?;
+    let thread_id = fields.required("threadId")?;
+    let parts = match fields.take("input") {
+        Some(Value::Array(parts)) => parts,
+        Some(_) => return Err(bad("input must be an array of parts")),
+        None => return Err(bad("input is missing; it must be an array of parts")),
+    };
+    let parts = parts.into_iter().enumerate();
+    let input = parts.map(|(at, part)| input_part(part, &format!("input[{at}]")));
+    let input: Vec<_> = input.collect::<Read<_>>()?;
+    if input.is_empty() {
+        return Err(bad("input must have at least one part"));
+    }
+    let model = fields.take("model").map(model).transpose()?;
+    let agent = fields.string("agent")?;
+    Ok(TurnStartParams {
+        thread_id,
+        input,
+        model,
+        agent,
+    })
+}
+
+fn input_part(part: Value, at: &str) -> Read<InputPart> {
+    let mut fields = Fields::nested(part, at)?;
+    match fields.required("type")?.as_str() {
+        "text" => Ok(InputPart::Text {
+            text: fields.required("text")?,
+        }),
+        "file" => Ok(InputPart::File {
+            url: fields.required("url")?,
+            filename: fields.string("filename")?,
+            mime: fields.string("mime")?,
+        }),
+        _ => Err(bad(format!("{at}.type must be \"text\" or \"file\""))),
+    }
+}
+
+fn model(model: Value) -> Read<ModelChoice> {
+    let mut fields = Fields::nested(model, "model")?;
+    Ok(ModelChoice {
+        provider_id: fields.string("providerID")?,
+        model_id: fields.required("modelID")?,
+    })
+}
+
+pub(crate) fn approval_respond(params: Option<Value>) -> Read<ApprovalRespondParams> {
+    let mut fields = Fields::params(params)?;
+    let request_id = fields.required("requestId")?;
+    let decision = match fields.required("decision")?.as_str() {
+        "once" => Decide::Once,
+        "always" => Decide::Always,
+        "reject" => Decide::Reject,
+        _ => {
+            let why = "decision must be \"once\", \"always\" or \"reject\"";
+            return Err(bad(why));
+        }
+    };
+    Ok(ApprovalRespondParams {
+        request_id,
+        decision,
+    })
+}
+
+/// What is said to the agent.
+pub(crate) fn prompt(input: Vec<InputPart>) -> Vec<ContentBlock> {
+    let block = |part| match part {
+        InputPart::Text { text } => ContentBlock::Text { text },
+        InputPart::File {
+            url,
+            filename,
+            mime,
+        } => ContentBlock::ResourceLink(ResourceLink {
+            name: filename.unwrap_or_else(|| last_segment(&url).to_owned()),
+            uri: url,
+            mime_type: mime,
+            title: None,
+            description: None,
+            size: None,
+        }),
+    };
+    input.into_iter().map(block).collect()
+}
+
+/// The end of an address; all of it where it has none.
+pub(crate) fn last_segment(url: &str) -> &str {
+    let path = url.trim_end_matches('/');
+    let last = path.rsplit('/').next().unwrap_or_default();
+    if last.is_empty() { url } else { last }
+}
+
+/// What a decision comes to among the options that are offered, and what will be told of it.
+pub(crate) fn decision(
+    decide: Decide,
+    options: &[PermissionOption],
+) -> Read<(Decision, ApprovalReply)> {
+    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+    let of = |kind| options.iter().filter(move |option| option.kind == kind);
+    let once = || of(AllowOnce).next().map(|it| (it, ApprovalReply::Once));
+    let lasting = of(AllowAlways).filter(|option| option.scope != GrantScope::Once);
+    let allowed = match decide {
+        Decide::Once => once(),
+        // Where nothing can be remembered, this once is what is left of it.
+        Decide::Always => lasting
+            .max_by_key(|option| option.scope)
+            .map(|it| (it, ApprovalReply::Always))
+            .or_else(once),
+        Decide::Reject => {
+            // Only this once, whatever else is offered: nothing here says that it is for ever.
+            let option = of(RejectOnce).next();
+            let rejected = Decision::Rejected {
+                option_id: option.map(|option| option.option_id.clone()),
+                reason: None,
+            };
+            return Ok((rejected, ApprovalReply::Reject));
+        }
+    };
+    let (option, reply) = allowed.ok_or_else(|| {
+        bad("decision: this request cannot be allowed like that; answer with another decision")
+    })?;
+    let option_id = option.option_id.clone();
+    let args = None;
+    Ok((Decision::Allowed { option_id, args }, reply))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! What is read, and what is said of what is not.
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::*;
+
+fn words<T: std::fmt::Debug>(read: Read<T>) -> String {
+    match read {
+        Ok(read) => format!("{read:?}\n"),
+        Err(error) => format!("{} {error}\n", error.code()),
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_named_and_not_repeated() {
+    let start = |params: Value| words(turn_start(Some(params)));
+    let text = json!({"type": "text", "text": "Hello"});
+    let rows = [
+        words(thread_get(None)),
+        words(thread_get(Some(json!([])))),
+        words(thread_get(Some(json!({"threadId": null})))),
+        words(thread_get(Some(json!({"threadId": {"secret": 1}})))),
+        words(turn_cancel(Some(json!({"threadId": 1})))),
+        words(thread_create(Some(json!({"title": ["secret"]})))),
+        words(thread_create(Some(json!({"directory": 1})))),
+        words(thread_create(Some(json!("secret")))),
+        words(thread_list(Some(json!(1)))),
+        words(initialize(Some(json!([])))),
+        start(json!({"input": [text]})),
+        start(json!({"threadId": "t"})),
+        start(json!({"threadId": "t", "input": "secret"})),
+        start(json!({"threadId": "t", "input": []})),
+        start(json!({"threadId": "t", "input": ["secret"]})),
+        start(json!({"threadId": "t", "input": [text, {"text": "secret"}]})),
+        start(json!({"threadId": "t", "input": [{"type": "secret"}]})),
+        start(json!({"threadId": "t", "input": [{"type": "text"}]})),
+        start(json!({"threadId": "t", "input": [{"type": "text", "text": 1}]})),
+        start(json!({"threadId": "t", "input": [{"type": "file"}]})),
+        start(json!({"threadId": "t", "input": [{"type": "file", "url": "u", "mime": 1}]})),
+        start(json!({"threadId": "t", "input": [text], "model": "secret"})),
+        start(json!({"threadId": "t", "input": [text], "model": {}})),
+        start(json!({"threadId": "t", "input": [text], "model": {"modelID": 1}})),
+        start(json!({"threadId": "t", "input": [text], "agent": 1})),
+        words(approval_respond(Some(json!({"decision": "once"})))),
+        words(approval_respond(Some(json!({"requestId": "r"})))),
+        words(approval_respond(Some(
+            json!({"requestId": "r", "decision": "secret"}),
+        ))),
+    ]
+    .concat();
+    assert!(!rows.contains("secret"), "{rows}");
+    expect![[r#"
+        -32602 threadId is missing; it must be a string
+        -32602 params must be an object
+        -32602 threadId is missing; it must be a string
+        -32602 threadId must be a string
+        -32602 threadId must be a string
+        -32602 title must be a string
+        -32602 directory must be a string
+        -32602 params must be an object
+        -32602 params must be an object
+        -32602 params must be an object
+        -32602 threadId is missing; it must be a string
+        -32602 input is missing; it must be an array of parts
+        -32602 input must be an array of parts
+        -32602 input must have at least one part
+        -32602 input[0] must be an object
+        -32602 input[1].type is missing; it must be a string
+        -32602 input[0].type must be "text" or "file"
+        -32602 input[0].text is missing; it must be a string
+        -32602 input[0].text must be a string
+        -32602 input[0].url is missing; it must be a string
+        -32602 input[0].mime must be a string
+        -32602 model must be an object
+        -32602 model.modelID is missing; it must be a string
+        -32602 model.modelID must be a string
+        -32602 agent must be a string
+        -32602 requestId is missing; it must be a string
+        -32602 decision is missing; it must be a string
+        -32602 decision must be "once", "always" or "reject"
+    "#]].assert_eq(&rows);
+}
+
+#[test]
+fn what_fits_is_read_and_the_rest_ignored() {
+    let rows = [
+        words(initialize(None)),
+        words(initialize(Some(json!({"clientInfo": 17})))),
+        words(thread_list(Some(json!({"limit": 3})))),
+        words(thread_create(None)),
+        words(thread_create(Some(json!({"title": " ", "directory": null})))),
+        words(turn_start(Some(json!({
+            "threadId": "t",
+            "input": [
+                {"type": "text", "text": ""},
+                {"type": "file", "url": "file:///a/b.rs", "filename": "b.rs", "mime": "text/rust"},
+            ],
+            "model": {"providerID": "p", "modelID": "m", "x": 1},
+            "agent": "code",
+            "trace": true,
+        })))),
+    ]
+    .concat();
+    expect![[r#"
+        ()
+        ()
+        ()
+        ThreadCreateParams { title: None, directory: None }
+        ThreadCreateParams { title: None, directory: None }
+        TurnStartParams { thread_id: "t", input: [Text { text: "" }, File { url: "file:///a/b.rs", filename: Some("b.rs"), mime: Some("text/rust") }], model: Some(ModelChoice { provider_id: Some("p"), model_id: "m" }), agent: Some("code") }
+    "#]].assert_eq(&rows);
+}
+
+#[test]
+fn a_file_is_a_link() {
+    let file = |url: &str, filename: Option<&str>| InputPart::File {
+        url: url.to_owned(),
+        filename: filename.map(str::to_owned),
+        mime: None,
+    };
+    let names = prompt(vec![
+        file("file:///a/b.rs", Some("b")),
+        file("file:///a/b.rs", None),
+        file("https://example.org/docs/", None),
+        file("///", None),
+    ]);
+    let names: Vec<_> = names
+        .iter()
+        .map(|block| match block {
+            ContentBlock::ResourceLink(link) => link.name.as_str(),
+            _ => "no link",
+        })
+        .collect();
+    assert_eq!(names, ["b", "b.rs", "docs", "///"]);
+}
+
+#[test]
+fn decisions_among_what_is_offered() {
+    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+    let option = |id: &str, kind, scope| PermissionOption {
+        option_id: id.to_owned(),
+        name: id.to_owned(),
+        kind,
+        scope,
+    };
+    let once = option("once", AllowOnce, GrantScope::Once);
+    let session = option("session", AllowAlways, GrantScope::Session);
+    let always = option("always", AllowAlways, GrantScope::Always);
+    let no = option("no", RejectOnce, GrantScope::Once);
+    let never = option("never", RejectAlways, GrantScope::Always);
+    let all = [once.clone(), session.clone(), always, no.clone(), never.clone()];
+    let mut rows = String::new();
+    for offered in [
+        &all[..],
+        &[once.clone(), session, no.clone()],
+        &[once, no],
+        &[never],
+    ] {
+        for decide in [Decide::Once, Decide::Always, Decide::Reject] {
+            rows += &words(decision(decide, offered));
+        }
+    }
+    expect![[r#"
+        (Allowed { option_id: "once", args: None }, Once)
+        (Allowed { option_id: "always", args: None }, Always)
+        (Rejected { option_id: Some("no"), reason: None }, Reject)
+        (Allowed { option_id: "once", args: None }, Once)
+        (Allowed { option_id: "session", args: None }, Always)
+        (Rejected { option_id: Some("no"), reason: None }, Reject)
+        (Allowed { option_id: "once", args: None }, Once)
+        (Allowed { option_id: "once", args: None }, Once)
+        (Rejected { option_id: Some("no"), reason: None }, Reject)
+        -32602 decision: this request cannot be allowed like that; answer with another decision
+        -32602 decision: this request cannot be allowed like that; answer with another decision
+        (Rejected { option_id: None, reason: None }, Reject)
+    "#]].assert_eq(&rows);
+}

@@ -1,0 +1,67 @@
+//! `approval.respond`: a decision. It is answered when it is told to have been taken.
+
+use std::sync::Arc;
+
+use harn_model::{AskId, Decision};
+use harn_runtime::Act;
+use serde_json::Value;
+
+use super::{Refused, hand};
+use crate::{
+    ThreadsError,
+    connection::{Peer, Reply},
+    from_wire,
+    thread::{ThreadTask, Wanted},
+    wire::{ApprovalReply, Decide},
+};
+
+pub(crate) fn handle(
+    peer: &Arc<Peer>,
+    params: Option<Value>,
+    reply: Reply,
+) -> Result<(), Refused> {
+    let params = match from_wire::approval_respond(params) {
+        Ok(params) => params,
+        Err(error) => return Err((reply, error)),
+    };
+    let ask: AskId = params.request_id.into();
+    match peer.registry.asking(&ask) {
+        Some(thread) => hand(peer, &thread, Wanted::Decide(ask, params.decision), reply),
+        None => Err((reply, ThreadsError::ApprovalNotFound)),
+    }
+}
+
+impl ThreadTask {
+    /// Hands a decision in; what will be told if it is the one that counts.
+    pub(crate) async fn decide(
+        &mut self,
+        ask: &AskId,
+        decide: Decide,
+    ) -> Result<ApprovalReply, ThreadsError> {
+        // Settled, as far as the client has heard or as it is about to hear.
+        let open = self.seat.open_asks();
+        let is_open = open.iter().any(|open| open.ask_id == *ask);
+        let options = self.projector.options(ask).filter(|_| is_open);
+        let options = options.ok_or(ThreadsError::ApprovalNotFound)?;
+        let (decision, reply) = from_wire::decision(decide, options)?;
+        self.answer(ask.clone(), decision).await?;
+        if decide == Decide::Reject {
+            // A no is a no to all that the thread wants just now.
+            for other in open.iter().filter(|open| open.ask_id != *ask) {
+                let (decision, _) = from_wire::decision(Decide::Reject, &other.options)?;
+                self.answer(other.ask_id.clone(), decision).await?;
+            }
+        }
+        Ok(reply)
+    }
+
+    async fn answer(&self, ask: AskId, decision: Decision) -> Result<(), ThreadsError> {
+        self.seat.drive(Act::Answer, None)?;
+        let (Some(term), _) = self.seat.asked() else {
+            let why = "somebody else is asked just now; who decides is about to change";
+            return Err(ThreadsError::Internal(why.to_owned()));
+        };
+        self.seat.answer(ask, decision, term).await;
+        Ok(())
+    }
+}

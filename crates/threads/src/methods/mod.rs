@@ -1,0 +1,29 @@
+//! One file a method: what it takes, where it goes, and what the thread's task does about it.
+
+pub(crate) mod approval_respond;
+pub(crate) mod initialize;
+pub(crate) mod thread_create;
+pub(crate) mod thread_get;
+pub(crate) mod thread_list;
+pub(crate) mod turn_cancel;
+pub(crate) mod turn_start;
+
+use std::sync::Arc;
+
+use harn_model::SessionId;
+
+use crate::{
+    ThreadsError,
+    connection::{Peer, Reply},
+    registry,
+    thread::{Request, Wanted},
+};
+
+/// A request that is refused at once, and whom to tell.
+pub(crate) type Refused = (Reply, ThreadsError);
+
+/// Hands a request to the task of its thread.
+fn hand(peer: &Arc<Peer>, thread: &SessionId, wanted: Wanted, reply: Reply) -> Result<(), Refused> {
+    let handed = registry::hand(peer, thread, Request { wanted, reply });
+    handed.map_err(|(request, error)| (request.reply, error))
+}

@@ -1,0 +1,73 @@
+//! `thread.create`: a new thread, followed from its first event.
+
+use std::sync::Arc;
+
+use harn_runtime::{Controller, NewSession};
+use serde_json::Value;
+
+use super::Refused;
+use crate::{
+    ThreadsError,
+    connection::{Peer, Reply},
+    from_wire, rpc,
+    thread::ThreadTask,
+    wire::{Notification, ThreadCreateParams, ThreadResult},
+};
+
+pub(crate) fn handle(
+    peer: &Arc<Peer>,
+    params: Option<Value>,
+    reply: Reply,
+) -> Result<(), Refused> {
+    let params = match from_wire::thread_create(params) {
+        Ok(params) => params,
+        Err(error) => return Err((reply, error)),
+    };
+    let creating = run(peer.clone(), params, reply);
+    peer.tasks.spawn(creating);
+    Ok(())
+}
+
+async fn run(peer: Arc<Peer>, params: ThreadCreateParams, reply: Reply) {
+    let place = peer.disk().await;
+    let task = match create(&peer, params).await {
+        Ok(session) => ThreadTask::follow(&peer, session).await,
+        Err(error) => Err(error),
+    };
+    drop(place);
+    let task = match task {
+        Ok(task) => task,
+        Err(error) => {
+            // A client that is gone waits for nothing.
+            let _ = peer.answer(&reply, Err::<(), _>(error)).await;
+            return;
+        }
+    };
+    // Before the client knows of it: whatever it asks next finds it.
+    let requests = peer.registry.enter(task.id().clone());
+    let thread = task.thread();
+    let created = Notification::ThreadCreated {
+        thread_id: thread.thread_id.clone(),
+        title: thread.title.clone(),
+    };
+    let mut out = Vec::new();
+    rpc::write_notification(&created, &mut out);
+    reply.write(Ok(ThreadResult { thread }), &mut out);
+    if peer.send(out).await.is_ok() {
+        task.run(requests).await;
+    }
+}
+
+async fn create(peer: &Peer, params: ThreadCreateParams) -> Result<Controller, ThreadsError> {
+    let base = &peer.config.directory;
+    let cwd = params.directory.map_or(base.clone(), |it| base.join(it));
+    let session = peer.hub.create(NewSession {
+        cwd,
+        additional_directories: Vec::new(),
+    });
+    let session = session.await?;
+    if let Some(title) = params.title {
+        session.set_title(&title).await?;
+    }
+    Ok(session)
+}

@@ -1,0 +1,54 @@
+//! `thread.get`: a thread with its history up to where its stream stands, so that the stream goes on from it.
+
+use std::sync::Arc;
+
+use harn_model::Seq;
+use harn_runtime::SessionEnd;
+use serde_json::Value;
+
+use super::{Refused, hand};
+use crate::{
+    History, ThreadsError,
+    connection::{Peer, Reply},
+    from_wire,
+    thread::{ThreadTask, Wanted},
+    wire::ThreadGetResult,
+};
+
+pub(crate) fn handle(
+    peer: &Arc<Peer>,
+    params: Option<Value>,
+    reply: Reply,
+) -> Result<(), Refused> {
+    match from_wire::thread_get(params) {
+        Ok(params) => hand(peer, &params.thread_id.into(), Wanted::Get, reply),
+        Err(error) => Err((reply, error)),
+    }
+}
+
+impl ThreadTask {
+    /// Reads the journal a second time, to exactly where the stream stands.
+    pub(crate) async fn get(&mut self) -> Result<ThreadGetResult, ThreadsError> {
+        let until = self.from.position();
+        let mut history = History::new(self.id().clone(), self.seat.meta().created);
+        let mut past = self.seat.subscribe(Seq::ZERO);
+        while past.position() < until {
+            let delivery = past.next().await.map_err(ended)?;
+            let events = delivery.events().iter();
+            let told = events.take_while(|envelope| envelope.seq <= until);
+            told.for_each(|envelope| history.add(envelope));
+        }
+        Ok(ThreadGetResult {
+            thread: self.thread(),
+            events: history.finish(),
+        })
+    }
+}
+
+/// Why the rest of a history cannot be had.
+pub(crate) fn ended(end: SessionEnd) -> ThreadsError {
+    match end {
+        SessionEnd::Closed => ThreadsError::closed(),
+        SessionEnd::Failed(why) => ThreadsError::Internal(why.to_string()),
+    }
+}

@@ -1,0 +1,101 @@
+//! Which threads are followed for a client, and what waits for its decision.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use harn_model::{AskId, SessionId};
+use tokio::sync::mpsc::{self, error::TrySendError};
+
+use crate::{
+    ThreadsError,
+    connection::Peer,
+    thread::{self, Request},
+};
+
+/// How many requests may wait for a thread.
+const INBOX: usize = 32;
+
+/// Shared by the reading loop and the tasks of the threads.
+#[derive(Default)]
+pub(crate) struct Registry(Mutex<Open>);
+
+#[derive(Default)]
+struct Open {
+    threads: HashMap<SessionId, mpsc::Sender<Request>>,
+    asks: HashMap<AskId, SessionId>,
+}
+
+impl Registry {
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the thread is followed, or about to be.
+    pub(crate) fn has(&self, thread: &SessionId) -> bool {
+        let open = self.lock();
+        open.threads.get(thread).is_some_and(|it| !it.is_closed())
+    }
+
+    /// A thread that was just created is followed.
+    pub(crate) fn enter(&self, thread: SessionId) -> mpsc::Receiver<Request> {
+        let (inbox, requests) = mpsc::channel(INBOX);
+        self.lock().threads.insert(thread, inbox);
+        requests
+    }
+
+    /// Forgets a thread that takes no requests any more; not one that was opened after it.
+    pub(crate) fn leave(&self, thread: &SessionId) {
+        let mut open = self.lock();
+        if open.threads.get(thread).is_some_and(mpsc::Sender::is_closed) {
+            open.threads.remove(thread);
+        }
+    }
+
+    /// Something waits for a decision.
+    pub(crate) fn asked(&self, ask: AskId, thread: SessionId) {
+        self.lock().asks.insert(ask, thread);
+    }
+
+    /// It does not any more.
+    pub(crate) fn settled(&self, ask: &AskId) {
+        self.lock().asks.remove(ask);
+    }
+
+    /// Nothing waits in this thread any more.
+    pub(crate) fn settled_in(&self, thread: &SessionId) {
+        self.lock().asks.retain(|_, asking| asking != thread);
+    }
+
+    /// The thread where this waits for a decision.
+    pub(crate) fn asking(&self, ask: &AskId) -> Option<SessionId> {
+        self.lock().asks.get(ask).cloned()
+    }
+}
+
+/// Hands a request to its thread, which is opened for it where it is not; the request where too many wait.
+pub(crate) fn hand(
+    peer: &Arc<Peer>,
+    thread: &SessionId,
+    request: Request,
+) -> Result<(), (Request, ThreadsError)> {
+    let mut open = peer.registry.lock();
+    let request = match open.threads.get(thread) {
+        None => request,
+        Some(inbox) => match inbox.try_send(request) {
+            Ok(()) => return Ok(()),
+            Err(TrySendError::Full(request)) => return Err((request, ThreadsError::crowded())),
+            // It has just ended; what comes of this one is new.
+            Err(TrySendError::Closed(request)) => request,
+        },
+    };
+    let (inbox, requests) = mpsc::channel(INBOX);
+    // There is room in an inbox that nobody knows yet.
+    let _ = inbox.try_send(request);
+    open.threads.insert(thread.clone(), inbox);
+    drop(open);
+    let opening = thread::open(peer.clone(), thread.clone(), requests);
+    peer.tasks.spawn(opening);
+    Ok(())
+}

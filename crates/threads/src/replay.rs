@@ -1,0 +1,134 @@
+//! The history of a thread: the notifications of the fold, with what was streamed in pieces put together.
+
+use harn_model::{AgentEvent, Envelope, SessionId, SessionInfo, Timestamp};
+
+use crate::{
+    Projector,
+    wire::{Delta, Event, Notification},
+};
+
+/// What a thread without a title is called.
+pub(crate) const UNTITLED: &str = "New thread";
+
+/// Collects the events of a thread, from the first.
+pub struct History {
+    projector: Projector,
+    events: Vec<Event>,
+    /// The text of the message under way, as one delta that comes right before the message's end.
+    held: Option<Notification>,
+    /// Whether the title may still be the one it was created with.
+    fresh: bool,
+    /// Reused between events.
+    told: Vec<Notification>,
+    last: Timestamp,
+}
+
+impl History {
+    /// The history of a thread that was created then.
+    #[must_use]
+    pub fn new(thread: SessionId, created: Timestamp) -> Self {
+        let mut history = Self {
+            projector: Projector::new(thread.clone()),
+            events: Vec::new(),
+            held: None,
+            fresh: true,
+            told: Vec::new(),
+            last: 0,
+        };
+        let title = UNTITLED.to_owned();
+        let thread_id = thread;
+        history.push(Notification::ThreadCreated { thread_id, title }, created);
+        history
+    }
+
+    /// Adds an event.
+    pub fn add(&mut self, envelope: &Envelope) {
+        self.note_title(&envelope.event);
+        let mut told = std::mem::take(&mut self.told);
+        self.projector.project(envelope, &mut told);
+        for notification in told.drain(..) {
+            self.tell(notification, envelope.at);
+        }
+        self.told = told;
+    }
+
+    /// All of it; what is under way is told as far as it has come.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Event> {
+        let at = self.last;
+        self.release(at);
+        self.events
+    }
+
+    fn tell(&mut self, notification: Notification, at: Timestamp) {
+        match (&notification, &mut self.held) {
+            (
+                Notification::ItemDelta {
+                    delta: Delta::AssistantMessage { delta: more, .. },
+                    item_id,
+                    ..
+                },
+                Some(Notification::ItemDelta {
+                    delta: Delta::AssistantMessage { delta, .. },
+                    item_id: held,
+                    ..
+                }),
+            ) if item_id == held => delta.push_str(more),
+            (
+                Notification::ItemDelta {
+                    delta: Delta::AssistantMessage { .. },
+                    ..
+                },
+                _,
+            ) => {
+                self.release(at);
+                self.held = Some(notification);
+            }
+            (
+                Notification::ItemCompleted { item_id, .. },
+                Some(Notification::ItemDelta { item_id: held, .. }),
+            ) if item_id == held => {
+                self.release(at);
+                self.push(notification, at);
+            }
+            _ => self.push(notification, at),
+        }
+    }
+
+    fn release(&mut self, at: Timestamp) {
+        if let Some(held) = self.held.take() {
+            self.push(held, at);
+        }
+    }
+
+    /// A thread is titled right after it was created, or by its first turn; `thread.created` tells the
+    /// former, as it did then.
+    fn note_title(&mut self, event: &AgentEvent) {
+        if !self.fresh {
+            return;
+        }
+        if let AgentEvent::SessionInfo(SessionInfo { title: Some(given) }) = event {
+            if let Some(first) = self.events.first_mut()
+                && let Notification::ThreadCreated { title, .. } = &mut first.notification
+            {
+                title.clone_from(given);
+            }
+            self.fresh = false;
+        } else if let AgentEvent::TurnStarted(_) | AgentEvent::PromptWithdrawn(_) = event {
+            self.fresh = false;
+        }
+    }
+
+    /// Clients tell events apart by their time, so no two have the same.
+    fn push(&mut self, notification: Notification, at: Timestamp) {
+        let timestamp = match self.events.is_empty() {
+            true => at,
+            false => at.max(self.last.saturating_add(1)),
+        };
+        self.last = timestamp;
+        self.events.push(Event {
+            notification,
+            timestamp,
+        });
+    }
+}

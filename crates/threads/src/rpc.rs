@@ -1,0 +1,298 @@
+//! JSON-RPC 2.0 on lines: what a line is, and how answers and notifications are written. Knows no method.
+
+use harn_lines::Line;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{ThreadsError, wire::Notification};
+
+/// What a line wants.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Call {
+    /// Whom to answer; nobody where it is a notification.
+    pub(crate) id: Option<Id>,
+    pub(crate) method: String,
+    /// Absent where nothing was said.
+    pub(crate) params: Option<Value>,
+}
+
+/// The id of a request, as it came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Id {
+    Number(serde_json::Number),
+    Text(String),
+}
+
+/// A line that wants nothing that could be done, and who is told of it: nobody known, where it is null on
+/// the wire.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Refused {
+    pub(crate) id: Option<Id>,
+    pub(crate) error: ThreadsError,
+}
+
+/// Reads a line; nothing where it wants nothing of us.
+pub(crate) fn read(line: Line) -> Result<Option<Call>, Refused> {
+    match line {
+        Line::Text(text) => message(&text),
+        Line::TooLong { limit } => Err(nobody(format!("the line is longer than {limit} bytes"))),
+        Line::NotUtf8 => Err(nobody("the line is not UTF-8")),
+    }
+}
+
+fn message(text: &str) -> Result<Option<Call>, Refused> {
+    let value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => {
+            let error = ThreadsError::Parse(unreadable(&error));
+            return Err(Refused { id: None, error });
+        }
+    };
+    match value {
+        Value::Object(members) => call(members),
+        Value::Array(_) => Err(nobody(
+            "batches are not taken; send one request a line, as an object",
+        )),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            Err(nobody("a request is an object"))
+        }
+    }
+}
+
+/// The parser's own words may quote the line.
+fn unreadable(error: &serde_json::Error) -> &'static str {
+    if error.to_string().starts_with("recursion limit") {
+        "the line is nested too deeply; 127 levels are read"
+    } else {
+        "the line is not JSON; send one JSON object a line"
+    }
+}
+
+fn call(mut members: Map<String, Value>) -> Result<Option<Call>, Refused> {
+    let id = match members.remove("id") {
+        None => None,
+        Some(Value::String(id)) => Some(Id::Text(id)),
+        Some(Value::Number(id)) if id.is_i64() || id.is_u64() => Some(Id::Number(id)),
+        Some(_) => return Err(nobody("id must be a string or a whole number")),
+    };
+    let refuse = |why: &str| {
+        let error = ThreadsError::InvalidRequest(why.to_owned());
+        Err(Refused {
+            id: id.clone(),
+            error,
+        })
+    };
+    if members.get("jsonrpc") != Some(&Value::from("2.0")) {
+        return refuse("jsonrpc must be \"2.0\"");
+    }
+    let method = match members.remove("method") {
+        Some(Value::String(method)) => method,
+        Some(_) => return refuse("method must be a string"),
+        // We ask nothing, so it answers nothing; to answer it would begin a game of ping-pong.
+        None if members.contains_key("result") || members.contains_key("error") => return Ok(None),
+        None => return refuse("a request has a method"),
+    };
+    let params = members.remove("params");
+    Ok(Some(Call { id, method, params }))
+}
+
+fn nobody(why: impl Into<String>) -> Refused {
+    Refused {
+        id: None,
+        error: ThreadsError::InvalidRequest(why.into()),
+    }
+}
+
+#[derive(Serialize)]
+struct Response<'a, T> {
+    jsonrpc: &'static str,
+    id: Option<&'a Id>,
+    result: T,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    jsonrpc: &'static str,
+    id: Option<&'a Id>,
+    error: ErrorObject<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    code: i32,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: &'a Notification,
+}
+
+const VERSION: &str = "2.0";
+
+/// Adds the line that answers a request.
+pub(crate) fn write_answer<T: Serialize>(
+    id: &Id,
+    result: Result<T, ThreadsError>,
+    out: &mut Vec<u8>,
+) {
+    let result = match result {
+        Ok(result) => result,
+        Err(error) => return write_error(Some(id), &error, out),
+    };
+    let start = out.len();
+    let response = Response {
+        jsonrpc: VERSION,
+        id: Some(id),
+        result,
+    };
+    if write_line(&response, out).is_err() {
+        // Nobody waits for ever, whatever it was that could not be written.
+        out.truncate(start);
+        let error = ThreadsError::Internal("the answer could not be written".to_owned());
+        write_error(Some(id), &error, out);
+    }
+}
+
+/// Adds the line that tells what was wrong; without an id, of a line that had none.
+pub(crate) fn write_error(id: Option<&Id>, error: &ThreadsError, out: &mut Vec<u8>) {
+    let message = error.to_string();
+    let failure = Failure {
+        jsonrpc: VERSION,
+        id,
+        error: ErrorObject {
+            code: error.code(),
+            message: &message,
+        },
+    };
+    // Numbers and strings always serialise.
+    let _ = write_line(&failure, out);
+}
+
+/// Adds the line of a notification.
+pub(crate) fn write_notification(notification: &Notification, out: &mut Vec<u8>) {
+    let start = out.len();
+    let told = Told {
+        jsonrpc: VERSION,
+        method: notification.method(),
+        params: notification,
+    };
+    if let Err(error) = write_line(&told, out) {
+        out.truncate(start);
+        tracing::error!(%error, method = notification.method(), "a notification could not be written");
+    }
+}
+
+fn write_line(message: &impl Serialize, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    serde_json::to_writer(&mut *out, message)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(line: &str, expect: Expect) {
+        let said = match read(Line::Text(line.to_owned())) {
+            Ok(Some(call)) => format!("{call:?}"),
+            Ok(None) => "nothing".to_owned(),
+            Err(refused) => {
+                let mut out = Vec::new();
+                write_error(refused.id.as_ref(), &refused.error, &mut out);
+                String::from_utf8(out).unwrap()
+            }
+        };
+        expect.assert_eq(&said);
+    }
+
+    #[test]
+    fn requests_and_notifications() {
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":"thread.list"}"#,
+            expect![[r#"Call { id: Some(Number(Number(1))), method: "thread.list", params: None }"#]],
+        );
+        check(
+            r#"{"id":"a","method":"m","params":{"x":1},"jsonrpc":"2.0","trace":true}"#,
+            expect![[r#"Call { id: Some(Text("a")), method: "m", params: Some(Object {"x": Number(1)}) }"#]],
+        );
+        check(r#"{"jsonrpc":"2.0","method":"m"}"#, expect![[r#"Call { id: None, method: "m", params: None }"#]]);
+        check(
+            r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+            expect!["nothing"],
+        );
+    }
+
+    #[test]
+    fn what_is_no_request() {
+        for (line, answer) in [
+            (r#"{"jsonrpc":"2.0","id":1"#, expect![[r#"
+                {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON; send one JSON object a line"}}
+            "#]]),
+            ("secret", expect![[r#"
+                {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON; send one JSON object a line"}}
+            "#]]),
+            ("[]", expect![[r#"
+                {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not taken; send one request a line, as an object"}}
+            "#]]),
+            ("17", expect![[r#"
+                {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a request is an object"}}
+            "#]]),
+            (r#"{"id":1,"method":"m"}"#, expect![[r#"
+                {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"jsonrpc must be \"2.0\""}}
+            "#]]),
+            (
+                r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#,
+                expect![[r#"
+                    {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"jsonrpc must be \"2.0\""}}
+                "#]],
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#,
+                expect![[r#"
+                    {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id must be a string or a whole number"}}
+                "#]],
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#,
+                expect![[r#"
+                    {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id must be a string or a whole number"}}
+                "#]],
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":[1],"method":"m"}"#,
+                expect![[r#"
+                    {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id must be a string or a whole number"}}
+                "#]],
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":17}"#,
+                expect![[r#"
+                    {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"method must be a string"}}
+                "#]],
+            ),
+            (r#"{"jsonrpc":"2.0","id":1}"#, expect![[r#"
+                {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"a request has a method"}}
+            "#]]),
+        ] {
+            check(line, answer);
+        }
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        check(&deep, expect![[r#"
+            {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is nested too deeply; 127 levels are read"}}
+        "#]]);
+    }
+
+    #[test]
+    fn what_came_in_the_place_of_a_line() {
+        let long = read(Line::TooLong { limit: 10 }).unwrap_err();
+        assert_eq!(long.error.code(), -32600);
+        let odd = read(Line::NotUtf8).unwrap_err();
+        assert_eq!((odd.id, odd.error.code()), (None, -32600));
+    }
+}

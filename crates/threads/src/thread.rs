@@ -1,0 +1,332 @@
+//! The task that follows a thread for a client: what it asks of the thread and what happens there, in one
+//! order, on one line after the other.
+
+use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
+
+use harn_lines::Disconnected;
+use harn_model::{AgentEvent, AskId, Envelope, Seq, SessionId, TurnId};
+use harn_runtime::{
+    Claim, ControlWatch, Controller, Delivery, NoHost, Observer, Seat, SessionEnd, Subscription,
+};
+use tokio::sync::mpsc;
+
+use crate::{
+    Projector, ThreadsError,
+    connection::{Peer, Reply},
+    methods::thread_get::ended,
+    replay::UNTITLED,
+    rpc,
+    wire::{
+        ApprovalReply, BrokenStatus, Decide, Done, ItemEnd, Notification, Thread, ThreadTime,
+        TurnStartParams, TurnStartResult,
+    },
+};
+
+/// What a client asks of a thread.
+pub(crate) struct Request {
+    pub(crate) wanted: Wanted,
+    pub(crate) reply: Reply,
+}
+
+pub(crate) enum Wanted {
+    Get,
+    Start(Box<TurnStartParams>),
+    Cancel,
+    Decide(AskId, Decide),
+}
+
+pub(crate) struct ThreadTask {
+    peer: Arc<Peer>,
+    pub(crate) seat: Seat,
+    pub(crate) from: Subscription,
+    pub(crate) projector: Projector,
+    control: ControlWatch,
+    /// Who waits to hear that their turn began.
+    starting: HashMap<TurnId, Reply>,
+    /// Who waits to hear that their decision was taken, and which it was.
+    deciding: HashMap<AskId, (Reply, ApprovalReply)>,
+    /// Reused between deliveries.
+    told: Vec<Notification>,
+}
+
+/// How long those who wait are waited for when the client says nothing more. What they wait for takes no
+/// person, so this is only for what should not be.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Opens a thread and follows it. Where it cannot be opened, everyone who asks hears why.
+pub(crate) async fn open(peer: Arc<Peer>, id: SessionId, mut requests: mpsc::Receiver<Request>) {
+    let place = peer.disk().await;
+    let opened = match peer.hub.open(&id, None).await {
+        Ok(session) => ThreadTask::follow(&peer, session).await,
+        Err(error) => Err(error.into()),
+    };
+    drop(place);
+    match opened {
+        Ok(task) => task.run(requests).await,
+        Err(error) => {
+            requests.close();
+            peer.registry.leave(&id);
+            while let Some(request) = requests.recv().await {
+                let refused = Err::<(), _>(error.clone());
+                if peer.answer(&request.reply, refused).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// A thread as it looks now.
+pub(crate) fn of_session(session: &Observer) -> Thread {
+    let meta = session.meta();
+    let view = session.view();
+    Thread {
+        thread_id: meta.thread_id.clone(),
+        title: view.title.unwrap_or_else(|| UNTITLED.to_owned()),
+        directory: meta.directory.to_string_lossy().into_owned(),
+        time: ThreadTime {
+            created: meta.created,
+            updated: view.updated_at.max(meta.created),
+        },
+    }
+}
+
+impl ThreadTask {
+    /// Takes a seat at the session, and reads what happened there up to now: it is not told, and what is
+    /// told from now on goes on from it.
+    pub(crate) async fn follow(
+        peer: &Arc<Peer>,
+        session: Controller,
+    ) -> Result<Self, ThreadsError> {
+        let seat = session.sit(&peer.name, Arc::new(NoHost), Claim::IfFree);
+        let mut from = session.subscribe(Seq::ZERO);
+        let mut projector = Projector::new(session.id().clone());
+        let mut told = Vec::new();
+        let until = from.head();
+        while from.position() < until {
+            let delivery = from.next().await.map_err(ended)?;
+            for envelope in delivery.events() {
+                projector.project(envelope, &mut told);
+                told.clear();
+            }
+        }
+        for ask in projector.open_asks() {
+            peer.registry.asked(ask.clone(), session.id().clone());
+        }
+        Ok(Self {
+            peer: peer.clone(),
+            control: seat.watch(),
+            seat,
+            from,
+            projector,
+            starting: HashMap::new(),
+            deciding: HashMap::new(),
+            told,
+        })
+    }
+
+    pub(crate) fn id(&self) -> &SessionId {
+        self.seat.id()
+    }
+
+    /// The thread as it looks now.
+    pub(crate) fn thread(&self) -> Thread {
+        of_session(&self.seat)
+    }
+
+    /// Serves the thread until it ends, or the client has left and everyone has their answer.
+    pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        let end = self.serve(&mut requests).await;
+        requests.close();
+        self.peer.registry.leave(self.id());
+        self.peer.registry.settled_in(self.id());
+        let Ok(end) = end else { return };
+        let mut out = Vec::new();
+        self.end(end, &mut out);
+        while let Some(request) = requests.recv().await {
+            request.reply.write(Err::<(), _>(ThreadsError::closed()), &mut out);
+        }
+        // A client that is gone waits for nothing.
+        let _ = self.peer.send(out).await;
+    }
+
+    /// Why there is nothing more to do; no end where the client has all it asked for.
+    async fn serve(
+        &mut self,
+        requests: &mut mpsc::Receiver<Request>,
+    ) -> Result<Option<SessionEnd>, Disconnected> {
+        let ended = self.peer.ended.clone();
+        let (mut leaving, mut drained) = (false, false);
+        // Begins when nothing more is asked.
+        let mut patience = pin!(tokio::time::sleep(LAST_WORDS));
+        self.decline().await;
+        while !(drained && self.starting.is_empty() && self.deciding.is_empty()) {
+            tokio::select! {
+                biased;
+                // First, so that a thread with much to tell can be stopped.
+                request = requests.recv(), if !drained => match request {
+                    Some(request) => self.handle(request).await?,
+                    None => {
+                        drained = true;
+                        patience.set(tokio::time::sleep(LAST_WORDS));
+                    }
+                },
+                () = ended.cancelled(), if !leaving => {
+                    leaving = true;
+                    requests.close();
+                }
+                () = self.control.changed() => self.decline().await,
+                delivery = self.from.next() => match delivery {
+                    Ok(delivery) => self.tell(&delivery).await?,
+                    Err(end) => return Ok(Some(end)),
+                },
+                () = &mut patience, if drained => break,
+            }
+        }
+        Ok(None)
+    }
+
+    async fn handle(&mut self, request: Request) -> Result<(), Disconnected> {
+        let Request { wanted, reply } = request;
+        let peer = self.peer.clone();
+        match wanted {
+            Wanted::Get => {
+                let got = self.get().await;
+                peer.answer(&reply, got).await
+            }
+            Wanted::Start(params) => match self.start(*params).await {
+                Ok(turn) => {
+                    self.starting.insert(turn, reply);
+                    Ok(())
+                }
+                Err(error) => peer.answer(&reply, Err::<(), _>(error)).await,
+            },
+            Wanted::Cancel => {
+                let cancelled = self.cancel().await;
+                peer.answer(&reply, cancelled).await
+            }
+            // Decided, and not yet told of.
+            Wanted::Decide(ask, _) if self.deciding.contains_key(&ask) => {
+                let late = Err::<(), _>(ThreadsError::ApprovalNotFound);
+                peer.answer(&reply, late).await
+            }
+            Wanted::Decide(ask, decide) => match self.decide(&ask, decide).await {
+                Ok(taken) => {
+                    self.deciding.insert(ask, (reply, taken));
+                    Ok(())
+                }
+                Err(error) => peer.answer(&reply, Err::<(), _>(error)).await,
+            },
+        }
+    }
+
+    /// Queues what is told of these events, with the answers that belong among it.
+    async fn tell(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
+        let mut out = Vec::new();
+        let mut told = std::mem::take(&mut self.told);
+        let mut asked = false;
+        for envelope in delivery.events() {
+            self.projector.project(envelope, &mut told);
+            if let AgentEvent::PermissionAsked(ask) = &envelope.event {
+                // Before the client hears of it.
+                let (ask, thread) = (ask.ask_id.clone(), self.id().clone());
+                self.peer.registry.asked(ask, thread);
+            }
+            for notification in &told {
+                rpc::write_notification(notification, &mut out);
+                self.answer_start(notification, &mut out);
+            }
+            self.answer_rest(envelope, &told, &mut out);
+            told.clear();
+            asked |= matches!(envelope.event, AgentEvent::HitlRequested { .. });
+        }
+        self.told = told;
+        self.peer.send(out).await?;
+        if asked {
+            self.decline().await;
+        }
+        Ok(())
+    }
+
+    /// Who began a turn hears of it right behind its beginning.
+    fn answer_start(&mut self, notification: &Notification, out: &mut Vec<u8>) {
+        if let Notification::TurnStarted { turn_id, .. } = notification
+            && let Some(reply) = self.starting.remove(turn_id)
+        {
+            let turn_id = turn_id.clone();
+            reply.write(Ok(TurnStartResult { turn_id }), out);
+        }
+    }
+
+    /// Who decided hears whether it was their decision that counted, behind what was told of it.
+    fn answer_rest(&mut self, envelope: &Envelope, told: &[Notification], out: &mut Vec<u8>) {
+        if let AgentEvent::PermissionResolved(resolved) = &envelope.event {
+            self.peer.registry.settled(&resolved.ask_id);
+            if let Some((reply, decided)) = self.deciding.remove(&resolved.ask_id) {
+                let counted = told.iter().filter_map(reply_told).any(|it| it == decided);
+                let done = counted.then_some(Done::YES);
+                reply.write(done.ok_or(ThreadsError::ApprovalNotFound), out);
+            }
+        } else if let AgentEvent::PromptWithdrawn(_) = &envelope.event {
+            // Of one that is not told; see the fold.
+            if let Some(turn_id) = envelope.turn.clone()
+                && let Some(reply) = self.starting.remove(&turn_id)
+            {
+                reply.write(Ok(TurnStartResult { turn_id }), out);
+            }
+        } else if let AgentEvent::TurnEnded(_) = &envelope.event {
+            self.settle(out);
+        }
+    }
+
+    /// Nothing waits for a decision any more.
+    fn settle(&mut self, out: &mut Vec<u8>) {
+        self.peer.registry.settled_in(self.seat.id());
+        for (_, (reply, _)) in self.deciding.drain() {
+            reply.write(Err::<(), _>(ThreadsError::ApprovalNotFound), out);
+        }
+    }
+
+    /// Questions to people that this wire has no words for: the agent says them as text, and goes on.
+    async fn decline(&self) {
+        let (Some(term), _) = self.seat.asked() else {
+            return;
+        };
+        for request in self.seat.open_hitl() {
+            let why = "the client can be asked for approvals only";
+            let id = &request.request_id;
+            self.seat.hitl_unavailable(id, why, term).await;
+        }
+    }
+
+    /// The session has ended, or the client has left: whoever still waits hears so.
+    fn end(&mut self, end: Option<SessionEnd>, out: &mut Vec<u8>) {
+        self.settle(out);
+        let closed = || Err::<(), _>(ThreadsError::closed());
+        for (_, reply) in self.starting.drain() {
+            reply.write(closed(), out);
+        }
+        let Some(SessionEnd::Failed(why)) = end else {
+            return;
+        };
+        // Nothing of it can be written any more; the journal will say the same when it is opened again.
+        let mut told = std::mem::take(&mut self.told);
+        let at = self.seat.now();
+        self.projector
+            .break_off(BrokenStatus::Error, &why, at, &mut told);
+        for notification in &told {
+            rpc::write_notification(notification, out);
+        }
+    }
+}
+
+/// What was decided, where this tells of a decision.
+fn reply_told(notification: &Notification) -> Option<ApprovalReply> {
+    match notification {
+        Notification::ItemCompleted {
+            end: Some(ItemEnd::Approval(end)),
+            ..
+        } => Some(end.reply),
+        _ => None,
+    }
+}

@@ -1,0 +1,393 @@
+//! From events to notifications: one pure fold, live and replayed.
+//!
+//! It keeps what is open: the turn, the message under way, calls and approvals. Item ids follow from ours,
+//! so that they are the same whenever the fold is made.
+
+mod approval;
+mod content;
+mod names;
+mod tool;
+
+use std::collections::BTreeMap;
+
+use harn_model::{
+    AgentEvent, Artifact, AskId, ContentBlock, Envelope, MessageId, PermissionOption, SessionId,
+    StopReason, Timestamp, ToolCallId, TurnId, TurnOutcome,
+};
+
+use names::Names;
+use tool::OpenCall;
+
+use crate::wire::{
+    ArtifactData, AssistantData, AssistantEnd, BrokenStatus, CompletedStatus, Delta, Item, ItemEnd,
+    ItemStart, Notification, UserData,
+};
+
+/// What a crash left behind is told with these words.
+const INTERRUPTED: &str = "the process ended in the middle of this turn";
+
+/// Folds the events of a thread, from the first, into what its clients are told.
+pub struct Projector {
+    thread: SessionId,
+    names: Names,
+    turn: Option<OpenTurn>,
+}
+
+/// A turn that was told to have begun.
+struct OpenTurn {
+    id: TurnId,
+    /// The message under way.
+    message: Option<OpenMessage>,
+    calls: BTreeMap<ToolCallId, OpenCall>,
+    asks: BTreeMap<AskId, OpenAsk>,
+    /// The last message, whoever said it.
+    last_message: MessageId,
+}
+
+/// What the agent is saying.
+struct OpenMessage {
+    item: String,
+    id: MessageId,
+    reasoning: bool,
+    text: String,
+}
+
+/// What somebody has to decide.
+struct OpenAsk {
+    item: String,
+    options: Vec<PermissionOption>,
+}
+
+impl Projector {
+    /// The fold of nothing yet.
+    #[must_use]
+    pub fn new(thread: SessionId) -> Self {
+        Self {
+            thread,
+            names: Names::default(),
+            turn: None,
+        }
+    }
+
+    /// Adds what is told of an event.
+    pub fn project(&mut self, envelope: &Envelope, out: &mut Vec<Notification>) {
+        let at = envelope.at;
+        match &envelope.event {
+            AgentEvent::TurnStarted(started) => {
+                if let Some(turn) = &envelope.turn {
+                    // Two turns at once cannot be told here; the log has none.
+                    self.break_off(BrokenStatus::Error, INTERRUPTED, at, out);
+                    self.begin(turn, &started.message_id, &started.prompt, at, out);
+                }
+            }
+            AgentEvent::PromptWithdrawn(withdrawn) => match &envelope.turn {
+                // While another turn runs this one would end it for most clients; nothing came of it.
+                Some(turn) if self.turn.is_none() => {
+                    self.begin(turn, &withdrawn.message_id, &withdrawn.prompt, at, out);
+                    let why = "the turn was cancelled before it began";
+                    self.break_off(BrokenStatus::Cancelled, why, at, out);
+                }
+                Some(_) | None => {}
+            },
+            AgentEvent::AgentMessageChunk {
+                content,
+                message_id,
+            } => self.say(message_id.as_ref(), content, false, out),
+            AgentEvent::AgentThoughtChunk {
+                content,
+                message_id,
+            } => self.say(message_id.as_ref(), content, true, out),
+            AgentEvent::UserMessage {
+                message_id,
+                content,
+                ..
+            } => {
+                self.end_message(out);
+                self.user_message(message_id, content, out);
+            }
+            AgentEvent::ToolCall(call) => {
+                self.end_message(out);
+                self.announce(call, out);
+            }
+            AgentEvent::ToolCallUpdate(update) => {
+                self.end_message(out);
+                self.update(update, out);
+            }
+            AgentEvent::PermissionAsked(ask) => self.ask(ask, out),
+            AgentEvent::PermissionResolved(resolved) => self.resolve(resolved, out),
+            AgentEvent::Artifact(artifact) => self.artifact(artifact, out),
+            AgentEvent::TurnEnded(ended) => self.end(&ended.outcome, at, out),
+            AgentEvent::Recovered(_) => {
+                self.break_off(BrokenStatus::Error, INTERRUPTED, at, out);
+            }
+            // This wire has no words for plans and progress; what the agent says of them is text.
+            AgentEvent::Plan { .. }
+            | AgentEvent::ProgressReported(_)
+            | AgentEvent::Progress(_)
+            // Lines for a log, and watched files, are for hosts with a place for them.
+            | AgentEvent::Log(_)
+            | AgentEvent::FsWatch { .. }
+            // Other agents at work: what they ask comes as approvals, what they did the agent tells.
+            | AgentEvent::Handoff { .. }
+            | AgentEvent::WorkerUpdate(_)
+            | AgentEvent::CompositionStart(_)
+            | AgentEvent::CompositionChildCall(_)
+            | AgentEvent::CompositionChildResult(_)
+            | AgentEvent::CompositionFinish(_)
+            | AgentEvent::CompositionError(_)
+            // How the agent goes about its work.
+            | AgentEvent::SkillActivated { .. }
+            | AgentEvent::SkillDeactivated { .. }
+            | AgentEvent::SkillScopeTools { .. }
+            | AgentEvent::SkillNarrow(_)
+            | AgentEvent::SkillMatched(_)
+            | AgentEvent::ToolSearchQuery(_)
+            | AgentEvent::ToolSearchResult(_)
+            | AgentEvent::ToolsChanged(_)
+            | AgentEvent::McpServers { .. }
+            | AgentEvent::TranscriptCompacted(_)
+            | AgentEvent::TranscriptProjected(_)
+            | AgentEvent::LoopCheckpoint(_)
+            | AgentEvent::Daemon(_)
+            | AgentEvent::Usage(_)
+            // Steering belongs to other front-ends; what reaches the agent comes as a message of the user.
+            | AgentEvent::ReminderEmitted(_)
+            | AgentEvent::ReminderLifecycle(_)
+            | AgentEvent::Pending(_)
+            | AgentEvent::ControlOutcome(_)
+            // Questions that are no approvals are said as text by the agent.
+            | AgentEvent::HitlRequested { .. }
+            | AgentEvent::HitlResponded(_)
+            | AgentEvent::HitlResolved { .. }
+            // Settings, and who is there: nobody here can see or change them.
+            | AgentEvent::AvailableCommands { .. }
+            | AgentEvent::LiveSessionClient { .. }
+            | AgentEvent::LiveSessionPermissionRoute(_)
+            | AgentEvent::ModeChanged { .. }
+            | AgentEvent::ConfigChanged { .. }
+            // The record behind the decisions that are told.
+            | AgentEvent::PermissionGrant(_)
+            | AgentEvent::PermissionDeny(_)
+            | AgentEvent::PermissionEscalation(_)
+            | AgentEvent::GrantRevoked { .. }
+            // `thread.list` and `thread.get` have the title as it is.
+            | AgentEvent::SessionInfo(_)
+            // A thread that is closed opens with the next request for it.
+            | AgentEvent::SessionClosed { .. } => {}
+        }
+    }
+
+    /// Ends the turn that runs, of which nothing more will be heard.
+    pub fn break_off(
+        &mut self,
+        status: BrokenStatus,
+        why: &str,
+        at: Timestamp,
+        out: &mut Vec<Notification>,
+    ) {
+        if let Some(turn_id) = self.settle(why, out) {
+            out.push(Notification::TurnError {
+                turn_id,
+                thread_id: self.thread.clone(),
+                status,
+                error: why.to_owned(),
+                time: at,
+            });
+        }
+    }
+
+    /// The options of what somebody has to decide, while it is open.
+    #[must_use]
+    pub fn options(&self, ask: &AskId) -> Option<&[PermissionOption]> {
+        let ask = self.turn.as_ref()?.asks.get(ask)?;
+        Some(&ask.options)
+    }
+
+    /// What somebody has to decide.
+    pub fn open_asks(&self) -> impl Iterator<Item = &AskId> {
+        self.turn.iter().flat_map(|turn| turn.asks.keys())
+    }
+
+    fn begin(
+        &mut self,
+        turn: &TurnId,
+        message: &MessageId,
+        prompt: &[ContentBlock],
+        at: Timestamp,
+        out: &mut Vec<Notification>,
+    ) {
+        self.turn = Some(OpenTurn {
+            id: turn.clone(),
+            message: None,
+            calls: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            last_message: message.clone(),
+        });
+        out.push(Notification::TurnStarted {
+            turn_id: turn.clone(),
+            thread_id: self.thread.clone(),
+            time: at,
+        });
+        self.user_message(message, prompt, out);
+    }
+
+    fn end(&mut self, outcome: &TurnOutcome, at: Timestamp, out: &mut Vec<Notification>) {
+        let why = "the turn ended before this did";
+        match outcome {
+            TurnOutcome::Stopped {
+                stop_reason: StopReason::Cancelled,
+            } => self.break_off(BrokenStatus::Cancelled, "the turn was cancelled", at, out),
+            TurnOutcome::Stopped { stop_reason } => {
+                if let Some(turn_id) = self.settle(why, out) {
+                    out.push(Notification::TurnCompleted {
+                        turn_id,
+                        thread_id: self.thread.clone(),
+                        status: CompletedStatus::Completed,
+                        time: at,
+                        stop_reason: *stop_reason,
+                    });
+                }
+            }
+            TurnOutcome::Failed { message } => {
+                self.break_off(BrokenStatus::Error, message, at, out);
+            }
+        }
+    }
+
+    /// Completes all that is open of the turn; which turn that was.
+    fn settle(&mut self, why: &str, out: &mut Vec<Notification>) -> Option<TurnId> {
+        self.end_message(out);
+        self.settle_asks(why, out);
+        self.settle_calls(why, out);
+        self.turn.take().map(|turn| turn.id)
+    }
+
+    fn user_message(
+        &mut self,
+        id: &MessageId,
+        blocks: &[ContentBlock],
+        out: &mut Vec<Notification>,
+    ) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.last_message = id.clone();
+        let item = self.names.item(id.as_str());
+        let parts = content::parts(blocks);
+        self.started(&item, ItemStart::UserMessage(UserData { parts }), out);
+        self.completed(item, None, out);
+    }
+
+    /// The agent says more, or something else.
+    fn say(
+        &mut self,
+        id: Option<&MessageId>,
+        text: &str,
+        reasoning: bool,
+        out: &mut Vec<Notification>,
+    ) {
+        let open = self.turn.as_ref().and_then(|turn| turn.message.as_ref());
+        let goes_on = open.is_some_and(|open| {
+            open.reasoning == reasoning && id.is_none_or(|id| *id == open.id)
+        });
+        if !goes_on {
+            self.end_message(out);
+            self.begin_message(id, reasoning, out);
+        }
+        let Some(open) = self.turn.as_mut().and_then(|turn| turn.message.as_mut()) else {
+            return;
+        };
+        open.text.push_str(text);
+        if !text.is_empty() {
+            let (item, delta) = (open.item.clone(), text.to_owned());
+            self.delta(item, Delta::AssistantMessage { delta, reasoning }, out);
+        }
+    }
+
+    fn begin_message(
+        &mut self,
+        id: Option<&MessageId>,
+        reasoning: bool,
+        out: &mut Vec<Notification>,
+    ) {
+        let Some(turn) = &mut self.turn else { return };
+        // The runtime names every message; one without a name is called after its turn.
+        let id = id.cloned().unwrap_or_else(|| turn.id.as_str().into());
+        let item = self.names.item(id.as_str());
+        turn.last_message = id.clone();
+        turn.message = Some(OpenMessage {
+            item: item.clone(),
+            id: id.clone(),
+            reasoning,
+            text: String::new(),
+        });
+        let part_id = id;
+        let start = ItemStart::AssistantMessage(AssistantData { part_id, reasoning });
+        self.started(&item, start, out);
+    }
+
+    /// A message ends where another one begins, or a step of the agent.
+    fn end_message(&mut self, out: &mut Vec<Notification>) {
+        let turn = self.turn.as_mut();
+        if let Some(message) = turn.and_then(|turn| turn.message.take()) {
+            let end = ItemEnd::AssistantMessage(AssistantEnd {
+                part_id: message.id,
+                reasoning: message.reasoning,
+                text: message.text,
+            });
+            self.completed(message.item, Some(end), out);
+        }
+    }
+
+    fn artifact(&mut self, artifact: &Artifact, out: &mut Vec<Notification>) {
+        if self.turn.is_none() {
+            return;
+        }
+        let item = self.names.item(&artifact.artifact_id);
+        let data = Box::new(ArtifactData {
+            artifact_id: artifact.artifact_id.clone(),
+            kind: artifact.kind.clone(),
+            title: artifact.title.clone(),
+            mime_type: artifact.mime_type.clone(),
+            spec: artifact.spec.clone(),
+            text: artifact.fallback.clone(),
+        });
+        self.started(&item, ItemStart::Artifact(data.clone()), out);
+        self.completed(item, Some(ItemEnd::Artifact(data)), out);
+    }
+
+    fn started(&self, item: &str, start: ItemStart, out: &mut Vec<Notification>) {
+        if let Some(turn) = &self.turn {
+            let item = Item {
+                item_id: item.to_owned(),
+                thread_id: self.thread.clone(),
+                turn_id: turn.id.clone(),
+                start,
+            };
+            out.push(Notification::ItemStarted { item });
+        }
+    }
+
+    fn delta(&self, item_id: String, delta: Delta, out: &mut Vec<Notification>) {
+        if let Some(turn) = &self.turn {
+            out.push(Notification::ItemDelta {
+                item_id,
+                thread_id: self.thread.clone(),
+                turn_id: turn.id.clone(),
+                delta,
+            });
+        }
+    }
+
+    fn completed(&self, item_id: String, end: Option<ItemEnd>, out: &mut Vec<Notification>) {
+        if let Some(turn) = &self.turn {
+            out.push(Notification::ItemCompleted {
+                item_id,
+                thread_id: self.thread.clone(),
+                turn_id: turn.id.clone(),
+                end,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Content in the words of this wire: parts of a prompt, and what a tool shows as text.
+
+use harn_model::{ContentBlock, ToolContent};
+
+use crate::{
+    from_wire::last_segment,
+    wire::{Diff, InputPart},
+};
+
+/// A prompt as it would have been sent here. What came over another wire and has no part of its own is a
+/// file at its address; of an embedded resource that is all that is shown.
+pub(super) fn parts(blocks: &[ContentBlock]) -> Vec<InputPart> {
+    let part = |block: &ContentBlock| match block {
+        ContentBlock::Text { text } => InputPart::Text { text: text.clone() },
+        ContentBlock::Image {
+            mime_type,
+            data,
+            uri,
+        } => {
+            let url = uri.clone();
+            data_file(url, "image", mime_type, data)
+        }
+        ContentBlock::Audio { mime_type, data } => data_file(None, "audio", mime_type, data),
+        ContentBlock::Resource(resource) => InputPart::File {
+            url: resource.uri.clone(),
+            filename: Some(last_segment(&resource.uri).to_owned()),
+            mime: resource.mime_type.clone(),
+        },
+        ContentBlock::ResourceLink(link) => InputPart::File {
+            url: link.uri.clone(),
+            filename: Some(link.name.clone()),
+            mime: link.mime_type.clone(),
+        },
+    };
+    blocks.iter().map(part).collect()
+}
+
+/// Bytes that came along are at an address that holds them.
+fn data_file(url: Option<String>, name: &str, mime: &str, data: &str) -> InputPart {
+    InputPart::File {
+        url: url.unwrap_or_else(|| format!("data:{mime};base64,{data}")),
+        filename: Some(name.to_owned()),
+        mime: Some(mime.to_owned()),
+    }
+}
+
+/// What a tool shows, as text; a line break between two things.
+pub(super) fn shown(content: &[ToolContent]) -> String {
+    let mut out = String::new();
+    for part in content {
+        let text = match part {
+            ToolContent::Content { content } => match content {
+                ContentBlock::Text { text } => text.as_str(),
+                ContentBlock::Resource(resource) => {
+                    resource.text.as_deref().unwrap_or(&resource.uri)
+                }
+                ContentBlock::ResourceLink(link) => &link.uri,
+                // Nobody reads base64.
+                ContentBlock::Image { .. } => "[image]",
+                ContentBlock::Audio { .. } => "[audio]",
+            },
+            // The change itself comes with the end of the call.
+            ToolContent::Diff { path, .. } => path,
+            // A terminal belongs to a host, and this wire has none.
+            ToolContent::Terminal { .. } => continue,
+        };
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(text);
+    }
+    out
+}
+
+/// The changes to files among what a tool shows.
+pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
+    let diff = |part: &ToolContent| match part {
+        ToolContent::Diff {
+            path,
+            old_text,
+            new_text,
+        } => Some(Diff {
+            path: path.clone(),
+            old_text: old_text.clone(),
+            new_text: new_text.clone(),
+        }),
+        ToolContent::Content { .. } | ToolContent::Terminal { .. } => None,
+    };
+    content.iter().filter_map(diff).collect()
+}

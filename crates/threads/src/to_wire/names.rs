@@ -1,0 +1,33 @@
+//! The names of items: they follow from ours, and none is given twice in a thread.
+
+use std::collections::HashSet;
+
+/// The names that were given.
+#[derive(Default)]
+pub(super) struct Names(HashSet<Box<str>>);
+
+impl Names {
+    /// The name of the next item that is called after this id. Agents may come back to a message, or call
+    /// two things the same; each time it is another item.
+    pub(super) fn item(&mut self, id: &str) -> String {
+        let mut name = format!("itm_{id}");
+        let mut count = 1_u64;
+        while !self.0.insert(name.as_str().into()) {
+            count += 1;
+            name = format!("itm_{id}.{count}");
+        }
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_given_twice() {
+        let mut names = Names::default();
+        let given = ["a", "b", "a", "a.2", "a"].map(|id| names.item(id));
+        assert_eq!(given, ["itm_a", "itm_b", "itm_a.2", "itm_a.2.2", "itm_a.3"]);
+    }
+}

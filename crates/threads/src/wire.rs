@@ -1,0 +1,21 @@
+//! The shapes of this wire: what methods take and give, what is told unasked. Types only.
+
+mod item;
+mod notification;
+mod params;
+mod results;
+
+pub use item::{
+    Pending,
+    ApprovalData, ApprovalEnd, ApprovalReply, ArtifactData, AssistantData, AssistantEnd, Diff,
+    Item, ItemEnd, ItemStart, ToolData, ToolEnd, ToolOutcome, UserData,
+};
+pub use notification::{CompletedStatus, Approval, AskedCall, BrokenStatus, Delta, Notification, ToolLogData};
+pub use params::{
+    ApprovalRespondParams, ClientInfo, Decide, InitializeParams, InputPart, Methods, ModelChoice,
+    ThreadCreateParams, ThreadGetParams, ThreadListParams, TurnCancelParams, TurnStartParams,
+};
+pub use results::{
+    Capabilities, Done, Event, InitializeResult, MethodResults, Thread, ThreadGetResult,
+    ThreadListResult, ThreadResult, ThreadTime, TurnStartResult,
+};

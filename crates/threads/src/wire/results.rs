@@ -1,0 +1,127 @@
+//! What methods give.
+
+use harn_model::{SessionId, Timestamp, TurnId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Notification;
+
+/// What each method gives.
+#[derive(Serialize, JsonSchema)]
+#[allow(dead_code, reason = "it is what its schema says")]
+pub struct MethodResults {
+    #[serde(rename = "initialize", skip_serializing_if = "Option::is_none")]
+    initialize: Option<InitializeResult>,
+    #[serde(rename = "thread.create", skip_serializing_if = "Option::is_none")]
+    thread_create: Option<ThreadResult>,
+    #[serde(rename = "thread.list", skip_serializing_if = "Option::is_none")]
+    thread_list: Option<ThreadListResult>,
+    #[serde(rename = "thread.get", skip_serializing_if = "Option::is_none")]
+    thread_get: Option<ThreadGetResult>,
+    #[serde(rename = "turn.start", skip_serializing_if = "Option::is_none")]
+    turn_start: Option<TurnStartResult>,
+    #[serde(rename = "turn.cancel", skip_serializing_if = "Option::is_none")]
+    turn_cancel: Option<Done>,
+    #[serde(rename = "approval.respond", skip_serializing_if = "Option::is_none")]
+    approval_respond: Option<Done>,
+}
+
+/// Who answers, and what it can do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct InitializeResult {
+    /// The version of the server.
+    pub version: String,
+    /// What it can do.
+    pub capabilities: Capabilities,
+}
+
+/// What the server can do: all there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Capabilities {
+    /// Threads.
+    pub threads: bool,
+    /// Turns in them.
+    pub turns: bool,
+    /// A person decides about tool calls.
+    pub approvals: bool,
+    /// What happens is told as it happens.
+    pub streaming: bool,
+    /// Threads outlive the process.
+    pub persistence: bool,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Thread {
+    /// Its id.
+    pub thread_id: SessionId,
+    /// Its title.
+    pub title: String,
+    /// Where it works.
+    pub directory: String,
+    /// Since when, and when something happened last.
+    pub time: ThreadTime,
+}
+
+/// Times of a thread, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ThreadTime {
+    /// When it was created.
+    pub created: Timestamp,
+    /// When something happened last.
+    pub updated: Timestamp,
+}
+
+/// One thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ThreadResult {
+    /// The thread.
+    pub thread: Thread,
+}
+
+/// All threads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ThreadListResult {
+    /// The one that changed last comes first.
+    pub threads: Vec<Thread>,
+}
+
+/// A thread with its history.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ThreadGetResult {
+    /// The thread.
+    pub thread: Thread,
+    /// Everything that was told of it up to here.
+    pub events: Vec<Event>,
+}
+
+/// The params of a notification, with their time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Event {
+    /// What was told.
+    #[serde(flatten)]
+    pub notification: Notification,
+    /// When, in milliseconds since 1970; greater than that of the event before.
+    pub timestamp: Timestamp,
+}
+
+/// The turn that began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStartResult {
+    /// Its id.
+    pub turn_id: TurnId,
+}
+
+/// It was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Done {
+    /// Always true.
+    pub ok: bool,
+}
+
+impl Done {
+    /// It was.
+    pub const YES: Self = Self { ok: true };
+}
