@@ -77,89 +77,59 @@ pub(crate) enum Fault {
     Interrupted,
 }
 
+/// How a fault is told.
+struct Row {
+    status: StatusCode,
+    code: &'static str,
+    retryable: bool,
+}
+
 impl Fault {
-    /// The status of HTTP: 200 for whatever is well-formed.
-    pub(crate) fn status(&self) -> StatusCode {
+    /// The table. Whatever is well-formed is answered with 200, as some Shells look no further than the status
+    /// otherwise. To ask again helps where the request itself had no part in it; a run that is over has its
+    /// answer, and the same request would get it once more.
+    fn row(&self) -> Row {
+        use StatusCode as S;
+        let row = |status, code, retryable| Row {
+            status,
+            code,
+            retryable,
+        };
         match self {
-            Self::NotJson | Self::Invalid { .. } => StatusCode::BAD_REQUEST,
-            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
-            Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::Slow => StatusCode::REQUEST_TIMEOUT,
-            Self::Refused { status, .. } => *status,
-            Self::TooMany => StatusCode::TOO_MANY_REQUESTS,
-            Self::Version
-            | Self::RequestIdConflict
-            | Self::ContinuationUnknown
-            | Self::QuestionUnknown
-            | Self::AnswerUnfit { .. }
-            | Self::Unsupported { .. }
-            | Self::Busy
-            | Self::Driven
-            | Self::InUse
-            | Self::Ending
-            | Self::Unavailable
-            | Self::Failed { .. }
-            | Self::Cancelled
-            | Self::Interrupted => StatusCode::OK,
+            Self::NotJson | Self::Invalid { .. } => row(S::BAD_REQUEST, "invalid_request", false),
+            Self::Version => row(S::OK, "protocol_version_unsupported", false),
+            Self::TooLarge { .. } => row(S::PAYLOAD_TOO_LARGE, "request_too_large", false),
+            Self::Method => row(S::METHOD_NOT_ALLOWED, "method_not_allowed", false),
+            Self::MediaType => row(S::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", false),
+            Self::Slow => row(S::REQUEST_TIMEOUT, "request_timeout", true),
+            Self::Refused { status, .. } => refused(*status),
+            Self::RequestIdConflict => row(S::OK, "request_id_conflict", false),
+            Self::ContinuationUnknown => row(S::OK, "continuation_not_found", false),
+            Self::QuestionUnknown => row(S::OK, "approval_not_found", false),
+            Self::AnswerUnfit { .. } => row(S::OK, "invalid_request", false),
+            Self::Unsupported { .. } => row(S::OK, "unsupported_content", false),
+            Self::Busy | Self::Driven | Self::InUse => row(S::OK, "engine_busy", true),
+            Self::TooMany => row(S::TOO_MANY_REQUESTS, "too_many_requests", true),
+            Self::Ending | Self::Unavailable => row(S::OK, "engine_unavailable", true),
+            Self::Failed { .. } => row(S::OK, "engine_error", false),
+            Self::Cancelled => row(S::OK, "run_cancelled", false),
+            Self::Interrupted => row(S::OK, "run_interrupted", false),
         }
+    }
+
+    /// The status of HTTP.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.row().status
     }
 
     /// Its code, for machines.
     pub(crate) fn code(&self) -> &'static str {
-        match self {
-            Self::NotJson | Self::Invalid { .. } | Self::AnswerUnfit { .. } => "invalid_request",
-            Self::Version => "protocol_version_unsupported",
-            Self::TooLarge { .. } => "request_too_large",
-            Self::Method => "method_not_allowed",
-            Self::MediaType => "unsupported_media_type",
-            Self::Slow => "request_timeout",
-            Self::Refused { status, .. } => refused(*status),
-            Self::RequestIdConflict => "request_id_conflict",
-            Self::ContinuationUnknown => "continuation_not_found",
-            Self::QuestionUnknown => "approval_not_found",
-            Self::Unsupported { .. } => "unsupported_content",
-            Self::Busy | Self::Driven | Self::InUse => "engine_busy",
-            Self::TooMany => "too_many_requests",
-            Self::Ending | Self::Unavailable => "engine_unavailable",
-            Self::Failed { .. } => "engine_error",
-            Self::Cancelled => "run_cancelled",
-            Self::Interrupted => "run_interrupted",
-        }
+        self.row().code
     }
 
-    /// Whether the same request may succeed later. A run that is over has its answer, and the same request
-    /// would get the same one again.
+    /// Whether the same request may succeed later.
     pub(crate) fn retryable(&self) -> bool {
-        match self {
-            Self::Slow
-            | Self::Busy
-            | Self::Driven
-            | Self::InUse
-            | Self::TooMany
-            | Self::Ending
-            | Self::Unavailable => true,
-            Self::Refused { status, .. } => matches!(
-                *status,
-                StatusCode::REQUEST_TIMEOUT
-                    | StatusCode::TOO_MANY_REQUESTS
-                    | StatusCode::SERVICE_UNAVAILABLE
-            ),
-            Self::NotJson
-            | Self::Invalid { .. }
-            | Self::Version
-            | Self::TooLarge { .. }
-            | Self::Method
-            | Self::MediaType
-            | Self::RequestIdConflict
-            | Self::ContinuationUnknown
-            | Self::QuestionUnknown
-            | Self::AnswerUnfit { .. }
-            | Self::Unsupported { .. }
-            | Self::Failed { .. }
-            | Self::Cancelled
-            | Self::Interrupted => false,
-        }
+        self.row().retryable
     }
 
     /// What to tell a person.
@@ -219,26 +189,195 @@ impl Fault {
         let (name, value) = match self {
             Self::Invalid { field, .. } => ("field", json!(field)),
             Self::TooLarge { limit } => ("limit_bytes", json!(limit)),
-            _ => return None,
+            Self::NotJson
+            | Self::Version
+            | Self::Method
+            | Self::MediaType
+            | Self::Slow
+            | Self::Refused { .. }
+            | Self::RequestIdConflict
+            | Self::ContinuationUnknown
+            | Self::QuestionUnknown
+            | Self::AnswerUnfit { .. }
+            | Self::Unsupported { .. }
+            | Self::Busy
+            | Self::Driven
+            | Self::InUse
+            | Self::TooMany
+            | Self::Ending
+            | Self::Unavailable
+            | Self::Failed { .. }
+            | Self::Cancelled
+            | Self::Interrupted => return None,
         };
         Some(Map::from_iter([(name.to_owned(), value)]))
     }
 }
 
-/// The code of a refusal by HTTP's rules alone.
-fn refused(status: StatusCode) -> &'static str {
-    match status {
-        StatusCode::UNAUTHORIZED => "unauthorized",
-        StatusCode::FORBIDDEN => "forbidden",
-        StatusCode::NOT_FOUND => "not_found",
-        StatusCode::METHOD_NOT_ALLOWED => "method_not_allowed",
-        StatusCode::REQUEST_TIMEOUT => "request_timeout",
-        StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported_media_type",
-        StatusCode::MISDIRECTED_REQUEST => "misdirected_request",
-        StatusCode::TOO_MANY_REQUESTS => "too_many_requests",
-        StatusCode::SERVICE_UNAVAILABLE => "engine_unavailable",
-        status if status.is_server_error() => "engine_error",
-        _ => "invalid_request",
+/// What was refused before it got here is told by its status alone.
+fn refused(status: StatusCode) -> Row {
+    let (code, retryable) = match status {
+        StatusCode::UNAUTHORIZED => ("unauthorized", false),
+        StatusCode::FORBIDDEN => ("forbidden", false),
+        StatusCode::NOT_FOUND => ("not_found", false),
+        StatusCode::METHOD_NOT_ALLOWED => ("method_not_allowed", false),
+        StatusCode::REQUEST_TIMEOUT => ("request_timeout", true),
+        StatusCode::PAYLOAD_TOO_LARGE => ("request_too_large", false),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => ("unsupported_media_type", false),
+        StatusCode::MISDIRECTED_REQUEST => ("misdirected_request", false),
+        StatusCode::TOO_MANY_REQUESTS => ("too_many_requests", true),
+        StatusCode::SERVICE_UNAVAILABLE => ("engine_unavailable", true),
+        status if status.is_server_error() => ("engine_error", false),
+        _ => ("invalid_request", false),
+    };
+    Row {
+        status,
+        code,
+        retryable,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Every fault, by the name of its fixture, with when it happens.
+    pub(crate) fn every() -> Vec<(&'static str, Fault, &'static str)> {
+        let refused = |status: StatusCode, words: &str| Fault::Refused {
+            status,
+            words: words.to_owned(),
+        };
+        let problem = |text: &str| text.to_owned();
+        vec![
+            (
+                "not-json",
+                Fault::NotJson,
+                "the body is no JSON, or nests too deeply",
+            ),
+            (
+                "invalid",
+                Fault::Invalid {
+                    field: "request.context.attachments[0].uri".to_owned(),
+                    problem: "brings content along; send an address it can be had from",
+                },
+                "a field is missing or wrong; `details.field` names it",
+            ),
+            (
+                "version",
+                Fault::Version,
+                "`protocol_version` is of another major line",
+            ),
+            (
+                "too-large",
+                Fault::TooLarge { limit: 1_048_576 },
+                "the body is too long; `details.limit_bytes` is what is taken",
+            ),
+            ("method", Fault::Method, "not a POST"),
+            (
+                "media-type",
+                Fault::MediaType,
+                "the body says that it is not JSON",
+            ),
+            ("slow", Fault::Slow, "the body did not arrive in time"),
+            (
+                "unauthorized",
+                refused(StatusCode::UNAUTHORIZED, "A token is needed."),
+                "no credential, or one that is not known",
+            ),
+            (
+                "forbidden",
+                refused(StatusCode::FORBIDDEN, "This origin is not allowed."),
+                "the request comes from where none is taken from",
+            ),
+            (
+                "refused-busy",
+                refused(StatusCode::SERVICE_UNAVAILABLE, "Too many connections."),
+                "the server takes nothing now",
+            ),
+            (
+                "request-id-conflict",
+                Fault::RequestIdConflict,
+                "the `request_id` was used for other words",
+            ),
+            (
+                "continuation",
+                Fault::ContinuationUnknown,
+                "the continuation is none that was handed out to this tenant",
+            ),
+            (
+                "question",
+                Fault::QuestionUnknown,
+                "what is decided is not open: its id is wrong, or somebody was first",
+            ),
+            (
+                "answer",
+                Fault::AnswerUnfit {
+                    problem: problem("the answer must be one of 8080, 9090"),
+                },
+                "a decision or an answer does not fit its question",
+            ),
+            (
+                "unsupported",
+                Fault::Unsupported {
+                    problem: problem("this agent does not take resource_link blocks"),
+                },
+                "the agent does not take something that was sent",
+            ),
+            (
+                "busy",
+                Fault::Busy,
+                "as many requests as may wait in this session already do",
+            ),
+            (
+                "driven",
+                Fault::Driven,
+                "another client has taken the session over",
+            ),
+            (
+                "in-use",
+                Fault::InUse,
+                "another process has the session open",
+            ),
+            (
+                "too-many",
+                Fault::TooMany,
+                "too many requests of this tenant, or of all, are under way",
+            ),
+            ("ending", Fault::Ending, "the engine is about to stop"),
+            (
+                "unavailable",
+                Fault::Unavailable,
+                "the journal cannot be read or written",
+            ),
+            (
+                "failed",
+                Fault::Failed {
+                    message: problem("the model could not be reached"),
+                },
+                "the agent failed; the message is its own",
+            ),
+            ("cancelled", Fault::Cancelled, "somebody cancelled the run"),
+            (
+                "interrupted",
+                Fault::Interrupted,
+                "the engine stopped in the middle of the run",
+            ),
+        ]
+    }
+
+    /// Whoever reads the page reads the table.
+    #[test]
+    fn the_page_has_the_table() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openharness.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for (_, fault, when) in every() {
+            let (code, status) = (fault.code(), fault.status().as_u16());
+            let retryable = if fault.retryable() { "yes" } else { "no" };
+            let row = format!("| `{code}` | {status} | {retryable} | {when} |");
+            assert!(
+                page.contains(&row),
+                "docs/openharness.md lacks the row\n{row}"
+            );
+        }
     }
 }

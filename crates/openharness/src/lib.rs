@@ -12,6 +12,8 @@ mod digest;
 mod environment;
 mod error;
 mod ext;
+#[cfg(test)]
+mod fixtures;
 mod from_wire;
 pub mod published;
 mod router;

@@ -120,8 +120,10 @@ async fn handle_request(State(served): State<Arc<Served>>, request: Request<Body
     };
     let asked = match from_wire::read(&body) {
         Ok(asked) => asked,
-        // A body that cannot be read says nothing of its ids; the headers may.
-        Err((_, Fault::NotJson)) => return faulty(&mirrored(headers), &Fault::NotJson),
+        // A body that cannot be read may not say its ids; the headers may.
+        Err((echo, Fault::NotJson)) => {
+            return faulty(&echo.or(mirrored(headers)), &Fault::NotJson);
+        }
         Err((echo, fault)) => return faulty(&echo, &fault),
     };
     drop(body);
@@ -194,6 +196,15 @@ fn mirrored(headers: &HeaderMap) -> Echo {
     Echo {
         request_id: id(REQUEST_ID),
         correlation_id: id(CORRELATION_ID),
+    }
+}
+
+impl Echo {
+    fn or(self, other: Self) -> Self {
+        Self {
+            request_id: self.request_id.or(other.request_id),
+            correlation_id: self.correlation_id.or(other.correlation_id),
+        }
     }
 }
 

@@ -135,7 +135,7 @@ impl Hub {
             let log = blocking(move || store.create(meta2)).await?;
             Ok(self.serve(meta, log, SessionView::default(), role))
         };
-        self.fill(&id, &cell, open).await
+        self.fill(&id, cell, open).await
     }
 
     /// Opens a session, or finds it open. With a `cwd`, it must be the session's own.
@@ -144,31 +144,49 @@ impl Hub {
         id: &SessionId,
         cwd: Option<&Path>,
     ) -> Result<Controller, SessionError> {
-        self.open_as(id, cwd, self.own_role()).await
+        self.open_as(id, cwd, self.own_role(), None).await
     }
 
+    /// Opens a session; where there is none and it says what a new one would be, creates it.
     async fn open_as(
         &self,
         id: &SessionId,
         cwd: Option<&Path>,
         role: Role,
+        or_new: Option<SessionMeta>,
     ) -> Result<Controller, SessionError> {
         loop {
             let (cell, role) = (self.cell(id)?, role.clone());
             let open = async {
                 let (store, wanted) = (self.inner.config.store.clone(), id.clone());
-                let principal = self.principal.clone();
-                let opened = blocking(move || {
+                let (principal, new) = (self.principal.clone(), or_new.clone());
+                let open = move || {
                     // Before it is opened: not even its lock is anybody else's business.
                     check_own(&principal, &store.meta(&wanted)?)?;
                     store.open(&wanted)
+                };
+                let store = self.inner.config.store.clone();
+                let found = blocking(move || match (open(), new) {
+                    (Err(JournalError::NotFound(_)), Some(meta)) => {
+                        match store.create(meta.clone()) {
+                            // Somebody else's, or another process was faster.
+                            Err(JournalError::Exists(_)) => open(),
+                            created => created.map(|log| Opened {
+                                log,
+                                meta,
+                                view: SessionView::default(),
+                                torn_bytes: 0,
+                            }),
+                        }
+                    }
+                    (found, _) => found,
                 });
-                let opened = opened.await?;
+                let opened = found.await?;
                 // Before it is served: a session that is refused must not stay open and locked.
                 check_own_cwd(id, cwd, &opened.meta.directory)?;
                 self.recover(opened, role)
             };
-            let session = self.fill(id, &cell, open).await?;
+            let session = self.fill(id, cell, open).await?;
             check_own(&self.principal, session.meta())?;
             // Its task may have ended and not be forgotten yet.
             if session.is_closed() {
@@ -205,21 +223,9 @@ impl Hub {
         id: &SessionId,
         new: NewSession,
     ) -> Result<Controller, SessionError> {
-        match self.open(id, None).await {
-            Err(SessionError::NotFound(_)) => {}
-            opened => return opened,
-        }
         check_cwd(&new.cwd)?;
         let meta = self.fresh_meta(id.clone(), new, None);
-        match self.create_as(meta, self.own_role()).await {
-            // Somebody else was faster, here or in another process.
-            Err(SessionError::Journal(JournalError::Exists(_))) => self.open(id, None).await,
-            created => {
-                let created = created?;
-                check_own(&self.principal, created.meta())?;
-                Ok(created)
-            }
-        }
+        self.open_as(id, None, self.own_role(), Some(meta)).await
     }
 
     /// Creates a session that begins with the history of another. A turn that is still running there is
@@ -239,7 +245,7 @@ impl Hub {
             let (log, meta, view) = copy.await?;
             Ok(self.serve(meta, log, view, self.own_role()))
         };
-        self.fill(&fork, &cell, open).await
+        self.fill(&fork, cell, open).await
     }
 
     /// Closes a session: cancels its turn, settles it and gives its lock back. Not being open is fine.
@@ -319,7 +325,7 @@ impl Hub {
     async fn fill(
         &self,
         id: &SessionId,
-        cell: &Arc<OnceCell<Controller>>,
+        cell: Arc<OnceCell<Controller>>,
         open: impl Future<Output = Result<Controller, SessionError>>,
     ) -> Result<Controller, SessionError> {
         match cell.get_or_try_init(|| open).await {
@@ -426,12 +432,15 @@ impl Inner {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn forget_empty(&self, id: &SessionId, cell: &Arc<OnceCell<Controller>>) {
+    /// Forgets a session that could not be opened, unless somebody else is still trying.
+    fn forget_empty(&self, id: &SessionId, cell: Arc<OnceCell<Controller>>) {
         let mut live = self.lock();
+        // Under the lock, so that of several who give up at once the last one sees that it is.
+        drop(cell);
         if let Some(live) = live.as_mut()
             && live
                 .get(id)
-                .is_some_and(|held| Arc::ptr_eq(held, cell) && held.get().is_none())
+                .is_some_and(|held| Arc::strong_count(held) == 1 && held.get().is_none())
         {
             live.remove(id);
         }

@@ -1,6 +1,6 @@
 //! The composition root: parts are put together here and nowhere else.
 //!
-//! An agent author implements [`Agent`] and calls [`acp_stdio`]; who has a runtime of their own takes a
+//! An agent author implements [`Agent`] and calls [`acp_stdio`], or [`threads_stdio`]; who has a runtime of their own takes a
 //! [`hub`] and brings the connections. Clock, ids, environment and paths enter the project through this
 //! crate. It knows no protocol beyond whom to hand a stream to.
 //!
@@ -28,6 +28,7 @@ mod net;
 mod options;
 mod ports;
 mod rules;
+mod session_store;
 mod signals;
 mod skill_places;
 mod stdio;
@@ -37,7 +38,9 @@ mod workshop;
 pub use net::{Listen, listen};
 pub use options::{Options, chosen_host_call_timeout, default_config_dir, default_state_dir};
 pub use ports::{RandomIds, SystemClock};
-pub use stdio::{acp_stdio, acp_stdio_and_listen, acp_stdio_with};
+pub use stdio::{
+    acp_stdio, acp_stdio_and_listen, acp_stdio_with, threads_stdio, threads_stdio_with,
+};
 pub use workshop::hub;
 
 pub use anyhow::{Error, Result};

@@ -17,8 +17,15 @@ use harn_tools::{
 /// What may be chosen about a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where sessions are kept; need not exist yet.
+    /// Where everything of ours is kept that decides about others: the token, the socket, trust, grants.
+    /// Sessions too, unless [`sessions_dir`](Self::sessions_dir) says otherwise. Need not exist yet.
     pub state_dir: PathBuf,
+    /// Where sessions are kept when not in `state_dir`, in a folder `threads` below it; need not exist yet.
+    /// Others may have written there, so what such a session says of grants and modes is not believed, and
+    /// no tool writes there.
+    pub sessions_dir: Option<PathBuf>,
+    /// Where sessions work whose client does not say where; without one, in the current directory.
+    pub directory: Option<PathBuf>,
     /// Which dialect of ACP clients get.
     pub profile: ProfileChoice,
     /// Rules of the program's own, which every other has to agree with.
@@ -51,6 +58,8 @@ impl Options {
     pub fn new(state_dir: impl Into<PathBuf>) -> Self {
         Self {
             state_dir: state_dir.into(),
+            sessions_dir: None,
+            directory: None,
             profile: ProfileChoice::Auto,
             policy: ToolApprovalPolicy::default(),
             policy_files: Vec::new(),
@@ -61,6 +70,14 @@ impl Options {
             skills: SkillPlaces::default(),
             skill_matching: SkillMatching::default(),
             tool_search: ToolSearchOptions::default(),
+        }
+    }
+
+    /// Where sessions work whose client does not say where; absolute.
+    pub(crate) fn work_dir(&self) -> Result<PathBuf> {
+        match &self.directory {
+            Some(dir) => std::path::absolute(dir).with_context(|| dir.display().to_string()),
+            None => std::env::current_dir().context("this directory has no name"),
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use harn_journal::JsonlStore;
+use anyhow::Result;
 use harn_runtime::{Agent, Equip, Equipment, Hub, HubConfig, NewEquipment};
 use harn_tools::{
     Deadlines, DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld,
@@ -26,6 +26,7 @@ use crate::{
     Options, RandomIds, SystemClock,
     net::TOKEN_VARIABLE,
     rules::{self, FileRules},
+    session_store::{self, Kept},
     trust::Trusted,
 };
 
@@ -37,9 +38,10 @@ pub fn hub(agent: impl Agent, options: &Options) -> Hub {
 
 fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
     let clock = Arc::new(SystemClock::new());
+    let Kept { store, believed } = session_store::of(options);
     let mut config = HubConfig::new(
         agent,
-        Arc::new(JsonlStore::new(&options.state_dir)),
+        store,
         clock.clone(),
         Arc::new(RandomIds::default()),
         Arc::new(local.clone()),
@@ -49,6 +51,7 @@ fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
     config.protected = rules::protected(options);
     config.default_mode = options.mode;
     config.ask_deadline = options.ask_timeout;
+    config.forgetful = !believed;
     config.equip = Arc::new(Later::new(options.clone(), local, clock));
     Hub::new(config)
 }
@@ -122,7 +125,8 @@ pub(crate) struct Workshop {
 }
 
 impl Workshop {
-    pub(crate) fn open(agent: Arc<dyn Agent>, options: &Options) -> io::Result<Self> {
+    pub(crate) fn open(agent: Arc<dyn Agent>, options: &Options) -> Result<Self> {
+        session_store::check(options)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(WORKERS)
             .thread_name("harn-worker")

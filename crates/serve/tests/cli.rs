@@ -35,7 +35,9 @@ fn the_help_of_run_says_when_a_line_reaches_the_agent() {
 fn help_names_every_command() {
     let help = harn_serve(&["--help"]);
     assert!(help.status.success());
-    for command in ["acp", "run", "sessions", "grants", "doctor"] {
+    for command in [
+        "acp", "threads", "serve", "run", "sessions", "grants", "doctor",
+    ] {
         assert!(
             stdout(&help).contains(&format!("\n  {command} ")),
             "{command}"
@@ -44,6 +46,16 @@ fn help_names_every_command() {
         assert!(help.status.success());
         assert!(stdout(&help).contains("--state-dir"), "{command}");
     }
+    for command in ["acp", "serve", "threads", "run", "sessions", "doctor"] {
+        let help = stdout(&harn_serve(&[command, "--help"]));
+        assert!(help.contains("--sessions-dir"), "{command}");
+    }
+    // What decides about sessions is nowhere else.
+    for command in ["grants", "trust", "attach"] {
+        let help = stdout(&harn_serve(&[command, "--help"]));
+        assert!(!help.contains("--sessions-dir"), "{command}");
+    }
+    assert!(stdout(&help).contains("[alias: harness]"));
     let version = stdout(&harn_serve(&["--version"]));
     assert_eq!(
         version,

@@ -11,7 +11,9 @@ use std::{process::Command, sync::Arc, thread, time::Duration};
 
 use harn_serve::{
     Agent, AgentError, Options, Result, StopReason, TurnContext, acp_stdio_with, async_trait,
+    threads_stdio_with,
 };
+use serde_json::json;
 
 struct Misbehaving;
 
@@ -35,33 +37,64 @@ impl Agent for Misbehaving {
 }
 
 fn main() -> Result<()> {
-    if let [_, command, state] = &std::env::args().collect::<Vec<_>>()[..]
-        && command == "serve"
+    let args: Vec<_> = std::env::args().collect();
+    if let [_, command, state] = &args[..]
+        && let Some(serve) = front_end(command)
     {
         println!("printed too early to be caught");
-        return acp_stdio_with(Arc::new(Misbehaving), Options::new(state));
+        let options = Options {
+            directory: Some(state.into()),
+            ..Options::new(state)
+        };
+        return serve(Arc::new(Misbehaving), options);
     }
     prints_go_to_stderr();
     println!("prints_go_to_stderr ... ok");
+    prints_of_a_thread_go_to_stderr();
+    println!("prints_of_a_thread_go_to_stderr ... ok");
     an_agent_that_blocks_does_not_keep_us();
     println!("an_agent_that_blocks_does_not_keep_us ... ok");
     Ok(())
 }
 
-fn start(state: &tempfile::TempDir) -> client::Agent {
+fn front_end(name: &str) -> Option<fn(Arc<dyn Agent>, Options) -> Result<()>> {
+    match name {
+        "acp" => Some(acp_stdio_with),
+        "threads" => Some(threads_stdio_with),
+        _ => None,
+    }
+}
+
+fn start(front_end: &str, state: &tempfile::TempDir) -> client::Agent {
     let mut itself = Command::new(std::env::current_exe().unwrap());
-    let mut agent = client::Agent::start(itself.arg("serve").arg(state.path()));
+    let mut agent = client::Agent::start(itself.arg(front_end).arg(state.path()));
     assert_eq!(agent.line(), "printed too early to be caught");
     agent
 }
 
 fn prints_go_to_stderr() {
     let state = tempfile::tempdir().unwrap();
-    let mut agent = start(&state);
+    let mut agent = start("acp", &state);
     let session = agent.open(state.path());
     let id = agent.prompt(&session, "make some noise");
     assert_eq!(agent.answer(id)["result"]["stopReason"], "end_turn");
     assert_eq!(agent.said(), "said");
+    assert_prints_apart(agent);
+}
+
+fn prints_of_a_thread_go_to_stderr() {
+    let state = tempfile::tempdir().unwrap();
+    let mut agent = start("threads", &state);
+    let made = agent.request("thread.create", json!({}));
+    let input = json!([{"type": "text", "text": "make some noise"}]);
+    let turn = json!({"threadId": made["thread"]["threadId"], "input": input});
+    agent.request("turn.start", turn);
+    // Each line on the way has to be a message, or this fails.
+    while agent.next()["method"] != "turn.completed" {}
+    assert_prints_apart(agent);
+}
+
+fn assert_prints_apart(agent: client::Agent) {
     let (status, stdout, stderr) = agent.end();
     assert!(status.success(), "{status}");
     let strays = stdout.iter().filter(|line| !line.starts_with('{'));
@@ -73,7 +106,7 @@ fn prints_go_to_stderr() {
 
 fn an_agent_that_blocks_does_not_keep_us() {
     let state = tempfile::tempdir().unwrap();
-    let mut agent = start(&state);
+    let mut agent = start("acp", &state);
     let sessions: Vec<_> = (0..3).map(|_| agent.open(state.path())).collect();
     for session in &sessions {
         agent.prompt(session, "block");

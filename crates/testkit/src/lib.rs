@@ -13,6 +13,7 @@ mod host;
 mod hub;
 mod ids;
 mod link;
+pub mod openharness;
 mod recorder;
 mod rules;
 mod threads;

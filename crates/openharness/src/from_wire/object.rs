@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::error::Fault;
 
-/// The longest name or id that is taken, in bytes.
-pub(crate) const LONGEST_NAME: usize = 256;
+/// The longest name or id that is taken, in letters.
+const LONGEST_NAME: usize = 256;
 
 const TEXT: &str = "has to be a string";
 const OBJECT: &str = "has to be an object";
@@ -90,14 +90,14 @@ impl<'a> Object<'a> {
     pub(crate) fn name(&self, name: &str) -> Result<Option<String>, Fault> {
         match self.text(name)?.filter(|text| !text.trim().is_empty()) {
             None => Ok(None),
-            Some(text) if text.len() <= LONGEST_NAME => Ok(Some(text.to_owned())),
-            Some(_) => Err(self.wrong(name, "is longer than 256 bytes")),
+            Some(text) if text.chars().count() <= LONGEST_NAME => Ok(Some(text.to_owned())),
+            Some(_) => Err(self.wrong(name, "is longer than 256 letters")),
         }
     }
 
     /// A member that is an id: left out, or a string that says something.
     pub(crate) fn id(&self, name: &str) -> Result<Option<String>, Fault> {
-        const ID: &str = "has to be a string of 1 to 256 bytes, or left out";
+        const ID: &str = "has to be a string of 1 to 256 letters, or left out";
         match self.get(name) {
             None => Ok(None),
             Some(value) => match id(value) {
@@ -173,7 +173,7 @@ impl<'a> Object<'a> {
 /// What is an id.
 pub(super) fn id(value: &Value) -> Option<String> {
     let text = value.as_str()?;
-    let fits = (1..=LONGEST_NAME).contains(&text.len());
+    let fits = (1..=LONGEST_NAME).contains(&text.chars().count());
     fits.then(|| text.to_owned())
 }
 

@@ -1,1 +1,393 @@
 //! Requests, right and wrong.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    asked::Given,
+    fixtures::{self, schema},
+};
+
+mod canary;
+mod digest;
+mod shapes;
+
+fn read_value(message: &Value) -> Result<Asked, (Echo, Fault)> {
+    read(message.to_string().as_bytes())
+}
+
+/// A request with this context.
+fn with(context: Value) -> Value {
+    json!({"protocol_version": "1.0.0", "request": {"context": context}})
+}
+
+fn field(message: &Value) -> String {
+    match read_value(message) {
+        Err((_, Fault::Invalid { field, .. })) => field,
+        other => panic!("{message}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_whole_request_is_understood() {
+    let asked = read_value(&fixtures::message("request")).unwrap();
+    expect![[r#"
+        Asked {
+            echo: Echo {
+                request_id: Some(
+                    "req_1",
+                ),
+                correlation_id: Some(
+                    "corr_1",
+                ),
+            },
+            shell: Shell {
+                manner: Markdown,
+                cards: true,
+                parallel: true,
+                denied: [],
+            },
+            line: Some(
+                ConversationName {
+                    session: "sess_1",
+                    conversation: Some(
+                        "tab_2",
+                    ),
+                },
+            ),
+            intent: Some(
+                "Summarise the contract and put the dates into NOTES.md.",
+            ),
+            attachments: [
+                ResourceLink {
+                    uri: "openharness-ref:att_1",
+                    name: "contract.pdf",
+                    mime_type: Some(
+                        "application/pdf",
+                    ),
+                    title: None,
+                    description: None,
+                    size: Some(
+                        48213,
+                    ),
+                },
+                ResourceLink {
+                    uri: "https://files.example/terms.html",
+                    name: "https://files.example/terms.html",
+                    mime_type: None,
+                    title: None,
+                    description: None,
+                    size: None,
+                },
+                ResourceLink {
+                    uri: "openharness-asset:card_9",
+                    name: "card_9",
+                    mime_type: None,
+                    title: None,
+                    description: None,
+                    size: None,
+                },
+            ],
+            background: Some(
+                Resource {
+                    uri: "openharness:context",
+                    mime_type: Some(
+                        "application/json",
+                    ),
+                    text: Some(
+                        "{\"environment_state\":{\"active_window\":\"Preview\",\"os\":\"macOS\",\"screen_hash\":\"5f1d\"},\"shell\":{\"locale\":\"en-GB\",\"shell_kind\":\"im_bot\",\"shell_version\":\"2.1.0\",\"timezone\":\"Europe/London\"},\"task_hint\":{\"business_key\":\"deal_42\",\"plugin_id\":\"notes\",\"sop_id\":\"sop_contracts\"}}",
+                    ),
+                    blob: None,
+                },
+            ),
+            continuation: None,
+            verdicts: [],
+            cancel: false,
+            digest: "df4ae1731f6b8a4a94b3fda73842c942",
+        }
+    "#]]
+    .assert_debug_eq(&asked);
+}
+
+#[test]
+fn the_least_request_is_understood() {
+    let asked = read_value(&fixtures::message("request-minimal")).unwrap();
+    assert_eq!(asked.echo, Echo::default());
+    assert_eq!(asked.line, None);
+    assert_eq!(asked.background, None);
+    assert_eq!(
+        asked.intent.as_deref(),
+        Some("How many lines has the README?")
+    );
+}
+
+#[test]
+fn decisions_are_understood() {
+    let said = |name: &str| {
+        let asked = read_value(&fixtures::message(name)).unwrap();
+        let place = asked.continuation.map(|place| place.token());
+        (place.unwrap(), asked.verdicts, asked.cancel)
+    };
+    let verdict = |id: &str, given| Verdict {
+        id: id.to_owned(),
+        given,
+    };
+    let here = "ctok_oh_1.trn_1.12".to_owned();
+    let once = vec![verdict("ask_1", Given::Once)];
+    assert_eq!(said("request-approval"), (here.clone(), once, false));
+    let several = vec![
+        verdict("ask_1", Given::Reject),
+        verdict("hitl_approval_2", Given::Once),
+        verdict("hitl_question_1", Given::Words("8080".to_owned())),
+    ];
+    assert_eq!(said("request-answers"), (here.clone(), several, false));
+    assert_eq!(said("request-continued"), (here, Vec::new(), false));
+    let beginning = "ctok_oh_1.trn_1.0".to_owned();
+    assert_eq!(said("request-cancel"), (beginning, Vec::new(), true));
+}
+
+/// What the draft's schema and its prose make of the doubtful cases, and what we do.
+#[test]
+fn doubtful_requests_are_judged_as_the_schema_does() {
+    let intent = |name: &str, value: Value| {
+        let mut message = with(json!({"user_intent": "hi"}));
+        message[name] = value;
+        message
+    };
+    let context = |name: &str, value: Value| {
+        let mut message = with(json!({"user_intent": "hi"}));
+        message["request"]["context"][name] = value;
+        message
+    };
+    let taken = [
+        intent("protocol_version", json!("1.0.0-draft")),
+        intent("protocol_version", json!("1.9.3-rc.1+build.5")),
+        intent("capabilities", json!({})),
+        intent("anything", json!({"at": ["all"]})),
+        context("session_id", json!("")),
+        context("conversation_id", json!("alone")),
+        context("continuation", json!({"sop_id": "s"})),
+        context(
+            "continuation",
+            json!({"run_id": "", "continuation_token": " "}),
+        ),
+        context("attachments", json!([])),
+        context(
+            "environment_state",
+            json!({"privacy_tier": "public", "os": "x"}),
+        ),
+        context(
+            "extensions",
+            json!({"com.example": 1, "dev.harn": {"unknown": [1]}}),
+        ),
+        context("extensions", json!({"dev.harn": {"cancel": false}})),
+    ];
+    for message in taken {
+        let read = read_value(&message);
+        assert!(read.is_ok(), "{message}: {read:?}");
+    }
+    let refused = [
+        (json!([]), "$"),
+        (json!("hi"), "$"),
+        (json!({}), "protocol_version"),
+        (intent("protocol_version", json!(1)), "protocol_version"),
+        (intent("protocol_version", json!(null)), "protocol_version"),
+        (intent("protocol_version", json!("1.0")), "protocol_version"),
+        (
+            intent("protocol_version", json!("v1.0.0")),
+            "protocol_version",
+        ),
+        (json!({"protocol_version": "1.0.0"}), "request"),
+        (
+            json!({"protocol_version": "1.0.0", "request": null}),
+            "request",
+        ),
+        (
+            json!({"protocol_version": "1.0.0", "request": {}}),
+            "request.context.user_intent",
+        ),
+        (intent("response", json!({"status": "success"})), "response"),
+        (intent("request_id", json!("")), "request_id"),
+        (intent("request_id", json!(7)), "request_id"),
+        (intent("request_id", json!("é".repeat(257))), "request_id"),
+        (intent("correlation_id", json!(null)), "correlation_id"),
+        (
+            intent("capabilities", json!(["openharness.streaming"])),
+            "capabilities",
+        ),
+        (
+            context("user_intent", json!({"goal": "x"})),
+            "request.context.user_intent",
+        ),
+        (
+            context("user_intent", json!(" \n")),
+            "request.context.user_intent",
+        ),
+        (
+            context("session_id", json!(9)),
+            "request.context.session_id",
+        ),
+        (
+            context("session_id", json!("x".repeat(257))),
+            "request.context.session_id",
+        ),
+        (
+            context("environment_state", json!({"privacy_tier": "hidden"})),
+            "request.context.environment_state.privacy_tier",
+        ),
+        (
+            context("shell", json!({"shell_kind": ""})),
+            "request.context.shell.shell_kind",
+        ),
+        (
+            context("attachments", json!({"ref_id": "r"})),
+            "request.context.attachments",
+        ),
+        (
+            context("attachments", json!([{}])),
+            "request.context.attachments[0]",
+        ),
+        (
+            context("attachments", json!([{"ref_id": "r"}, {"uri": "data:,x"}])),
+            "request.context.attachments[1].uri",
+        ),
+        (
+            context("extensions", json!([])),
+            "request.context.extensions",
+        ),
+        (
+            context("extensions", json!({"dev.harn": "approve"})),
+            "request.context.extensions[\"dev.harn\"]",
+        ),
+    ];
+    for (message, place) in refused {
+        assert_eq!(field(&message), place, "{message}");
+    }
+}
+
+#[test]
+fn what_is_decided_has_to_be_said_rightly() {
+    let place = json!({"run_id": "run_oh_1.trn_1"});
+    let ours = |said: Value| with(json!({"continuation": place, "extensions": {"dev.harn": said}}));
+    let once = json!({"id": "ask_1", "decision": "once"});
+    let table = [
+        (json!({"approval": "yes"}), ".approval"),
+        (json!({"approval": {"decision": "once"}}), ".approval.id"),
+        (
+            json!({"approval": {"id": "", "decision": "once"}}),
+            ".approval.id",
+        ),
+        (json!({"approval": {"id": "a"}}), ".approval.decision"),
+        (
+            json!({"approval": {"id": "a", "decision": "yes"}}),
+            ".approval.decision",
+        ),
+        (
+            json!({"approval": {"id": "a", "decision": true}}),
+            ".approval.decision",
+        ),
+        (
+            json!({"approval": [once, {"id": 3, "decision": "once"}]}),
+            ".approval[1].id",
+        ),
+        (json!({"approval": [once, 1]}), ".approval[1]"),
+        (json!({"approval": [once, once]}), ".approval"),
+        (
+            json!({"approval": once, "answer": {"id": "ask_1", "text": "no"}}),
+            ".approval",
+        ),
+        (json!({"answer": {"id": "q"}}), ".answer.text"),
+        (json!({"answer": {"id": "q", "text": 8080}}), ".answer.text"),
+        (json!({"cancel": "yes"}), ".cancel"),
+        (json!({"cancel": true, "approval": once}), ".cancel"),
+    ];
+    for (said, place) in table {
+        let place = format!("request.context.extensions[\"dev.harn\"]{place}");
+        assert_eq!(field(&ours(said.clone())), place, "{said}");
+    }
+    // Nothing is decided about no run, and words decide nothing.
+    for said in [json!({"approval": once}), json!({"cancel": true})] {
+        let message = with(json!({"user_intent": "yes", "extensions": {"dev.harn": said}}));
+        assert_eq!(field(&message), "request.context.continuation");
+    }
+    let words = read_value(&with(
+        json!({"user_intent": "yes, approve it", "continuation": place}),
+    ));
+    assert_eq!(words.unwrap().verdicts, []);
+}
+
+#[test]
+fn a_continuation_that_was_never_handed_out_is_told_so() {
+    for continuation in [
+        json!({"run_id": "run_7d2", "continuation_token": "ctok_aq9"}),
+        json!({"run_id": "run_a.b", "continuation_token": "ctok_a.c.1"}),
+    ] {
+        let message = with(json!({"user_intent": "go on", "continuation": continuation}));
+        assert_eq!(
+            read_value(&message).unwrap_err().1,
+            Fault::ContinuationUnknown
+        );
+    }
+}
+
+#[test]
+fn another_major_version_is_told_before_anything_else() {
+    let message = json!({
+        "protocol_version": "2.0.0", "request_id": "r", "correlation_id": 4, "request": "?",
+    });
+    let (echo, fault) = read_value(&message).unwrap_err();
+    assert_eq!(fault, Fault::Version);
+    assert_eq!(
+        (echo.request_id.as_deref(), echo.correlation_id),
+        (Some("r"), None)
+    );
+}
+
+#[test]
+fn ids_are_found_in_what_is_refused() {
+    let echo = |body: &str| {
+        let (echo, _) = read(body.as_bytes()).unwrap_err();
+        (
+            echo.request_id.unwrap_or_default(),
+            echo.correlation_id.unwrap_or_default(),
+        )
+    };
+    let both = ("r".to_owned(), "c".to_owned());
+    let deep = "[".repeat(100_000);
+    let bodies = [
+        r#"{"request_id":"r","correlation_id":"c"}"#.to_owned(),
+        r#"{"protocol_version":"1.0.0","request_id":"r","correlation_id":"c","request":{"#
+            .to_owned(),
+        r#"{"request_id":"r","request":{"a":[1,{}]},"correlation_id":"c",,}"#.to_owned(),
+        format!(r#"{{"request_id":"r","correlation_id":"c","request":{deep}"#),
+    ];
+    for body in bodies {
+        assert_eq!(echo(&body), both);
+    }
+    let none = (String::new(), String::new());
+    for body in [
+        "",
+        "{",
+        "[1",
+        "\u{feff}{}",
+        r#"{"request_id":7"#,
+        r#"{"request_id":""}"#,
+    ] {
+        assert_eq!(echo(body), none, "{body}");
+    }
+}
+
+#[test]
+fn what_is_not_json_is_told_so() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let deep = format!(r#"{{"protocol_version":"1.0.0","request":{deep}}}"#);
+    for body in ["", "{", "nonsense", "{} {}", "{\"a\":1,}", deep.as_str()] {
+        assert_eq!(
+            read(body.as_bytes()).unwrap_err().1,
+            Fault::NotJson,
+            "{body}"
+        );
+    }
+    assert_eq!(read(b"{\"a\":\"\xff\"}").unwrap_err().1, Fault::NotJson);
+}

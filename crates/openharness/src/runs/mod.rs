@@ -325,12 +325,17 @@ impl Drop for Promise {
 }
 
 fn says_something(asked: &Asked) -> bool {
-    asked.intent.is_some() || !asked.attachments.is_empty()
+    words(asked).is_some() || !asked.attachments.is_empty()
+}
+
+fn words(asked: &Asked) -> Option<&str> {
+    let words = asked.intent.as_deref();
+    words.filter(|words| !words.trim().is_empty())
 }
 
 /// What an agent is given to read.
 fn blocks(asked: &Asked, embedded: bool) -> Vec<ContentBlock> {
-    let intent = asked.intent.iter().map(ContentBlock::text);
+    let intent = words(asked).into_iter().map(ContentBlock::text);
     let links = asked.attachments.iter().cloned();
     let links = links.map(ContentBlock::ResourceLink);
     let background = asked.background.iter().filter(|_| embedded).cloned();

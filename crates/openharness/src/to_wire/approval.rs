@@ -5,7 +5,10 @@ use harn_model::{
     ToolContent, ToolKind,
 };
 
-use super::{continuation, message::visible};
+use super::{
+    continuation,
+    message::{line, visible},
+};
 use crate::{
     told::Told,
     wire::directive::{
@@ -168,6 +171,9 @@ fn in_words(
     lines.extend(command.map(|command| format!("Command: {command}")));
     if !paths.is_empty() {
         lines.push(format!("Files: {}", paths.join(", ")));
+    }
+    if command.is_none() && !call.raw_input.is_null() {
+        lines.push(format!("With: {}", line(&call.raw_input.to_string())));
     }
     lines.extend(reason.map(|reason| format!("Why you are asked: {reason}")));
     visible(&lines.join("\n")).into_owned()

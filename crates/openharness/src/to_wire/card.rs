@@ -2,6 +2,7 @@
 
 use harn_model::{Artifact, PlanEntryStatus, ToolCallStatus};
 
+use super::message::visible;
 use crate::{
     ext::{self, CallSummary},
     told::{Call, Told},
@@ -55,10 +56,8 @@ fn fallback(told: &Told, card: &RunCard<'_>) -> String {
             .filter(|text| !text.trim().is_empty());
         shown.next().unwrap_or(&artifact.kind).to_owned()
     });
-    plan.chain(calls)
-        .chain(artifacts)
-        .collect::<Vec<_>>()
-        .join("\n")
+    let lines: Vec<_> = plan.chain(calls).chain(artifacts).collect();
+    visible(&lines.join("\n")).into_owned()
 }
 
 fn line(call: &Call) -> String {

@@ -38,6 +38,17 @@ pub(super) fn said<'a>(shell: &Shell, told: &Told) -> Option<Message<'a>> {
     })
 }
 
+/// A line of something that may be of any length and hold anything.
+pub(super) fn line(words: &str) -> String {
+    const LONGEST: usize = 500;
+    let words = visible(words);
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(LONGEST) {
+        None => words,
+        Some((cut, _)) => format!("{} …", words.get(..cut).unwrap_or_default().trim_end()),
+    }
+}
+
 /// Every step, and of what was made the words for it where there is no card to show it on.
 fn whole(shell: &Shell, told: &Told, said: &[Cow<'_, str>]) -> String {
     let made = told

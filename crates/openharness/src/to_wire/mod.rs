@@ -72,10 +72,10 @@ fn failure(state: &State) -> Option<Fault> {
     }
 }
 
-fn error(fault: &Fault) -> Error<'_> {
+fn error(fault: &Fault) -> Error {
     Error {
         code: fault.code(),
-        message: fault.words(),
+        message: message::line(&fault.words()),
         retryable: fault.retryable(),
         details: fault.details(),
     }

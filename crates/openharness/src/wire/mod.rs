@@ -5,7 +5,7 @@ pub(crate) mod directive;
 #[cfg(test)]
 pub(crate) mod request;
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -90,7 +90,7 @@ pub(crate) struct Response<'a> {
     pub(crate) action_directives: Option<Vec<Directive<'a>>>,
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) error: Option<Error<'a>>,
+    pub(crate) error: Option<Error>,
     /// Names the run, and what of it has been told: sent back, it goes on from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) continuation: Option<Continuation>,
@@ -111,12 +111,12 @@ pub(crate) enum Status {
 /// What went wrong.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Error<'a> {
+pub(crate) struct Error {
     /// For machines.
     #[schemars(length(min = 1))]
     pub(crate) code: &'static str,
     /// For people.
-    pub(crate) message: Cow<'a, str>,
+    pub(crate) message: String,
     /// Whether the same request may succeed later.
     pub(crate) retryable: bool,
     /// `field` of what is wrong in a request, `limit_bytes` of a body that is too long.

@@ -1,6 +1,8 @@
 //! Requests as the draft describes them and our extension completes them, for their schema alone: a derived
 //! reader could not say where a request is wrong. A test holds the schema against what `from_wire` takes.
 
+#![allow(dead_code, reason = "only its schema is of use")]
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -147,7 +149,6 @@ struct Extensions {
     #[schemars(rename = "dev.harn")]
     ours: Option<Extension>,
     #[serde(flatten)]
-    #[allow(dead_code, reason = "only its schema is of use")]
     others: BTreeMap<String, Value>,
 }
 

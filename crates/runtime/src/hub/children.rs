@@ -45,7 +45,7 @@ impl Hub {
             open.close(false).await;
         }
         let child = self
-            .open_as(id, None, self.role_of(child_of.clone(), agent))
+            .open_as(id, None, self.role_of(child_of.clone(), agent), None)
             .await?;
         // Opened by somebody else in between, it knows nothing of its worker.
         if child.shared.lineage.is_none() {

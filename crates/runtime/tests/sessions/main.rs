@@ -19,6 +19,7 @@ mod equipment;
 mod follow;
 mod lifecycle;
 mod live;
+mod named;
 mod permissions;
 mod reminders;
 mod steering;

@@ -31,8 +31,10 @@ impl Args {
             command: Command::Acp {
                 serve: Serve {
                     engine: EngineChoice::Explore,
-                    state: StateDir { state_dir: None },
-                    profile: ProfileChoice::Auto,
+                    places: Places {
+                        state: StateDir { state_dir: None },
+                        sessions_dir: None,
+                    },
                     permissions: Permissions {
                         mode: SessionMode::default(),
                         policy: Vec::new(),
@@ -43,6 +45,9 @@ impl Args {
                         skill_match: Strategy::Metadata,
                         tool_search: ToolSearch::Auto,
                     },
+                },
+                dialect: Dialect {
+                    profile: ProfileChoice::Auto,
                 },
                 listen: None,
                 network: Network {
@@ -85,6 +90,8 @@ pub(super) enum Command {
     Acp {
         #[command(flatten)]
         serve: Serve,
+        #[command(flatten)]
+        dialect: Dialect,
         /// Also serve others on this port and on a socket in the state directory, such as
         /// 127.0.0.1:7433; port 0 takes a free one. It ends with stdin
         #[arg(long, value_name = "ADDR")]
@@ -92,7 +99,19 @@ pub(super) enum Command {
         #[command(flatten)]
         network: Network,
     },
-    /// Serve ACP on a port and on a socket in the state directory, until a signal ends it
+    /// Serve threads and turns as JSON-RPC on stdin and stdout
+    ///
+    /// Threads are kept in DIR/.harness, which the first of them makes. What is kept there may have come with
+    /// the directory, so a thread that is opened again begins in the mode that is given here, and asks again.
+    #[command(visible_alias = "harness")]
+    Threads {
+        #[command(flatten)]
+        serve: Serve,
+        /// Directory to work in, instead of this one
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+    },
+    /// Serve ACP and OpenHarness on a port, and ACP on a socket in the state directory, until a signal ends it
     ///
     /// Editors, terminals and browsers meet here at the same sessions. Every request needs the token in
     /// STATE/token, which is made at the first start and only you can read, or the one in
@@ -100,6 +119,11 @@ pub(super) enum Command {
     Serve {
         #[command(flatten)]
         serve: Serve,
+        #[command(flatten)]
+        dialect: Dialect,
+        /// Directory that OpenHarness sessions work in, instead of this one
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
         /// Where to listen; port 0 takes a free one
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
         listen: String,
@@ -116,6 +140,8 @@ pub(super) enum Command {
     Run {
         #[command(flatten)]
         serve: Serve,
+        #[command(flatten)]
+        dialect: Dialect,
         /// Directory to work in, instead of this one
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
@@ -138,7 +164,7 @@ pub(super) enum Command {
     /// List, show or delete sessions
     Sessions {
         #[command(flatten)]
-        state: StateDir,
+        places: Places,
         #[command(subcommand)]
         command: SessionsCommand,
     },
@@ -162,12 +188,12 @@ pub(super) enum Command {
     },
     /// List, show or check skills: instructions that agents and people use by name
     Skills(SkillsArgs),
-    /// For host authors: pinned conversations, and a check of recorded ones
+    /// For host authors: pinned conversations over ACP, and a check of recorded ones
     Fixtures {
         #[command(subcommand)]
         command: FixturesCommand,
     },
-    /// For host authors: the JSON Schemas of the extensions
+    /// For host authors: the JSON Schemas of what is said beyond plain ACP, and of the other wires
     Schema {
         /// Print this one; without it and --out, list them
         #[arg(conflicts_with = "out")]
@@ -179,7 +205,7 @@ pub(super) enum Command {
     /// Check the installation: one line for each thing looked at
     Doctor {
         #[command(flatten)]
-        state: StateDir,
+        places: Places,
     },
 }
 
@@ -217,12 +243,35 @@ pub(super) struct AttachArgs {
     pub(super) ca: Option<PathBuf>,
 }
 
-/// Where sessions are kept.
+/// Where our own things are kept.
 #[derive(Debug, clap::Args)]
 pub(super) struct StateDir {
-    /// Where sessions are kept [default: $XDG_STATE_HOME/harn or ~/.local/state/harn]
+    /// Where sessions, grants, trust and the token are kept [default: $XDG_STATE_HOME/harn or
+    /// ~/.local/state/harn]
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) state_dir: Option<PathBuf>,
+}
+
+/// Where our own things are kept, and where sessions are.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct Places {
+    #[command(flatten)]
+    pub(super) state: StateDir,
+    /// Where sessions are kept when not in the state directory, such as DIR/.harness for the threads of a
+    /// directory
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) sessions_dir: Option<PathBuf>,
+}
+
+/// What clients of ACP are told.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct Dialect {
+    /// What clients get that do not say: auto by what is known of them, harn everything, meta
+    /// everything in a form that typed clients deliver, acp nothing beyond plain ACP
+    #[arg(long, value_name = "auto|harn|meta|acp", default_value = "auto")]
+    pub(super) profile: ProfileChoice,
 }
 
 /// What to serve, and how.
@@ -233,11 +282,7 @@ pub(super) struct Serve {
     #[arg(long, value_name = "explore|script:FILE", default_value = "explore")]
     pub(super) engine: EngineChoice,
     #[command(flatten)]
-    pub(super) state: StateDir,
-    /// What clients get that do not say: auto by what is known of them, harn everything, meta
-    /// everything in a form that typed clients deliver, acp nothing beyond plain ACP
-    #[arg(long, value_name = "auto|harn|meta|acp", default_value = "auto")]
-    pub(super) profile: ProfileChoice,
+    pub(super) places: Places,
     #[command(flatten)]
     pub(super) permissions: Permissions,
     #[command(flatten)]
@@ -463,25 +508,45 @@ mod tests {
     fn defaults_need_no_flags() {
         let args = Args::parse_from(["harn-serve", "acp"]);
         assert_eq!(args.log.log_level, LogLevel::Warn);
-        let Command::Acp { serve, listen, .. } = args.command else {
+        let Command::Acp {
+            serve,
+            dialect,
+            listen,
+            ..
+        } = args.command
+        else {
             panic!("not acp: {args:?}");
         };
         assert_eq!(serve.engine, EngineChoice::Explore);
-        assert_eq!(serve.profile, ProfileChoice::Auto);
-        assert_eq!(serve.state.state_dir, None);
+        assert_eq!(dialect.profile, ProfileChoice::Auto);
+        assert_eq!(serve.places.state.state_dir, None);
+        assert_eq!(serve.places.sessions_dir, None);
         assert_eq!(listen, None);
     }
 
     #[test]
-    fn the_state_dir_may_stand_before_or_after_what_to_do_with_sessions() {
+    fn the_places_may_stand_before_or_after_what_to_do_with_sessions() {
+        let places = ["--state-dir", "/s", "--sessions-dir", "/t"];
         for line in [
-            ["harn-serve", "sessions", "--state-dir", "/s", "list"],
-            ["harn-serve", "sessions", "list", "--state-dir", "/s"],
+            [&["harn-serve", "sessions"], &places[..], &["list"]].concat(),
+            [&["harn-serve", "sessions", "list"], &places[..]].concat(),
         ] {
-            let Command::Sessions { state, .. } = Args::parse_from(line).command else {
+            let Command::Sessions { places, .. } = Args::parse_from(line).command else {
                 panic!("not sessions");
             };
-            assert_eq!(state.state_dir, Some("/s".into()));
+            assert_eq!(places.state.state_dir, Some("/s".into()));
+            assert_eq!(places.sessions_dir, Some("/t".into()));
+        }
+    }
+
+    #[test]
+    fn threads_have_no_dialect_and_go_by_two_names() {
+        let parse = |words: &[&str]| Args::try_parse_from([&["harn-serve"], words].concat());
+        for name in ["threads", "harness"] {
+            let parsed = parse(&[name, "--cwd", "/w"]).unwrap().command;
+            assert!(matches!(parsed, Command::Threads { .. }), "{name}");
+            assert!(parse(&[name, "--profile", "acp"]).is_err(), "{name}");
+            assert!(parse(&[name, "--listen", "127.0.0.1:0"]).is_err(), "{name}");
         }
     }
 }

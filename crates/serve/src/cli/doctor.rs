@@ -9,12 +9,13 @@ use std::{
 
 use agent_client_protocol::schema::ProtocolVersion;
 use anyhow::Result;
-use harn_journal::{FORMAT_VERSION, JournalError, JsonlStore, Listing, Store};
+use harn_journal::{FORMAT_VERSION, JournalError, Listing};
 
 use super::{print, text};
 use crate::{
-    default_config_dir, net,
+    Options, default_config_dir, net,
     rules::{self, Grants},
+    session_store,
     trust::Trusted,
 };
 
@@ -38,14 +39,15 @@ fn finding(grade: Grade, what: &'static str, found: impl Into<String>) -> Findin
     Finding { grade, what, found }
 }
 
-pub(super) fn run(state_dir: &Path) -> Result<ExitCode> {
+pub(super) fn run(options: &Options) -> Result<ExitCode> {
+    let state_dir = &*options.state_dir;
     #[allow(
         clippy::disallowed_methods,
         reason = "the environment enters the project here"
     )]
     let path = env::var_os("PATH").unwrap_or_default();
     let mut findings = vec![version(), state(state_dir)];
-    findings.extend(sessions(state_dir));
+    findings.extend(sessions(options));
     findings.extend(policies());
     findings.push(grants(state_dir));
     findings.push(trusted(state_dir));
@@ -115,9 +117,9 @@ fn may_write(dir: &Path) -> bool {
 }
 
 /// How many there are, and each that cannot be read.
-fn sessions(state_dir: &Path) -> Vec<Finding> {
+fn sessions(options: &Options) -> Vec<Finding> {
     const WHAT: &str = "sessions";
-    let store = JsonlStore::new(state_dir);
+    let store = session_store::of(options).store;
     let Listing { sessions, problems } = match store.list() {
         Ok(listing) => listing,
         Err(error) => return vec![finding(Grade::Wrong, WHAT, error.to_string())],

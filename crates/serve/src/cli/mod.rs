@@ -22,12 +22,12 @@ mod trust;
 use std::{
     fmt::{self, Display},
     io::{self, IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Parser;
 use harn_runtime::Agent;
 
@@ -36,11 +36,11 @@ use harn_tools::{
     tool_search::{Strategy, Switch, ToolSearchOptions},
 };
 
-use self::args::{Args, Command, Network, Serve, StateDir, ToolSearch};
+use self::args::{Args, Command, Dialect, Network, Places, Serve, StateDir, ToolSearch};
 use crate::{
     Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
     default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, rules,
-    skill_places::skill_places,
+    skill_places::skill_places, threads_stdio_with,
 };
 
 /// Reads the command line and does what it says.
@@ -68,33 +68,43 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
         Command::Acp {
             serve,
+            dialect,
             listen,
             network,
-        } => acp(serve, listen.map(|at| network.listen(at))),
+        } => acp(serve, &dialect, listen.map(|at| network.listen(at))),
+        Command::Threads { serve, cwd } => threads(serve, cwd.as_deref()),
         Command::Serve {
             serve,
+            dialect,
+            cwd,
             listen,
             network,
-        } => serve_network(serve, network.listen(listen)),
-        Command::Run { serve, cwd, prompt } => run::run(serve, cwd, prompt),
+        } => serve_network(serve, &dialect, cwd.as_deref(), network.listen(listen)),
+        Command::Run {
+            serve,
+            dialect,
+            cwd,
+            prompt,
+        } => run::run(serve, &dialect, cwd.as_deref(), prompt),
         Command::Attach { state, attach } => attach::run(state.dir()?, attach),
-        Command::Sessions { state, command } => sessions::run(&state.dir()?, command),
+        Command::Sessions { places, command } => sessions::run(&places.options()?, command),
         Command::Grants { state, command } => grants::run(&state.dir()?, command),
         Command::Trust { state, trust } => trust::run(&state.dir()?, trust),
         Command::Skills(args) => skills::run(args),
         Command::Fixtures { command } => fixtures::run(command),
         Command::Schema { name, out } => schema::run(name, out),
-        Command::Doctor { state } => doctor::run(&state.dir()?),
+        Command::Doctor { places } => doctor::run(&places.options()?),
     }
 }
 
-fn acp(serve: Serve, listen: Option<Listen>) -> Result<ExitCode> {
+fn acp(serve: Serve, dialect: &Dialect, listen: Option<Listen>) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
         let hint = "speaking ACP on stdin and stdout, as an editor does; \
                     to talk to the agent here: harn-serve run \"your question\"";
         note(hint);
     }
-    let (agent, options) = load(serve)?;
+    let (agent, mut options) = load(serve)?;
+    options.profile = dialect.profile;
     match listen {
         Some(listen) => acp_stdio_and_listen(agent, options, listen)?,
         None => acp_stdio_with(agent, options)?,
@@ -102,10 +112,43 @@ fn acp(serve: Serve, listen: Option<Listen>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn serve_network(serve: Serve, at: Listen) -> Result<ExitCode> {
-    let (agent, options) = load(serve)?;
+fn threads(serve: Serve, cwd: Option<&Path>) -> Result<ExitCode> {
+    if io::stdin().is_terminal() {
+        let hint = "speaking threads and turns on stdin and stdout, a JSON-RPC message a line; \
+                    to talk to the agent here: harn-serve run \"your question\"";
+        note(hint);
+    }
+    let directory = directory(cwd).map_err(wrong_use)?;
+    let (agent, mut options) = load(serve)?;
+    options.directory = Some(directory);
+    threads_stdio_with(agent, options)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn serve_network(
+    serve: Serve,
+    dialect: &Dialect,
+    cwd: Option<&Path>,
+    at: Listen,
+) -> Result<ExitCode> {
+    let directory = directory(cwd).map_err(wrong_use)?;
+    let (agent, mut options) = load(serve)?;
+    options.profile = dialect.profile;
+    options.directory = Some(directory);
     listen(agent, options, at)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A directory to work in, that `--cwd` names; without it, the current one.
+fn directory(cwd: Option<&Path>) -> Result<PathBuf> {
+    let dir = cwd.unwrap_or(Path::new("."));
+    let context = || format!("--cwd {}", dir.display());
+    // As the person wrote it, links and all: that is the name they know it by.
+    let absolute = std::path::absolute(dir).with_context(context)?;
+    let found = absolute.metadata().with_context(context)?;
+    ensure!(found.is_dir(), "{}: it is not a directory", context());
+    // `.` at the end would be part of every path shown.
+    Ok(absolute.components().collect())
 }
 
 impl Network {
@@ -132,7 +175,6 @@ impl Network {
 fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
     let permissions = serve.permissions;
     let options = Options {
-        profile: serve.profile,
         policy_files: named_policies(permissions.policy)?,
         config_dir: default_config_dir(),
         mode: permissions.mode,
@@ -144,7 +186,7 @@ fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
             ..SkillMatching::default()
         },
         tool_search: tool_search(serve.tools.tool_search),
-        ..Options::new(serve.state.dir()?)
+        ..serve.places.options()?
     };
     let agent = serve.engine.load().map_err(wrong_use)?;
     Ok((agent, options))
@@ -189,6 +231,20 @@ fn named_policies(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     };
     let files = files.into_iter().map(named).collect::<Result<_>>();
     files.map_err(wrong_use)
+}
+
+impl Places {
+    /// Options that say where things are kept, and nothing else.
+    fn options(self) -> Result<Options> {
+        let sessions = self.sessions_dir.map(|dir| {
+            let absolute = std::path::absolute(&dir);
+            absolute.with_context(|| format!("--sessions-dir {}", dir.display()))
+        });
+        Ok(Options {
+            sessions_dir: sessions.transpose().map_err(wrong_use)?,
+            ..Options::new(self.state.dir()?)
+        })
+    }
 }
 
 impl StateDir {

@@ -13,11 +13,11 @@ use axum::{
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     middleware::Next,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use harn_model::Principal;
 
-use super::{caller::Caller, listener, token::Tokens};
+use super::{caller::Caller, listener, refusal::refusal, token::Tokens};
 
 pub(super) use authority::Authorities;
 
@@ -48,7 +48,7 @@ pub(crate) async fn check(
 ) -> Response {
     let origin = match guard.meant_for_us(&request) {
         Ok(origin) => origin,
-        Err(refused) => return refused.into_response(),
+        Err(refused) => return refused.answer(&request),
     };
     if let Some(origin) = &origin
         && cors::is_preflight(&request)
@@ -56,7 +56,7 @@ pub(crate) async fn check(
         return cors::preflight(origin);
     }
     let mut response = match guard.principal(request.method(), request.headers()) {
-        Ok(principal) if !seated(&request, &principal) => listener::too_many().await,
+        Ok(principal) if !seated(&request, &principal) => listener::too_many(&request),
         Ok(principal) => {
             // Nobody behind this point needs to know it, and what is not there cannot be logged.
             request.headers_mut().remove(header::AUTHORIZATION);
@@ -64,7 +64,7 @@ pub(crate) async fn check(
             request.extensions_mut().insert(principal);
             next.run(request).await
         }
-        Err(refused) => refused.into_response(),
+        Err(refused) => refused.answer(&request),
     };
     if let Some(origin) = origin {
         cors::allow(response.headers_mut(), origin);
@@ -171,8 +171,8 @@ fn hide_protocol(headers: &mut HeaderMap) {
     }
 }
 
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
+impl Refused {
+    fn answer(self, request: &Request) -> Response {
         let (status, words) = match self {
             Self::HostMissing => (
                 StatusCode::BAD_REQUEST,
@@ -193,7 +193,7 @@ impl IntoResponse for Refused {
             ),
             Self::Token => (StatusCode::UNAUTHORIZED, "the token is not right"),
         };
-        let mut response = (status, words).into_response();
+        let mut response = refusal(request, status, words);
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
             response

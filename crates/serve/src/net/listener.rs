@@ -4,8 +4,9 @@ use std::{io, sync::Arc, time::Duration};
 
 use axum::{
     Extension, Router,
+    extract::Request,
     http::{HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -21,7 +22,10 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use super::caller::{Caller, Shares};
+use super::{
+    caller::{Caller, Shares},
+    refusal::refusal,
+};
 
 /// How many clients may be connected. Each request of a client that came beyond is refused with words.
 pub(super) const CONNECTIONS: usize = 4096;
@@ -52,7 +56,7 @@ pub(super) async fn serve(
 ) {
     let room = Arc::new(Semaphore::new(connections));
     let spare = Arc::new(Semaphore::new(TURNED_AWAY));
-    let full = Router::new().fallback(too_many);
+    let full = Router::new().fallback(async |request: Request| too_many(&request));
     let shares = Shares::of(connections);
     loop {
         let accepted = tokio::select! {
@@ -136,9 +140,9 @@ async fn http(
     }
 }
 
-pub(super) async fn too_many() -> Response {
+pub(super) fn too_many(request: &Request) -> Response {
     let words = "there are too many connections; try again later";
-    let mut response = (StatusCode::SERVICE_UNAVAILABLE, words).into_response();
+    let mut response = refusal(request, StatusCode::SERVICE_UNAVAILABLE, words);
     let headers = response.headers_mut();
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));

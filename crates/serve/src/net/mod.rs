@@ -6,6 +6,7 @@
 mod caller;
 mod guard;
 mod listener;
+mod refusal;
 mod tls;
 mod token;
 #[cfg(unix)]
@@ -19,17 +20,19 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use axum::{Router, middleware};
+use axum::{Router, extract::Request, http::StatusCode, middleware};
 use harn_acp::{
     AcpConfig,
     http::{HttpConfig, routes},
 };
+use harn_openharness::OpenHarnessConfig;
 use harn_runtime::{Agent, Hub};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use self::{
     guard::{Authorities, Guard},
+    refusal::refusal,
     token::Tokens,
 };
 use crate::{
@@ -151,13 +154,18 @@ impl Door {
             profile: options.profile,
             deadlines: options.deadlines(),
             ending: ending.clone(),
-            ..HttpConfig::new(hub, new_id)
+            ..HttpConfig::new(hub.clone(), new_id)
         };
         let guard = Guard {
             tokens,
             authorities: Authorities::new(address, secure, hosts, origins),
         };
-        let router = guarded(routes(config), guard);
+        let open_harness = OpenHarnessConfig {
+            ending: ending.clone(),
+            ..OpenHarnessConfig::new(hub, options.work_dir()?)
+        };
+        let routes = routes(config).merge(harn_openharness::routes(open_harness));
+        let router = guarded(routes, guard);
         let connections = listener::CONNECTIONS;
         tokio::spawn(listener::serve(
             bound,
@@ -184,8 +192,10 @@ impl Door {
             true => ("https", "wss"),
             false => ("http", "ws"),
         };
+        let [open_harness, ..] = harn_openharness::PATHS;
         let mut words = format!(
             "harn-serve: listening on {http}://{address}/acp\n\
+             harn-serve: and for OpenHarness on {http}://{address}{open_harness}\n\
              harn-serve: the token is in {token}; clients send it as \"Authorization: Bearer TOKEN\"\n"
         );
         #[cfg(unix)]
@@ -217,11 +227,9 @@ impl Drop for Door {
 fn guarded(routes: Router, guard: Guard) -> Router {
     let guard = Arc::new(guard);
     routes
-        .fallback(async || {
-            (
-                axum::http::StatusCode::NOT_FOUND,
-                "there is nothing here; try /acp",
-            )
+        .fallback(async |request: Request| {
+            let words = "there is nothing here; try /acp, or /v1/openharness for OpenHarness";
+            refusal(&request, StatusCode::NOT_FOUND, words)
         })
         .layer(middleware::from_fn_with_state(guard, guard::check))
 }

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod chaos;
+mod envelopes;
 mod refused;
 mod resumed;
 mod secure;

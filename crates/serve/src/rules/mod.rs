@@ -93,6 +93,7 @@ pub(crate) fn check_found(path: &Path) -> Result<(), PolicyError> {
 /// Places that no tool writes: what is decided there would decide about the tool.
 pub(crate) fn protected(options: &Options) -> Vec<PathBuf> {
     let mut places = vec![options.state_dir.clone()];
+    places.extend(options.sessions_dir.clone());
     places.extend(options.config_dir.clone());
     places.extend(options.policy_files.iter().cloned());
     // The files may be links; what they lead to decides.

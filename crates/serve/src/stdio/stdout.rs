@@ -2,10 +2,17 @@
 
 use std::io;
 
+/// The real one.
+#[cfg(unix)]
+pub(super) type RealStdout = std::fs::File;
+/// The real one.
+#[cfg(not(unix))]
+pub(super) type RealStdout = io::Stdout;
+
 /// Takes the real stdout and points its descriptor at stderr, so that neither a library nor a child can
 /// print into the protocol. Children do not inherit the real one.
 #[cfg(unix)]
-pub(super) fn move_aside() -> io::Result<std::fs::File> {
+pub(super) fn move_aside() -> io::Result<RealStdout> {
     // Above the three descriptors everyone knows.
     let real = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
@@ -14,6 +21,6 @@ pub(super) fn move_aside() -> io::Result<std::fs::File> {
 
 /// Takes stdout as it is; there is no way to move it aside here.
 #[cfg(not(unix))]
-pub(super) fn move_aside() -> io::Result<io::Stdout> {
+pub(super) fn move_aside() -> io::Result<RealStdout> {
     Ok(io::stdout())
 }

@@ -15,30 +15,39 @@ mod steer;
 
 use std::{
     io::{self, IsTerminal},
-    path::{Path, PathBuf},
+    path::Path,
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use harn_acp::ProfileChoice;
 
 use self::{conversation::Conversation, keyboard::Keyboard, screen::Screen, show::Show};
-use super::{args::Serve, load, paint, wrong_use};
+use super::{
+    args::{Dialect, Serve},
+    directory, load, paint, wrong_use,
+};
 use crate::{
     SystemClock, limits,
     workshop::{Workshop, waiting_room},
 };
 
-pub(super) fn run(serve: Serve, cwd: Option<PathBuf>, prompt: String) -> Result<ExitCode> {
+pub(super) fn run(
+    serve: Serve,
+    dialect: &Dialect,
+    cwd: Option<&Path>,
+    prompt: String,
+) -> Result<ExitCode> {
     if prompt.trim().is_empty() {
         return Err(wrong_use(anyhow!("the prompt is empty; say what to ask")));
     }
-    let cwd = directory(cwd.as_deref().unwrap_or(Path::new("."))).map_err(wrong_use)?;
+    let cwd = directory(cwd).map_err(wrong_use)?;
     let (agent, mut options) = load(serve)?;
     // This client is made with a typed SDK, which delivers extensions on known updates only.
-    if options.profile == ProfileChoice::Auto {
-        options.profile = ProfileChoice::Meta;
-    }
+    options.profile = match dialect.profile {
+        ProfileChoice::Auto => ProfileChoice::Meta,
+        chosen => chosen,
+    };
     limits::raise_open_files();
     let workshop = Workshop::open(agent, &options)?;
     let show = Show::new(screen(), cwd.clone(), SystemClock::new());
@@ -52,20 +61,6 @@ pub(super) fn run(serve: Serve, cwd: Option<PathBuf>, prompt: String) -> Result<
         workshop.close().await;
         ended
     })
-}
-
-fn directory(dir: &Path) -> Result<PathBuf> {
-    let context = || format!("--cwd {}", dir.display());
-    // As the person wrote it, links and all: that is the name they know it by.
-    let absolute = std::path::absolute(dir).with_context(context)?;
-    let found = absolute.metadata().with_context(context)?;
-    ensure!(
-        found.is_dir(),
-        "--cwd {}: it is not a directory",
-        dir.display()
-    );
-    // `.` at the end would be part of every path shown.
-    Ok(absolute.components().collect())
 }
 
 /// The answer goes to stdout; the rest with it on a terminal, else to stderr.

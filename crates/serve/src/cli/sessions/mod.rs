@@ -6,7 +6,7 @@ mod transcript;
 use std::{borrow::Cow, collections::HashMap, path::Path, process::ExitCode};
 
 use anyhow::Result;
-use harn_journal::{JsonlStore, Listing, SessionSummary, Store};
+use harn_journal::{Listing, SessionSummary};
 use harn_model::{SessionId, Timestamp};
 use harn_runtime::Clock;
 
@@ -15,18 +15,19 @@ use super::{
     attach::{Listed, Which, ask_servers, sockets},
     note, paint, print, text,
 };
-use crate::{SystemClock, workshop::waiting_room};
+use crate::{Options, SystemClock, session_store, workshop::waiting_room};
 
-pub(super) fn run(state_dir: &Path, command: SessionsCommand) -> Result<ExitCode> {
-    let store = JsonlStore::new(state_dir);
+pub(super) fn run(options: &Options, command: SessionsCommand) -> Result<ExitCode> {
+    let store = session_store::of(options).store;
+    let kept = options.sessions_dir.as_ref().unwrap_or(&options.state_dir);
     let now = SystemClock::new().now();
     match command {
         SessionsCommand::List => {
             let Listing { sessions, problems } = store.list()?;
             // "No sessions" would be untrue where some cannot be read.
             if !sessions.is_empty() || problems.is_empty() {
-                let live = live(state_dir)?;
-                print(&list(&sessions, &live, now, state_dir))?;
+                let live = live(&options.state_dir)?;
+                print(&list(&sessions, &live, now, kept))?;
             }
             problems.iter().for_each(note);
         }
@@ -60,10 +61,10 @@ fn list(
     sessions: &[SessionSummary],
     live: &HashMap<String, Listed>,
     now: Timestamp,
-    state_dir: &Path,
+    kept: &Path,
 ) -> String {
     if sessions.is_empty() {
-        return format!("no sessions in {}\n", state_dir.display());
+        return format!("no sessions in {}\n", kept.display());
     }
     let rows: Vec<[Cow<'_, str>; 6]> = sessions
         .iter()

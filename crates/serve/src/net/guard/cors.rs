@@ -8,9 +8,9 @@ use axum::{
 };
 
 const METHODS: &str = "GET, POST, DELETE";
-const HEADERS: &str =
-    "authorization, content-type, accept, last-event-id, acp-connection-id, acp-session-id";
-const EXPOSED: &str = "acp-connection-id, acp-session-id";
+const HEADERS: &str = "authorization, content-type, accept, last-event-id, acp-connection-id, \
+                       acp-session-id, x-request-id, x-correlation-id, traceparent";
+const EXPOSED: &str = "acp-connection-id, acp-session-id, x-request-id, x-correlation-id";
 
 /// Whether a browser asks what a page may do. It has no token to send along.
 pub(super) fn is_preflight(request: &Request) -> bool {

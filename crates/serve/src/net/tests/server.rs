@@ -12,6 +12,7 @@ use std::{
 
 use harn_acp::http::{HttpConfig, routes};
 use harn_model::StopReason;
+use harn_openharness::OpenHarnessConfig;
 use harn_runtime::{Agent, AgentError, Hub, TurnContext, async_trait};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -149,7 +150,12 @@ impl Server {
         let tls = setup
             .tls
             .map(|(cert, key)| super::super::tls::acceptor(&cert, &key).unwrap());
-        let router = guarded(routes(config), guard);
+        let open_harness = OpenHarnessConfig {
+            ending: ending.clone(),
+            ..OpenHarnessConfig::new(hub.clone(), dir.path().to_owned())
+        };
+        let routes = routes(config).merge(harn_openharness::routes(open_harness));
+        let router = guarded(routes, guard);
         let serve = listener::serve(bound, tls, router, setup.connections, ending.clone());
         tokio::spawn(serve);
         Self {

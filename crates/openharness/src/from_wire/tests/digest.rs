@@ -1,0 +1,96 @@
+//! The same words have the same name, and others another.
+
+use super::*;
+
+fn digest(message: &Value) -> String {
+    read_value(message).unwrap().digest
+}
+
+/// The same message with every object's members the other way round.
+fn turned(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let turned = members.iter().rev();
+            turned
+                .map(|(name, value)| (name.clone(), turned_value(value)))
+                .collect()
+        }
+        other => other.clone(),
+    }
+}
+
+fn turned_value(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(turned_value).collect(),
+        other => turned(other),
+    }
+}
+
+#[test]
+fn order_ids_credentials_secrets_and_the_unknown_do_not_count() {
+    let message = fixtures::message("request");
+    let name = digest(&message);
+    assert_eq!(name.len(), 32);
+    assert_eq!(digest(&turned(&message)), name);
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut message = message.clone();
+        change(&mut message);
+        digest(&message)
+    };
+    let changes: [&dyn Fn(&mut Value); 7] = [
+        &|it| it["request_id"] = json!("other"),
+        &|it| it["correlation_id"] = json!("other"),
+        &|it| it["protocol_version"] = json!("1.2.3"),
+        &|it| it["request"]["auth"] = json!({"tenant_id": "other"}),
+        &|it| it["unknown"] = json!(1),
+        &|it| it["request"]["context"]["unknown"] = json!(1),
+        &|it| it["request"]["context"]["attachments"][0]["unknown"] = json!(1),
+    ];
+    for (at, change) in changes.iter().enumerate() {
+        assert_eq!(changed(change), name, "{at}");
+    }
+    let secret = |value: &str| {
+        let state = json!({"privacy_tier": "secret", "os": value});
+        changed(&|it| it["request"]["context"]["environment_state"] = state.clone())
+    };
+    assert_eq!(secret("one"), secret("other"));
+}
+
+#[test]
+fn every_word_counts() {
+    let mut names = vec![digest(&fixtures::message("request"))];
+    let changes: [(&str, Value); 9] = [
+        ("/request/context/user_intent", json!("Do something else.")),
+        ("/request/context/session_id", json!("sess_2")),
+        ("/request/context/conversation_id", json!("tab_3")),
+        ("/request/context/task_hint/sop_id", json!("other")),
+        ("/request/context/environment_state/os", json!("Linux")),
+        (
+            "/request/context/attachments/1/uri",
+            json!("https://files.example/b"),
+        ),
+        ("/request/context/shell/shell_kind", json!("tv")),
+        (
+            "/request/context/continuation",
+            json!({"run_id": "run_a.b"}),
+        ),
+        ("/capabilities/openharness.ui.rich_cards", json!(false)),
+    ];
+    for (place, value) in changes {
+        let mut message = fixtures::message("request");
+        *message.pointer_mut(place).unwrap() = value;
+        names.push(digest(&message));
+    }
+    for name in [
+        "request-approval",
+        "request-answers",
+        "request-cancel",
+        "request-continued",
+    ] {
+        names.push(digest(&fixtures::message(name)));
+    }
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}

@@ -1,0 +1,245 @@
+//! Sessions by a name of somebody's own, titles, prompts that go behind so many others, and hubs that do not
+//! believe what their journals say was granted.
+
+use std::sync::Arc;
+
+use harn_model::{
+    AgentEvent, ContentBlock, Decision, Envelope, MessageId, Principal, Seq, SessionId, StopReason,
+};
+use harn_runtime::{
+    AUTO_MODE, Agent, AgentError, Controller, PromptError, SessionError, Submission, TurnContext,
+};
+use tokio::sync::Notify;
+
+use crate::support::*;
+
+fn silent() -> Arc<dyn Agent> {
+    agent(async |_| Ok(StopReason::EndTurn))
+}
+
+#[tokio::test]
+async fn a_session_by_name_is_created_once_and_opened_from_then_on() {
+    let world = World::new();
+    let hub = world.hub(silent());
+    let id = SessionId::from("mine-1");
+    // At once: whoever comes second finds the first one's.
+    let (one, two) = tokio::join!(
+        hub.open_or_create(&id, world.new_session()),
+        hub.open_or_create(&id, world.new_session()),
+    );
+    assert!(one.unwrap().is_same(&two.unwrap()));
+    hub.shutdown().await;
+    let hub = world.hub(silent());
+    let again = hub.open_or_create(&id, world.new_session()).await.unwrap();
+    assert_eq!(again.id(), &id);
+    hub.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_name_that_somebody_else_has_is_not_theirs() {
+    let world = World::new();
+    let hub = world.hub(silent());
+    let id = SessionId::from("mine-1");
+    let mine = hub.open_or_create(&id, world.new_session()).await.unwrap();
+    let other = hub.of(Principal::new("somebody"));
+    let theirs = other.open_or_create(&id, world.new_session()).await;
+    assert!(matches!(theirs, Err(SessionError::NotFound(_))));
+    assert!(!mine.id().as_str().is_empty());
+}
+
+#[tokio::test]
+async fn whoever_is_refused_takes_nothing_from_those_who_wait_behind_them() {
+    let world = World::new();
+    let hub = world.hub(silent());
+    let id = world.session(&hub).await.id().clone();
+    hub.close(&id).await;
+    let elsewhere = world.state().join("threads");
+    let (refused, opened) = tokio::join!(hub.open(&id, Some(&elsewhere)), hub.open(&id, None));
+    assert!(matches!(refused, Err(SessionError::WrongCwd { .. })));
+    let again = hub.open(&id, None).await.unwrap();
+    assert!(again.is_same(&opened.unwrap()));
+}
+
+#[tokio::test]
+async fn a_title_that_was_given_stays() {
+    let world = World::new();
+    let hub = world.hub(silent());
+    let session = world.session(&hub).await;
+    session.set_title("Spring cleaning").await.unwrap();
+    let turn = prompt(&session, "something else").await;
+    whole_turn(&session, &turn).await;
+    assert_eq!(session.title().as_deref(), Some("Spring cleaning"));
+    let listed = hub.list(Default::default(), None).await.unwrap();
+    assert_eq!(listed.sessions[0].summary.meta.title, "Spring cleaning");
+}
+
+#[tokio::test]
+async fn a_prompt_behind_nobody_runs_or_is_refused() {
+    let world = World::new();
+    let go = Arc::new(Notify::new());
+    let hub = world.hub(waiting_for(&go));
+    let session = world.session(&hub).await;
+    let first = session.prompt(behind(0), |_| ()).await.unwrap();
+    let mut registered = false;
+    let second = session.prompt(behind(0), |_| registered = true).await;
+    assert!(matches!(second, Err(PromptError::QueueFull { .. })));
+    assert!(!registered, "nobody waits for what was refused");
+    let behind_one = session.prompt(behind(1), |_| ()).await.unwrap();
+    let third = session.prompt(behind(1), |_| ()).await;
+    assert!(matches!(third, Err(PromptError::QueueFull { waiting: 1 })));
+    go.notify_one();
+    whole_turn(&session, &first).await;
+    go.notify_one();
+    whole_turn(&session, &behind_one).await;
+    go.notify_one();
+    let last = session.prompt(behind(0), |_| ()).await.unwrap();
+    whole_turn(&session, &last).await;
+}
+
+#[tokio::test]
+async fn a_prompt_has_the_id_that_was_chosen_for_it() {
+    let world = World::new();
+    let hub = world.hub(silent());
+    let session = world.session(&hub).await;
+    let submission = Submission {
+        message: Some(MessageId::new("chosen")),
+        ..behind(0)
+    };
+    let turn = session.prompt(submission, |_| ()).await.unwrap();
+    let log = short(&whole_turn(&session, &turn).await);
+    assert!(log.starts_with("1 turn_started chosen\n"), "{log}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_remembered_settles_the_same_question_elsewhere() {
+    for (option, outcome) in [
+        ("allow_session", "2 of the same, other false"),
+        ("allow_once", "1 of the same, other false"),
+    ] {
+        let world = World::new();
+        let hub = world.hub(agent(async |cx| {
+            let make = |line: &str| {
+                let (cx, line) = (cx.clone(), line.to_owned());
+                async move { ran(&cx, &line).await }
+            };
+            let (a, b, c) = tokio::join!(make("make"), make("make"), make("make clean"));
+            let same = [a?, b?].into_iter().filter(|&ran| ran).count();
+            cx.say(format!("{same} of the same, other {}", c?)).await?;
+            Ok(StopReason::EndTurn)
+        }));
+        let session = world.session(&hub).await;
+        let turn = prompt(&session, "go").await;
+        let asked = three_questions(&session).await;
+        session.answer(asked[0].clone(), allowed(option)).await;
+        // Those that it does not settle are refused; for one that is settled this comes too late.
+        for other in &asked[1..] {
+            let no = Decision::Rejected {
+                option_id: None,
+                reason: None,
+            };
+            session.answer(other.clone(), no).await;
+        }
+        let log = short(&whole_turn(&session, &turn).await);
+        assert!(log.contains(outcome), "{option}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn a_forgetful_hub_does_not_believe_what_was_granted() {
+    let world = World::new();
+    let hub = world.hub(runner());
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "make").await;
+    let ask = first_question(&session).await;
+    session.answer(ask, allowed("allow_session")).await;
+    whole_turn(&session, &turn).await;
+    session.set_mode(AUTO_MODE).await.unwrap();
+    assert_eq!(session.view().grants.len(), 1);
+    let id = session.id().clone();
+    hub.shutdown().await;
+
+    let forgetful = world.hub_with(runner(), |config| config.forgetful = true);
+    let again = forgetful.open(&id, None).await.unwrap();
+    assert!(again.view().grants.is_empty());
+    assert_eq!(again.mode(), "ask");
+    let seen = again.last_seq();
+    let turn = prompt(&again, "make").await;
+    let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
+    until(&mut again.subscribe(seen), is_ask).await;
+    again.cancel(turn.clone()).await;
+    whole_turn(&again, &turn).await;
+    forgetful.shutdown().await;
+
+    // It is in the journal that nothing is left, for whoever believes it.
+    let believing = world.hub(runner()).open(&id, None).await.unwrap();
+    assert!(believing.view().grants.is_empty());
+}
+
+fn behind(behind: usize) -> Submission {
+    Submission {
+        behind: Some(behind),
+        ..vec![ContentBlock::text("go")].into()
+    }
+}
+
+fn waiting_for(go: &Arc<Notify>) -> Arc<dyn Agent> {
+    let go = go.clone();
+    agent(move |_| {
+        let go = go.clone();
+        async move {
+            go.notified().await;
+            Ok(StopReason::EndTurn)
+        }
+    })
+}
+
+fn runner() -> Arc<dyn Agent> {
+    agent(async |cx| {
+        ran(&cx, &cx.prompt_text()).await?;
+        Ok(StopReason::EndTurn)
+    })
+}
+
+/// Whether this command was allowed; nothing runs.
+async fn ran(cx: &TurnContext, line: &str) -> Result<bool, AgentError> {
+    match cx.tool("run_command").command(line).start().await {
+        Ok(call) => call.complete(()).await.map(|()| true),
+        Err(AgentError::Denied { .. }) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
+fn allowed(option: &str) -> Decision {
+    Decision::Allowed {
+        option_id: option.to_owned(),
+        args: None,
+    }
+}
+
+async fn first_question(session: &Controller) -> harn_model::AskId {
+    questions(session, 1).await.remove(0)
+}
+
+async fn three_questions(session: &Controller) -> Vec<harn_model::AskId> {
+    questions(session, 3).await
+}
+
+/// The first so many questions, those about the same command first.
+async fn questions(session: &Controller, count: usize) -> Vec<harn_model::AskId> {
+    let mut from = session.subscribe(Seq::ZERO);
+    let mut asked = Vec::new();
+    while asked.len() < count {
+        let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
+        asked.extend(
+            until(&mut from, is_ask)
+                .await
+                .into_iter()
+                .filter_map(|e| match e.event {
+                    AgentEvent::PermissionAsked(ask) => Some(ask),
+                    _ => None,
+                }),
+        );
+    }
+    asked.sort_by_key(|ask| ask.tool_call.title.clone());
+    asked.into_iter().map(|ask| ask.ask_id).collect()
+}

@@ -1,0 +1,162 @@
+//! A Shell of OpenHarness gets an envelope for whatever is refused, also by who never heard of its protocol.
+
+use harn_openharness::PATHS;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use super::server::{Answer, OWNER, Server, Setup};
+
+/// What is wrong with a request.
+struct Wrong {
+    what: &'static str,
+    host: Option<String>,
+    more: Vec<(&'static str, String)>,
+    status: u16,
+}
+
+fn request(method: &str, path: &str, wrong: &Wrong) -> String {
+    let body = json!({"protocol_version": "1.0.0", "request": {}}).to_string();
+    let mut text = format!("{method} {path} HTTP/1.1\r\n");
+    if let Some(host) = &wrong.host {
+        text.push_str(&format!("host: {host}\r\n"));
+    }
+    for (name, value) in &wrong.more {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let length = body.len();
+    text.push_str(&format!(
+        "content-type: application/json\r\nx-request-id: req-7\r\nx-correlation-id: cor-7\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    ));
+    text
+}
+
+fn assert_envelope(answer: &Answer, what: &str) {
+    let envelope: Value = serde_json::from_str(&answer.body)
+        .unwrap_or_else(|error| panic!("{what}: {error}: {answer:?}"));
+    assert!(envelope["protocol_version"].is_string(), "{what}");
+    assert_eq!(envelope["request_id"], "req-7", "{what}: {envelope}");
+    assert_eq!(envelope["correlation_id"], "cor-7", "{what}: {envelope}");
+    assert_eq!(
+        envelope["response"]["status"], "error",
+        "{what}: {envelope}"
+    );
+    assert!(
+        envelope["response"]["error"]["code"].is_string(),
+        "{what}: {envelope}"
+    );
+    assert!(
+        answer.head.contains("content-type: application/json"),
+        "{what}: {}",
+        answer.head
+    );
+    assert!(!answer.body.contains("token-0123456789"), "{what}");
+}
+
+#[tokio::test]
+async fn every_refusal_of_the_guard_is_an_envelope() {
+    let server = Server::start(Setup::default()).await;
+    let before = server.reached();
+    let host = || Some(server.address.to_string());
+    let token = |token: &str| ("authorization", token.to_owned());
+    let owner = || token(&format!("Bearer {OWNER}"));
+    let wrong = |what, host, more, status| Wrong {
+        what,
+        host,
+        more,
+        status,
+    };
+    let origin = |origin: &str| ("origin", origin.to_owned());
+    let table = [
+        wrong("no host", None, vec![owner()], 400),
+        wrong(
+            "a foreign host",
+            Some("evil.example".into()),
+            vec![owner()],
+            421,
+        ),
+        wrong(
+            "a foreign origin",
+            host(),
+            vec![owner(), origin("http://evil.example")],
+            403,
+        ),
+        wrong(
+            "the origin null",
+            host(),
+            vec![owner(), origin("null")],
+            403,
+        ),
+        wrong("no token", host(), vec![], 401),
+        wrong(
+            "a wrong token",
+            host(),
+            vec![token("Bearer owners-token-0123456780")],
+            401,
+        ),
+        wrong("two tokens", host(), vec![owner(), owner()], 401),
+        wrong(
+            "a token of another scheme",
+            host(),
+            vec![token(&format!("Basic {OWNER}"))],
+            401,
+        ),
+    ];
+    for path in PATHS {
+        for wrong in &table {
+            for (method, query) in [("POST", ""), ("POST", "?a=b"), ("GET", ""), ("DELETE", "")] {
+                let what = format!("{method} {path}{query} with {}", wrong.what);
+                let asked = request(method, &format!("{path}{query}"), wrong);
+                let answer = server.raw(&asked).await;
+                assert_eq!(answer.status, wrong.status, "{what}: {answer:?}");
+                assert_envelope(&answer, &what);
+                let asks = answer.head.contains("www-authenticate: bearer");
+                assert_eq!(asks, wrong.status == 401, "{what}: {answer:?}");
+            }
+        }
+    }
+    // Whoever else is refused is told in words.
+    let plain = server.raw(&request("POST", "/other", &table[4])).await;
+    assert_eq!(plain.status, 401);
+    assert!(plain.body.starts_with("a token is needed"), "{plain:?}");
+    let served = wrong("", host(), vec![owner()], 404);
+    let nowhere = server.raw(&request("POST", "/other", &served)).await;
+    assert_eq!(nowhere.status, 404);
+    assert!(nowhere.body.contains("/acp"), "{nowhere:?}");
+    assert!(nowhere.body.contains("/v1/openharness"), "{nowhere:?}");
+    let after = server.reached();
+    assert_eq!((before.0 + 1, before.1, before.2), after);
+}
+
+#[tokio::test]
+async fn so_is_having_no_room() {
+    let server = Server::start(Setup {
+        connections: 4,
+        ..Setup::default()
+    })
+    .await;
+    let asked = |path: &str| {
+        let fine = Wrong {
+            what: "",
+            host: Some(server.address.to_string()),
+            more: vec![("authorization", format!("Bearer {OWNER}"))],
+            status: 200,
+        };
+        request("GET", path, &fine)
+    };
+    let mut idle = Vec::new();
+    loop {
+        let answer = server.raw(&asked("/other")).await;
+        if answer.status == 503 {
+            break;
+        }
+        assert!(idle.len() < 10);
+        idle.push(TcpStream::connect(server.address).await.unwrap());
+    }
+    for path in PATHS {
+        let answer = server.raw(&asked(path)).await;
+        assert_eq!(answer.status, 503, "{answer:?}");
+        assert_envelope(&answer, path);
+        assert!(answer.head.contains("retry-after: 1"), "{answer:?}");
+    }
+}

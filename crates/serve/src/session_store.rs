@@ -1,0 +1,240 @@
+//! Where sessions are kept: in the state directory, or apart from it, such as in a workspace, where whoever
+//! made the workspace may have put things before us. There, nothing but plain files and folders is touched.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Result, anyhow};
+use harn_journal::{JournalError, JsonlStore, Listing, Log, Opened, Place, SessionMeta, Store};
+use harn_model::{Envelope, SessionId};
+
+use crate::Options;
+
+/// The folder of a workspace in which its threads are.
+pub(crate) const OF_WORKSPACE: &str = ".harness";
+
+const THREADS: &str = "threads";
+
+/// Where sessions are kept, and whether what they say of grants and modes is ours.
+pub(crate) struct Kept {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) believed: bool,
+}
+
+/// Where options have sessions kept. Creates nothing.
+pub(crate) fn of(options: &Options) -> Kept {
+    match apart(options) {
+        None => Kept {
+            store: Arc::new(JsonlStore::new(&options.state_dir)),
+            believed: true,
+        },
+        Some(root) => Kept {
+            store: Arc::new(ApartStore::new(root)),
+            believed: false,
+        },
+    }
+}
+
+/// Whether sessions can be kept where options say: a folder apart must be one, or not exist yet.
+pub(crate) fn check(options: &Options) -> Result<()> {
+    match apart(options) {
+        // The error is about a place, and says which.
+        Some(root) => ApartStore::new(root)
+            .check()
+            .map_err(|error| anyhow!("{error}")),
+        None => Ok(()),
+    }
+}
+
+/// The sessions directory, where it is not the state directory.
+fn apart(options: &Options) -> Option<&Path> {
+    let root = options.sessions_dir.as_deref()?;
+    let state = &options.state_dir;
+    // A link may lead to the state directory today and elsewhere tomorrow.
+    let same = || !root.is_symlink() && root.canonicalize().ok() == state.canonicalize().ok();
+    let is_state = root == state || (root.exists() && same());
+    (!is_state).then_some(root)
+}
+
+/// Sessions in a folder that others may have made.
+///
+/// A link there could lead anywhere: what is appended, cut or replaced behind it would be somebody's file. So
+/// the folder, the one of each session and the files in it have to be what they seem, each time they are
+/// used.
+struct ApartStore {
+    root: PathBuf,
+    inner: JsonlStore,
+}
+
+impl ApartStore {
+    fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            inner: JsonlStore::new(root),
+        }
+    }
+
+    fn threads(&self) -> PathBuf {
+        self.root.join(THREADS)
+    }
+
+    fn check(&self) -> Result<(), JournalError> {
+        plain(&self.root, Kind::Folder)?;
+        plain(&self.threads(), Kind::Folder)
+    }
+
+    /// Whether a session's folder and all in it are what they seem. One that does not exist is.
+    fn check_session(&self, id: &SessionId) -> Result<(), JournalError> {
+        self.check()?;
+        // An id that is no name of a folder is the inner store's to refuse.
+        let Some(folder) = self.inner.files(id) else {
+            return Ok(());
+        };
+        let Some(folder) = folder.parent() else {
+            return Ok(());
+        };
+        check_all_in(folder)
+    }
+
+    /// Makes the folder, for its owner, and out of reach of version control: what is said in a session is
+    /// not to be published by accident. Touches nothing where there is one.
+    fn make(&self) -> Result<(), JournalError> {
+        if self.root.exists() {
+            return Ok(());
+        }
+        let failed = |error| at(&self.root, error);
+        if let Some(parent) = self.root.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
+        let mut folder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        match folder.create(&self.root) {
+            Ok(()) => {}
+            // Somebody else was faster, and does the rest.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            Err(error) => return Err(failed(error)),
+        }
+        let ignore = self.root.join(".gitignore");
+        let mut file = fs::OpenOptions::new();
+        file.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut file, 0o600);
+        let written = file
+            .open(&ignore)
+            .and_then(|mut file| io::Write::write_all(&mut file, b"*\n"));
+        written.map_err(|error| at(&ignore, error))
+    }
+}
+
+impl Store for ApartStore {
+    fn create(&self, meta: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+        self.check()?;
+        self.make()?;
+        self.inner.create(meta)
+    }
+
+    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+        self.check_session(id)?;
+        self.inner.open(id)
+    }
+
+    fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError> {
+        self.check_session(id)?;
+        self.inner.read(id)
+    }
+
+    fn meta(&self, id: &SessionId) -> Result<SessionMeta, JournalError> {
+        self.check_session(id)?;
+        self.inner.meta(id)
+    }
+
+    /// Fails as a whole where one session is not what it seems: the others cannot be told from it before it
+    /// is read.
+    fn list(&self) -> Result<Listing, JournalError> {
+        self.check()?;
+        let threads = self.threads();
+        let folders = match fs::read_dir(&threads) {
+            Ok(folders) => folders,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Listing::default()),
+            Err(error) => return Err(at(&threads, error)),
+        };
+        for folder in folders {
+            check_all_in(&folder.map_err(|error| at(&threads, error))?.path())?;
+        }
+        self.inner.list()
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
+        self.check_session(id)?;
+        self.inner.delete(id)
+    }
+
+    fn place(&self, id: &SessionId) -> Option<Place> {
+        self.inner.place(id)
+    }
+
+    fn files(&self, id: &SessionId) -> Option<PathBuf> {
+        self.inner.files(id)
+    }
+}
+
+/// Whether a session's folder and all in it are what they seem. What is no folder is no session.
+fn check_all_in(folder: &Path) -> Result<(), JournalError> {
+    plain(folder, Kind::Either)?;
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if is_no_folder(&error) => return Ok(()),
+        Err(error) => return Err(at(folder, error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(|error| at(folder, error))?.path();
+        plain(&path, Kind::Either)?;
+    }
+    Ok(())
+}
+
+fn is_no_folder(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
+/// What is expected at a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Folder,
+    /// A folder or a file.
+    Either,
+}
+
+/// Whether there is what is expected, or nothing.
+fn plain(path: &Path, kind: Kind) -> Result<(), JournalError> {
+    let found = match path.symlink_metadata() {
+        Ok(found) => found.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(at(path, error)),
+    };
+    let wrong = if found.is_symlink() {
+        "it is a link, which could lead anywhere; sessions are kept in plain folders only"
+    } else if found.is_dir() || (kind == Kind::Either && found.is_file()) {
+        return Ok(());
+    } else {
+        match kind {
+            Kind::Folder => "it is not a folder, and sessions are to be kept in it",
+            Kind::Either => "it is neither a file nor a folder",
+        }
+    };
+    Err(at(path, io::Error::other(wrong)))
+}
+
+fn at(path: &Path, source: io::Error) -> JournalError {
+    let path = path.to_owned();
+    JournalError::Io { path, source }
+}
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -1,0 +1,161 @@
+//! Sessions apart from the state directory: what is made, when, and what is refused.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use harn_journal::FORMAT_VERSION;
+use tempfile::TempDir;
+
+use super::*;
+
+fn kept(dir: &TempDir) -> (Options, Kept) {
+    let options = Options {
+        sessions_dir: Some(dir.path().join("work/.harness")),
+        ..Options::new(dir.path().join("state"))
+    };
+    fs::create_dir_all(dir.path().join("work")).unwrap();
+    let kept = of(&options);
+    (options, kept)
+}
+
+fn meta(id: &str) -> SessionMeta {
+    SessionMeta {
+        v: FORMAT_VERSION,
+        thread_id: id.into(),
+        title: String::new(),
+        directory: "/work".into(),
+        additional_directories: Vec::new(),
+        created: 0,
+        parent: None,
+        worker: None,
+        principal: None,
+    }
+}
+
+fn refused<T>(done: Result<T, JournalError>) -> String {
+    done.err().expect("refused").to_string()
+}
+
+#[test]
+fn the_first_session_makes_the_folder_and_hides_it_from_version_control() {
+    let dir = TempDir::new().unwrap();
+    let (options, Kept { store, believed }) = kept(&dir);
+    let root = dir.path().join("work/.harness");
+    assert!(!believed);
+    check(&options).unwrap();
+    assert!(store.list().unwrap().sessions.is_empty());
+    assert!(store.open(&"s1".into()).is_err());
+    assert!(!root.exists(), "reading makes nothing");
+
+    drop(store.create(meta("s1")).unwrap());
+    let mode = |path: &str| {
+        let found = root.join(path).metadata().unwrap();
+        found.permissions().mode() & 0o777
+    };
+    assert_eq!([mode(""), mode("threads"), mode("threads/s1")], [0o700; 3]);
+    let files = [
+        "threads/s1/meta.json",
+        "threads/s1/events.jsonl",
+        ".gitignore",
+    ];
+    assert_eq!(files.map(mode), [0o600; 3]);
+    let ignored = fs::read_to_string(root.join(".gitignore")).unwrap();
+    assert_eq!(ignored, "*\n");
+
+    // Somebody who wants sessions in version control takes it away, for good.
+    fs::remove_file(root.join(".gitignore")).unwrap();
+    drop(store.create(meta("s2")).unwrap());
+    assert!(!root.join(".gitignore").exists());
+    assert_eq!(store.list().unwrap().sessions.len(), 2);
+}
+
+#[test]
+fn a_folder_that_is_a_link_or_none_is_refused_before_anything_is_read() {
+    for broken in [".harness", ".harness/threads"] {
+        for link in [true, false] {
+            let dir = TempDir::new().unwrap();
+            let (options, Kept { store, .. }) = kept(&dir);
+            let elsewhere = dir.path().join("elsewhere");
+            fs::create_dir(&elsewhere).unwrap();
+            let place = dir.path().join("work").join(broken);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            match link {
+                true => symlink(&elsewhere, &place).unwrap(),
+                false => fs::write(&place, "").unwrap(),
+            }
+            let words = match link {
+                true => "it is a link",
+                false => "it is not a folder",
+            };
+            let id = SessionId::from("s1");
+            let at_start = check(&options).unwrap_err().to_string();
+            for told in [
+                at_start,
+                refused(store.create(meta("s1"))),
+                refused(store.open(&id)),
+                refused(store.read(&id)),
+                refused(store.meta(&id)),
+                refused(store.list()),
+                refused(store.delete(&id)),
+            ] {
+                assert!(told.contains(words), "{told}");
+                assert!(told.starts_with(place.to_str().unwrap()), "{told}");
+            }
+            assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_link_in_a_session_leads_nowhere() {
+    for name in ["events.jsonl", "meta.json", "meta.tmp", "files", ""] {
+        let dir = TempDir::new().unwrap();
+        let (_, Kept { store, .. }) = kept(&dir);
+        drop(store.create(meta("s1")).unwrap());
+        let folder = dir.path().join("work/.harness/threads/s1");
+        // One line without an end: what follows a torn line would be cut off.
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let place = folder.join(name);
+        match name {
+            "" => {
+                let place = dir.path().join("work/.harness/threads/s1");
+                fs::rename(&place, dir.path().join("moved")).unwrap();
+                symlink(dir.path().join("moved"), &place).unwrap();
+            }
+            _ => {
+                let _ = fs::remove_file(&place);
+                symlink(&victim, &place).unwrap();
+            }
+        }
+        let id = SessionId::from("s1");
+        for told in [
+            refused(store.open(&id)),
+            refused(store.read(&id)),
+            refused(store.meta(&id)),
+            refused(store.list()),
+        ] {
+            assert!(told.contains("it is a link"), "{name}: {told}");
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious", "{name}");
+    }
+}
+
+#[test]
+fn the_state_directory_by_another_name_is_believed() {
+    let dir = TempDir::new().unwrap();
+    let state = dir.path().join("state");
+    let named = |sessions: PathBuf| {
+        let options = Options {
+            sessions_dir: Some(sessions),
+            ..Options::new(&state)
+        };
+        of(&options).believed
+    };
+    assert!(named(state.clone()), "before it exists");
+    assert!(!named(dir.path().join("other")));
+    fs::create_dir_all(dir.path().join("state")).unwrap();
+    assert!(named(dir.path().join("state/../state")));
+    symlink(&state, dir.path().join("link")).unwrap();
+    assert!(!named(dir.path().join("link")));
+    assert!(of(&Options::new(&state)).believed);
+}

@@ -1,0 +1,156 @@
+//! Lines in on stdin and bytes out on stdout, whichever front-end they are for, and the end of the process
+//! when either is over or a signal says so.
+//!
+//! Reading and writing have threads of their own: a read of stdin cannot be called off, and a client
+//! that does not read must not keep us from ending.
+
+use std::{future::Future, io, sync::Arc, thread, time::Duration};
+
+use anyhow::{Context, Result};
+use harn_lines::{
+    Line, Outgoing, OutgoingReceiver, Parcel, STDIO_LINE_LIMIT, read_lines, write_chunks,
+};
+use harn_runtime::{Agent, Hub};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+
+use super::stdout::{self, RealStdout};
+use crate::{
+    Listen, Options, limits,
+    net::Door,
+    signals::Signals,
+    workshop::{Workshop, waiting_room},
+};
+
+/// Lines that may wait to be understood. Few, because a line may be large.
+const WAITING_LINES: usize = 4;
+/// How long the last lines may take to be understood.
+const LAST_LINES: Duration = Duration::from_millis(100);
+/// How long the last bytes may take to reach a client that is not reading.
+const LAST_WORDS: Duration = Duration::from_millis(150);
+
+/// An agent that is ready to be served, and a stdout that nobody else prints to.
+pub(super) struct Pipes {
+    workshop: Workshop,
+    options: Options,
+    listen: Option<Listen>,
+    stdout: RealStdout,
+}
+
+impl Pipes {
+    pub(super) fn open(
+        agent: Arc<dyn Agent>,
+        options: Options,
+        listen: Option<Listen>,
+    ) -> Result<Self> {
+        let stdout = stdout::move_aside().context("moving stdout aside")?;
+        limits::raise_open_files();
+        let workshop = Workshop::open(agent, &options)?;
+        Ok(Self {
+            workshop,
+            options,
+            listen,
+            stdout,
+        })
+    }
+
+    /// Serves the client with `connect`, which ends when its input does, until the end.
+    pub(super) fn serve<T, P, F>(
+        self,
+        connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
+    ) -> Result<()>
+    where
+        T: From<Line> + Send + 'static,
+        P: Parcel,
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let Self {
+            workshop,
+            options,
+            listen,
+            stdout,
+        } = self;
+        let waiting = waiting_room()?;
+        waiting.block_on(until_the_end(&workshop, &options, listen, stdout, connect))
+    }
+}
+
+async fn until_the_end<T, P, F>(
+    workshop: &Workshop,
+    options: &Options,
+    listen: Option<Listen>,
+    stdout: RealStdout,
+    connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
+) -> Result<()>
+where
+    T: From<Line> + Send + 'static,
+    P: Parcel,
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    let mut signals = Signals::listen().context("listening for signals")?;
+    let door = match listen {
+        Some(listen) => Some(Door::open(workshop, options, listen).await?),
+        None => None,
+    };
+    if let Some(door) = &door {
+        door.announce();
+    }
+    let (lines, incoming) = mpsc::channel(WAITING_LINES);
+    let (outgoing, queue) = harn_lines::outgoing();
+    let mut input_ends = on_a_thread("harn-stdin", move || read(lines))?;
+    let mut output_ends = on_a_thread("harn-stdout", move || write(queue, stdout))?;
+    let connection = connect(workshop.hub().clone(), incoming, outgoing);
+    let mut connection = workshop.spawn(connection);
+
+    let outcome = tokio::select! {
+        served = &mut connection => served.context("the connection panicked").flatten(),
+        _ = signals.next() => Ok(()),
+        // The client does not listen any more.
+        _ = &mut output_ends => Ok(()),
+        // Heard here as well, in case the workers are too busy to hear it.
+        _ = &mut input_ends => match timeout(LAST_LINES, &mut connection).await {
+            Ok(served) => served.context("the connection panicked").flatten(),
+            Err(_) => Ok(()),
+        },
+    };
+    if let Some(door) = &door {
+        door.close();
+    }
+    workshop.close().await;
+    connection.abort();
+    if !output_ends.is_terminated() {
+        // Either it is done or nobody reads; both are the end.
+        let _ = timeout(LAST_WORDS, output_ends).await;
+    }
+    outcome
+}
+
+fn read<T: From<Line>>(lines: mpsc::Sender<T>) {
+    if let Err(error) = read_lines(io::stdin().lock(), STDIO_LINE_LIMIT, lines) {
+        tracing::warn!(%error, "stdin could not be read; taking it as its end");
+    }
+}
+
+fn write<P: Parcel>(queue: OutgoingReceiver<P>, stdout: impl io::Write) {
+    if let Err(error) = write_chunks(queue, stdout)
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        tracing::warn!(%error, "stdout could not be written");
+    }
+}
+
+/// Resolves when the work is done, or has panicked.
+fn on_a_thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> io::Result<oneshot::Receiver<()>> {
+    let (done, ends) = oneshot::channel();
+    let work = move || {
+        let _done: oneshot::Sender<()> = done;
+        work();
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(work)?;
+    Ok(ends)
+}

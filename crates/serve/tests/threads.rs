@@ -1,0 +1,467 @@
+//! `harn-serve threads`: the process as a client meets it, its files, and how it ends.
+
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+#![cfg(unix)]
+
+mod client;
+
+use std::{
+    fs,
+    io::Write,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+use client::Agent;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A workspace and a state directory.
+struct World(TempDir);
+
+impl World {
+    fn new() -> Self {
+        let world = Self(TempDir::new().unwrap());
+        fs::create_dir(world.work()).unwrap();
+        world
+    }
+
+    fn work(&self) -> PathBuf {
+        self.0.path().join("work")
+    }
+
+    fn harness(&self) -> PathBuf {
+        self.work().join(".harness")
+    }
+
+    fn state(&self) -> PathBuf {
+        self.0.path().join("state")
+    }
+
+    fn command(&self, command: &str, more: &[&str]) -> Command {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
+        process.arg(command).arg("--state-dir").arg(self.state());
+        process.args(more);
+        process
+    }
+
+    fn threads(&self, more: &[&str]) -> Agent {
+        let mut command = self.command("threads", more);
+        Agent::start(command.arg("--cwd").arg(self.work()))
+    }
+
+    fn acp(&self, more: &[&str]) -> Agent {
+        let mut agent = Agent::start(&mut self.command("acp", more));
+        agent.request("initialize", json!({"protocolVersion": 1}));
+        agent
+    }
+
+    /// The engine that plays these steps, as arguments.
+    fn script(&self, turns: &str) -> [String; 2] {
+        let file = self.0.path().join("scenario.yaml");
+        fs::write(&file, format!("name: told\nturns:\n{turns}")).unwrap();
+        let engine = format!("script:{}", file.display());
+        ["--engine".to_owned(), engine]
+    }
+}
+
+fn words(args: &[String]) -> Vec<&str> {
+    args.iter().map(String::as_str).collect()
+}
+
+/// Runs a command with this on its stdin, to its end.
+fn fed(command: &mut Command, input: &str) -> Output {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).unwrap();
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn create(agent: &mut Agent) -> String {
+    let made = agent.request("thread.create", json!({"title": "Try"}));
+    made["thread"]["threadId"].as_str().unwrap().to_owned()
+}
+
+fn start(agent: &mut Agent, thread: &str, text: &str) -> String {
+    let input = json!([{"type": "text", "text": text}]);
+    let params = json!({"threadId": thread, "input": input});
+    let started = agent.request("turn.start", params);
+    started["turnId"].as_str().unwrap().to_owned()
+}
+
+/// Reads up to a notification of this name.
+fn until(agent: &mut Agent, method: &str) -> Vec<Value> {
+    let mut seen = Vec::new();
+    loop {
+        let message = agent.next();
+        let found = message["method"] == method;
+        seen.push(message);
+        if found {
+            return seen;
+        }
+    }
+}
+
+fn events(agent: &mut Agent, thread: &str) -> Vec<Value> {
+    let mut got = agent.request("thread.get", json!({"threadId": thread}));
+    serde_json::from_value(got["events"].take()).unwrap()
+}
+
+fn named<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
+    let found = events.iter();
+    found.filter(|it| it["notification"] == name).collect()
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().permissions().mode() & 0o777
+}
+
+const HELLO: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n";
+
+#[test]
+fn an_answer_is_written_although_input_ended() {
+    let world = World::new();
+    for name in ["threads", "harness"] {
+        let mut command = world.command(name, &[]);
+        let output = fed(command.current_dir(world.work()), HELLO);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["id"], 1);
+        assert_eq!(answer["result"]["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(answer["result"]["capabilities"]["persistence"], true);
+        assert!(output.stderr.is_empty(), "{output:?}");
+    }
+    assert!(!world.harness().exists(), "nobody made a thread");
+    assert!(!world.state().exists(), "nobody decided anything");
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_no_reason_not_to_start() {
+    let world = World::new();
+    fs::set_permissions(world.work(), PermissionsExt::from_mode(0o500)).unwrap();
+    let mut command = world.command("threads", &[]);
+    let output = fed(command.current_dir(world.work()), HELLO);
+    fs::set_permissions(world.work(), PermissionsExt::from_mode(0o700)).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(output.stdout.iter().filter(|it| **it == b'\n').count(), 1);
+}
+
+#[test]
+fn a_directory_that_is_none_is_refused() {
+    let world = World::new();
+    for command in ["threads", "serve"] {
+        let output = fed(
+            &mut world.command(command, &["--cwd", "/does/not/exist"]),
+            "",
+        );
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("--cwd /does/not/exist"), "{told}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_the_folder_is_refused_at_start() {
+    let world = World::new();
+    let elsewhere = world.0.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, world.harness()).unwrap();
+    let harness = world.harness();
+    let apart = ["--sessions-dir", harness.to_str().unwrap()];
+    let in_work = |command: &mut Command| fed(command.current_dir(world.work()), HELLO);
+    for (what, output) in [
+        ("threads", in_work(&mut world.command("threads", &[]))),
+        ("acp", in_work(&mut world.command("acp", &apart))),
+    ] {
+        assert_eq!(output.status.code(), Some(1), "{what}: {output:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains(".harness: it is a link"), "{what}: {told}");
+        assert!(output.stdout.is_empty(), "{what}");
+    }
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn a_whole_turn_and_the_files_it_leaves() {
+    let world = World::new();
+    let engine = world.script("  - steps: [{think: hm}, {say: \"Here \"}, {say: it is.}]\n");
+    let mut agent = world.threads(&words(&engine));
+    let id = agent.send("thread.create", json!({"title": "Try"}));
+    let created = agent.next();
+    assert_eq!(created["method"], "thread.created", "before its answer");
+    let made = agent.answer(id);
+    let thread = made["result"]["thread"]["threadId"].as_str().unwrap();
+    assert_eq!(created["params"]["threadId"], thread);
+    let directory = made["result"]["thread"]["directory"].as_str().unwrap();
+    assert_eq!(Path::new(directory), world.work());
+
+    let turn = start(&mut agent, thread, "where?");
+    let told = until(&mut agent, "turn.completed");
+    assert_eq!(told.last().unwrap()["params"]["turnId"], turn.as_str());
+    let deltas = told.iter().filter(|it| it["method"] == "item.delta");
+    let said: String = deltas
+        .filter(|it| it["params"]["reasoning"] != true)
+        .filter_map(|it| it["params"]["delta"].as_str())
+        .collect();
+    assert_eq!(said, "Here it is.");
+    let history = events(&mut agent, thread);
+    for name in ["thread.created", "turn.started", "turn.completed"] {
+        assert_eq!(named(&history, name).len(), 1, "{name}");
+    }
+    let (status, ..) = agent.end();
+    assert_eq!(status.code(), Some(0));
+
+    let root = world.harness();
+    let folder = root.join("threads").join(thread);
+    for dir in [&root, &root.join("threads"), &folder] {
+        assert_eq!(mode(dir), 0o700, "{}", dir.display());
+    }
+    for file in ["meta.json", "events.jsonl"] {
+        assert_eq!(mode(&folder.join(file)), 0o600, "{file}");
+    }
+    assert_eq!(fs::read_to_string(root.join(".gitignore")).unwrap(), "*\n");
+    let meta: Value = serde_json::from_slice(&fs::read(folder.join("meta.json")).unwrap()).unwrap();
+    assert_eq!(meta["threadId"], thread);
+    assert_eq!(meta["title"], "Try");
+    assert!(!world.state().exists(), "nothing was decided for good");
+
+    let root = root.to_str().unwrap();
+    let list = world.command("sessions", &["list", "--sessions-dir", root]);
+    let listed = fed(&mut { list }, "");
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains(thread), "{listed}");
+    let doctor = fed(&mut world.command("doctor", &["--sessions-dir", root]), "");
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    let sessions = doctor.lines().find(|line| line.contains("sessions"));
+    assert!(sessions.unwrap().trim_end().ends_with('1'), "{doctor}");
+}
+
+#[test]
+fn a_turn_that_was_killed_comes_back_as_an_error_with_its_history() {
+    let world = World::new();
+    let engine = world.script("  - steps: [{say: under way}, {await_cancel: {}}]\n");
+    let engine = words(&engine);
+    let mut agent = world.threads(&engine);
+    let thread = create(&mut agent);
+    let turn = start(&mut agent, &thread, "go");
+    until(&mut agent, "item.delta");
+    let pid = Pid::from_raw(agent.pid().try_into().unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    assert!(!agent.exit().success());
+
+    let mut again = world.threads(&engine);
+    let history = events(&mut again, &thread);
+    let ends = named(&history, "turn.error");
+    let [end] = ends.as_slice() else {
+        panic!("one end: {history:#?}");
+    };
+    assert_eq!(end["turnId"], turn.as_str());
+    assert_eq!(end["status"], "error");
+    assert!(end["error"].is_string());
+    let text = serde_json::to_string(&history).unwrap();
+    assert!(text.contains("under way"), "{history:#?}");
+    let open = named(&history, "item.started").len();
+    assert_eq!(named(&history, "item.completed").len(), open);
+    // The thread goes on.
+    start(&mut again, &thread, "once more");
+    until(&mut again, "item.delta");
+    assert_eq!(events(&mut again, &thread)[..history.len()], history[..]);
+    again.request("turn.cancel", json!({"threadId": thread}));
+    let told = until(&mut again, "turn.error");
+    assert_eq!(told.last().unwrap()["params"]["status"], "cancelled");
+}
+
+#[test]
+fn a_thread_is_a_session_and_the_other_way_round() {
+    let world = World::new();
+    let engine = world.script("  - steps: [{say: told once}]\n");
+    let engine = words(&engine);
+    let mut agent = world.threads(&engine);
+    let thread = create(&mut agent);
+    start(&mut agent, &thread, "tell");
+    until(&mut agent, "turn.completed");
+    agent.end();
+
+    let harness = world.harness();
+    let harness = ["--sessions-dir", harness.to_str().unwrap()];
+    let mut editor = world.acp(&[&engine[..], &harness].concat());
+    let load = json!({"sessionId": thread, "cwd": world.work(), "mcpServers": []});
+    editor.request("session/load", load);
+    assert_eq!(editor.said(), "told once");
+    let id = editor.prompt(&thread, "again");
+    assert_eq!(editor.answer(id)["result"]["stopReason"], "end_turn");
+    editor.end();
+    let mut agent = world.threads(&engine);
+    let history = events(&mut agent, &thread);
+    assert_eq!(named(&history, "turn.completed").len(), 2);
+    agent.end();
+
+    let mut editor = world.acp(&engine);
+    let new = json!({"cwd": world.work(), "mcpServers": []});
+    let new = editor.request("session/new", new);
+    let session = new["sessionId"].as_str().unwrap().to_owned();
+    let id = editor.prompt(&session, "tell");
+    editor.answer(id);
+    editor.end();
+    let state = world.state();
+    let state = ["--sessions-dir", state.to_str().unwrap()];
+    let mut agent = world.threads(&[&engine[..], &state].concat());
+    let listed = agent.request("thread.list", json!({}));
+    let [only] = listed["threads"].as_array().unwrap().as_slice() else {
+        panic!("one thread: {listed}");
+    };
+    assert_eq!(only["threadId"], session.as_str());
+    let history = events(&mut agent, &session);
+    assert_eq!(named(&history, "turn.completed").len(), 1);
+    assert!(
+        serde_json::to_string(&history)
+            .unwrap()
+            .contains("told once")
+    );
+}
+
+#[test]
+fn the_end_leaves_no_children() {
+    for signal in [Some(Signal::TERM), None] {
+        let world = World::new();
+        let mut agent = world.threads(&[]);
+        let thread = create(&mut agent);
+        let run = "/run echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 600";
+        start(&mut agent, &thread, run);
+        let asked = until(&mut agent, "approval.requested");
+        let request = &asked.last().unwrap()["params"]["requestId"];
+        let answer = json!({"requestId": request, "decision": "once"});
+        agent.request("approval.respond", answer);
+        let child = read_pid(&world.work().join("pid"));
+        assert!(is_alive(child));
+        match signal {
+            Some(signal) => {
+                let pid = Pid::from_raw(agent.pid().try_into().unwrap()).unwrap();
+                kill_process(pid, signal).unwrap();
+            }
+            None => agent.close_stdin(),
+        }
+        assert_eq!(agent.exit().code(), Some(0), "{signal:?}");
+        for _ in 0..500 {
+            if !is_alive(child) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(!is_alive(child), "{signal:?}");
+    }
+}
+
+fn read_pid(file: &Path) -> Pid {
+    for _ in 0..3000 {
+        if let Ok(text) = fs::read_to_string(file) {
+            return Pid::from_raw(text.trim().parse().unwrap()).unwrap();
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the command did not start");
+}
+
+fn is_alive(pid: Pid) -> bool {
+    // What was killed and has not been waited for by its new parent is still there as a zombie.
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    let zombie = stat.is_ok_and(|stat| {
+        let state = stat.rsplit(") ").next();
+        state.is_some_and(|state| state.starts_with('Z'))
+    });
+    test_kill_process(pid).is_ok() && !zombie
+}
+
+const COMMAND: &str = "/run echo hello; touch was-here";
+
+/// A journal in which a command was allowed for as long as the session is there, and the mode is `auto`; made
+/// by a process of ours in its own state directory.
+fn generous(world: &World) -> String {
+    let mut agent = world.acp(&[]);
+    agent.answer = "allow_session";
+    let new = json!({"cwd": world.work(), "mcpServers": []});
+    let new = agent.request("session/new", new);
+    let session = new["sessionId"].as_str().unwrap().to_owned();
+    let id = agent.prompt(&session, COMMAND);
+    agent.answer(id);
+    assert_eq!(agent.asked.len(), 1, "{:?}", agent.updates);
+    let auto = json!({"sessionId": session, "modeId": "auto"});
+    agent.request("session/set_mode", auto);
+    let id = agent.prompt(&session, COMMAND);
+    agent.answer(id);
+    assert_eq!(agent.asked.len(), 1, "what was answered holds");
+    agent.end();
+    session
+}
+
+/// How often a command asks that a session's journal says was allowed.
+fn asked_again(world: &World, session: &str, more: &[&str]) -> usize {
+    let mut agent = world.acp(more);
+    agent.answer = "reject_once";
+    let load = json!({"sessionId": session, "cwd": world.work(), "mcpServers": []});
+    agent.request("session/load", load);
+    let id = agent.prompt(session, COMMAND);
+    agent.answer(id);
+    agent.asked.len()
+}
+
+/// The same, as a repository would bring it.
+fn brought(world: &World) -> String {
+    let session = generous(world);
+    assert_eq!(asked_again(world, &session, &[]), 0, "our own is believed");
+    fs::create_dir(world.harness()).unwrap();
+    let (ours, theirs) = (world.state(), world.harness());
+    fs::rename(ours.join("threads"), theirs.join("threads")).unwrap();
+    fs::remove_file(world.work().join("was-here")).unwrap();
+    session
+}
+
+#[test]
+fn a_journal_that_came_with_the_workspace_decides_nothing_for_an_editor() {
+    let world = World::new();
+    let session = brought(&world);
+    let harness = world.harness();
+    let harness = ["--sessions-dir", harness.to_str().unwrap()];
+    assert_eq!(asked_again(&world, &session, &harness), 1);
+    assert!(!world.work().join("was-here").exists());
+}
+
+#[test]
+fn a_journal_that_came_with_the_workspace_decides_nothing_for_a_thread() {
+    let world = World::new();
+    let session = brought(&world);
+    let mut agent = world.threads(&[]);
+    events(&mut agent, &session);
+    start(&mut agent, &session, COMMAND);
+    let asked = until(&mut agent, "approval.requested");
+    let request = &asked.last().unwrap()["params"]["requestId"];
+    let answer = json!({"requestId": request, "decision": "reject"});
+    agent.request("approval.respond", answer);
+    agent.end();
+    assert!(!world.work().join("was-here").exists());
+}
+
+#[test]
+fn no_tool_writes_where_threads_are_kept() {
+    let world = World::new();
+    let mut agent = world.threads(&["--mode", "auto"]);
+    let thread = create(&mut agent);
+    let place = format!(".harness/threads/{thread}/meta.json");
+    start(&mut agent, &thread, &format!("/write {place} {{}}"));
+    until(&mut agent, "turn.completed");
+    let history = serde_json::to_string(&events(&mut agent, &thread)).unwrap();
+    assert!(history.contains("\"error\""), "{history}");
+    let meta = fs::read_to_string(world.work().join(place)).unwrap();
+    assert!(meta.contains(&thread), "{meta}");
+}

@@ -1,0 +1,287 @@
+//! A Shell that lets nothing pass: every answer it gets is an envelope with its own ids, whatever the status.
+//! It speaks to the routes in memory, and whatever it says and hears is in the transcript.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{HeaderMap, Request, StatusCode, header},
+};
+use harn_model::Principal;
+use harn_openharness::{OpenHarnessConfig, PATHS, routes};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Value, json};
+
+use crate::{Direction, Recorder, TestHub};
+
+/// A Shell of one tenant.
+#[derive(Clone)]
+pub struct Shell {
+    routes: Router,
+    principal: Option<Principal>,
+    path: &'static str,
+    recorder: Recorder,
+}
+
+/// What a Shell got.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status of HTTP.
+    pub http: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The envelope.
+    pub envelope: Value,
+    /// The same, as it came.
+    pub bytes: Vec<u8>,
+}
+
+impl Shell {
+    /// A Shell of the owner, served by this hub.
+    #[must_use]
+    pub fn new(hub: &TestHub) -> Self {
+        Self::with(hub, |_| ())
+    }
+
+    /// The same within other bounds.
+    pub fn with(hub: &TestHub, adjust: impl FnOnce(&mut OpenHarnessConfig)) -> Self {
+        let mut config = OpenHarnessConfig::new(hub.hub().clone(), hub.workspace());
+        adjust(&mut config);
+        Self {
+            routes: routes(config),
+            principal: Some(Principal::owner()),
+            path: PATHS[0],
+            recorder: hub.recorder().clone(),
+        }
+    }
+
+    /// A Shell of somebody else at the same routes, or of nobody.
+    #[must_use]
+    pub fn of(&self, principal: Option<&str>) -> Self {
+        Self {
+            principal: principal.map(|name| Principal::new(Arc::from(name))),
+            ..self.clone()
+        }
+    }
+
+    /// The same at another path.
+    #[must_use]
+    pub fn at(&self, path: &'static str) -> Self {
+        Self {
+            path,
+            ..self.clone()
+        }
+    }
+
+    /// Posts a request and gets its answer.
+    ///
+    /// # Panics
+    ///
+    /// When the answer is none, or none to this request.
+    pub async fn post(&self, message: &Value) -> Answer {
+        let answer = self.post_bytes(message.to_string()).await;
+        for id in ["request_id", "correlation_id"] {
+            if message[id].is_string() {
+                assert_eq!(answer.envelope[id], message[id], "{id} of {message}");
+            }
+        }
+        answer
+    }
+
+    /// Posts any bytes as JSON.
+    pub async fn post_bytes(&self, body: impl Into<Vec<u8>>) -> Answer {
+        let request = Request::post(self.path);
+        let request = request.header(header::CONTENT_TYPE, "application/json");
+        self.send(request, body).await
+    }
+
+    /// Sends any request.
+    ///
+    /// # Panics
+    ///
+    /// When the answer is no envelope.
+    pub async fn send(
+        &self,
+        request: axum::http::request::Builder,
+        body: impl Into<Vec<u8>>,
+    ) -> Answer {
+        let body = body.into();
+        self.recorder.line(Direction::ToAgent, &body);
+        let request = match request.body(Body::from(body)) {
+            Ok(request) => request,
+            Err(error) => panic!("{error}"),
+        };
+        self.exchange(request).await
+    }
+
+    /// Sends a request whose body may come as it likes.
+    ///
+    /// # Panics
+    ///
+    /// When the answer is no envelope.
+    pub async fn exchange(&self, mut request: Request<Body>) -> Answer {
+        if let Some(principal) = &self.principal {
+            request.extensions_mut().insert(principal.clone());
+        }
+        let service = TowerToHyperService::new(self.routes.clone());
+        let response = match service.call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        let (parts, body) = response.into_parts();
+        let bytes = match to_bytes(body, usize::MAX).await {
+            Ok(bytes) => bytes.to_vec(),
+            Err(error) => panic!("{error}"),
+        };
+        if parts.status != StatusCode::OK {
+            let status = parts.status.as_u16();
+            self.recorder.note(&format!("HTTP {status}"));
+        }
+        self.recorder.line(Direction::ToClient, &bytes);
+        let envelope = match serde_json::from_slice(&bytes) {
+            Ok(envelope) => envelope,
+            Err(error) => panic!("{error}: {}", String::from_utf8_lossy(&bytes)),
+        };
+        let answer = Answer {
+            http: parts.status,
+            headers: parts.headers,
+            envelope,
+            bytes,
+        };
+        answer.check();
+        answer
+    }
+}
+
+impl Answer {
+    /// Whether it tells of a run, and not why there is nothing to tell.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.response()["status"] == "success"
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn code(&self) -> &str {
+        self.response()["error"]["code"]
+            .as_str()
+            .unwrap_or_default()
+    }
+
+    /// `response`.
+    #[must_use]
+    pub fn response(&self) -> &Value {
+        &self.envelope["response"]
+    }
+
+    /// Where the run stands.
+    #[must_use]
+    pub fn state(&self) -> &str {
+        let state = &self.response()["extensions"]["dev.harn"]["state"];
+        state.as_str().unwrap_or_default()
+    }
+
+    /// Everything that is to be rendered as a message.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let shown = self.directives("render_message");
+        let texts = shown.iter().filter_map(|it| it["payload"]["text"].as_str());
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The directives of a type.
+    #[must_use]
+    pub fn directives(&self, action: &str) -> Vec<&Value> {
+        let all = self.response()["action_directives"].as_array();
+        let all = all.into_iter().flatten();
+        all.filter(|it| it["action_type"] == action).collect()
+    }
+
+    /// What the run waits for, by id.
+    #[must_use]
+    pub fn questions(&self) -> Vec<String> {
+        let all = self.response()["action_directives"].as_array();
+        let ids = all.into_iter().flatten().filter_map(|directive| {
+            let payload = &directive["payload"];
+            let asks = !payload["options"].is_null() || !payload["answered_by"].is_null();
+            payload["id"].as_str().filter(|_| asks)
+        });
+        ids.map(str::to_owned).collect()
+    }
+
+    /// `response.continuation`.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    #[must_use]
+    pub fn continuation(&self) -> Value {
+        let continuation = &self.response()["continuation"];
+        assert!(continuation.is_object(), "{}", self.envelope);
+        continuation.clone()
+    }
+
+    fn check(&self) {
+        let envelope = &self.envelope;
+        assert_eq!(self.headers[header::CONTENT_TYPE], "application/json");
+        assert_eq!(envelope["protocol_version"], "1.0.0", "{envelope}");
+        assert!(envelope.get("request").is_none(), "{envelope}");
+        let response = self.response();
+        let error = &response["error"];
+        match response["status"].as_str() {
+            Some("success") => {
+                assert_eq!(self.http, StatusCode::OK, "{envelope}");
+                assert!(error.is_null(), "{envelope}");
+            }
+            Some("error") => {
+                assert!(error["code"].is_string(), "{envelope}");
+                assert!(error["retryable"].is_boolean(), "{envelope}");
+            }
+            _ => panic!("{envelope}"),
+        }
+        for (header, id) in [
+            ("x-request-id", "request_id"),
+            ("x-correlation-id", "correlation_id"),
+        ] {
+            match envelope.get(id) {
+                Some(Value::String(id)) if id.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                    assert_eq!(self.headers[header], id.as_str(), "{envelope}");
+                }
+                Some(Value::String(_)) | None => {
+                    assert!(!self.headers.contains_key(header), "{envelope}");
+                }
+                Some(_) => panic!("{id} is no text in {envelope}"),
+            }
+        }
+    }
+}
+
+/// A request that says this in a conversation.
+#[must_use]
+pub fn says(request_id: &str, intent: &str) -> Value {
+    json!({
+        "protocol_version": "1.0.0",
+        "request_id": request_id,
+        "request": {"context": {"session_id": "sess_1", "user_intent": intent}},
+    })
+}
+
+/// A request that goes on with a run.
+#[must_use]
+pub fn goes_on(request_id: &str, continuation: &Value) -> Value {
+    json!({
+        "protocol_version": "1.0.0",
+        "request_id": request_id,
+        "request": {"context": {"session_id": "sess_1", "continuation": continuation}},
+    })
+}
+
+/// The same with something of our own: `approval`, `answer` or `cancel`.
+#[must_use]
+pub fn decides(request_id: &str, continuation: &Value, ours: &Value) -> Value {
+    let mut message = goes_on(request_id, continuation);
+    message["request"]["context"]["extensions"] = json!({ "dev.harn": ours });
+    message
+}
