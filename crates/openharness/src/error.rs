@@ -15,7 +15,7 @@ pub(crate) enum Fault {
     Invalid {
         /// Where it is, such as `request.context.user_intent`.
         field: String,
-        /// What would be right.
+        /// What would be right: the rest of a sentence that begins with the field.
         problem: &'static str,
     },
     /// The message is of another major version.

@@ -54,7 +54,7 @@ fn asked(message: &Value) -> Result<Asked, Fault> {
         echo,
         shell: shell::read(&context, capabilities)?,
         line: line(&context)?,
-        intent: context.text("user_intent")?.map(str::to_owned),
+        intent: intent(&context)?,
         attachments: attachment::read(&context)?,
         background: environment::background(&context)?,
         continuation: continuation(&context)?,
@@ -64,6 +64,13 @@ fn asked(message: &Value) -> Result<Asked, Fault> {
     };
     makes_sense(&context, &asked)?;
     Ok(digest::signed(asked))
+}
+
+/// What the user said; blanks say nothing.
+fn intent(context: &Object<'_>) -> Result<Option<String>, Fault> {
+    let said = context.text("user_intent")?;
+    let said = said.filter(|text| !text.trim().is_empty());
+    Ok(said.map(str::to_owned))
 }
 
 fn line(context: &Object<'_>) -> Result<Option<ConversationName>, Fault> {
@@ -93,10 +100,6 @@ fn continuation(context: &Object<'_>) -> Result<Option<Place>, Fault> {
 
 /// That there is something to do, and one thing.
 fn makes_sense(context: &Object<'_>, asked: &Asked) -> Result<(), Fault> {
-    let blank = asked
-        .intent
-        .as_deref()
-        .is_none_or(|it| it.trim().is_empty());
     let decides = asked.cancel || !asked.verdicts.is_empty();
     if asked.continuation.is_none() && decides {
         return Err(context.wrong(
@@ -104,7 +107,7 @@ fn makes_sense(context: &Object<'_>, asked: &Asked) -> Result<(), Fault> {
             "is missing; a decision comes back with the continuation of its run",
         ));
     }
-    if asked.continuation.is_none() && blank {
+    if asked.continuation.is_none() && asked.intent.is_none() {
         return Err(context.wrong(
             "user_intent",
             "is missing; say what the user wants, or send a continuation",

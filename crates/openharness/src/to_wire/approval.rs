@@ -137,12 +137,12 @@ fn paths(ask: &PermissionAsked) -> Vec<&str> {
     locations.map(|location| &*location.path).collect()
 }
 
-fn diffs(call: &ToolCall) -> Vec<Diff<'_>> {
-    let diff = |content| match content {
-        &ToolContent::Diff {
-            ref path,
-            ref old_text,
-            ref new_text,
+fn diffs<'a>(call: &'a ToolCall) -> Vec<Diff<'a>> {
+    let diff = |content: &'a ToolContent| match content {
+        ToolContent::Diff {
+            path,
+            old_text,
+            new_text,
         } => Some(Diff {
             path,
             old_text: old_text.as_deref(),
