@@ -68,9 +68,9 @@ impl From<SessionError> for ThreadsError {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::NotFound(_) => Self::ThreadNotFound,
-            SessionError::BadCwd => {
-                Self::InvalidParams("directory must be the path of an existing directory".to_owned())
-            }
+            SessionError::BadCwd => Self::InvalidParams(
+                "directory must be the path of an existing directory".to_owned(),
+            ),
             SessionError::ShuttingDown => Self::Internal("the server is shutting down".to_owned()),
             // Neither is asked for here; whatever they say is true.
             SessionError::WrongCwd { .. } | SessionError::BadCursor => {

@@ -48,7 +48,11 @@ impl Registry {
     /// Forgets a thread that takes no requests any more; not one that was opened after it.
     pub(crate) fn leave(&self, thread: &SessionId) {
         let mut open = self.lock();
-        if open.threads.get(thread).is_some_and(mpsc::Sender::is_closed) {
+        if open
+            .threads
+            .get(thread)
+            .is_some_and(mpsc::Sender::is_closed)
+        {
             open.threads.remove(thread);
         }
     }

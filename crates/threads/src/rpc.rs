@@ -215,13 +215,20 @@ mod tests {
     fn requests_and_notifications() {
         check(
             r#"{"jsonrpc":"2.0","id":1,"method":"thread.list"}"#,
-            expect![[r#"Call { id: Some(Number(Number(1))), method: "thread.list", params: None }"#]],
+            expect![[
+                r#"Call { id: Some(Number(Number(1))), method: "thread.list", params: None }"#
+            ]],
         );
         check(
             r#"{"id":"a","method":"m","params":{"x":1},"jsonrpc":"2.0","trace":true}"#,
-            expect![[r#"Call { id: Some(Text("a")), method: "m", params: Some(Object {"x": Number(1)}) }"#]],
+            expect![[
+                r#"Call { id: Some(Text("a")), method: "m", params: Some(Object {"x": Number(1)}) }"#
+            ]],
         );
-        check(r#"{"jsonrpc":"2.0","method":"m"}"#, expect![[r#"Call { id: None, method: "m", params: None }"#]]);
+        check(
+            r#"{"jsonrpc":"2.0","method":"m"}"#,
+            expect![[r#"Call { id: None, method: "m", params: None }"#]],
+        );
         check(
             r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
             expect!["nothing"],
@@ -231,21 +238,36 @@ mod tests {
     #[test]
     fn what_is_no_request() {
         for (line, answer) in [
-            (r#"{"jsonrpc":"2.0","id":1"#, expect![[r#"
+            (
+                r#"{"jsonrpc":"2.0","id":1"#,
+                expect![[r#"
                 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON; send one JSON object a line"}}
-            "#]]),
-            ("secret", expect![[r#"
+            "#]],
+            ),
+            (
+                "secret",
+                expect![[r#"
                 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON; send one JSON object a line"}}
-            "#]]),
-            ("[]", expect![[r#"
+            "#]],
+            ),
+            (
+                "[]",
+                expect![[r#"
                 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not taken; send one request a line, as an object"}}
-            "#]]),
-            ("17", expect![[r#"
+            "#]],
+            ),
+            (
+                "17",
+                expect![[r#"
                 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a request is an object"}}
-            "#]]),
-            (r#"{"id":1,"method":"m"}"#, expect![[r#"
+            "#]],
+            ),
+            (
+                r#"{"id":1,"method":"m"}"#,
+                expect![[r#"
                 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"jsonrpc must be \"2.0\""}}
-            "#]]),
+            "#]],
+            ),
             (
                 r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#,
                 expect![[r#"
@@ -276,16 +298,22 @@ mod tests {
                     {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"method must be a string"}}
                 "#]],
             ),
-            (r#"{"jsonrpc":"2.0","id":1}"#, expect![[r#"
+            (
+                r#"{"jsonrpc":"2.0","id":1}"#,
+                expect![[r#"
                 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"a request has a method"}}
-            "#]]),
+            "#]],
+            ),
         ] {
             check(line, answer);
         }
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        check(&deep, expect![[r#"
+        check(
+            &deep,
+            expect![[r#"
             {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is nested too deeply; 127 levels are read"}}
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

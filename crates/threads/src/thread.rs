@@ -144,7 +144,9 @@ impl ThreadTask {
         let mut out = Vec::new();
         self.end(end, &mut out);
         while let Some(request) = requests.recv().await {
-            request.reply.write(Err::<(), _>(ThreadsError::closed()), &mut out);
+            request
+                .reply
+                .write(Err::<(), _>(ThreadsError::closed()), &mut out);
         }
         // A client that is gone waits for nothing.
         let _ = self.peer.send(out).await;

@@ -285,9 +285,8 @@ impl Projector {
         out: &mut Vec<Notification>,
     ) {
         let open = self.turn.as_ref().and_then(|turn| turn.message.as_ref());
-        let goes_on = open.is_some_and(|open| {
-            open.reasoning == reasoning && id.is_none_or(|id| *id == open.id)
-        });
+        let goes_on = open
+            .is_some_and(|open| open.reasoning == reasoning && id.is_none_or(|id| *id == open.id));
         if !goes_on {
             self.end_message(out);
             self.begin_message(id, reasoning, out);

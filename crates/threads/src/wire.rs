@@ -6,11 +6,12 @@ mod params;
 mod results;
 
 pub use item::{
-    Pending,
     ApprovalData, ApprovalEnd, ApprovalReply, ArtifactData, AssistantData, AssistantEnd, Diff,
-    Item, ItemEnd, ItemStart, ToolData, ToolEnd, ToolOutcome, UserData,
+    Item, ItemEnd, ItemStart, Pending, ToolData, ToolEnd, ToolOutcome, UserData,
 };
-pub use notification::{CompletedStatus, Approval, AskedCall, BrokenStatus, Delta, Notification, ToolLogData};
+pub use notification::{
+    Approval, AskedCall, BrokenStatus, CompletedStatus, Delta, Notification, ToolLogData,
+};
 pub use params::{
     ApprovalRespondParams, ClientInfo, Decide, InitializeParams, InputPart, Methods, ModelChoice,
     ThreadCreateParams, ThreadGetParams, ThreadListParams, TurnCancelParams, TurnStartParams,

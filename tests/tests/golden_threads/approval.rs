@@ -63,7 +63,9 @@ async fn once() {
     client.start_turn(&thread, "a.txt").await;
     let request = asked(&mut client).await;
     // It is seen by whoever looks now.
-    let got = client.request("thread.get", json!({"threadId": thread})).await;
+    let got = client
+        .request("thread.get", json!({"threadId": thread}))
+        .await;
     let last = got["events"].as_array().unwrap().last().unwrap();
     assert_eq!(last["notification"], "approval.requested");
     decided(&mut client, &request, "once").await;
@@ -100,7 +102,10 @@ async fn always() {
     assert_eq!(told[0]["data"]["reply"], "always");
     client.start_turn(&thread, "a.txt").await;
     let told = client.until_turn_ends().await;
-    assert!(told.iter().all(|it| it["notification"] != "approval.requested"));
+    assert!(
+        told.iter()
+            .all(|it| it["notification"] != "approval.requested")
+    );
     client.close().await;
     check_transcript("approval-always", test.recorder());
 }

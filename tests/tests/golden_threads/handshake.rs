@@ -16,7 +16,9 @@ async fn with_a_name_and_without() {
     assert_eq!(again, answer);
     // A notification is carried out and not answered; an answer to nothing is ignored.
     client.notify("initialize", json!({})).await;
-    client.send_raw(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).await;
+    client
+        .send_raw(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#)
+        .await;
     let named = json!({"jsonrpc": "2.0", "id": "three", "method": "initialize"});
     client.send(&named).await;
     client.expect_response(&json!("three")).await;

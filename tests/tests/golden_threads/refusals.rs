@@ -18,55 +18,143 @@ async fn a_table_of_bad_input() {
     let deep = format!("{}1{}", "[".repeat(5000), "]".repeat(5000));
     let table = [
         // No JSON, or none that is a request.
-        (-32700, false, r#"{"jsonrpc":"2.0","id":7,"method":"#.to_owned()),
+        (
+            -32700,
+            false,
+            r#"{"jsonrpc":"2.0","id":7,"method":"#.to_owned(),
+        ),
         (-32700, false, "secret".to_owned()),
         (-32700, false, deep),
-        (-32600, false, format!("[{}]", request("thread.list", json!({})))),
+        (
+            -32600,
+            false,
+            format!("[{}]", request("thread.list", json!({}))),
+        ),
         (-32600, false, "[]".to_owned()),
         (-32600, false, "\"secret\"".to_owned()),
-        (-32600, false, r#"{"jsonrpc":"2.0","id":null,"method":"thread.list"}"#.to_owned()),
-        (-32600, false, r#"{"jsonrpc":"2.0","id":{"a":1},"method":"thread.list"}"#.to_owned()),
-        (-32600, false, r#"{"jsonrpc":"2.0","id":1.5,"method":"thread.list"}"#.to_owned()),
-        (-32600, true, r#"{"id":7,"method":"thread.list"}"#.to_owned()),
-        (-32600, true, r#"{"jsonrpc":"1.0","id":7,"method":"thread.list"}"#.to_owned()),
-        (-32600, true, r#"{"jsonrpc":"2.0","id":7,"method":["thread.list"]}"#.to_owned()),
+        (
+            -32600,
+            false,
+            r#"{"jsonrpc":"2.0","id":null,"method":"thread.list"}"#.to_owned(),
+        ),
+        (
+            -32600,
+            false,
+            r#"{"jsonrpc":"2.0","id":{"a":1},"method":"thread.list"}"#.to_owned(),
+        ),
+        (
+            -32600,
+            false,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"thread.list"}"#.to_owned(),
+        ),
+        (
+            -32600,
+            true,
+            r#"{"id":7,"method":"thread.list"}"#.to_owned(),
+        ),
+        (
+            -32600,
+            true,
+            r#"{"jsonrpc":"1.0","id":7,"method":"thread.list"}"#.to_owned(),
+        ),
+        (
+            -32600,
+            true,
+            r#"{"jsonrpc":"2.0","id":7,"method":["thread.list"]}"#.to_owned(),
+        ),
         (-32600, true, r#"{"jsonrpc":"2.0","id":7}"#.to_owned()),
         // Methods and what they take.
         (-32601, true, request("thread.secret", json!({}))),
         (-32602, true, request("thread.get", json!([]))),
         (-32602, true, request("thread.get", json!({}))),
         (-32602, true, request("thread.get", json!({"threadId": 17}))),
-        (-32602, true, request("thread.create", json!({"title": {"secret": 1}}))),
-        (-32602, true, request("thread.create", json!({"directory": "secret"}))),
-        (-32602, true, request("thread.create", json!({"directory": "/nowhere/secret"}))),
-        (-32602, true, request("turn.start", json!({"threadId": thread}))),
-        (-32602, true, request("turn.start", json!({"threadId": thread, "input": []}))),
-        (-32602, true, request("turn.start", json!({"threadId": thread, "input": "secret"}))),
         (
             -32602,
             true,
-            request("turn.start", json!({"threadId": thread, "input": [{"type": "secret"}]})),
+            request("thread.create", json!({"title": {"secret": 1}})),
         ),
         (
             -32602,
             true,
-            request("turn.start", json!({"threadId": thread, "input": [text], "model": "secret"})),
+            request("thread.create", json!({"directory": "secret"})),
         ),
-        (-32602, true, request("approval.respond", json!({"requestId": "secret"}))),
         (
             -32602,
             true,
-            request("approval.respond", json!({"requestId": "r", "decision": "secret"})),
+            request("thread.create", json!({"directory": "/nowhere/secret"})),
+        ),
+        (
+            -32602,
+            true,
+            request("turn.start", json!({"threadId": thread})),
+        ),
+        (
+            -32602,
+            true,
+            request("turn.start", json!({"threadId": thread, "input": []})),
+        ),
+        (
+            -32602,
+            true,
+            request("turn.start", json!({"threadId": thread, "input": "secret"})),
+        ),
+        (
+            -32602,
+            true,
+            request(
+                "turn.start",
+                json!({"threadId": thread, "input": [{"type": "secret"}]}),
+            ),
+        ),
+        (
+            -32602,
+            true,
+            request(
+                "turn.start",
+                json!({"threadId": thread, "input": [text], "model": "secret"}),
+            ),
+        ),
+        (
+            -32602,
+            true,
+            request("approval.respond", json!({"requestId": "secret"})),
+        ),
+        (
+            -32602,
+            true,
+            request(
+                "approval.respond",
+                json!({"requestId": "r", "decision": "secret"}),
+            ),
         ),
         // What is not there.
-        (-32001, true, request("thread.get", json!({"threadId": "secret"}))),
-        (-32001, true, request("thread.get", json!({"threadId": "../secret"}))),
-        (-32001, true, request("turn.start", json!({"threadId": "secret", "input": [text]}))),
-        (-32001, true, request("turn.cancel", json!({"threadId": "secret"}))),
+        (
+            -32001,
+            true,
+            request("thread.get", json!({"threadId": "secret"})),
+        ),
+        (
+            -32001,
+            true,
+            request("thread.get", json!({"threadId": "../secret"})),
+        ),
+        (
+            -32001,
+            true,
+            request("turn.start", json!({"threadId": "secret", "input": [text]})),
+        ),
+        (
+            -32001,
+            true,
+            request("turn.cancel", json!({"threadId": "secret"})),
+        ),
         (
             -32004,
             true,
-            request("approval.respond", json!({"requestId": "secret", "decision": "once"})),
+            request(
+                "approval.respond",
+                json!({"requestId": "secret", "decision": "once"}),
+            ),
         ),
     ];
     for (code, has_id, line) in table {

@@ -34,7 +34,9 @@ fn worker() -> TestHub {
 
 fn names(events: &Value) -> Vec<&str> {
     let events = events.as_array().unwrap().iter();
-    events.map(|event| event["notification"].as_str().unwrap()).collect()
+    events
+        .map(|event| event["notification"].as_str().unwrap())
+        .collect()
 }
 
 #[tokio::test]
@@ -102,7 +104,8 @@ async fn after_a_crash() {
     fs::write(&log, &text[..at]).unwrap();
 
     test.restart().await;
-    test.recorder().note("the process was killed while the tool ran, and is started again");
+    test.recorder()
+        .note("the process was killed while the tool ran, and is started again");
     let mut client = test.connect_threads();
     let get = json!({"threadId": thread});
     let got = client.request("thread.get", get).await;
@@ -111,8 +114,16 @@ async fn after_a_crash() {
         panic!("{events:?}");
     };
     assert_eq!(tool["type"], "tool_exec");
-    assert!(tool["data"]["error"].as_str().unwrap().starts_with("interrupted"));
-    assert_eq!((&end["notification"], &end["status"]), (&json!("turn.error"), &json!("error")));
+    assert!(
+        tool["data"]["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("interrupted")
+    );
+    assert_eq!(
+        (&end["notification"], &end["status"]),
+        (&json!("turn.error"), &json!("error"))
+    );
     client.start_turn(&thread, "Once more").await;
     client.until_turn_ends().await;
     client.close().await;
@@ -142,7 +153,9 @@ async fn in_the_middle_of_a_turn() {
     assert_eq!(mine, theirs);
     let last = mine["events"].as_array().unwrap().last().unwrap();
     assert_eq!(last["delta"], "Both pass.");
-    client.request("turn.cancel", json!({"threadId": thread})).await;
+    client
+        .request("turn.cancel", json!({"threadId": thread}))
+        .await;
     let told = client.until_turn_ends().await;
     assert_eq!(told[0]["itemId"], last["itemId"]);
     assert_eq!(told[1]["status"], "cancelled");

@@ -46,7 +46,9 @@ async fn made_listed_and_looked_at() {
     let titled = json!({"threadId": created["threadId"]});
     let got = client.request("thread.get", titled).await;
     assert_eq!(got["events"][0]["title"], "The parser");
-    let got = client.request("thread.get", json!({"threadId": thread})).await;
+    let got = client
+        .request("thread.get", json!({"threadId": thread}))
+        .await;
     assert_eq!(got["thread"]["title"], "Say hello");
     // As it was told when it was created.
     assert_eq!(got["events"][0]["title"], "New thread");
@@ -121,7 +123,10 @@ async fn chosen_for_a_turn() {
         })
     };
     let error = client.request_error("turn.start", turn("secret")).await;
-    assert_eq!(error["message"], "model.modelID must be one of small, large");
+    assert_eq!(
+        error["message"],
+        "model.modelID must be one of small, large"
+    );
     let id = client.send_request("turn.start", turn("large")).await;
     client.expect("turn.started").await;
     client.expect_response(&id).await;

@@ -154,11 +154,17 @@ async fn turns_that_fail_and_one_that_is_refused() {
     client.start_turn(&thread, "fail").await;
     let told = client.until_turn_ends().await;
     let end = told.last().unwrap();
-    assert_eq!((&end["status"], &end["error"]), (&json!("error"), &json!("the model is not reachable")));
+    assert_eq!(
+        (&end["status"], &end["error"]),
+        (&json!("error"), &json!("the model is not reachable"))
+    );
     client.start_turn(&thread, "refuse").await;
     let told = client.until_turn_ends().await;
     let end = told.last().unwrap();
-    assert_eq!((&end["status"], &end["stopReason"]), (&json!("completed"), &json!("refusal")));
+    assert_eq!(
+        (&end["status"], &end["stopReason"]),
+        (&json!("completed"), &json!("refusal"))
+    );
     client.close().await;
     check_transcript("failed-turn", test.recorder());
 }

@@ -128,6 +128,12 @@ impl Ear {
         self.turns.last()?.end.as_ref()
     }
 
+    /// Whether no turn goes on: all are over, or the last one waits for a decision.
+    pub(crate) fn is_settled(&self) -> bool {
+        let settled = |turn: &Turn| turn.end.is_some() || turn.ask.is_some();
+        self.turns.last().is_none_or(settled)
+    }
+
     /// The turn, if it is over or waits for a decision, and that was not told before.
     pub(crate) fn news(&mut self) -> Option<Heard> {
         let turn = self.turns.last_mut()?;

@@ -68,16 +68,21 @@ meetings!(
     crate::wires::Acp,
     crate::wires::Threads,
     what_was_said_here_is_told_there,
-    what_both_are_asked_is_answered_once,
+    what_was_asked_here_is_answered_there,
+    who_drives_decides_and_all_are_told,
+    who_stays_decides_when_who_drove_has_left,
 );
 meetings!(
     threads_then_acp,
     crate::wires::Threads,
     crate::wires::Acp,
     what_was_said_here_is_told_there,
-    what_both_are_asked_is_answered_once,
+    what_was_asked_here_is_answered_there,
+    who_drives_decides_and_all_are_told,
+    who_stays_decides_when_who_drove_has_left,
 );
-// Its conversations have names of their own, so that one comes from it and not to it.
+// Its conversations have names of their own, so that one comes from it and not to it; and it drives until its
+// runs are over, so that nobody else is asked.
 meetings!(
     openharness_then_acp,
     crate::wires::OpenHarness,

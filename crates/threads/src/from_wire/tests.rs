@@ -79,7 +79,8 @@ fn what_does_not_fit_is_named_and_not_repeated() {
         -32602 requestId is missing; it must be a string
         -32602 decision is missing; it must be a string
         -32602 decision must be "once", "always" or "reject"
-    "#]].assert_eq(&rows);
+    "#]]
+    .assert_eq(&rows);
 }
 
 #[test]
@@ -89,7 +90,9 @@ fn what_fits_is_read_and_the_rest_ignored() {
         words(initialize(Some(json!({"clientInfo": 17})))),
         words(thread_list(Some(json!({"limit": 3})))),
         words(thread_create(None)),
-        words(thread_create(Some(json!({"title": " ", "directory": null})))),
+        words(thread_create(Some(
+            json!({"title": " ", "directory": null}),
+        ))),
         words(turn_start(Some(json!({
             "threadId": "t",
             "input": [
@@ -149,7 +152,13 @@ fn decisions_among_what_is_offered() {
     let always = option("always", AllowAlways, GrantScope::Always);
     let no = option("no", RejectOnce, GrantScope::Once);
     let never = option("never", RejectAlways, GrantScope::Always);
-    let all = [once.clone(), session.clone(), always, no.clone(), never.clone()];
+    let all = [
+        once.clone(),
+        session.clone(),
+        always,
+        no.clone(),
+        never.clone(),
+    ];
     let mut rows = String::new();
     for offered in [
         &all[..],
@@ -174,5 +183,6 @@ fn decisions_among_what_is_offered() {
         -32602 decision: this request cannot be allowed like that; answer with another decision
         -32602 decision: this request cannot be allowed like that; answer with another decision
         (Rejected { option_id: None, reason: None }, Reject)
-    "#]].assert_eq(&rows);
+    "#]]
+    .assert_eq(&rows);
 }

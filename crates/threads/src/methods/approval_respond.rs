@@ -15,11 +15,7 @@ use crate::{
     wire::{ApprovalReply, Decide},
 };
 
-pub(crate) fn handle(
-    peer: &Arc<Peer>,
-    params: Option<Value>,
-    reply: Reply,
-) -> Result<(), Refused> {
+pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
     let params = match from_wire::approval_respond(params) {
         Ok(params) => params,
         Err(error) => return Err((reply, error)),

@@ -9,10 +9,7 @@ use crate::{
     wire::{Capabilities, InitializeResult},
 };
 
-pub(crate) fn handle(
-    peer: &Peer,
-    params: Option<Value>,
-) -> Result<InitializeResult, ThreadsError> {
+pub(crate) fn handle(peer: &Peer, params: Option<Value>) -> Result<InitializeResult, ThreadsError> {
     from_wire::initialize(params)?;
     Ok(InitializeResult {
         version: peer.config.version.clone(),

@@ -14,11 +14,7 @@ use crate::{
     wire::{Notification, ThreadCreateParams, ThreadResult},
 };
 
-pub(crate) fn handle(
-    peer: &Arc<Peer>,
-    params: Option<Value>,
-    reply: Reply,
-) -> Result<(), Refused> {
+pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
     let params = match from_wire::thread_create(params) {
         Ok(params) => params,
         Err(error) => return Err((reply, error)),

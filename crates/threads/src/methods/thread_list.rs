@@ -15,11 +15,7 @@ use crate::{
     wire::{Thread, ThreadListResult, ThreadTime},
 };
 
-pub(crate) fn handle(
-    peer: &Arc<Peer>,
-    params: Option<Value>,
-    reply: Reply,
-) -> Result<(), Refused> {
+pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
     if let Err(error) = from_wire::thread_list(params) {
         return Err((reply, error));
     }

@@ -15,11 +15,7 @@ use crate::{
     wire::Done,
 };
 
-pub(crate) fn handle(
-    peer: &Arc<Peer>,
-    params: Option<Value>,
-    reply: Reply,
-) -> Result<(), Refused> {
+pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
     let thread: SessionId = match from_wire::turn_cancel(params) {
         Ok(params) => params.thread_id.into(),
         Err(error) => return Err((reply, error)),

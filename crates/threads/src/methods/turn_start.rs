@@ -15,11 +15,7 @@ use crate::{
     wire::TurnStartParams,
 };
 
-pub(crate) fn handle(
-    peer: &Arc<Peer>,
-    params: Option<Value>,
-    reply: Reply,
-) -> Result<(), Refused> {
+pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
     match from_wire::turn_start(params) {
         Ok(params) => {
             let thread = params.thread_id.as_str().into();

@@ -115,9 +115,10 @@ fn metadata(ask: &PermissionAsked) -> Map<String, Value> {
     let receipt = ask.policy_decision.as_ref();
     add("reason", json!(receipt.map(|receipt| &receipt.reason)));
     // What `always` would mean, in the words of the option it chooses.
-    let lasting = ask.options.iter().filter(|it| {
-        it.kind == PermissionOptionKind::AllowAlways && it.scope != GrantScope::Once
-    });
+    let lasting = ask
+        .options
+        .iter()
+        .filter(|it| it.kind == PermissionOptionKind::AllowAlways && it.scope != GrantScope::Once);
     let widest = lasting.max_by_key(|option| option.scope);
     add("always", json!(widest.map(|option| &option.name)));
     add("deadline", json!(ask.deadline));

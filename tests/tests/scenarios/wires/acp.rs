@@ -92,6 +92,11 @@ impl Wire for Acp {
     async fn past(&mut self, talk: &mut String) -> Vec<Heard> {
         let params = json!({"sessionId": talk, "cwd": self.cwd, "mcpServers": []});
         self.request("session/load", params).await;
+        // A question that is open is put once the past is told.
+        while !self.ear(talk).is_settled() {
+            let message = self.client.next().await;
+            self.take(message).await;
+        }
         self.ear(talk).past()
     }
 
