@@ -98,6 +98,11 @@ impl ThreadsClient {
         self.send_raw(&message.to_string()).await;
     }
 
+    /// Expects an answer to this id, whatever was sent under it.
+    pub fn await_answer(&mut self, id: Value) {
+        self.waiting.push(id);
+    }
+
     /// Sends a request and returns its id. Params of null are left out.
     pub async fn send_request(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;

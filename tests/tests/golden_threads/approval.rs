@@ -1,9 +1,12 @@
 //! A person decides, once, for good, or against it.
 
+use std::sync::Arc;
+
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
 use harn_testkit::{Message, ScriptedAgent, TestHub, ThreadsClient};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use crate::check_transcript;
 
@@ -13,22 +16,30 @@ async fn remove(cx: &TurnContext, path: &str) -> Result<(), AgentError> {
     tool.complete("gone".to_owned()).await
 }
 
-/// Removes what it is told to, one after the other; `+` means at once.
-fn remover() -> TestHub {
-    let agent = ScriptedAgent::new(|cx| async move {
-        let prompt = cx.prompt_text();
-        match prompt.split_once('+') {
-            Some((one, other)) => {
-                let both = futures::join!(remove(&cx, one), remove(&cx, other));
+/// Removes what it is told to; `+` means two at once, the second when it is told to go on.
+fn remover() -> (TestHub, Arc<Notify>) {
+    let go = Arc::new(Notify::new());
+    let told = go.clone();
+    let agent = ScriptedAgent::new(move |cx| {
+        let go = told.clone();
+        async move {
+            let prompt = cx.prompt_text();
+            if let Some((one, other)) = prompt.split_once('+') {
+                let second = async {
+                    go.notified().await;
+                    remove(&cx, other).await
+                };
+                let both = futures::join!(remove(&cx, one), second);
                 both.0?;
                 both.1?;
+            } else {
+                remove(&cx, &prompt).await?;
             }
-            None => remove(&cx, &prompt).await?,
+            cx.say("Done.").await?;
+            Ok(StopReason::EndTurn)
         }
-        cx.say("Done.").await?;
-        Ok(StopReason::EndTurn)
     });
-    TestHub::new(agent)
+    (TestHub::new(agent), go)
 }
 
 /// The tool is announced and asked about; returns the id of the request.
@@ -57,7 +68,7 @@ async fn decided(client: &mut ThreadsClient, request: &Value, word: &str) {
 
 #[tokio::test]
 async fn once() {
-    let test = remover();
+    let (test, _) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "a.txt").await;
@@ -70,7 +81,7 @@ async fn once() {
     assert_eq!(last["notification"], "approval.requested");
     decided(&mut client, &request, "once").await;
     let told = client.until_turn_ends().await;
-    assert_eq!(told[0]["data"]["output"], "gone");
+    assert_eq!(told[1]["data"]["output"], "gone");
     // It is settled, and the next one is asked about again.
     let late = decision(&request, "once");
     let error = client.request_error("approval.respond", late).await;
@@ -86,18 +97,16 @@ async fn once() {
 /// The other question was about the same, and is settled with it; so is the next.
 #[tokio::test]
 async fn always() {
-    let test = remover();
+    let (test, go) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "a.txt+a.txt").await;
-    client.expect_item("tool_exec").await;
-    client.expect_item("tool_exec").await;
-    let mut requests = Vec::new();
-    for _ in 0..2 {
-        client.expect_item("approval").await;
-        requests.push(client.expect("approval.requested").await["requestId"].take());
-    }
-    decided(&mut client, &requests[1], "always").await;
+    let one = asked(&mut client).await;
+    go.notify_one();
+    let other = asked(&mut client).await;
+    // They are about the same.
+    assert_ne!(one, other);
+    decided(&mut client, &other, "always").await;
     let told = client.until_turn_ends().await;
     assert_eq!(told[0]["data"]["reply"], "always");
     client.start_turn(&thread, "a.txt").await;
@@ -113,18 +122,15 @@ async fn always() {
 /// A no is a no to all that the thread asks just then.
 #[tokio::test]
 async fn reject() {
-    let test = remover();
+    let (test, go) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "a.txt+b.txt").await;
-    client.expect_item("tool_exec").await;
-    client.expect_item("tool_exec").await;
-    let mut requests = Vec::new();
-    for _ in 0..2 {
-        client.expect_item("approval").await;
-        requests.push(client.expect("approval.requested").await["requestId"].take());
-    }
-    decided(&mut client, &requests[0], "reject").await;
+    let one = asked(&mut client).await;
+    go.notify_one();
+    let other = asked(&mut client).await;
+    assert_ne!(one, other);
+    decided(&mut client, &one, "reject").await;
     let told = client.until_turn_ends().await;
     let other = told.iter().find(|it| it["type"] == "approval").unwrap();
     assert_eq!(other["data"]["reply"], "reject");
@@ -139,7 +145,7 @@ async fn reject() {
 /// A cancel settles what is open; an answer that crosses it is told that it came too late, or counts.
 #[tokio::test]
 async fn cancelled_meanwhile() {
-    let test = remover();
+    let (test, _) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "a.txt").await;

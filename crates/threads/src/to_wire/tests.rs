@@ -1,1 +1,189 @@
-//! Translation, event by event.
+//! Translation, event by event, of what the conversations in `fixtures/threads` do not show.
+
+use expect_test::{Expect, expect};
+use harn_model::{
+    Decision, PermissionAsked, PermissionOption, PermissionOptionKind, PermissionResolved,
+    Recovered, Resource, Seq, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, TurnEnded,
+    TurnStarted,
+};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// What is told of these, a line each, without what every line has.
+fn check(events: Vec<AgentEvent>, expect: Expect) {
+    let mut projector = Projector::new("t".into());
+    let mut told = Vec::new();
+    for (at, event) in (1..).zip(events) {
+        let envelope = Envelope {
+            seq: Seq(at),
+            at,
+            turn: Some("turn".into()),
+            event,
+        };
+        projector.project(&envelope, &mut told);
+    }
+    let line = |notification: &Notification| {
+        let mut value = serde_json::to_value(notification).unwrap();
+        for members in ["", "/item"] {
+            if let Some(Value::Object(members)) = value.pointer_mut(members) {
+                members.remove("threadId");
+                members.remove("turnId");
+            }
+        }
+        format!("{value}\n")
+    };
+    let lines: String = told.iter().map(line).collect();
+    expect.assert_eq(&lines);
+}
+
+fn started(prompt: Vec<ContentBlock>) -> AgentEvent {
+    AgentEvent::TurnStarted(Box::new(TurnStarted {
+        message_id: "m".into(),
+        prompt,
+        live_session: None,
+    }))
+}
+
+fn chunk(id: &str, content: &str) -> AgentEvent {
+    AgentEvent::AgentMessageChunk {
+        content: content.to_owned(),
+        message_id: Some(id.into()),
+    }
+}
+
+fn ended() -> AgentEvent {
+    let outcome = TurnOutcome::stopped(StopReason::EndTurn);
+    AgentEvent::TurnEnded(Box::new(TurnEnded { outcome }))
+}
+
+fn asked() -> AgentEvent {
+    let option = PermissionOption {
+        option_id: "yes".to_owned(),
+        name: "Yes".to_owned(),
+        kind: PermissionOptionKind::AllowOnce,
+        scope: harn_model::GrantScope::Once,
+    };
+    let call = ToolCall::new("call", "look");
+    let ask = PermissionAsked::new("ask".into(), call, vec![option]);
+    AgentEvent::PermissionAsked(Box::new(ask))
+}
+
+#[test]
+fn prompts_of_other_wires_are_parts_too() {
+    let blocks = vec![
+        ContentBlock::text("Look"),
+        ContentBlock::Image {
+            mime_type: "image/png".to_owned(),
+            data: "AAAA".to_owned(),
+            uri: None,
+        },
+        ContentBlock::Audio {
+            mime_type: "audio/wav".to_owned(),
+            data: "BBBB".to_owned(),
+        },
+        ContentBlock::Resource(Resource {
+            uri: "file:///a/b.rs".to_owned(),
+            mime_type: None,
+            text: Some("fn b() {}".to_owned()),
+            blob: None,
+        }),
+    ];
+    check(vec![started(blocks)], expect![[r#""#]]);
+}
+
+#[test]
+fn a_message_that_is_come_back_to_is_another_item() {
+    let events = vec![
+        started(Vec::new()),
+        chunk("a", "one"),
+        chunk("b", ""),
+        chunk("a", "two"),
+        ended(),
+    ];
+    check(events, expect![[r#""#]]);
+}
+
+#[test]
+fn what_the_log_leaves_open_is_ended_with_the_turn() {
+    let events = vec![
+        started(Vec::new()),
+        AgentEvent::ToolCall(Box::new(ToolCall::new("call", "look"))),
+        asked(),
+        chunk("a", "one"),
+        AgentEvent::Recovered(Box::new(Recovered {
+            interrupted_calls: Vec::new(),
+            withdrawn_asks: Vec::new(),
+            torn_bytes: 0,
+        })),
+        // Of a turn that is over nothing is told.
+        chunk("a", "two"),
+        ended(),
+    ];
+    check(events, expect![[r#""#]]);
+}
+
+#[test]
+fn what_does_not_allow_is_a_no() {
+    let resolved = |decision| {
+        let resolved = PermissionResolved {
+            ask_id: "ask".into(),
+            decision,
+            remembered: None,
+        };
+        AgentEvent::PermissionResolved(Box::new(resolved))
+    };
+    let reason = "too late".to_owned();
+    let events = vec![
+        started(Vec::new()),
+        asked(),
+        resolved(Decision::Unavailable { reason }),
+        asked(),
+        resolved(Decision::Cancelled),
+        // Settled already.
+        resolved(Decision::Cancelled),
+    ];
+    check(events, expect![[r#""#]]);
+}
+
+#[test]
+fn calls_that_show_and_change() {
+    let diff = ToolContent::Diff {
+        path: "/a.rs".to_owned(),
+        old_text: Some("a".to_owned()),
+        new_text: "b".to_owned(),
+    };
+    let mut call = ToolCall::new("call", "edit");
+    call.content = vec![diff.clone()];
+    let update = |status| ToolCallUpdate::new("call", "edit", status);
+    let mut input = update(ToolCallStatus::InProgress);
+    input.raw_input = Some(json!({"path": "/a.rs"}));
+    let mut done = update(ToolCallStatus::Completed);
+    done.content = Some(vec![diff, ToolContent::text("1 change")]);
+    done.title = Some("Edited".to_owned());
+    let mut at_once = ToolCall::new("other", "look");
+    at_once.status = ToolCallStatus::Completed;
+    let events = vec![
+        started(Vec::new()),
+        AgentEvent::ToolCall(Box::new(call)),
+        AgentEvent::ToolCallUpdate(Box::new(update(ToolCallStatus::InProgress))),
+        AgentEvent::ToolCallUpdate(Box::new(input)),
+        AgentEvent::ToolCallUpdate(Box::new(done)),
+        AgentEvent::ToolCall(Box::new(at_once)),
+    ];
+    check(events, expect![[r#""#]]);
+}
+
+#[test]
+fn a_prompt_that_is_taken_back() {
+    let withdrawn = |message: &str| {
+        AgentEvent::PromptWithdrawn(Box::new(TurnStarted {
+            message_id: message.into(),
+            prompt: vec![ContentBlock::text("Go")],
+            live_session: None,
+        }))
+    };
+    // The second one while a turn runs: telling its end would end that.
+    let events = vec![withdrawn("w"), started(Vec::new()), withdrawn("x")];
+    check(events, expect![[r#""#]]);
+}
