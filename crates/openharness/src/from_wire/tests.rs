@@ -379,6 +379,19 @@ fn ids_are_found_in_what_is_refused() {
 }
 
 #[test]
+fn as_deep_as_the_page_says_and_no_deeper() {
+    let nested = |levels: usize| {
+        // The message, the request, its context and the hint are four of them.
+        let arrays = levels - 4;
+        let deep = format!("{}{}", "[".repeat(arrays), "]".repeat(arrays));
+        let context = format!(r#"{{"user_intent":"hi","task_hint":{{"a":{deep}}}}}"#);
+        format!(r#"{{"protocol_version":"1.0.0","request":{{"context":{context}}}}}"#)
+    };
+    assert!(read(nested(127).as_bytes()).is_ok());
+    assert_eq!(read(nested(128).as_bytes()).unwrap_err().1, Fault::NotJson);
+}
+
+#[test]
 fn what_is_not_json_is_told_so() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let deep = format!(r#"{{"protocol_version":"1.0.0","request":{deep}}}"#);

@@ -1,367 +1,22 @@
 //! Answers, as they are written: each is a file of `fixtures/openharness/messages`.
 
+mod made;
+
 use std::{fmt::Write, sync::Arc};
 
 use expect_test::expect_file;
-use harn_model::{
-    Artifact, AskId, GrantScope, HitlKind, HitlRequest, Lineage, PermissionAsked, PermissionOption,
-    PermissionOptionKind, Plan, PlanEntry, PlanEntryStatus, PlanPriority, PolicyAction,
-    PolicyContext, PolicyDecision, ReceiptType, RiskLabel, Seq, ToolCall, ToolCallId,
-    ToolCallStatus, ToolContent, ToolKind, TurnId,
-};
+use harn_model::{HitlKind, RiskLabel, ToolKind};
 use serde_json::{Value, json};
 
+use self::made::{
+    NOW, answers, asked, busy, command, edit, parked, plainly, question, receipt, told,
+};
 use super::*;
 use crate::{
-    continuation::Place,
     error,
     fixtures::{self, folder, schema},
-    from_wire::read,
-    told::Call,
     wire::directive::RiskTier,
 };
-
-const NOW: Timestamp = 1_700_000_010_000;
-
-/// What was asked, by the name of its fixture, with something changed.
-fn asked(name: &str, change: impl FnOnce(&mut Value)) -> Asked {
-    let mut message = fixtures::message(name);
-    change(&mut message);
-    read(message.to_string().as_bytes()).unwrap()
-}
-
-/// By a Shell of this kind that can do this.
-fn asked_by(kind: &str, capabilities: Value) -> Asked {
-    asked("request-minimal", |it| {
-        it["request_id"] = json!("req_1");
-        it["capabilities"] = capabilities;
-        it["request"]["context"]["shell"] = json!({ "shell_kind": kind });
-    })
-}
-
-fn plainly() -> Asked {
-    asked_by("im_bot", json!({}))
-}
-
-fn told(state: State) -> Told {
-    Told {
-        place: Place {
-            session: "oh_1".into(),
-            turn: TurnId::new("trn_1"),
-            after: Seq(12),
-        },
-        state,
-        began_at: NOW - 8_400,
-        until: NOW,
-        messages: Vec::new(),
-        calls: Vec::new(),
-        artifacts: Vec::new(),
-        plan: None,
-        asks: Vec::new(),
-        questions: Vec::new(),
-    }
-}
-
-fn ended(messages: &[&str]) -> Told {
-    Told {
-        messages: messages.iter().map(|&text| text.to_owned()).collect(),
-        ..told(State::Ended(StopReason::EndTurn))
-    }
-}
-
-fn call(id: &str, tool: &str, kind: ToolKind, status: ToolCallStatus) -> Call {
-    Call {
-        id: ToolCallId::new(id),
-        tool: tool.to_owned(),
-        title: Some(format!("{tool} README.md")),
-        kind: Some(kind),
-        status,
-        error: None,
-    }
-}
-
-fn busy() -> Told {
-    let failed = Call {
-        error: Some("no such file".to_owned()),
-        title: None,
-        ..call("c2", "read_file", ToolKind::Read, ToolCallStatus::Failed)
-    };
-    let step = |content: &str, status| PlanEntry {
-        content: content.to_owned(),
-        status,
-        priority: PlanPriority::Medium,
-    };
-    Told {
-        calls: vec![
-            call("c1", "read_file", ToolKind::Read, ToolCallStatus::Completed),
-            failed,
-        ],
-        plan: Some(Plan::Entries(vec![
-            step("Read the README", PlanEntryStatus::Completed),
-            step("Count its lines", PlanEntryStatus::InProgress),
-        ])),
-        artifacts: vec![Artifact {
-            artifact_id: "art_1".to_owned(),
-            kind: "file".to_owned(),
-            title: Some("Line counts".to_owned()),
-            mime_type: "text/csv".to_owned(),
-            spec: json!({"uri": "file:///work/lines.csv"}),
-            fallback: "Line counts are in lines.csv.".to_owned(),
-            size_bytes: 120,
-            provenance: Value::Null,
-            metadata: Value::Null,
-        }],
-        ..ended(&["Let me look.", "The README has **120** lines."])
-    }
-}
-
-fn options(lasting: bool) -> Vec<PermissionOption> {
-    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
-    let option = |id: &str, name: &str, kind, scope| PermissionOption {
-        option_id: id.to_owned(),
-        name: name.to_owned(),
-        kind,
-        scope,
-    };
-    let mut options = vec![option("y", "Allow this once", AllowOnce, GrantScope::Once)];
-    if lasting {
-        let always = "Always allow `cargo test` in this workspace";
-        options.push(option(
-            "s",
-            "Allow for this session",
-            AllowAlways,
-            GrantScope::Session,
-        ));
-        options.push(option("a", always, AllowAlways, GrantScope::Always));
-    }
-    options.push(option(
-        "n",
-        "Reject this once",
-        RejectOnce,
-        GrantScope::Once,
-    ));
-    options
-}
-
-fn receipt(reason: &str, risk_labels: Vec<RiskLabel>) -> PolicyDecision {
-    PolicyDecision {
-        receipt: ReceiptType::V1,
-        action: PolicyAction::Ask,
-        reason: reason.to_owned(),
-        matched_rule: None,
-        risk_labels,
-        context: PolicyContext::default(),
-    }
-}
-
-fn command() -> PermissionAsked {
-    let call = ToolCall {
-        title: Some("Run the tests".to_owned()),
-        kind: Some(ToolKind::Execute),
-        raw_input: json!({"command": "cargo test --workspace"}),
-        ..ToolCall::new("c3", "shell")
-    };
-    PermissionAsked {
-        policy_decision: Some(receipt(
-            "commands ask in this mode",
-            vec![RiskLabel::ApprovalRequired],
-        )),
-        requested_at: NOW - 10_000,
-        deadline: Some(NOW + 1_790_000),
-        ..PermissionAsked::new(AskId::new("ask_1"), call, options(true))
-    }
-}
-
-fn edit() -> PermissionAsked {
-    let location = |path: &str| harn_model::Location {
-        path: path.to_owned(),
-        line: None,
-    };
-    let call = ToolCall {
-        kind: Some(ToolKind::Edit),
-        raw_input: json!({"path": "NOTES.md", "text": "120 lines\n"}),
-        locations: vec![location("/work/NOTES.md")],
-        content: vec![ToolContent::Diff {
-            path: "/work/NOTES.md".to_owned(),
-            old_text: None,
-            new_text: "120 lines\n".to_owned(),
-        }],
-        ..ToolCall::new("c4", "write_file")
-    };
-    PermissionAsked {
-        lineage: vec![Lineage {
-            worker_id: "w_1".into(),
-            worker_name: "scribe".to_owned(),
-            session_id: "oh_2".into(),
-        }],
-        ..PermissionAsked::new(AskId::new("ask_2"), call, options(false))
-    }
-}
-
-fn question(kind: HitlKind, subject: &str) -> HitlRequest {
-    HitlRequest {
-        request_id: kind.request_id("1"),
-        kind,
-        subject: subject.to_owned(),
-        detail: None,
-        choices: Vec::new(),
-        default: None,
-        to: None,
-        reviewers: Vec::new(),
-        quorum: 1,
-        approval: None,
-        agent: "script".to_owned(),
-        turn: TurnId::new("trn_1"),
-        requested_at: NOW,
-        deadline: NOW + 600_000,
-        lineage: Vec::new(),
-    }
-}
-
-fn parked(asks: Vec<PermissionAsked>, questions: Vec<HitlRequest>) -> Told {
-    Told {
-        asks,
-        questions: questions.into_iter().map(Arc::new).collect(),
-        ..told(State::Parked)
-    }
-}
-
-/// Every answer to a run, by the name of its file.
-fn answers() -> Vec<(&'static str, Asked, Told, &'static str)> {
-    let port = HitlRequest {
-        choices: vec!["8080".to_owned(), "9090".to_owned()],
-        default: Some("8080".to_owned()),
-        ..question(HitlKind::Question, "Which port?")
-    };
-    let deploy = HitlRequest {
-        detail: Some("Version 4.1, to production.".to_owned()),
-        ..question(HitlKind::Approval, "deploy")
-    };
-    let rich = || asked("request", |_| {});
-    let text = "## Result\n\nThe [README](README.md) has **120** lines, counted with `wc -l`.";
-    let long = "The README has **120** lines, of which 80 are about installation, 20 are about \
-                the licence, and the others about whatever its authors thought of at the time.\n\n\
-                - one\n- two\n- three";
-    vec![
-        (
-            "response",
-            rich(),
-            ended(&[text]),
-            "What the agent said, in Markdown",
-        ),
-        (
-            "response-steps",
-            plainly(),
-            ended(&["Let me look.", text]),
-            "What it said step by step, as one message",
-        ),
-        (
-            "response-plain",
-            asked_by("command_shell", json!({})),
-            ended(&[text]),
-            "The same for a Shell that shows plain text",
-        ),
-        (
-            "response-short",
-            asked_by("tv", json!({})),
-            ended(&["Let me look.", long]),
-            "The last that it said, for a Shell that is read from afar",
-        ),
-        (
-            "response-card",
-            rich(),
-            busy(),
-            "What it did, on a card beside the text",
-        ),
-        (
-            "response-no-card",
-            plainly(),
-            busy(),
-            "The same for a Shell without cards",
-        ),
-        (
-            "response-parked",
-            plainly(),
-            Told {
-                messages: vec!["I would run the tests.".to_owned()],
-                ..parked(vec![command()], Vec::new())
-            },
-            "A command waits for a person",
-        ),
-        (
-            "response-parked-several",
-            rich(),
-            parked(vec![command(), edit()], Vec::new()),
-            "Two calls wait, one of them a worker's, for a Shell that may ask about both at once",
-        ),
-        (
-            "response-question",
-            plainly(),
-            parked(Vec::new(), vec![port]),
-            "The agent asks a person something",
-        ),
-        (
-            "response-question-decided",
-            plainly(),
-            parked(Vec::new(), vec![deploy]),
-            "The agent asks for a decision",
-        ),
-        (
-            "response-running",
-            plainly(),
-            Told {
-                messages: vec!["This takes a while.".to_owned()],
-                ..told(State::Running)
-            },
-            "The run takes longer than the request waits",
-        ),
-        (
-            "response-limit",
-            plainly(),
-            Told {
-                state: State::Ended(StopReason::MaxTokens),
-                ..ended(&["The README has"])
-            },
-            "The agent stopped at a limit of its own",
-        ),
-        (
-            "response-cancelled",
-            plainly(),
-            Told {
-                state: State::Ended(StopReason::Cancelled),
-                ..ended(&["Let me look."])
-            },
-            "The run was cancelled; what was said before is told",
-        ),
-        (
-            "response-failed",
-            plainly(),
-            Told {
-                state: State::Failed("the model could not be reached".to_owned()),
-                ..ended(&["Let me look."])
-            },
-            "The agent failed; what was said before is told",
-        ),
-        (
-            "response-interrupted",
-            plainly(),
-            told(State::Interrupted),
-            "The engine stopped in the middle of the run",
-        ),
-        (
-            "response-denial",
-            asked_by("im_bot", json!({"openharness.streaming": true})),
-            ended(&["The README has 120 lines."]),
-            "The Shell wants a capability that is not there",
-        ),
-        (
-            "response-silent",
-            plainly(),
-            ended(&[]),
-            "The agent said nothing",
-        ),
-    ]
-}
 
 /// Compares with the file, and with the schemas.
 fn check(name: &str, encoded: &[u8]) {
@@ -456,6 +111,89 @@ fn the_page_names_every_message() {
     let mut named: Vec<_> = rows.into_iter().map(|(name, _)| name).collect();
     named.sort();
     assert_eq!(fixtures::names(), named);
+}
+
+/// What is said comes first, what is asked last, and that there is more to come at the very end.
+#[test]
+fn directives_come_in_their_order() {
+    let both = |told: &Told, asked: &Asked| -> Vec<_> {
+        let answer: Value = serde_json::from_slice(&answer(asked, told, NOW)).unwrap();
+        let directives = answer["response"]["action_directives"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let shown = |it: &Value| {
+            let (action, execution) = (it["action_type"].as_str(), it["execution"].as_str());
+            (action.unwrap().to_owned(), execution.map(str::to_owned))
+        };
+        directives.iter().map(shown).collect()
+    };
+    let everything = Told {
+        state: State::Running,
+        asks: vec![command()],
+        questions: vec![Arc::new(question(HitlKind::Question, "Which port?"))],
+        ..busy()
+    };
+    let rich = asked("request", |_| {});
+    let row =
+        |action: &str, beside: bool| (action.to_owned(), beside.then(|| "parallel".to_owned()));
+    let expected = [
+        row("render_message", false),
+        row("render_ui", false),
+        row("request_approval", true),
+        row("dev.harn.question", true),
+        row("noop", false),
+    ];
+    assert_eq!(both(&everything, &rich), expected);
+    let one = parked(vec![command()], Vec::new());
+    assert_eq!(both(&one, &rich), [row("request_approval", false)]);
+    let two = parked(vec![command(), edit()], Vec::new());
+    let in_turn = [
+        row("request_approval", false),
+        row("request_approval", false),
+    ];
+    assert_eq!(both(&two, &plainly()), in_turn);
+}
+
+/// The doubtful cases of the draft: what is no answer there is none here.
+#[test]
+fn the_schema_refuses_what_is_no_answer() {
+    let schema = schema("response");
+    let parked = fixtures::message("response-parked");
+    let fault = fixtures::message("fault-invalid");
+    assert!(schema.is_valid(&parked) && schema.is_valid(&fault));
+    let approval = "/response/action_directives/1";
+    let wrong = [
+        (&parked, "/response/status".to_owned(), json!("partial")),
+        (&parked, "/response/status".to_owned(), json!("failure")),
+        (&parked, "/response".to_owned(), json!(null)),
+        (&parked, "/protocol_version".to_owned(), json!("1.0")),
+        (&parked, "/request_id".to_owned(), json!("")),
+        (&parked, "/request_id".to_owned(), json!(null)),
+        (&parked, "/supported_capabilities".to_owned(), json!([])),
+        (&parked, format!("{approval}/payload"), json!(null)),
+        (&parked, format!("{approval}/deadline_ms"), json!(1.5)),
+        (&parked, format!("{approval}/priority"), json!("urgent")),
+        (&parked, format!("{approval}/risk_tier"), json!("harmless")),
+        (
+            &parked,
+            format!("{approval}/action_type"),
+            json!("simulate_action"),
+        ),
+        (
+            &fault,
+            "/response/error/details".to_owned(),
+            json!("broken"),
+        ),
+        (&fault, "/response/error/code".to_owned(), json!("")),
+    ];
+    for (message, place, value) in wrong {
+        let mut message = message.clone();
+        *message.pointer_mut(&place).unwrap() = value.clone();
+        assert!(!schema.is_valid(&message), "{place}: {value}");
+    }
+    let bare = json!({"protocol_version": "1.0.0", "status": "error", "error": {"code": "x"}});
+    assert!(!schema.is_valid(&bare));
 }
 
 #[test]
