@@ -112,6 +112,22 @@ fn until(agent: &mut Agent, method: &str) -> Vec<Value> {
     }
 }
 
+/// Asks for something that ends a turn, and reads up to both the answer and the end, whichever comes last.
+fn ending(agent: &mut Agent, method: &str, params: Value, end: &str) -> Value {
+    let id = agent.send(method, params);
+    let (mut answered, mut ended) = (false, None);
+    while !answered || ended.is_none() {
+        let mut message = agent.next();
+        if message["id"] == id {
+            assert_eq!(message["result"], json!({"ok": true}), "{message}");
+            answered = true;
+        } else if message["method"] == end {
+            ended = Some(message["params"].take());
+        }
+    }
+    ended.unwrap()
+}
+
 fn events(agent: &mut Agent, thread: &str) -> Vec<Value> {
     let mut got = agent.request("thread.get", json!({"threadId": thread}));
     serde_json::from_value(got["events"].take()).unwrap()
@@ -277,9 +293,9 @@ fn a_turn_that_was_killed_comes_back_as_an_error_with_its_history() {
     start(&mut again, &thread, "once more");
     until(&mut again, "item.delta");
     assert_eq!(events(&mut again, &thread)[..history.len()], history[..]);
-    again.request("turn.cancel", json!({"threadId": thread}));
-    let told = until(&mut again, "turn.error");
-    assert_eq!(told.last().unwrap()["params"]["status"], "cancelled");
+    let cancel = json!({"threadId": thread});
+    let end = ending(&mut again, "turn.cancel", cancel, "turn.error");
+    assert_eq!(end["status"], "cancelled");
 }
 
 #[test]
@@ -383,7 +399,9 @@ fn is_alive(pid: Pid) -> bool {
     test_kill_process(pid).is_ok() && !zombie
 }
 
-const COMMAND: &str = "/run echo hello; touch was-here";
+/// What a grant covers that is no business of the mode `auto`, and the other way round.
+const GRANTED: &str = "/run echo hello; touch was-here";
+const AUTOMATIC: &str = "/write was-here hello";
 
 /// A journal in which a command was allowed for as long as the session is there, and the mode is `auto`; made
 /// by a process of ours in its own state directory.
@@ -393,33 +411,34 @@ fn generous(world: &World) -> String {
     let new = json!({"cwd": world.work(), "mcpServers": []});
     let new = agent.request("session/new", new);
     let session = new["sessionId"].as_str().unwrap().to_owned();
-    let id = agent.prompt(&session, COMMAND);
+    let id = agent.prompt(&session, GRANTED);
     agent.answer(id);
     assert_eq!(agent.asked.len(), 1, "{:?}", agent.updates);
     let auto = json!({"sessionId": session, "modeId": "auto"});
     agent.request("session/set_mode", auto);
-    let id = agent.prompt(&session, COMMAND);
-    agent.answer(id);
-    assert_eq!(agent.asked.len(), 1, "what was answered holds");
     agent.end();
     session
 }
 
-/// How often a command asks that a session's journal says was allowed.
-fn asked_again(world: &World, session: &str, more: &[&str]) -> usize {
+/// Opens a session by this method; how often what its journal says was allowed asks, of twice.
+fn asked_again(world: &World, method: &str, session: &str, more: &[&str]) -> usize {
     let mut agent = world.acp(more);
     agent.answer = "reject_once";
-    let load = json!({"sessionId": session, "cwd": world.work(), "mcpServers": []});
-    agent.request("session/load", load);
-    let id = agent.prompt(session, COMMAND);
-    agent.answer(id);
+    let open = json!({"sessionId": session, "cwd": world.work(), "mcpServers": []});
+    let opened = agent.request(method, open);
+    let session = opened["sessionId"].as_str().unwrap_or(session).to_owned();
+    for prompt in [GRANTED, AUTOMATIC] {
+        let id = agent.prompt(&session, prompt);
+        agent.answer(id);
+    }
     agent.asked.len()
 }
 
 /// The same, as a repository would bring it.
 fn brought(world: &World) -> String {
     let session = generous(world);
-    assert_eq!(asked_again(world, &session, &[]), 0, "our own is believed");
+    let asked = asked_again(world, "session/load", &session, &[]);
+    assert_eq!(asked, 0, "our own is believed");
     fs::create_dir(world.harness()).unwrap();
     let (ours, theirs) = (world.state(), world.harness());
     fs::rename(ours.join("threads"), theirs.join("threads")).unwrap();
@@ -429,12 +448,15 @@ fn brought(world: &World) -> String {
 
 #[test]
 fn a_journal_that_came_with_the_workspace_decides_nothing_for_an_editor() {
-    let world = World::new();
-    let session = brought(&world);
-    let harness = world.harness();
-    let harness = ["--sessions-dir", harness.to_str().unwrap()];
-    assert_eq!(asked_again(&world, &session, &harness), 1);
-    assert!(!world.work().join("was-here").exists());
+    for method in ["session/fork", "session/resume", "session/load"] {
+        let world = World::new();
+        let session = brought(&world);
+        let harness = world.harness();
+        let harness = ["--sessions-dir", harness.to_str().unwrap()];
+        let asked = asked_again(&world, method, &session, &harness);
+        assert_eq!(asked, 2, "{method}");
+        assert!(!world.work().join("was-here").exists(), "{method}");
+    }
 }
 
 #[test]
@@ -443,11 +465,13 @@ fn a_journal_that_came_with_the_workspace_decides_nothing_for_a_thread() {
     let session = brought(&world);
     let mut agent = world.threads(&[]);
     events(&mut agent, &session);
-    start(&mut agent, &session, COMMAND);
-    let asked = until(&mut agent, "approval.requested");
-    let request = &asked.last().unwrap()["params"]["requestId"];
-    let answer = json!({"requestId": request, "decision": "reject"});
-    agent.request("approval.respond", answer);
+    for prompt in [GRANTED, AUTOMATIC] {
+        start(&mut agent, &session, prompt);
+        let asked = until(&mut agent, "approval.requested");
+        let request = &asked.last().unwrap()["params"]["requestId"];
+        let answer = json!({"requestId": request, "decision": "reject"});
+        ending(&mut agent, "approval.respond", answer, "turn.completed");
+    }
     agent.end();
     assert!(!world.work().join("was-here").exists());
 }

@@ -66,6 +66,15 @@ impl Shell {
         }
     }
 
+    /// The same, in the transcript of another hub.
+    #[must_use]
+    pub fn recorded_with(&self, other: &TestHub) -> Self {
+        Self {
+            recorder: other.recorder().clone(),
+            ..self.clone()
+        }
+    }
+
     /// The same at another path.
     #[must_use]
     pub fn at(&self, path: &'static str) -> Self {

@@ -7,7 +7,7 @@ use super::HubConfig;
 use crate::session::Scribe;
 
 /// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
-/// and options stay as they are. Workers belong to the session they were started in: those that have not
+/// and options stay as they are, but for a mode that is not to be believed. Workers belong to the session they were started in: those that have not
 /// ended are cancelled in the copy. What was allowed for that session was not for this one,
 /// and what waits to be delivered there is delivered there alone.
 pub(super) fn copy(
@@ -41,6 +41,10 @@ pub(super) fn copy(
     let mut scribe = Scribe::new(meta.thread_id.clone());
     let mut left_behind = cancelled_workers(&view);
     left_behind.extend(revoked_grants(&view));
+    if config.forgetful && view.mode.is_some() {
+        let mode_id = config.default_mode.id().to_owned();
+        left_behind.push(AgentEvent::ModeChanged { mode_id });
+    }
     if !view.pending.is_empty() {
         left_behind.push(AgentEvent::Pending(Box::new(PendingChange::Cleared)));
     }

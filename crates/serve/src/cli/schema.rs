@@ -1,20 +1,27 @@
-//! `harn-serve schema`: the JSON Schemas of the extensions, as they are in `spec/schemas`.
+//! `harn-serve schema`: the JSON Schemas of the extensions and of the other wires, as they are in
+//! `spec/schemas`.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow};
-use harn_acp::ext::published::SCHEMAS;
 use serde_json::Value;
 
 use super::{print, text, wrong_use};
 
 const ENDING: &str = ".schema.json";
 
+/// The texts of all front-ends, by file name.
+fn schemas() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let acp = harn_acp::ext::published::SCHEMAS.iter();
+    acp.chain(harn_threads::published::SCHEMAS)
+        .chain(harn_openharness::published::SCHEMAS)
+}
+
 pub(super) fn run(name: Option<String>, out: Option<PathBuf>) -> Result<ExitCode> {
     match (name, out) {
         (_, Some(out)) => {
             fs::create_dir_all(&out).with_context(|| out.display().to_string())?;
-            for (file, schema) in SCHEMAS {
+            for (file, schema) in schemas() {
                 let path = out.join(file);
                 fs::write(&path, schema).with_context(|| path.display().to_string())?;
                 print(&format!("wrote {}\n", path.display()))?;
@@ -22,10 +29,10 @@ pub(super) fn run(name: Option<String>, out: Option<PathBuf>) -> Result<ExitCode
         }
         (Some(name), None) => {
             let wanted = stem(&name);
-            match SCHEMAS.iter().find(|(file, _)| stem(file) == wanted) {
+            match schemas().find(|(file, _)| stem(file) == wanted) {
                 Some((_, schema)) => print(schema)?,
                 None => {
-                    let names = SCHEMAS.iter().map(|(file, _)| stem(file));
+                    let names = schemas().map(|(file, _)| stem(file));
                     let hint = text::did_you_mean(wanted, names);
                     let error = anyhow!(
                         "there is no schema `{name}`; {hint}`harn-serve schema` names them all"
@@ -36,7 +43,7 @@ pub(super) fn run(name: Option<String>, out: Option<PathBuf>) -> Result<ExitCode
         }
         (None, None) => {
             let mut rows = Vec::new();
-            for (file, schema) in SCHEMAS {
+            for (file, schema) in schemas() {
                 rows.push([stem(file).into(), about(schema)?.into()]);
             }
             print(&text::table(["NAME", "DESCRIBES"], &rows))?;

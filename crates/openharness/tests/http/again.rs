@@ -1,0 +1,131 @@
+//! Requests that come again: each is done once, whoever waits for it and whatever happened in between.
+
+use harn_testkit::openharness::{Shell, decides, goes_on, says};
+use serde_json::json;
+
+use crate::support::Agent;
+
+#[tokio::test]
+async fn an_answer_is_kept_and_echoes_who_asks_now() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let mut message = says("req_1", "hello");
+    message["correlation_id"] = json!("corr_1");
+    let first = shell.post(&message).await;
+    message["correlation_id"] = json!("corr_2");
+    let second = shell.post(&message).await;
+    assert_eq!(first.response(), second.response());
+    assert_eq!(agent.turns(), 1);
+    // Without an id, each is one of its own.
+    for turns in [2, 3] {
+        message.as_object_mut().unwrap().remove("request_id");
+        assert!(shell.post(&message).await.is_success());
+        assert_eq!(agent.turns(), turns);
+    }
+}
+
+#[tokio::test]
+async fn a_verdict_counts_once() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let asked = shell.post(&says("req_1", "write")).await;
+    let id = &asked.questions()[0];
+    let yes = json!({"approval": {"id": id, "decision": "once"}});
+    let yes = decides("req_2", &asked.continuation(), &yes);
+    let (one, two) = tokio::join!(shell.post(&yes), shell.post(&yes));
+    assert_eq!(one.text(), "It is in notes.txt.");
+    assert_eq!(one.bytes, two.bytes);
+    assert_eq!(shell.post(&yes).await.bytes, one.bytes);
+    let no = json!({"approval": {"id": id, "decision": "reject"}});
+    let changed = decides("req_2", &asked.continuation(), &no);
+    assert_eq!(shell.post(&changed).await.code(), "request_id_conflict");
+    let late = decides("req_3", &asked.continuation(), &no);
+    assert_eq!(shell.post(&late).await.code(), "approval_not_found");
+    // The first request has its own answer still.
+    let first = shell.post(&says("req_1", "write")).await;
+    assert_eq!(first.bytes, asked.bytes);
+}
+
+#[tokio::test]
+async fn what_was_refused_may_be_sent_again() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let lost = json!({"run_id": "run_oh_0.turn-1"});
+    let mut message = goes_on("req_1", &lost);
+    assert_eq!(shell.post(&message).await.code(), "continuation_not_found");
+    message["request"]["context"] = json!({"user_intent": "hello"});
+    assert!(shell.post(&message).await.is_success());
+}
+
+#[tokio::test]
+async fn a_request_without_a_session_is_known_after_a_restart() {
+    let agent = Agent::new();
+    let mut hub = agent.hub();
+    let mut message = says("req_1", "write");
+    let context = message["request"]["context"].as_object_mut().unwrap();
+    context.remove("session_id");
+    let asked = Shell::new(&hub).post(&message).await;
+    assert_eq!(asked.state(), "parked");
+    hub.restart().await;
+    let shell = Shell::new(&hub);
+    // The process took its leave, and with it the run.
+    assert_eq!(shell.post(&message).await.code(), "run_cancelled");
+    let yes = json!({"approval": {"id": asked.questions()[0], "decision": "once"}});
+    let yes = decides("req_2", &asked.continuation(), &yes);
+    assert_eq!(shell.post(&yes).await.code(), "approval_not_found");
+    let poll = goes_on("req_3", &asked.continuation());
+    assert_eq!(shell.post(&poll).await.code(), "run_cancelled");
+    assert_eq!(agent.turns(), 1);
+}
+
+#[tokio::test]
+async fn many_join_one_run_and_some_of_them_leave() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let message = says("req_1", "wait");
+    let mut joined = tokio::task::JoinSet::new();
+    let mut leaving = Vec::new();
+    for number in 0..40 {
+        let (shell, message) = (shell.clone(), message.clone());
+        let post = async move { shell.post(&message).await };
+        match number % 2 {
+            0 => leaving.push(joined.spawn(post)),
+            _ => drop(joined.spawn(post)),
+        }
+    }
+    agent.waits().await;
+    for leaving in leaving {
+        leaving.abort();
+    }
+    agent.go_on();
+    let mut answers = 0;
+    while let Some(answer) = joined.join_next().await {
+        match answer {
+            Ok(answer) => {
+                assert_eq!(answer.text(), "Working. Done.");
+                answers += 1;
+            }
+            Err(error) => assert!(error.is_cancelled()),
+        }
+    }
+    assert_eq!((answers, agent.turns()), (20, 1));
+}
+
+#[tokio::test]
+async fn a_session_that_was_closed_goes_on() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let first = shell.post(&says("req_1", "hello")).await;
+    let run = first.continuation()["run_id"].as_str().unwrap().to_owned();
+    let session = run.strip_prefix("run_").unwrap().split_once('.').unwrap().0;
+    hub.hub().close(&session.into()).await;
+    assert!(shell.post(&says("req_2", "hello")).await.is_success());
+    let poll = goes_on("req_3", &first.continuation());
+    assert_eq!(shell.post(&poll).await.state(), "ended");
+    assert_eq!(agent.turns(), 2);
+}

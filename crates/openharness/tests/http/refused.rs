@@ -1,0 +1,135 @@
+//! Requests that are not let in, each with an envelope that says why.
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, Request, StatusCode},
+};
+use futures::{StreamExt, stream};
+use harn_openharness::{PATHS, refusal};
+use harn_testkit::openharness::{Answer, Shell, says};
+use serde_json::Value;
+
+use crate::support::Agent;
+
+async fn ask(shell: &Shell, method: &str, kind: Option<&str>) -> Answer {
+    let mut request = Request::builder().method(method).uri(PATHS[1]);
+    if let Some(kind) = kind {
+        request = request.header("content-type", kind);
+    }
+    let request = request.header("x-request-id", "req_h");
+    let request = request.header("x-correlation-id", "no good");
+    shell
+        .send(request, says("req_1", "hello").to_string())
+        .await
+}
+
+#[tokio::test]
+async fn other_methods_media_types_and_strangers() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    for method in ["GET", "PUT", "DELETE", "OPTIONS"] {
+        let answer = ask(&shell, method, Some("application/json")).await;
+        assert_eq!(answer.http, StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(answer.headers["allow"], "POST");
+        assert_eq!(answer.envelope["request_id"], "req_h");
+        assert!(answer.envelope.get("correlation_id").is_none());
+    }
+    for kind in [
+        "text/plain",
+        "application/jsonp",
+        "application/+json",
+        "image/svg+json",
+    ] {
+        let answer = ask(&shell, "POST", Some(kind)).await;
+        assert_eq!(answer.http, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{kind}");
+    }
+    let nobody = ask(&shell.of(None), "POST", Some("application/json")).await;
+    assert_eq!(nobody.http, StatusCode::UNAUTHORIZED);
+    assert_eq!(agent.turns(), 0);
+    let kinds = [
+        None,
+        Some("application/json"),
+        Some("Application/JSON; charset=utf-8"),
+        Some("application/vnd.openharness+json"),
+    ];
+    for kind in kinds {
+        assert!(ask(&shell, "POST", kind).await.is_success(), "{kind:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_or_does_not_end() {
+    let hub = Agent::new().hub();
+    let shell = Shell::with(&hub, |config| config.body_bytes = 1000);
+    let post = |body| Request::post(PATHS[0]).body(body).unwrap();
+    let chunk = |_| Ok::<_, std::io::Error>("          ");
+    let never = stream::iter([0]).map(chunk).chain(stream::pending());
+    let slow = shell.exchange(post(Body::from_stream(never))).await;
+    assert_eq!(slow.http, StatusCode::REQUEST_TIMEOUT);
+    let endless = stream::iter(0..).map(chunk);
+    let long = shell.exchange(post(Body::from_stream(endless))).await;
+    assert_eq!(long.http, StatusCode::PAYLOAD_TOO_LARGE);
+    let announced = Request::post(PATHS[0]).header("content-length", "1001");
+    let announced = announced.body(Body::from_stream(stream::pending::<
+        Result<&str, std::io::Error>,
+    >()));
+    let announced = shell.exchange(announced.unwrap()).await;
+    assert_eq!(
+        announced.http,
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "before it is read"
+    );
+}
+
+#[tokio::test]
+async fn too_many_at_a_time() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::with(&hub, |config| config.requests = 4);
+    let (ada, bob) = (shell.of(Some("ada")), shell.of(Some("bob")));
+    let mut waiting = tokio::task::JoinSet::new();
+    for number in 0..3 {
+        let ada = ada.clone();
+        waiting.spawn(async move {
+            let mut message = says(&format!("req_{number}"), "wait");
+            message["request"]["context"]["session_id"] = number.to_string().into();
+            ada.post(&message).await
+        });
+        agent.waits().await;
+    }
+    let refused = ada.post_bytes(says("req_9", "hello").to_string()).await;
+    assert_eq!(refused.http, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.headers["retry-after"], "1");
+    assert!(bob.post(&says("req_1", "hello")).await.is_success());
+    for _ in 0..3 {
+        agent.go_on();
+    }
+    while let Some(answer) = waiting.join_next().await {
+        assert_eq!(answer.unwrap().text(), "Working. Done.");
+    }
+    assert!(ada.post(&says("req_9", "hello")).await.is_success());
+}
+
+#[tokio::test]
+async fn a_guard_in_front_refuses_in_the_same_form() {
+    let mut headers = HeaderMap::new();
+    headers.insert("x-request-id", "req_1".parse().unwrap());
+    headers.insert("x-correlation-id", "\u{e4}".parse().unwrap());
+    let response = refusal(StatusCode::FORBIDDEN, "not from this origin", &headers);
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert_eq!(response.headers()["x-request-id"], "req_1");
+    let body = axum::body::to_bytes(response.into_body(), 4096)
+        .await
+        .unwrap();
+    let envelope: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(envelope["request_id"], "req_1");
+    assert!(envelope.get("correlation_id").is_none());
+    assert_eq!(envelope["response"]["status"], "error");
+    assert_eq!(envelope["response"]["error"]["code"], "forbidden");
+    assert_eq!(
+        envelope["response"]["error"]["message"],
+        "not from this origin"
+    );
+}

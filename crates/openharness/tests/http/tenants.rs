@@ -1,0 +1,110 @@
+//! Whose a run is: the principal's who vouched for the request, whatever its body says.
+
+use std::sync::Arc;
+
+use harn_model::SessionId;
+use harn_runtime::{Act, Claim, NoHost};
+use harn_testkit::openharness::{Answer, Shell, decides, goes_on, says};
+use serde_json::json;
+
+use crate::support::Agent;
+
+fn session(answer: &Answer) -> SessionId {
+    let continuation = answer.continuation();
+    let run = continuation["run_id"].as_str().unwrap();
+    let (session, _) = run.strip_prefix("run_").unwrap().split_once('.').unwrap();
+    session.into()
+}
+
+#[tokio::test]
+async fn the_same_names_of_two_tenants_are_two_sessions() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let (ada, bob) = (shell.of(Some("ada")), shell.of(Some("bob")));
+    let message = says("req_1", "hello");
+    let (of_ada, of_bob) = (ada.post(&message).await, bob.post(&message).await);
+    assert_eq!(agent.turns(), 2, "one for each");
+    assert_ne!(session(&of_ada), session(&of_bob));
+    // What the body says of tenants changes nothing.
+    let mut liar = says("req_2", "hello");
+    liar["request"]["auth"] = json!({"tenant_id": "ada", "session_id": "sess_1"});
+    assert_eq!(session(&bob.post(&liar).await), session(&of_bob));
+    let mut liar = says("req_1", "hello");
+    liar["request"]["auth"] = json!({"tenant_id": "ada"});
+    assert_eq!(bob.post(&liar).await.bytes, of_bob.bytes);
+    // A tab of its own is a session of its own.
+    let mut tab = says("req_3", "hello");
+    tab["request"]["context"]["conversation_id"] = json!("tab_2");
+    assert_ne!(session(&ada.post(&tab).await), session(&of_ada));
+}
+
+#[tokio::test]
+async fn the_run_of_another_tenant_is_unknown() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let (ada, bob) = (shell.of(Some("ada")), shell.of(Some("bob")));
+    let asked = ada.post(&says("req_1", "write")).await;
+    let id = &asked.questions()[0];
+    let unknown = "continuation_not_found";
+    let place = asked.continuation();
+    assert_eq!(bob.post(&goes_on("req_1", &place)).await.code(), unknown);
+    for ours in [
+        json!({"approval": {"id": id, "decision": "once"}}),
+        json!({"cancel": true}),
+    ] {
+        let message = decides("req_2", &place, &ours);
+        assert_eq!(bob.post(&message).await.code(), unknown);
+        assert_eq!(
+            shell.post(&message).await.code(),
+            unknown,
+            "nor the owner's"
+        );
+    }
+    assert_eq!(ada.post(&goes_on("req_2", &place)).await.state(), "parked");
+    assert_eq!(agent.turns(), 1);
+}
+
+#[tokio::test]
+async fn somebody_else_drives_the_session() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let first = shell.post(&says("req_1", "hello")).await;
+    let session = hub.hub().open(&session(&first), None).await.unwrap();
+    assert_eq!(
+        session.live_state().controller,
+        None,
+        "not while nothing runs"
+    );
+    let editor = session.sit("editor", Arc::new(NoHost), Claim::IfFree);
+    editor.drive(Act::Steer, None).unwrap();
+    let message = says("req_2", "hello");
+    let busy = shell.post(&message).await;
+    assert_eq!(busy.code(), "engine_busy");
+    assert_eq!(busy.response()["error"]["retryable"], true);
+    editor.leave().await;
+    assert!(shell.post(&message).await.is_success());
+    assert_eq!(agent.turns(), 2);
+}
+
+#[tokio::test]
+async fn another_process_has_the_session() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let beside = hub.beside();
+    assert!(
+        Shell::new(&beside)
+            .post(&says("req_1", "hello"))
+            .await
+            .is_success()
+    );
+    let shell = Shell::new(&hub);
+    let message = says("req_2", "hello");
+    let in_use = shell.post(&message).await;
+    assert_eq!(in_use.code(), "engine_busy");
+    assert_eq!(in_use.response()["error"]["retryable"], true);
+    beside.hub().shutdown().await;
+    assert!(shell.post(&message).await.is_success());
+}
