@@ -230,8 +230,7 @@ fn event() -> impl Strategy<Value = AgentEvent> {
             message: "it did not work".to_owned(),
         },
     ]);
-    let ended =
-        outcome.prop_map(|outcome| AgentEvent::TurnEnded(Box::new(TurnEnded { outcome })));
+    let ended = outcome.prop_map(|outcome| AgentEvent::TurnEnded(Box::new(TurnEnded { outcome })));
     let made = text().prop_map(|fallback| {
         AgentEvent::Artifact(Box::new(Artifact {
             artifact_id: "a".to_owned(),
@@ -250,8 +249,8 @@ fn event() -> impl Strategy<Value = AgentEvent> {
         withdrawn_asks: Vec::new(),
         torn_bytes: 0,
     })));
-    let titled = option::of(text())
-        .prop_map(|title| AgentEvent::SessionInfo(SessionInfo { title }));
+    let titled =
+        option::of(text()).prop_map(|title| AgentEvent::SessionInfo(SessionInfo { title }));
     prop_oneof![
         4 => prompt().prop_map(AgentEvent::TurnStarted),
         1 => prompt().prop_map(AgentEvent::PromptWithdrawn),

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 const REPAIR: &str = "UPDATE_EXPECT=1 cargo test -p harn-threads --test schema";
 
 fn repository(folder: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(folder)
 }
 
 #[test]
