@@ -233,7 +233,9 @@ impl Client {
     /// Reads a line.
     async fn take(&mut self) {
         let line = in_time("a line", self.from.next_line()).await;
-        let line = line.unwrap().unwrap().expect("the server closed its side");
+        let Some(line) = line.unwrap().unwrap() else {
+            panic!("the server closed its side");
+        };
         let mut message: Value = serde_json::from_str(&line).unwrap();
         if let Some(id) = message["id"].as_u64() {
             assert!(message.get("error").is_none(), "{message}");

@@ -153,7 +153,10 @@ impl Ear {
     }
 
     fn turn(&mut self) -> &mut Turn {
-        self.turns.last_mut().expect("no turn has begun")
+        let Some(turn) = self.turns.last_mut() else {
+            panic!("no turn has begun");
+        };
+        turn
     }
 }
 

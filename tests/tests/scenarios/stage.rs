@@ -109,8 +109,8 @@ impl Stage {
     /// process does that dies while it writes.
     pub(crate) fn cut_after(&self, session: &SessionId, last: impl Fn(&AgentEvent) -> bool) {
         let events = self.journal(session);
-        let kept = events.iter().rposition(|envelope| last(&envelope.event));
-        let kept = kept.expect("no such event") + 1;
+        let last = events.iter().rposition(|envelope| last(&envelope.event));
+        let kept = last.unwrap() + 1;
         let path = self.log_of(session);
         let log = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<_> = log.split_inclusive('\n').collect();
