@@ -43,6 +43,8 @@ pub struct OpenHarnessConfig {
     /// How many requests may be under way at a time; a quarter of them is kept from each principal, for the
     /// others.
     pub requests: usize,
+    /// How many sessions are kept open between requests, unless more than that are at work.
+    pub sessions: usize,
     /// How many prompts of a session may wait behind the one that runs.
     pub waiting: usize,
     /// How long a run is waited for before its request is answered with what there is.
@@ -59,6 +61,7 @@ impl OpenHarnessConfig {
             directory,
             body_bytes: 1024 * 1024,
             requests: 1024,
+            sessions: 1024,
             waiting: 4,
             patience: Duration::from_secs(50),
             ending: CancellationToken::new(),
@@ -71,7 +74,8 @@ struct Served {
     places: Places,
 }
 
-/// The routes. Each request must come with the [`Principal`] it is from, as an extension.
+/// The routes, once for a hub: who comes in elsewhere finds no run that is under way here. Each request must
+/// come with the [`Principal`] it is from, as an extension.
 pub fn routes(config: OpenHarnessConfig) -> Router {
     let served = Arc::new(Served {
         places: Places::of(config.requests),

@@ -50,12 +50,13 @@ pub(crate) fn check(options: &Options) -> Result<()> {
 }
 
 /// The sessions directory, where it is not the state directory.
-fn apart(options: &Options) -> Option<&Path> {
-    let root = options.sessions_dir.as_deref()?;
+fn apart(options: &Options) -> Option<PathBuf> {
+    // A slash at the end would have a link looked through.
+    let root: PathBuf = options.sessions_dir.as_deref()?.components().collect();
     let state = &options.state_dir;
     // A link may lead to the state directory today and elsewhere tomorrow.
     let same = || !root.is_symlink() && root.canonicalize().ok() == state.canonicalize().ok();
-    let is_state = root == state || (root.exists() && same());
+    let is_state = root == *state || (root.exists() && same());
     (!is_state).then_some(root)
 }
 
@@ -70,10 +71,10 @@ struct ApartStore {
 }
 
 impl ApartStore {
-    fn new(root: &Path) -> Self {
+    fn new(root: PathBuf) -> Self {
         Self {
-            root: root.to_owned(),
-            inner: JsonlStore::new(root),
+            inner: JsonlStore::new(&root),
+            root,
         }
     }
 
@@ -127,7 +128,12 @@ impl ApartStore {
         let written = file
             .open(&ignore)
             .and_then(|mut file| io::Write::write_all(&mut file, b"*\n"));
-        written.map_err(|error| at(&ignore, error))
+        written.map_err(|error| {
+            // The next attempt begins anew; the first error is the one to tell.
+            let _ = fs::remove_file(&ignore);
+            let _ = fs::remove_dir(&self.root);
+            at(&ignore, error)
+        })
     }
 }
 
@@ -236,5 +242,5 @@ fn at(path: &Path, source: io::Error) -> JournalError {
     JournalError::Io { path, source }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

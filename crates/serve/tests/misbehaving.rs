@@ -57,7 +57,9 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn front_end(name: &str) -> Option<fn(Arc<dyn Agent>, Options) -> Result<()>> {
+type Serve = fn(Arc<dyn Agent>, Options) -> Result<()>;
+
+fn front_end(name: &str) -> Option<Serve> {
     match name {
         "acp" => Some(acp_stdio_with),
         "threads" => Some(threads_stdio_with),

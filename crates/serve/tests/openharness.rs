@@ -8,11 +8,12 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::mpsc,
     thread,
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -21,14 +22,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const TOKEN: &str = "tests-token-0123456789";
 const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];
 
-const SCENARIO: &str = "name: told\nturns:\n  - steps:\n      - say: \"Here it is.\"\n";
+const SCENARIO: &str = "
+name: told
+turns:
+  - match: ^stay
+    steps: [{write: {path: under-way, text: here}}, {await_cancel: {}}]
+  - steps: [{say: Here it is.}]
+";
 
 /// A server that was started, and its address as it announced it.
 struct Server {
     child: Child,
     address: String,
     announced: String,
-    _stderr: Receiver<String>,
 }
 
 impl Server {
@@ -42,7 +48,7 @@ impl Server {
             .arg(format!("script:{}", scenario.display()))
             .arg("--state-dir")
             .arg(dir.path().join("state"))
-            .arg("--cwd")
+            .args(["--mode", "auto", "--cwd"])
             .arg(&work)
             .env("HARN_SERVE_TOKEN", TOKEN)
             .stdin(Stdio::null())
@@ -54,9 +60,8 @@ impl Server {
         let stderr = child.stderr.take().unwrap();
         thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
+                // Read to the end, whether anybody listens or not.
+                let _ = sender.send(line);
             }
         });
         let announced = loop {
@@ -71,7 +76,6 @@ impl Server {
             address: address.to_owned(),
             child,
             announced,
-            _stderr: lines,
         }
     }
 
@@ -178,6 +182,32 @@ fn broken_json_gets_an_envelope() {
         let envelope: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(envelope["response"]["status"], "error", "{answer}");
     }
+}
+
+#[test]
+fn a_shell_that_waits_is_told_that_the_server_ends() {
+    let dir = TempDir::new().unwrap();
+    let mut server = Server::start(&dir);
+    let mut stay = asking("req-1");
+    stay["request"]["context"]["user_intent"] = json!("stay");
+    let answer = thread::scope(|scope| {
+        let waiting = scope.spawn(|| server.invoke(PATHS[0], &stay));
+        let mark = dir.path().join("work/under-way");
+        for _ in 0..3000 {
+            if mark.exists() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(mark.exists(), "the run did not begin");
+        let pid = Pid::from_raw(server.child.id().try_into().unwrap()).unwrap();
+        kill_process(pid, Signal::TERM).unwrap();
+        waiting.join().unwrap()
+    });
+    assert_eq!(answer["request_id"], "req-1", "{answer}");
+    assert_eq!(answer["response"]["status"], "error", "{answer}");
+    assert_eq!(answer["response"]["error"]["retryable"], true, "{answer}");
+    assert!(server.child.wait().unwrap().success());
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod link;
 pub mod openharness;
 mod recorder;
 mod rules;
+mod thread_screen;
 mod threads;
 
 pub use agent::ScriptedAgent;
@@ -28,4 +29,5 @@ pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;
 pub use recorder::{Direction, Recorder};
 pub use rules::MemoryRules;
+pub use thread_screen::ThreadScreen;
 pub use threads::ThreadsClient;

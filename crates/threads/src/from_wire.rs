@@ -78,10 +78,10 @@ pub(crate) fn initialize(params: Option<Value>) -> Read<()> {
 
 pub(crate) fn thread_create(params: Option<Value>) -> Read<ThreadCreateParams> {
     let mut fields = Fields::params(params)?;
-    let title = fields.string("title")?;
+    let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     Ok(ThreadCreateParams {
-        title: title.filter(|title| !title.trim().is_empty()),
-        directory: fields.string("directory")?,
+        title: said(fields.string("title")?),
+        directory: said(fields.string("directory")?),
     })
 }
 

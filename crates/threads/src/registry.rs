@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// How many requests may wait for a thread.
-const INBOX: usize = 32;
+const INBOX: usize = 64;
 
 /// Shared by the reading loop and the tasks of the threads.
 #[derive(Default)]

@@ -79,14 +79,13 @@ pub(crate) async fn open(peer: Arc<Peer>, id: SessionId, mut requests: mpsc::Rec
 /// A thread as it looks now.
 pub(crate) fn of_session(session: &Observer) -> Thread {
     let meta = session.meta();
-    let view = session.view();
     Thread {
         thread_id: meta.thread_id.clone(),
-        title: view.title.unwrap_or_else(|| UNTITLED.to_owned()),
+        title: session.title().unwrap_or_else(|| UNTITLED.to_owned()),
         directory: meta.directory.to_string_lossy().into_owned(),
         time: ThreadTime {
             created: meta.created,
-            updated: view.updated_at.max(meta.created),
+            updated: session.updated_at().max(meta.created),
         },
     }
 }

@@ -2,93 +2,21 @@
 //! fetches it.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
-use std::collections::BTreeMap;
-
 use harn_model::{
     AgentEvent, Artifact, AskId, ContentBlock, Decision, Envelope, GrantScope, MessageId,
     PermissionAsked, PermissionOption, PermissionOptionKind, PermissionResolved, Recovered, Seq,
     SessionInfo, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, TurnEnded,
     TurnId, TurnOutcome, TurnStarted,
 };
-use harn_testkit::every_event;
+use harn_testkit::{ThreadScreen, every_event};
 use harn_threads::{History, Projector};
 use proptest::{collection::vec, option, prelude::*, sample::select};
-use serde_json::{Map, Value};
-
-/// What a client shows: the way the desktop client of this protocol folds notifications.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Screen {
-    items: Vec<Shown>,
-    active: Option<String>,
-    approvals: BTreeMap<String, Value>,
-    ends: Vec<Value>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Shown {
-    id: Value,
-    turn: Value,
-    kind: Value,
-    content: String,
-    completed: bool,
-    data: Map<String, Value>,
-}
-
-impl Screen {
-    fn take(&mut self, params: &Value) {
-        let text = |name: &str| params[name].as_str().unwrap_or_default().to_owned();
-        match params["notification"].as_str().unwrap() {
-            "thread.created" => {}
-            "turn.started" => self.active = Some(text("turnId")),
-            "turn.completed" | "turn.error" => {
-                assert_eq!(self.active.take(), Some(text("turnId")), "{params}");
-                assert!(self.items.iter().all(|item| item.completed), "{params}");
-                self.ends.push(params.clone());
-            }
-            "item.started" => {
-                let item = &params["item"];
-                assert_eq!(self.active.as_deref(), item["turnId"].as_str());
-                assert!(self.find(&item["itemId"]).is_none(), "{params}");
-                self.items.push(Shown {
-                    id: item["itemId"].clone(),
-                    turn: item["turnId"].clone(),
-                    kind: item["type"].clone(),
-                    data: item["data"].as_object().cloned().unwrap_or_default(),
-                    ..Shown::default()
-                });
-            }
-            "item.delta" => {
-                let item = self.open(params);
-                item.content += params["delta"].as_str().unwrap_or_default();
-            }
-            "item.completed" => self.open(params).completed = true,
-            "approval.requested" => {
-                self.approvals.insert(text("requestId"), params.clone());
-            }
-            other => panic!("{other}"),
-        }
-    }
-
-    fn find(&mut self, id: &Value) -> Option<&mut Shown> {
-        self.items.iter_mut().find(|item| item.id == *id)
-    }
-
-    /// The item that grows or ends, with what is said of it taken over.
-    fn open(&mut self, params: &Value) -> &mut Shown {
-        let item = self.find(&params["itemId"]);
-        let item = item.unwrap_or_else(|| panic!("{params}: no such item"));
-        assert!(!item.completed, "{params}");
-        if let Some(data) = params["data"].as_object() {
-            item.data.extend(data.clone());
-        }
-        item
-    }
-}
+use serde_json::Value;
 
 /// Streams the events, and holds the history up to each of them against what was streamed.
 fn check(events: &[Envelope]) {
     let mut projector = Projector::new("thread".into());
-    let mut live = Screen::default();
+    let mut live = ThreadScreen::default();
     let mut told = Vec::new();
     for (at, envelope) in events.iter().enumerate() {
         projector.project(envelope, &mut told);
@@ -100,11 +28,9 @@ fn check(events: &[Envelope]) {
         let history = history.finish();
         let times = history.iter().map(|event| event.timestamp);
         assert!(times.is_sorted_by(|a, b| a < b));
-        let mut replayed = Screen::default();
+        let mut replayed = ThreadScreen::default();
         for event in history {
-            let mut event = serde_json::to_value(&event).unwrap();
-            event.as_object_mut().unwrap().remove("timestamp");
-            replayed.take(&event);
+            replayed.take(&serde_json::to_value(&event).unwrap());
         }
         assert_eq!(replayed, live, "after {:?}", envelope.event);
     }

@@ -4,9 +4,17 @@
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 mod approval;
+mod beside;
 mod handshake;
+mod random;
 mod refusals;
 mod restart;
+#[path = "../projector/strategy.rs"]
+#[allow(
+    dead_code,
+    reason = "shared with the tests of another wire, where somebody steers"
+)]
+mod strategy;
 mod threads;
 mod turn;
 

@@ -19,6 +19,8 @@ fn worker() -> TestHub {
             cx.say("Let me ").await?;
             cx.say("look.").await?;
             let tests = cx.tool("run_tests").kind(ToolKind::Search).start().await?;
+            // Written before time passes.
+            cx.flush().await?;
             clock.advance(Duration::from_millis(5));
             tests.show(vec![ToolContent::text("one")]).await?;
             tests.complete("one\ntwo".to_owned()).await?;

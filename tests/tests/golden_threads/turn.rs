@@ -18,6 +18,8 @@ async fn words_and_their_order() {
         let clock = agents.clone();
         async move {
             cx.say("The parser is in ").await?;
+            // Written before time passes.
+            cx.flush().await?;
             clock.advance(Duration::from_millis(3));
             cx.say("`src/parse.rs`.").await?;
             Ok(StopReason::EndTurn)

@@ -275,3 +275,6 @@ fn since<T: Clone>(all: &[(Seq, T)], after: Seq) -> Vec<T> {
     let new = all.iter().filter(|(seq, _)| *seq > after);
     new.map(|(_, it)| it.clone()).collect()
 }
+
+#[cfg(test)]
+mod tests;

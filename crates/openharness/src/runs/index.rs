@@ -58,9 +58,16 @@ impl Index {
         };
         self.turns.entry(turn.clone()).or_insert(new);
         if let Some(mark) = Mark::of(message) {
-            let ran = (mark.digest, turn.clone());
-            self.requests.entry(mark.request).or_insert(ran);
+            self.expect(&mark, turn);
         }
+    }
+
+    /// A request is about to become a turn. The first one that it became stays its own.
+    pub(super) fn expect(&mut self, mark: &Mark, turn: &TurnId) {
+        let ran = || (mark.digest.clone(), turn.clone());
+        self.requests
+            .entry(mark.request.clone())
+            .or_insert_with(ran);
     }
 
     pub(super) fn turn(&self, turn: &TurnId) -> Option<Turn> {

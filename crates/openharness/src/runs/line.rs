@@ -100,25 +100,30 @@ impl Line {
         }
     }
 
-    /// Begins a run.
+    /// Begins a run, which is that of a request where it has an id.
     pub(super) async fn begin(
         self: &Arc<Self>,
         prompt: Submission,
+        mark: Option<&Mark>,
     ) -> Result<(TurnId, Arc<Run>), Fault> {
         let seat = self.seat();
         let driver = seat.drive(Act::Speak, None).map_err(|_| Fault::Driven)?;
         let mut begun = None;
         // Before the session can hear of the prompt, so that nothing of the run is missed.
-        let enter = |turn: &TurnId| begun = Some(self.enter(turn, &seat));
+        let enter = |turn: &TurnId| begun = Some(self.enter(turn, mark, &seat));
         let turn = driver.prompt(prompt, enter).await.map_err(refused)?;
         let run = begun.ok_or(Fault::Unavailable)?;
         Ok((turn, run))
     }
 
-    fn enter(self: &Arc<Self>, turn: &TurnId, seat: &Arc<Seat>) -> Arc<Run> {
+    fn enter(self: &Arc<Self>, turn: &TurnId, mark: Option<&Mark>, seat: &Arc<Seat>) -> Arc<Run> {
         let run = Arc::new(Run::new(self.session.observer(), turn.clone()));
         let mut state = self.state();
         state.runs.insert(turn.clone(), run.clone());
+        // The journal says so once its turn has come.
+        if let Some(mark) = mark {
+            state.index.expect(mark, turn);
+        }
         state.kept = Some(seat.clone());
         self.have_followed(&mut state);
         run
@@ -275,7 +280,9 @@ async fn follow(line: Arc<Line>, mut events: Subscription) {
         };
         line.take(delivery.events(), &mut touched);
         // What is there already comes together with it: questions that were put at once are told at once.
-        for _ in 0..AT_ONCE {
+        // Nobody waits for what is only indexed.
+        let ahead = if touched.is_empty() { 0 } else { AT_ONCE };
+        for _ in 0..ahead {
             match at_hand(&mut events).await {
                 Some(Ok(delivery)) => line.take(delivery.events(), &mut touched),
                 Some(Err(_)) => return line.lose(),

@@ -6,16 +6,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use harn_model::SessionId;
+use harn_model::{Principal, SessionId};
 use harn_runtime::{Controller, Hub, JournalError, NewSession, SessionError};
+use tokio::sync::watch;
 
 use super::line::Line;
 use crate::error::Fault;
 
 /// The sessions that had runs of late.
-#[derive(Default)]
 pub(super) struct Lines {
-    kept: Mutex<Kept>,
+    /// As many are kept, unless more than that are at work.
+    most: usize,
+    kept: Arc<Mutex<Kept>>,
 }
 
 #[derive(Default)]
@@ -23,14 +25,21 @@ struct Kept {
     lines: HashMap<SessionId, (Arc<Line>, u64)>,
     /// Counts the uses.
     uses: u64,
+    /// Those that are being closed: who wants one waits, so that nothing is begun in it meanwhile.
+    closing: HashMap<SessionId, watch::Receiver<()>>,
 }
 
-/// As many are kept, unless more than that are at work.
-const MOST: usize = 1024;
-/// As many are let go of at a time, so that looking for the oldest is rare.
-const AT_A_TIME: usize = 64;
+/// So much of them is let go of at a time, so that looking for the oldest is rare.
+const AT_A_TIME: usize = 16;
 
 impl Lines {
+    pub(super) fn of(most: usize) -> Self {
+        Self {
+            most,
+            kept: Arc::default(),
+        }
+    }
+
     /// The session of this name, created if there is none.
     pub(super) async fn open_or_create(
         &self,
@@ -38,15 +47,14 @@ impl Lines {
         id: &SessionId,
         new: NewSession,
     ) -> Result<Arc<Line>, Fault> {
-        match self.find(hub, id) {
-            Some(line) => Ok(line),
-            None => {
-                let session = hub.open_or_create(id, new).await;
-                session
-                    .map(|session| self.keep(hub, session))
-                    .map_err(|error| unopened(&error))
-            }
+        if let Some(line) = self.find(hub, id) {
+            return Ok(line);
         }
+        self.closed(id).await;
+        let session = hub.open_or_create(id, new).await;
+        session
+            .map(|session| self.keep(hub, session))
+            .map_err(|error| unopened(&error))
     }
 
     /// The session of this name, if there is one and it is the principal's own.
@@ -54,6 +62,7 @@ impl Lines {
         if let Some(line) = self.find(hub, id) {
             return Ok(Some(line));
         }
+        self.closed(id).await;
         match hub.open(id, None).await {
             Ok(session) => Ok(Some(self.keep(hub, session))),
             Err(SessionError::NotFound(_) | SessionError::Journal(JournalError::InvalidId)) => {
@@ -82,6 +91,15 @@ impl Lines {
         line.session().is_same(&open).then(|| line.clone())
     }
 
+    /// Waits for the end of a session that is being closed.
+    async fn closed(&self, id: &SessionId) {
+        let closing = self.kept().closing.get(id).cloned();
+        if let Some(mut closing) = closing {
+            // Nothing is ever sent; the other end is dropped.
+            let _ = closing.changed().await;
+        }
+    }
+
     fn keep(&self, hub: &Hub, session: Controller) -> Arc<Line> {
         let id = session.id().clone();
         let mut kept = self.kept();
@@ -100,23 +118,30 @@ impl Lines {
                 line
             }
         };
-        let oldest = kept.crowded_out();
+        let oldest = kept.crowded_out(self.most);
         drop(kept);
-        if !oldest.is_empty() {
-            tokio::spawn(close(hub.clone(), oldest));
+        for line in oldest {
+            tokio::spawn(close(hub.clone(), line, self.kept.clone()));
         }
         line
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept)
     }
 }
 
+fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A session that is to be closed, and what is dropped when it is.
+type Leaving = (Controller, watch::Sender<()>);
+
 impl Kept {
     /// Takes out those that were not used for longest, where there are too many.
-    fn crowded_out(&mut self) -> Vec<Arc<Line>> {
-        if self.lines.len() <= MOST {
+    fn crowded_out(&mut self, most: usize) -> Vec<Leaving> {
+        if self.lines.len() <= most {
             return Vec::new();
         }
         // Whoever is at work with a line has it.
@@ -124,21 +149,28 @@ impl Kept {
         let idle = idle.filter(|(_, (line, _))| Arc::strong_count(line) == 1);
         let mut idle: Vec<_> = idle.map(|(id, (_, used))| (*used, id.clone())).collect();
         idle.sort_unstable();
-        let oldest = idle.into_iter().take(AT_A_TIME);
-        let out = oldest.filter_map(|(_, id)| self.lines.remove(&id));
-        out.map(|(line, _)| line).collect()
+        let oldest = idle.into_iter().take(most.div_ceil(AT_A_TIME));
+        let leave = |(_, id): (u64, SessionId)| {
+            let (line, _) = self.lines.remove(&id)?;
+            let (left, closing) = watch::channel(());
+            self.closing.insert(id, closing);
+            Some((line.session().clone(), left))
+        };
+        oldest.filter_map(leave).collect()
     }
 }
 
-/// Closes sessions that nobody is on: each holds a file.
-async fn close(hub: Hub, lines: Vec<Arc<Line>>) {
-    for line in lines {
-        let state = line.session().live_state();
-        let used = state.active_prompt || state.controller.is_some() || state.clients > 0;
-        if !used {
-            hub.close(line.session().id()).await;
-        }
+/// Closes a session that nobody is on: each holds a file.
+async fn close(hub: Hub, (session, left): Leaving, kept: Arc<Mutex<Kept>>) {
+    let state = session.live_state();
+    let used = state.active_prompt || state.controller.is_some() || state.clients > 0;
+    if !used {
+        let owner = session.meta().principal.clone();
+        let owner = owner.map_or_else(Principal::owner, Principal::new);
+        hub.of(owner).close(session.id()).await;
     }
+    lock(&kept).closing.remove(session.id());
+    drop(left);
 }
 
 fn unopened(error: &SessionError) -> Fault {
@@ -153,5 +185,71 @@ fn unopened(error: &SessionError) -> Fault {
             tracing::warn!(%error, "a session could not be opened");
             Fault::Unavailable
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use harn_runtime::{Claim, NoHost};
+    use harn_testkit::{ScriptedAgent, TestHub};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn those_that_rest_the_longest_are_closed_whoevers_they_are() {
+        let test = TestHub::new(ScriptedAgent::silent());
+        let lines = Lines::of(3);
+        let open = async |owner: &str, id: &str| {
+            let hub = test.hub().of(Principal::new(owner.to_owned()));
+            let new = NewSession {
+                cwd: test.workspace(),
+                additional_directories: Vec::new(),
+            };
+            lines.open_or_create(&hub, &id.into(), new).await.unwrap()
+        };
+        let is_open = |owner: &str, id: &str| {
+            let hub = test.hub().of(Principal::new(owner.to_owned()));
+            hub.live(&id.into()).is_some()
+        };
+        open("ada", "a").await;
+        let used = open("ada", "b").await;
+        let watched = open("ada", "c").await.session().clone();
+        let _editor = watched.sit("editor", Arc::new(NoHost), Claim::IfFree);
+        open("bob", "d").await;
+        let closed = async {
+            while is_open("ada", "a") {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), closed)
+            .await
+            .unwrap();
+        open("bob", "e").await;
+        open("bob", "f").await;
+        // What somebody works with stays, and so does what somebody else is on.
+        assert!(is_open("ada", "b") && is_open("ada", "c"));
+        assert!(Arc::ptr_eq(&used, &open("ada", "b").await));
+        // It can be opened again.
+        open("ada", "a").await;
+        assert!(is_open("ada", "a"));
+    }
+
+    #[tokio::test]
+    async fn a_line_of_somebody_else_is_not_found() {
+        let test = TestHub::new(ScriptedAgent::silent());
+        let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
+        let (ada, eve) = (test.hub().of(ada), test.hub().of(eve));
+        let lines = Lines::of(3);
+        let new = NewSession {
+            cwd: test.workspace(),
+            additional_directories: Vec::new(),
+        };
+        let line = lines.create(&ada, new).await.unwrap();
+        let id = line.session().id();
+        assert!(lines.open(&eve, id).await.unwrap().is_none());
+        assert!(lines.open(&ada, id).await.unwrap().is_some());
+        assert!(lines.open(&ada, &"../..".into()).await.unwrap().is_none());
     }
 }

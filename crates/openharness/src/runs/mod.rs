@@ -47,8 +47,8 @@ type Ticket = Option<(Key, Arc<Slot>)>;
 impl Runs {
     pub(crate) fn new(config: OpenHarnessConfig) -> Self {
         Self {
+            lines: Lines::of(config.sessions),
             config,
-            lines: Lines::default(),
             replies: Replies::default(),
         }
     }
@@ -68,10 +68,8 @@ impl Runs {
             return Err(Fault::Ending);
         }
         let asked = Arc::new(asked);
-        let entered = match &asked.echo.request_id {
-            Some(id) => Some(self.replies.enter(principal, id, &asked.digest)),
-            None => None,
-        };
+        let id = asked.echo.request_id.as_ref();
+        let entered = id.map(|id| self.replies.enter(principal, id, &asked.digest));
         let ending = self.config.ending.cancelled();
         match entered {
             Some(Entered::Conflict) => Err(Fault::RequestIdConflict),
@@ -261,10 +259,10 @@ impl Runs {
         }
         let prompt = Submission {
             blocks: blocks(asked, hub.profile().prompt.embedded),
-            message: mark.map(|mark| mark.message()),
+            message: mark.as_ref().map(Mark::message),
             behind: Some(self.config.waiting),
         };
-        let (turn, run) = line.begin(prompt).await?;
+        let (turn, run) = line.begin(prompt, mark.as_ref()).await?;
         Ok(began(turn, Some(run)))
     }
 

@@ -181,3 +181,6 @@ impl Slot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

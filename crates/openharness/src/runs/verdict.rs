@@ -142,3 +142,6 @@ fn unfit(problem: &str) -> Fault {
     let problem = problem.to_owned();
     Fault::AnswerUnfit { problem }
 }
+
+#[cfg(test)]
+mod tests;

@@ -129,3 +129,39 @@ async fn a_session_that_was_closed_goes_on() {
     assert_eq!(shell.post(&poll).await.state(), "ended");
     assert_eq!(agent.turns(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_for_its_turn_is_cancelled_alone() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let running = shell.post(&says("req_1", "wait")).await;
+    let waiting = says("req_2", "hello");
+    let waits = shell.post(&waiting).await;
+    assert_eq!(waits.state(), "running");
+    let stop = decides("req_3", &waits.continuation(), &json!({"cancel": true}));
+    assert_eq!(shell.post(&stop).await.code(), "run_cancelled");
+    agent.waits().await;
+    agent.go_on();
+    let rest = shell.post(&goes_on("req_4", &running.continuation())).await;
+    assert_eq!((rest.state(), &*rest.text()), ("ended", " Done."));
+    // It was stopped, and sending it again does not begin it.
+    assert_eq!(shell.post(&waiting).await.code(), "run_cancelled");
+    assert_eq!(agent.turns(), 1);
+}
+
+#[tokio::test]
+async fn a_question_is_not_answered() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let asked = shell.post(&says("req_1", "choose")).await;
+    let no = json!({"approval": {"id": asked.questions()[0], "decision": "reject"}});
+    let no = decides("req_2", &asked.continuation(), &no);
+    let ended = shell.post(&no).await;
+    assert_eq!((ended.state(), &*ended.text()), ("ended", ""));
+    let asked = shell.post(&says("req_3", "deploy")).await;
+    let no = json!({"approval": {"id": asked.questions()[0], "decision": "reject"}});
+    let no = decides("req_4", &asked.continuation(), &no);
+    assert_eq!(shell.post(&no).await.text(), "Not deployed.");
+}

@@ -1,6 +1,8 @@
 //! Many Shells at once, some of which leave: everybody is told of their own, and nothing is left behind.
 
-use harn_testkit::openharness::{Shell, says};
+use std::time::Duration;
+
+use harn_testkit::openharness::{Shell, decides, says};
 use serde_json::{Value, json};
 use tokio::{runtime::Handle, task::JoinSet, time::timeout};
 
@@ -97,4 +99,84 @@ async fn prompts_of_a_session_run_one_after_another() {
         );
     }
     assert_eq!(agent.turns(), 60);
+}
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// A Shell that asks, decides, stops, sends twice and goes away as it likes.
+async fn play(shell: Shell, player: u64) -> (usize, usize) {
+    let mut dice = Dice(player);
+    let (mut begun, mut ended) = (0, 0);
+    for round in 0..12 {
+        let session = usize::try_from(dice.roll(12)).unwrap();
+        let intent = ["hello", "write", "choose", "both"][usize::try_from(dice.roll(4)).unwrap()];
+        let message = in_session(session, &format!("p{player}r{round}"), intent);
+        let answer = match dice.roll(3) {
+            0 => {
+                let gone = timeout(Duration::from_micros(dice.roll(2000)), shell.post(&message));
+                drop(gone.await);
+                shell.post(&message).await
+            }
+            1 => tokio::join!(shell.post(&message), shell.post(&message)).0,
+            _ => shell.post(&message).await,
+        };
+        if answer.code() == "engine_busy" {
+            continue;
+        }
+        begun += 1;
+        let mut answer = answer;
+        let mut step = 0;
+        while answer.state() == "parked" {
+            step += 1;
+            let ours = match dice.roll(4) {
+                0 => json!({"cancel": true}),
+                1 if intent == "choose" => {
+                    json!({"answer": {"id": answer.questions()[0], "text": "8080"}})
+                }
+                _ => json!({"approval": {"id": answer.questions()[0], "decision": "reject"}}),
+            };
+            let id = format!("p{player}r{round}s{step}");
+            let decided = decides(&id, &answer.continuation(), &ours);
+            answer = shell.post(&decided).await;
+        }
+        let over = ["ended", ""].contains(&answer.state()) || answer.code() == "run_cancelled";
+        assert!(over, "{}", answer.envelope);
+        ended += 1;
+    }
+    (begun, ended)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_shells_do_each_run_is_begun_once_and_ends() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::with(&hub, |config| {
+        config.sessions = 4;
+        config.waiting = 2;
+    });
+    let mut players = JoinSet::new();
+    for player in 0..8 {
+        players.spawn(play(shell.clone(), player));
+    }
+    let all = timeout(PATIENCE, players.join_all()).await.unwrap();
+    let begun: usize = all.iter().map(|(begun, _)| begun).sum();
+    let ended: usize = all.iter().map(|(_, ended)| ended).sum();
+    assert_eq!(begun, ended);
+    // What was stopped while it waited never reached the agent.
+    assert!(agent.turns() <= begun, "{} of {begun}", agent.turns());
+    assert!(begun > 40, "{begun}");
+    hub.hub().shutdown().await;
+    drop(shell);
+    calm(0).await;
 }

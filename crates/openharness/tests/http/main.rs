@@ -4,6 +4,8 @@
 mod again;
 mod crowd;
 mod golden;
+mod loopback;
+mod lost;
 mod refused;
 mod secrets;
 mod support;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use harn_model::SessionId;
-use harn_runtime::{Act, Claim, NoHost};
+use harn_model::{LiveClientMode, SessionId};
+use harn_runtime::{Act, AttachClient, Claim, NoHost, Taking};
 use harn_testkit::openharness::{Answer, Shell, decides, goes_on, says};
 use serde_json::json;
 
@@ -87,6 +87,30 @@ async fn somebody_else_drives_the_session() {
     editor.leave().await;
     assert!(shell.post(&message).await.is_success());
     assert_eq!(agent.turns(), 2);
+}
+
+#[tokio::test]
+async fn somebody_takes_the_session_over_while_a_run_waits() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let asked = shell.post(&says("req_1", "write")).await;
+    let session = hub.hub().open(&session(&asked), None).await.unwrap();
+    let editor = session.sit("editor", Arc::new(NoHost), Claim::Never);
+    let client = AttachClient {
+        mode: LiveClientMode::Controller,
+        taking: Taking::Outright,
+        ..AttachClient::observer("ada")
+    };
+    editor.attach(client).await.unwrap();
+    let yes = json!({"approval": {"id": asked.questions()[0], "decision": "once"}});
+    let yes = decides("req_2", &asked.continuation(), &yes);
+    assert_eq!(shell.post(&yes).await.code(), "engine_busy");
+    let poll = goes_on("req_3", &asked.continuation());
+    assert_eq!(shell.post(&poll).await.questions(), asked.questions());
+    // Given back, it counts.
+    editor.leave().await;
+    assert_eq!(shell.post(&yes).await.text(), "It is in notes.txt.");
 }
 
 #[tokio::test]

@@ -127,6 +127,12 @@ impl Observer {
         self.shared.view().title.clone()
     }
 
+    /// When the last event was written; zero before the first.
+    #[must_use]
+    pub fn updated_at(&self) -> Timestamp {
+        self.shared.view().updated_at
+    }
+
     /// The last event that was written.
     #[must_use]
     pub fn last_seq(&self) -> Seq {

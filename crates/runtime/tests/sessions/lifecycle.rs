@@ -241,3 +241,23 @@ async fn a_damaged_session_keeps_no_other_from_the_list() {
         .collect();
     assert_eq!(listed, [whole.id()]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_who_want_one_session_get_one() {
+    let world = World::new();
+    let hub = world.hub(echo());
+    for round in 0..20 {
+        let id = SessionId::new(format!("round-{round}"));
+        let mut all = tokio::task::JoinSet::new();
+        for _ in 0..16 {
+            let (hub, id) = (hub.clone(), id.clone());
+            let new = NewSession {
+                cwd: world.state().to_owned(),
+                additional_directories: Vec::new(),
+            };
+            all.spawn(async move { hub.open_or_create(&id, new).await.unwrap() });
+        }
+        let all = all.join_all().await;
+        assert!(all.iter().all(|session| session.is_same(&all[0])));
+    }
+}

@@ -147,7 +147,8 @@ async fn an_answer_that_is_remembered_settles_the_same_question_elsewhere() {
 #[tokio::test]
 async fn a_forgetful_hub_does_not_believe_what_was_granted() {
     let world = World::new();
-    let hub = world.hub(runner());
+    let ids = Arc::new(CountedIds::default());
+    let hub = world.hub_with(runner(), |config| config.ids = ids.clone());
     let session = world.session(&hub).await;
     let turn = prompt(&session, "make").await;
     let ask = first_question(&session).await;
@@ -158,7 +159,13 @@ async fn a_forgetful_hub_does_not_believe_what_was_granted() {
     let id = session.id().clone();
     hub.shutdown().await;
 
-    let forgetful = world.hub_with(runner(), |config| config.forgetful = true);
+    let forgetful = world.hub_with(runner(), |config| {
+        config.ids = ids;
+        config.forgetful = true;
+    });
+    let fork = forgetful.fork(&id, world.new_session()).await.unwrap();
+    assert!(fork.view().grants.is_empty());
+    assert_eq!(fork.mode(), "ask");
     let again = forgetful.open(&id, None).await.unwrap();
     assert!(again.view().grants.is_empty());
     assert_eq!(again.mode(), "ask");

@@ -10,7 +10,7 @@ use harn_tools::{skills::Strategy, tool_search::Ranking};
 use super::{engine::EngineChoice, skills::SkillsArgs, trust::TrustArgs};
 use crate::options::ASK_TIMEOUT;
 
-/// Serves an agent to editors and other hosts over the Agent Client Protocol
+/// Serves an agent to editors and other hosts over the Agent Client Protocol, and over two others
 #[derive(Debug, Parser)]
 #[command(name = "harn-serve", version, max_term_width = 100)]
 pub(super) struct Args {

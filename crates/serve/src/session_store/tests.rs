@@ -1,5 +1,7 @@
 //! Sessions apart from the state directory: what is made, when, and what is refused.
 
+#![cfg(unix)]
+
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use harn_journal::FORMAT_VERSION;
@@ -32,7 +34,7 @@ fn meta(id: &str) -> SessionMeta {
 }
 
 fn refused<T>(done: Result<T, JournalError>) -> String {
-    done.err().expect("refused").to_string()
+    done.err().unwrap().to_string()
 }
 
 #[test]
@@ -106,6 +108,18 @@ fn a_folder_that_is_a_link_or_none_is_refused_before_anything_is_read() {
 }
 
 #[test]
+fn a_slash_behind_a_link_does_not_hide_it() {
+    let dir = TempDir::new().unwrap();
+    let (mut options, _) = kept(&dir);
+    symlink(dir.path(), dir.path().join("work/.harness")).unwrap();
+    for name in ["work/.harness/", "work/.harness//", "work/.harness/."] {
+        options.sessions_dir = Some(dir.path().join(name));
+        let told = check(&options).unwrap_err().to_string();
+        assert!(told.contains("it is a link"), "{name}: {told}");
+    }
+}
+
+#[test]
 fn a_link_in_a_session_leads_nowhere() {
     for name in ["events.jsonl", "meta.json", "meta.tmp", "files", ""] {
         let dir = TempDir::new().unwrap();
@@ -156,6 +170,8 @@ fn the_state_directory_by_another_name_is_believed() {
     fs::create_dir_all(dir.path().join("state")).unwrap();
     assert!(named(dir.path().join("state/../state")));
     symlink(&state, dir.path().join("link")).unwrap();
-    assert!(!named(dir.path().join("link")));
+    for link in ["link", "link/", "link/."] {
+        assert!(!named(dir.path().join(link)), "{link}");
+    }
     assert!(of(&Options::new(&state)).believed);
 }

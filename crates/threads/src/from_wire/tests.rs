@@ -90,9 +90,7 @@ fn what_fits_is_read_and_the_rest_ignored() {
         words(initialize(Some(json!({"clientInfo": 17})))),
         words(thread_list(Some(json!({"limit": 3})))),
         words(thread_create(None)),
-        words(thread_create(Some(
-            json!({"title": " ", "directory": null}),
-        ))),
+        words(thread_create(Some(json!({"title": " ", "directory": ""})))),
         words(turn_start(Some(json!({
             "threadId": "t",
             "input": [

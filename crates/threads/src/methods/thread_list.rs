@@ -1,6 +1,6 @@
 //! `thread.list`: every thread there is, whoever created it.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{cmp::Reverse, collections::HashSet, sync::Arc};
 
 use harn_runtime::{SessionFilter, SessionSummary};
 use serde_json::Value;
@@ -32,11 +32,14 @@ pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> R
 
 async fn list(peer: &Peer) -> Result<ThreadListResult, ThreadsError> {
     let mut threads = Vec::new();
+    let mut seen = HashSet::new();
     let mut after = None;
     loop {
         let page = peer.hub.list(SessionFilter::default(), after).await?;
-        let rows = page.sessions.into_iter();
-        threads.extend(rows.map(|row| thread(peer, row.summary)));
+        let rows = page.sessions.into_iter().map(|row| row.summary);
+        // A thread that changes meanwhile may be on two pages.
+        let rows = rows.filter(|row| seen.insert(row.meta.thread_id.clone()));
+        threads.extend(rows.map(|row| thread(peer, row)));
         after = page.next;
         if after.is_none() {
             break;
@@ -46,8 +49,6 @@ async fn list(peer: &Peer) -> Result<ThreadListResult, ThreadsError> {
         let time = thread.time;
         Reverse((time.updated, time.created, thread.thread_id.clone()))
     });
-    // A thread that changes meanwhile may be on two pages.
-    threads.dedup_by(|a, b| a.thread_id == b.thread_id);
     Ok(ThreadListResult { threads })
 }
 

@@ -14,6 +14,10 @@ use crate::wire::{
 impl Projector {
     pub(super) fn ask(&mut self, ask: &PermissionAsked, out: &mut Vec<Notification>) {
         let Some(turn) = &mut self.turn else { return };
+        // Asked once, whatever a log says.
+        if turn.asks.contains_key(&ask.ask_id) {
+            return;
+        }
         let item = self.names.item(ask.ask_id.as_str());
         let open = OpenAsk {
             item: item.clone(),

@@ -39,6 +39,11 @@ impl OpenCall {
 impl Projector {
     pub(super) fn announce(&mut self, call: &ToolCall, out: &mut Vec<Notification>) {
         let Some(turn) = &mut self.turn else { return };
+        // The runtime makes an update of a second announcement; a log that has one all the same told nothing
+        // new by it.
+        if turn.calls.contains_key(&call.tool_call_id) {
+            return;
+        }
         let item = self.names.item(call.tool_call_id.as_str());
         let mut open = OpenCall {
             item: item.clone(),

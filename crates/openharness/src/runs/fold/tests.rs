@@ -1,0 +1,215 @@
+//! What is told of a run, from any place on.
+
+use harn_model::{
+    ErrorCategory, HitlKind, HitlOutcome, Recovered, ToolCallStatus, TurnEnded, TurnStarted,
+};
+use harn_testkit::every_event;
+
+use super::*;
+
+fn fold(told: u64) -> Fold {
+    Fold::new("s".into(), "t".into(), 0, Seq(told))
+}
+
+fn at(seq: u64, event: AgentEvent) -> Envelope {
+    Envelope {
+        seq: Seq(seq),
+        at: 100 + seq,
+        turn: Some("t".into()),
+        event,
+    }
+}
+
+fn chunk(message: &str, content: &str) -> AgentEvent {
+    AgentEvent::AgentMessageChunk {
+        content: content.to_owned(),
+        message_id: Some(message.into()),
+    }
+}
+
+fn ended(outcome: TurnOutcome) -> AgentEvent {
+    AgentEvent::TurnEnded(Box::new(TurnEnded { outcome }))
+}
+
+fn ask(id: &str) -> PermissionAsked {
+    PermissionAsked::new(id.into(), ToolCall::new("c", "write_file"), Vec::new())
+}
+
+fn question(id: &str) -> Arc<HitlRequest> {
+    Arc::new(HitlRequest {
+        request_id: id.to_owned(),
+        kind: HitlKind::Question,
+        subject: "Which?".to_owned(),
+        detail: None,
+        choices: Vec::new(),
+        default: None,
+        to: None,
+        reviewers: Vec::new(),
+        quorum: 1,
+        approval: None,
+        agent: "agent".to_owned(),
+        turn: "t".into(),
+        requested_at: 0,
+        deadline: 1,
+        lineage: Vec::new(),
+    })
+}
+
+fn story() -> Vec<Envelope> {
+    let started = TurnStarted {
+        message_id: "m0".into(),
+        prompt: Vec::new(),
+        live_session: None,
+    };
+    let call = AgentEvent::ToolCall(Box::new(ToolCall::new("c", "write_file")));
+    let failed = ToolCallUpdate::failed("c", "write_file", "no", ErrorCategory::ToolError);
+    let failed = AgentEvent::ToolCallUpdate(Box::new(failed));
+    let events = [
+        AgentEvent::TurnStarted(Box::new(started)),
+        chunk("m1", "Let "),
+        chunk("m1", "me "),
+        chunk("m1", "see."),
+        call,
+        failed,
+        chunk("m2", "It "),
+        chunk("m2", "failed."),
+        ended(TurnOutcome::stopped(StopReason::EndTurn)),
+    ];
+    let events = events.into_iter().zip(1..);
+    events.map(|(event, seq)| at(seq, event)).collect()
+}
+
+#[test]
+fn a_message_is_a_step_and_calls_are_told_as_they_stand() {
+    let mut fold = fold(0);
+    for envelope in story() {
+        fold.apply(&envelope, |_| None);
+    }
+    let told = fold.tell(Seq::ZERO);
+    assert_eq!(told.messages, ["Let me see.", "It failed."]);
+    assert_eq!(told.state, State::Ended(StopReason::EndTurn));
+    assert_eq!((told.began_at, told.until), (101, 109));
+    assert_eq!(told.place.after, Seq(9));
+    assert_eq!(told.calls.len(), 1);
+    assert_eq!(told.calls[0].status, ToolCallStatus::Failed);
+    assert_eq!(told.calls[0].error.as_deref(), Some("no"));
+    assert!(fold.tell(Seq(9)).messages.is_empty());
+    assert!(fold.tell(Seq(9)).calls.is_empty());
+}
+
+#[test]
+fn told_in_two_parts_it_is_the_whole() {
+    let story = story();
+    let mut whole = fold(0);
+    for envelope in &story {
+        whole.apply(envelope, |_| None);
+    }
+    let whole = whole.tell(Seq::ZERO).messages.concat();
+    for cut in 0..=story.len() {
+        // As it happens, and from the journal by somebody who has the first part.
+        let mut live = fold(0);
+        let mut first = String::new();
+        for (at, envelope) in story.iter().enumerate() {
+            if at == cut {
+                first = live.tell(Seq::ZERO).messages.concat();
+            }
+            live.apply(envelope, |_| None);
+        }
+        let place = Seq(u64::try_from(cut).unwrap());
+        if cut == story.len() {
+            first = live.tell(Seq::ZERO).messages.concat();
+        }
+        let second = live.tell(place).messages.concat();
+        assert_eq!(format!("{first}{second}"), whole, "live, cut at {cut}");
+        let mut later = fold(place.0);
+        for envelope in &story {
+            later.apply(envelope, |_| None);
+        }
+        let second = later.tell(place).messages.concat();
+        assert_eq!(format!("{first}{second}"), whole, "replayed, cut at {cut}");
+    }
+}
+
+#[test]
+fn a_run_is_parked_while_something_is_open() {
+    let mut fold = fold(0);
+    fold.apply(
+        &at(1, AgentEvent::PermissionAsked(Box::new(ask("q1")))),
+        |_| None,
+    );
+    assert_eq!(fold.tell(Seq(1)).state, State::Parked);
+    assert_eq!(fold.tell(Seq(1)).asks.len(), 1, "whatever was told before");
+    let requested = |id: &str| AgentEvent::HitlRequested {
+        request_id: id.to_owned(),
+        kind: "question".to_owned(),
+        payload: serde_json::Value::Null,
+    };
+    fold.apply(&at(2, requested("h1")), |id| Some(question(id)));
+    // Only told of: nobody can answer it.
+    fold.apply(&at(3, requested("h2")), |_| None);
+    assert!(fold.asks_for("q1") && fold.asks_for("h1") && !fold.asks_for("h2"));
+    let resolved = harn_model::PermissionResolved {
+        ask_id: "q1".into(),
+        decision: harn_model::Decision::Cancelled,
+        remembered: None,
+    };
+    let resolved = AgentEvent::PermissionResolved(Box::new(resolved));
+    fold.apply(&at(4, resolved), |_| None);
+    assert_eq!(fold.tell(Seq(4)).state, State::Parked);
+    let resolved = AgentEvent::HitlResolved {
+        request_id: "h1".to_owned(),
+        kind: "question".to_owned(),
+        outcome: HitlOutcome::Answered,
+    };
+    fold.apply(&at(5, resolved), |_| None);
+    assert_eq!(fold.tell(Seq(5)).state, State::Running);
+}
+
+#[test]
+fn every_end_is_told() {
+    let recovered = Recovered {
+        interrupted_calls: Vec::new(),
+        withdrawn_asks: Vec::new(),
+        torn_bytes: 0,
+    };
+    let withdrawn = TurnStarted {
+        message_id: "m".into(),
+        prompt: Vec::new(),
+        live_session: None,
+    };
+    let message = "out of reach".to_owned();
+    let failed = State::Failed(message.clone());
+    let ends = [
+        (ended(TurnOutcome::Failed { message }), failed),
+        (
+            AgentEvent::Recovered(Box::new(recovered)),
+            State::Interrupted,
+        ),
+        (
+            AgentEvent::PromptWithdrawn(Box::new(withdrawn)),
+            State::Ended(StopReason::Cancelled),
+        ),
+    ];
+    for (event, state) in ends {
+        let mut fold = fold(0);
+        let asked = AgentEvent::PermissionAsked(Box::new(ask("q1")));
+        fold.apply(&at(1, asked), |_| None);
+        fold.apply(&at(2, event), |_| None);
+        let told = fold.tell(Seq::ZERO);
+        assert_eq!((told.state, told.asks.len()), (state, 0));
+    }
+}
+
+#[test]
+fn of_everything_that_can_happen_a_shell_is_told_what_came_of_it() {
+    let mut fold = fold(0);
+    for envelope in every_event() {
+        fold.apply(&envelope, |_| None);
+    }
+    let told = fold.tell(Seq::ZERO);
+    assert!(fold.is_over());
+    assert!(!told.messages.is_empty() && !told.calls.is_empty());
+    assert!(!told.artifacts.is_empty() && told.plan.is_some());
+    let open = told.calls.iter().find(|call| !call.status.is_terminal());
+    assert_eq!(open, None, "every call was settled");
+}

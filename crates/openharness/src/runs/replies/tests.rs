@@ -1,0 +1,103 @@
+//! What is kept of requests, and what is forgotten.
+
+use harn_model::{Seq, StopReason};
+
+use super::*;
+use crate::told::State;
+
+fn place() -> Place {
+    Place {
+        session: "s".into(),
+        turn: "t".into(),
+        after: Seq::ZERO,
+    }
+}
+
+fn reply() -> Reply {
+    Reply {
+        told: Told {
+            place: place(),
+            state: State::Ended(StopReason::EndTurn),
+            began_at: 1,
+            until: 2,
+            messages: Vec::new(),
+            calls: Vec::new(),
+            artifacts: Vec::new(),
+            plan: None,
+            asks: Vec::new(),
+            questions: Vec::new(),
+        },
+        at: 3,
+    }
+}
+
+fn first(replies: &Replies, id: &str) -> (Key, Arc<Slot>) {
+    match replies.enter(&Principal::owner(), id, "digest") {
+        Entered::First(key, slot) => (key, slot),
+        Entered::Again(..) | Entered::Answered(_) | Entered::Conflict => panic!("{id} is known"),
+    }
+}
+
+#[test]
+fn a_request_is_known_by_whose_it_is_its_id_and_what_it_says() {
+    let replies = Replies::default();
+    let (key, slot) = first(&replies, "r");
+    let again = |principal: &str, digest: &str| {
+        replies.enter(&Principal::new(principal.to_owned()), "r", digest)
+    };
+    assert!(matches!(again("owner", "digest"), Entered::Again(..)));
+    assert!(matches!(again("owner", "other"), Entered::Conflict));
+    assert!(matches!(again("ada", "other"), Entered::First(..)));
+    replies.keep(&key, &slot, reply(), 10);
+    assert!(matches!(again("owner", "digest"), Entered::Answered(_)));
+    assert!(matches!(again("owner", "other"), Entered::Conflict));
+    // Of another time.
+    replies.forget(&key, &Slot::new());
+    assert!(matches!(again("owner", "digest"), Entered::Answered(_)));
+    replies.forget(&key, &slot);
+    assert!(matches!(again("owner", "other"), Entered::First(..)));
+}
+
+#[test]
+fn the_oldest_answers_go_first_and_what_is_under_way_last() {
+    let replies = Replies::default();
+    let open = first(&replies, "open");
+    for number in 0..MOST + 10 {
+        let (key, slot) = first(&replies, &format!("r{number}"));
+        replies.keep(&key, &slot, reply(), 10);
+    }
+    assert_eq!(replies.table().requests.len(), MOST);
+    let known = |id: &str| {
+        let entered = replies.enter(&Principal::owner(), id, "digest");
+        !matches!(entered, Entered::First(..))
+    };
+    assert!(known("open") && known(&format!("r{}", MOST + 9)));
+    assert!(!known("r0"));
+    replies.keep(&open.0, &open.1, reply(), MOST_BYTES);
+    let table = replies.table();
+    assert!(table.bytes <= MOST_BYTES, "{}", table.bytes);
+    assert_eq!(
+        table.answered.len() + table.open.len(),
+        table.requests.len()
+    );
+    let bytes: usize = table.requests.values().map(|entry| entry.bytes).sum();
+    assert_eq!(bytes, table.bytes);
+}
+
+#[tokio::test]
+async fn those_who_wait_hear_what_was_begun() {
+    let slot = Slot::new();
+    let wait = |slot: Arc<Slot>| async move { slot.known().await.map(|begun| begun.place) };
+    let one = tokio::spawn(wait(slot.clone()));
+    tokio::task::yield_now().await;
+    slot.begun(Err(Fault::Busy));
+    assert_eq!(one.await.unwrap(), Err(Fault::Busy));
+    let run = Weak::new();
+    let until = Until::default();
+    slot.begun(Ok(Begun {
+        place: place(),
+        until,
+        run,
+    }));
+    assert_eq!(wait(slot).await, Ok(place()));
+}

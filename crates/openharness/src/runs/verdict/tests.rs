@@ -1,0 +1,208 @@
+//! Verdicts on every sort of question, as a table.
+
+use expect_test::{Expect, expect};
+use harn_model::{GrantScope, PermissionOption, ToolCall};
+
+use super::*;
+
+fn ask(options: &[(&str, PermissionOptionKind, GrantScope)]) -> PermissionAsked {
+    let options = options.iter().map(|(id, kind, scope)| PermissionOption {
+        option_id: (*id).to_owned(),
+        name: (*id).to_owned(),
+        kind: *kind,
+        scope: *scope,
+    });
+    PermissionAsked::new("q".into(), ToolCall::new("c", "x"), options.collect())
+}
+
+fn question(kind: HitlKind) -> HitlRequest {
+    HitlRequest {
+        request_id: "h".to_owned(),
+        kind,
+        subject: "Which?".to_owned(),
+        detail: None,
+        choices: Vec::new(),
+        default: None,
+        to: None,
+        reviewers: Vec::new(),
+        quorum: 1,
+        approval: None,
+        agent: "agent".to_owned(),
+        turn: "t".into(),
+        requested_at: 0,
+        deadline: 1,
+        lineage: Vec::new(),
+    }
+}
+
+fn verdict(id: &str, given: Given) -> Verdict {
+    let id = id.to_owned();
+    Verdict { id, given }
+}
+
+fn all() -> [Given; 4] {
+    let words = Given::Words("8080".to_owned());
+    [Given::Once, Given::Always, Given::Reject, words]
+}
+
+fn check(asks: &[PermissionAsked], questions: &[HitlRequest], expected: &Expect) {
+    let questions: Vec<_> = questions.iter().cloned().map(Arc::new).collect();
+    let ada = Principal::new("ada");
+    let mut lines = String::new();
+    for given in all() {
+        let id = if asks.is_empty() { "h" } else { "q" };
+        let verdicts = [verdict(id, given.clone())];
+        let came = match deeds(&verdicts, asks, &questions, &ada) {
+            Ok(deeds) => match &deeds[..] {
+                [Deed::Answer(_, Decision::Allowed { option_id, .. })] => {
+                    format!("allowed: {option_id}")
+                }
+                [Deed::Answer(_, Decision::Rejected { option_id, .. })] => {
+                    format!("rejected: {option_id:?}")
+                }
+                [Deed::Respond(it)] => format!(
+                    "responded: {:?} {:?} {:?} {:?}",
+                    it.reviewer, it.answer, it.approved, it.accepted
+                ),
+                [Deed::Decline(id)] => format!("declined: {id}"),
+                other => format!("{other:?}"),
+            },
+            Err(Fault::AnswerUnfit { problem }) => problem,
+            Err(other) => format!("{other:?}"),
+        };
+        lines.push_str(&format!("{given:?}: {came}\n"));
+    }
+    expected.assert_eq(&lines);
+}
+
+#[test]
+fn a_tool_call() {
+    use GrantScope::{Always, Once, Session};
+    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+    let usual = [
+        ("once", AllowOnce, Once),
+        ("session", AllowAlways, Session),
+        ("always", AllowAlways, Always),
+        ("no", RejectOnce, Once),
+        ("never", RejectAlways, Always),
+    ];
+    check(
+        &[ask(&usual)],
+        &[],
+        &expect![[r#"
+        Once: allowed: once
+        Always: allowed: always
+        Reject: rejected: Some("no")
+        Words("8080"): whether a tool may run is decided with a decision, not with words
+    "#]],
+    );
+    // What cannot be remembered is allowed once.
+    check(
+        &[ask(&usual[..1])],
+        &[],
+        &expect![[r#"
+        Once: allowed: once
+        Always: allowed: once
+        Reject: rejected: None
+        Words("8080"): whether a tool may run is decided with a decision, not with words
+    "#]],
+    );
+    check(
+        &[ask(&usual[3..])],
+        &[],
+        &expect![[r#"
+        Once: this can only be rejected
+        Always: this can only be rejected
+        Reject: rejected: Some("no")
+        Words("8080"): whether a tool may run is decided with a decision, not with words
+    "#]],
+    );
+}
+
+#[test]
+fn what_a_person_is_asked() {
+    check(
+        &[],
+        &[question(HitlKind::Question)],
+        &expect![[r#"
+        Once: this question is answered with words
+        Always: this question is answered with words
+        Reject: declined: h
+        Words("8080"): responded: None Some(String("8080")) None None
+    "#]],
+    );
+    check(
+        &[],
+        &[question(HitlKind::Approval)],
+        &expect![[r#"
+        Once: responded: Some("ada") None Some(true) None
+        Always: responded: Some("ada") None Some(true) None
+        Reject: responded: Some("ada") None Some(false) None
+        Words("8080"): this is decided with a decision, not with words
+    "#]],
+    );
+    check(
+        &[],
+        &[question(HitlKind::DualControl)],
+        &expect![[r#"
+        Once: responded: Some("ada") None Some(true) None
+        Always: responded: Some("ada") None Some(true) None
+        Reject: responded: Some("ada") None Some(false) None
+        Words("8080"): this is decided with a decision, not with words
+    "#]],
+    );
+    check(
+        &[],
+        &[question(HitlKind::Escalation)],
+        &expect![[r#"
+        Once: responded: Some("ada") None None Some(true)
+        Always: responded: Some("ada") None None Some(true)
+        Reject: responded: Some("ada") None None Some(false)
+        Words("8080"): this is decided with a decision, not with words
+    "#]],
+    );
+}
+
+#[test]
+fn who_may_decide_and_what_may_be_chosen() {
+    let mut others = question(HitlKind::Approval);
+    others.reviewers = vec!["bob".to_owned()];
+    check(
+        &[],
+        &[others],
+        &expect![[r#"
+        Once: somebody else has to decide this
+        Always: somebody else has to decide this
+        Reject: somebody else has to decide this
+        Words("8080"): this is decided with a decision, not with words
+    "#]],
+    );
+    let mut choices = question(HitlKind::Question);
+    choices.choices = vec!["80".to_owned(), "443".to_owned()];
+    check(
+        &[],
+        &[choices],
+        &expect![[r#"
+        Once: this question is answered with words
+        Always: this question is answered with words
+        Reject: declined: h
+        Words("8080"): the answer must be one of 80, 443
+    "#]],
+    );
+}
+
+#[test]
+fn one_that_makes_no_sense_undoes_all() {
+    let asks = [ask(&[(
+        "once",
+        PermissionOptionKind::AllowOnce,
+        GrantScope::Once,
+    )])];
+    let ada = Principal::new("ada");
+    let both = [verdict("q", Given::Once), verdict("z", Given::Once)];
+    let came = deeds(&both, &asks, &[], &ada);
+    assert_eq!(came, Err(Fault::QuestionUnknown));
+    let twice = [verdict("q", Given::Once), verdict("q", Given::Reject)];
+    let came = deeds(&twice, &asks, &[], &ada);
+    assert!(matches!(came, Err(Fault::AnswerUnfit { .. })));
+}

@@ -1,0 +1,96 @@
+//! What a client of threads shows, folded from what it was told.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// What a client shows of a thread: notifications, folded the way clients of this protocol do it. A delta is
+/// appended to its item, data is put over what was known.
+///
+/// # Panics
+///
+/// When something comes that must not: twice, without its beginning, or after its end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThreadScreen {
+    items: Vec<Shown>,
+    active: Option<String>,
+    approvals: BTreeMap<String, Value>,
+    ends: Vec<Value>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Shown {
+    id: Value,
+    turn: Value,
+    kind: Value,
+    content: String,
+    completed: bool,
+    data: Map<String, Value>,
+}
+
+impl ThreadScreen {
+    /// Takes over the params of a notification, with a timestamp or without.
+    pub fn take(&mut self, params: &Value) {
+        let text = |name: &str| params[name].as_str().unwrap_or_default().to_owned();
+        match params["notification"].as_str().unwrap_or_default() {
+            "thread.created" => {}
+            "turn.started" => self.active = Some(text("turnId")),
+            "turn.completed" | "turn.error" => {
+                assert_eq!(self.active.take(), Some(text("turnId")), "{params}");
+                assert!(self.items.iter().all(|item| item.completed), "{params}");
+                self.ends.push(without_time(params));
+            }
+            "item.started" => {
+                let item = &params["item"];
+                assert_eq!(self.active.as_deref(), item["turnId"].as_str());
+                assert!(self.find(&item["itemId"]).is_none(), "{params}");
+                self.items.push(Shown {
+                    id: item["itemId"].clone(),
+                    turn: item["turnId"].clone(),
+                    kind: item["type"].clone(),
+                    data: item["data"].as_object().cloned().unwrap_or_default(),
+                    ..Shown::default()
+                });
+            }
+            "item.delta" => {
+                let item = self.open(params);
+                item.content += params["delta"].as_str().unwrap_or_default();
+            }
+            "item.completed" => self.open(params).completed = true,
+            "approval.requested" => {
+                self.approvals
+                    .insert(text("requestId"), without_time(params));
+            }
+            other => panic!("{other:?} is no notification"),
+        }
+    }
+
+    /// Whether nothing is under way.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.active.is_none() && self.items.iter().all(|item| item.completed)
+    }
+
+    fn find(&mut self, id: &Value) -> Option<&mut Shown> {
+        self.items.iter_mut().find(|item| item.id == *id)
+    }
+
+    /// The item that grows or ends, with what is said of it taken over.
+    fn open(&mut self, params: &Value) -> &mut Shown {
+        let item = self.find(&params["itemId"]);
+        let item = item.unwrap_or_else(|| panic!("{params}: no such item"));
+        assert!(!item.completed, "{params}");
+        if let Some(data) = params["data"].as_object() {
+            item.data.extend(data.clone());
+        }
+        item
+    }
+}
+
+fn without_time(params: &Value) -> Value {
+    let mut params = params.clone();
+    if let Value::Object(members) = &mut params {
+        members.remove("timestamp");
+    }
+    params
+}

@@ -1,0 +1,261 @@
+//! What is not pinned but must hold: other front-ends on the same threads, threads that are closed, bursts.
+
+use std::{collections::HashMap, sync::Arc};
+
+use harn_acp::AcpConfig;
+use harn_model::StopReason;
+use harn_testkit::{Message, Recorder, ScriptedAgent, StrictClient, TestHub};
+use harn_tests::hello;
+use serde_json::{Map, json};
+use tokio::sync::Notify;
+
+fn echo() -> ScriptedAgent {
+    ScriptedAgent::new(|cx| async move {
+        cx.say(cx.prompt_text()).await?;
+        Ok(StopReason::EndTurn)
+    })
+}
+
+/// A session that an editor leads is a thread: seen, followed, and busy while the editor's turn runs.
+#[tokio::test]
+async fn an_editor_on_the_same_thread() {
+    let go = Arc::new(Notify::new());
+    let told = go.clone();
+    let agent = ScriptedAgent::new(move |cx| {
+        let go = told.clone();
+        async move {
+            cx.say("one").await?;
+            go.notified().await;
+            cx.say("two").await?;
+            Ok(StopReason::EndTurn)
+        }
+    });
+    let test = TestHub::new(agent);
+    let hub = test.hub().clone();
+    let mut editor = StrictClient::in_memory(hub, AcpConfig::default(), Recorder::default());
+    editor.request("initialize", hello(&Map::new())).await;
+    let params = json!({"cwd": test.workspace(), "mcpServers": []});
+    let session = editor.request("session/new", params).await["sessionId"].take();
+    let blocks = json!([{"type": "text", "text": "Count"}]);
+    let params = json!({"sessionId": session, "prompt": blocks});
+    let prompt = editor.send_request("session/prompt", params).await;
+    editor.expect_update_of("agent_message_chunk").await;
+
+    let mut client = test.connect_threads();
+    let get = json!({"threadId": session});
+    let got = client.request("thread.get", get.clone()).await;
+    let last = got["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["delta"], "one");
+    let input = json!([{"type": "text", "text": "And me"}]);
+    let start = json!({"threadId": session, "input": input});
+    let busy = client.request_error("turn.start", start.clone()).await;
+    assert_eq!(busy["code"], -32002);
+    go.notify_one();
+    let told = client.until_turn_ends().await;
+    // It goes on from what was fetched.
+    assert_eq!(told[0]["itemId"], last["itemId"]);
+    assert_eq!(told[0]["delta"], "two");
+    assert_eq!(told[1]["data"]["text"], "onetwo");
+    editor.updates_until(&prompt).await;
+    // Whoever is in control is named to who would have it.
+    let error = client.request_error("turn.start", start.clone()).await;
+    assert_eq!(error["code"], -32603);
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("controls the session")
+    );
+    editor.close().await;
+    go.notify_one();
+    let id = client.send_request("turn.start", start).await;
+    client.expect("turn.started").await;
+    client.expect_response(&id).await;
+    client.until_turn_ends().await;
+    client.close().await;
+}
+
+/// A thread that was closed opens with the next request for it.
+#[tokio::test]
+async fn a_thread_that_is_closed() {
+    let test = TestHub::new(echo());
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    client.start_turn(&thread, "one").await;
+    client.until_turn_ends().await;
+    test.hub().close(&thread.as_str().into()).await;
+    client.start_turn(&thread, "two").await;
+    let told = client.until_turn_ends().await;
+    assert_eq!(told[1]["delta"], "two");
+    let cancel = json!({"threadId": thread});
+    test.hub().close(&thread.as_str().into()).await;
+    let idle = client.request("turn.cancel", cancel).await;
+    assert_eq!(idle, json!({"ok": true}));
+    client.close().await;
+}
+
+/// More requests at once than may wait: each has its answer, and none stops the next.
+#[tokio::test]
+async fn a_burst_of_requests() {
+    let test = TestHub::new(echo());
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    let mut crowded = 0;
+    for _ in 0..4 {
+        for _ in 0..60 {
+            let cancel = json!({"threadId": thread});
+            client.send_request("turn.cancel", cancel).await;
+        }
+        for _ in 0..60 {
+            match client.next().await {
+                Message::Response {
+                    result: Ok(done), ..
+                } => assert_eq!(done, json!({"ok": true})),
+                Message::Response {
+                    result: Err(error), ..
+                } => {
+                    assert_eq!(error["code"], -32603);
+                    crowded += 1;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!(crowded < 240);
+    client.start_turn(&thread, "still here").await;
+    client.until_turn_ends().await;
+    client.close().await;
+}
+
+/// More threads than are opened at once, each with a turn: all of them are told, each in its order.
+#[tokio::test]
+async fn many_threads() {
+    const THREADS: usize = 150;
+    let test = TestHub::new(echo());
+    let mut client = test.connect_threads();
+    for _ in 0..THREADS {
+        client.send_request("thread.create", json!({})).await;
+    }
+    let mut threads = Vec::new();
+    for _ in 0..2 * THREADS {
+        if let Message::Notification { params, .. } = client.next().await {
+            threads.push(params["threadId"].clone());
+        }
+    }
+    assert_eq!(threads.len(), THREADS);
+    for thread in &threads {
+        let input = json!([{"type": "text", "text": thread}]);
+        let start = json!({"threadId": thread, "input": input});
+        client.send_request("turn.start", start).await;
+    }
+    let mut told: HashMap<String, Vec<String>> = HashMap::new();
+    let mut answered = 0;
+    while told.values().map(Vec::len).sum::<usize>() < THREADS * 7 || answered < THREADS {
+        match client.next().await {
+            Message::Notification { method, params } => {
+                let item = &params["item"]["threadId"];
+                let thread = params["threadId"].as_str().or(item.as_str()).unwrap();
+                if method == "item.delta" {
+                    assert_eq!(params["delta"], thread);
+                }
+                told.entry(thread.to_owned()).or_default().push(method);
+            }
+            Message::Response { result, .. } => {
+                result.unwrap();
+                answered += 1;
+            }
+            Message::Request { .. } => panic!("nothing is asked"),
+        }
+    }
+    let order = [
+        "turn.started",
+        "item.started",
+        "item.completed",
+        "item.started",
+        "item.delta",
+        "item.completed",
+        "turn.completed",
+    ];
+    assert!(told.values().all(|told| *told == order), "{told:?}");
+    let listed = client.request("thread.list", json!({})).await;
+    assert_eq!(listed["threads"].as_array().unwrap().len(), THREADS);
+    client.close().await;
+}
+
+/// A prompt and its cancel on one breath: the turn is told, and cancelled.
+#[tokio::test]
+async fn cancelled_before_it_was_told() {
+    let agent = ScriptedAgent::new(|cx| async move {
+        cx.cancelled().await;
+        Ok(StopReason::EndTurn)
+    });
+    let test = TestHub::new(agent);
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    let input = json!([{"type": "text", "text": "Go"}]);
+    let start = json!({"threadId": thread, "input": input});
+    let start = client.send_request("turn.start", start).await;
+    let cancel = json!({"threadId": thread});
+    let cancel = client.send_request("turn.cancel", cancel).await;
+    client.expect_response(&cancel).await;
+    client.expect("turn.started").await;
+    client.expect_response(&start).await;
+    client.expect_item("user_message").await;
+    client.expect("item.completed").await;
+    let end = client.expect("turn.error").await;
+    assert_eq!(end["status"], "cancelled");
+    client.close().await;
+}
+
+/// Who leaves in the middle of a turn leaves it running, and finds it again.
+#[tokio::test]
+async fn a_turn_outlives_its_client() {
+    let go = Arc::new(Notify::new());
+    let told = go.clone();
+    let agent = ScriptedAgent::new(move |cx| {
+        let go = told.clone();
+        async move {
+            cx.say("one").await?;
+            go.notified().await;
+            Ok(StopReason::EndTurn)
+        }
+    });
+    let test = TestHub::new(agent);
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    client.start_turn(&thread, "Go").await;
+    client.expect_item("assistant_message").await;
+    client.expect("item.delta").await;
+    client.close().await;
+    let mut client = test.connect_threads();
+    let got = client
+        .request("thread.get", json!({"threadId": thread}))
+        .await;
+    let last = got["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["notification"], "item.delta");
+    go.notify_one();
+    let told = client.until_turn_ends().await;
+    assert_eq!(told.last().unwrap()["status"], "completed");
+    client.close().await;
+}
+
+/// The last request of a client is answered where its answer comes with the turn.
+#[tokio::test]
+async fn the_last_words_are_answered() {
+    let test = TestHub::new(echo());
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    let input = json!([{"type": "text", "text": "Go"}]);
+    let start = json!({"threadId": thread, "input": input});
+    client.send_request("turn.start", start).await;
+    let rest = client.hang_up().await;
+    let [
+        Message::Notification { method, .. },
+        Message::Response { result: Ok(_), .. },
+        ..,
+    ] = &rest[..]
+    else {
+        panic!("{rest:?}");
+    };
+    assert_eq!(method, "turn.started");
+}
