@@ -1,4 +1,6 @@
-//! What the targets share: seeds out of the repository's own tables, and a disk that is only told of.
+//! What the targets share: seeds out of the repository's own tables, a disk that is only told of, and a hub to
+//! talk to.
 
 pub mod disk;
+pub mod hub;
 pub mod seeds;

@@ -9,6 +9,7 @@
 )]
 #![allow(clippy::print_stdout, reason = "a benchmark's answer is its output")]
 
+mod disk;
 mod ending;
 mod flood;
 mod history;
@@ -16,6 +17,7 @@ mod lines;
 mod live;
 mod machine;
 mod observers;
+mod openharness;
 mod permission;
 mod program;
 mod sessions;
@@ -24,6 +26,7 @@ mod stalled;
 mod start;
 mod steering;
 mod table;
+mod threads;
 mod tools;
 mod translate;
 
@@ -35,7 +38,7 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 12] = [
+const MEASURES: [(&str, Measure); 14] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
@@ -47,6 +50,8 @@ const MEASURES: [(&str, Measure); 12] = [
     ("permission", permission::measure),
     ("steering", steering::measure),
     ("tools", tools::measure),
+    ("threads", threads::measure),
+    ("openharness", openharness::measure),
     // Last, because it prints a table of its own below the figures.
     ("translate", translate::measure),
 ];

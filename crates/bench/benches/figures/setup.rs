@@ -66,6 +66,12 @@ pub(crate) struct Setup {
     pub(crate) searches: usize,
     /// Rounds in which skills are found.
     pub(crate) walks: usize,
+    /// Turns to start, alone and beside others.
+    pub(crate) turns: usize,
+    /// Threads in one process.
+    pub(crate) threads: u32,
+    /// Requests over one connection.
+    pub(crate) exchanges: usize,
     /// Built when the first figure needs it: not all do, and it takes minutes.
     harn_serve: OnceCell<PathBuf>,
     dir: TempDir,
@@ -97,6 +103,9 @@ impl Setup {
             takeovers: if quick { 40 } else { 200 },
             searches: if quick { 40 } else { 160 },
             walks: if quick { 10 } else { 40 },
+            turns: if quick { 100 } else { 500 },
+            threads: 1_000,
+            exchanges: if quick { 300 } else { 2_000 },
             harn_serve: OnceCell::new(),
             dir: TempDir::with_prefix("harn-bench-")?,
         };
@@ -138,6 +147,13 @@ impl Setup {
             .arg(self.updates.to_string())
     }
 
+    /// Answers so many bytes to whatever is posted there.
+    pub(crate) fn floor_http(&self, address: SocketAddr, bytes: usize) -> Program {
+        Program::new(env!("CARGO_BIN_EXE_floor-http"), self.logs())
+            .arg(address.to_string())
+            .arg(bytes.to_string())
+    }
+
     pub(crate) fn sdk_agent(&self) -> Program {
         Program::new(env!("CARGO_BIN_EXE_sdk-agent"), self.logs())
     }
@@ -159,6 +175,22 @@ impl Setup {
     /// With the engine whose turns go on until somebody says something.
     pub(crate) fn ours_steered(&self) -> Result<Ours> {
         self.ours_playing(&self.steered())
+    }
+
+    /// For a client of threads, with turns that stream for longer than anyone measures, or end at once.
+    pub(crate) fn ours_threads(&self) -> Result<Ours> {
+        let state = TempDir::with_prefix_in("state-", self.dir.path())?;
+        // Threads are kept where they work.
+        let work = state.path().join("work");
+        fs::create_dir(&work)?;
+        let program = Program::new(self.harn_serve()?, self.logs())
+            .arg("threads")
+            .arg("--cwd")
+            .arg(work)
+            .arg("--engine")
+            .arg(format!("script:{}", self.steered().display()))
+            .env("XDG_STATE_HOME", state.path());
+        Ok(Ours { program, state })
     }
 
     /// On a port, without a client on stdio, with turns for several clients to watch.
@@ -247,7 +279,7 @@ fn steered() -> String {
     text
 }
 
-/// Turns that say ten things every ten milliseconds, and as many as they can.
+/// Turns that say ten things every ten milliseconds, and as many as they can, and one.
 fn watched() -> String {
     let mut text = String::from("name: watched\nturns:\n");
     let emit = format!("{{emit: {{type: agent_message_chunk, content: \"{FORTY}\"}}}}");
@@ -259,6 +291,7 @@ fn watched() -> String {
         "  - match: \"^paced$\"\n    steps: [{{repeat: {{times: {times}, steps: [{ten}, {{sleep_ms: 10}}]}}}}, {{stop: end_turn}}]"
     );
     text += &turn("^numbered$", NUMBERED / CYCLE, (0..CYCLE).map(numbered));
+    text += "  - match: \"^greet$\"\n    steps: [{say: \"here\"}, {stop: end_turn}]\n";
     text += "  - steps: [{stop: end_turn}]\n";
     text
 }

@@ -1,0 +1,35 @@
+//! What a bare `fdatasync` costs here: where a turn begins and ends, the journal waits for one.
+
+use std::{io::Write, time::Instant};
+
+use anyhow::Result;
+
+use crate::{
+    median, percentile,
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+/// About what the journal grows by where a turn begins.
+const BYTES: usize = 256;
+const ROUNDS: usize = 200;
+
+/// Tells what a reader needs to know before the figures that wait for the disk.
+pub(crate) fn tell(setup: &Setup, table: &mut Table) -> Result<()> {
+    let mut file = tempfile::tempfile_in(setup.logs())?;
+    let mut seconds = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        file.write_all(&[b'x'; BYTES])?;
+        let begun = Instant::now();
+        file.sync_data()?;
+        seconds.push(begun.elapsed().as_secs_f64());
+    }
+    table.add(&Figure {
+        name: format!("a bare fdatasync of {BYTES} bytes"),
+        unit: Unit::Micros,
+        value: median(&seconds),
+        against: Some(("p99", percentile(&seconds, 0.99))),
+        bar: Bar::Told,
+    });
+    Ok(())
+}

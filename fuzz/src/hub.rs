@@ -1,0 +1,134 @@
+//! A hub for the targets that need one to talk to: an agent that repeats what it is told and asks before it
+//! writes, and a journal that keeps nothing.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_journal::{
+    JournalError, Listing, Log, LogReader, Opened, ReadCursor, SessionMeta, Store, Syncer,
+};
+use harn_model::{Envelope, SessionId, StopReason, Timestamp, ToolKind};
+use harn_runtime::{
+    Agent, AgentError, Clock, Hub, HubConfig, IdKind, Ids, NoDisk, NoHost, TurnContext, async_trait,
+};
+
+/// A new hub, with nothing in it.
+#[must_use]
+pub fn hub() -> Hub {
+    Hub::new(HubConfig::new(
+        Arc::new(Parrot),
+        Arc::new(Forgetful),
+        Arc::new(Still),
+        Arc::new(Counted::default()),
+        Arc::new(NoHost),
+        Arc::new(NoDisk),
+    ))
+}
+
+/// Where sessions of it work.
+#[must_use]
+pub fn directory() -> PathBuf {
+    std::env::temp_dir()
+}
+
+struct Parrot;
+
+#[async_trait]
+impl Agent for Parrot {
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        let words = cx.prompt_text();
+        if words.starts_with('w') {
+            let write = cx.tool("write").kind(ToolKind::Edit).path(&words);
+            write.ask().await?.complete(()).await?;
+        }
+        cx.say(words).await?;
+        Ok(StopReason::EndTurn)
+    }
+}
+
+/// A clock that stands still.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        1_767_225_600_000
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Ids that count, so that an input can name what it has not seen.
+#[derive(Default)]
+struct Counted(AtomicU64);
+
+impl Ids for Counted {
+    fn mint(&self, kind: IdKind) -> String {
+        let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+        match kind {
+            IdKind::Session => format!("s{number}"),
+            IdKind::Ask => format!("a{number}"),
+            _ => format!("i{number}"),
+        }
+    }
+}
+
+/// Keeps nothing: what falls out of memory is gone, and nothing here falls out.
+struct Forgetful;
+
+impl Store for Forgetful {
+    fn create(&self, _: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+        Ok(Box::new(Self))
+    }
+
+    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+        Err(JournalError::NotFound(id.clone()))
+    }
+
+    fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError> {
+        Err(JournalError::NotFound(id.clone()))
+    }
+
+    fn list(&self) -> Result<Listing, JournalError> {
+        Ok(Listing::default())
+    }
+
+    fn delete(&self, _: &SessionId) -> Result<(), JournalError> {
+        Ok(())
+    }
+}
+
+impl Log for Forgetful {
+    fn append(&mut self, _: &[Envelope]) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn syncer(&self) -> Syncer {
+        Box::new(|| Ok(()))
+    }
+
+    fn reader(&self) -> Arc<dyn LogReader> {
+        Arc::new(Self)
+    }
+
+    fn set_title(&mut self, _: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+}
+
+impl LogReader for Forgetful {
+    fn read(&self, _: &mut ReadCursor, _: usize) -> Result<Vec<Envelope>, JournalError> {
+        Err(JournalError::Io {
+            path: PathBuf::from("nothing"),
+            source: io::Error::other("nothing is kept"),
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! The agent that every scenario is played with, the signs it gives, and the hub it plays in.
+
+use std::{
+    future::Future,
+    ops::{Deref, DerefMut},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_journal::{JsonlStore, Store};
+use harn_model::{AgentEvent, Envelope, ErrorCategory, SessionId, StopReason, ToolKind};
+use harn_runtime::{AgentError, TurnContext};
+use harn_testkit::{ScriptedAgent, TestHub};
+use tokio::sync::Semaphore;
+
+/// Only so that a hang fails instead of hanging. The clock stands still while anything can be done, so that
+/// this is over at once when nothing can.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits, but not for ever.
+pub(crate) async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(done) => done,
+        Err(_) => panic!("gave up waiting for {what}"),
+    }
+}
+
+/// A hub with the agent.
+pub(crate) struct Stage {
+    test: TestHub,
+    signs: Arc<Signs>,
+}
+
+/// What passes between an agent and its test.
+struct Signs {
+    /// The agent came to where it waits.
+    reached: Semaphore,
+    /// It may go on.
+    go: Semaphore,
+    /// How often it wrote.
+    written: AtomicUsize,
+}
+
+impl Deref for Stage {
+    type Target = TestHub;
+
+    fn deref(&self) -> &TestHub {
+        &self.test
+    }
+}
+
+impl DerefMut for Stage {
+    fn deref_mut(&mut self) -> &mut TestHub {
+        &mut self.test
+    }
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let signs = Arc::new(Signs {
+            reached: Semaphore::new(0),
+            go: Semaphore::new(0),
+            written: AtomicUsize::new(0),
+        });
+        let own = signs.clone();
+        let agent = ScriptedAgent::new(move |cx| play(cx, own.clone()));
+        Self {
+            test: TestHub::new(agent),
+            signs,
+        }
+    }
+
+    /// Waits until an agent waits.
+    pub(crate) async fn reached(&self) {
+        in_time("the agent to wait", take(&self.signs.reached)).await;
+    }
+
+    /// Lets an agent that waits go on.
+    pub(crate) fn let_go(&self) {
+        self.signs.go.add_permits(1);
+    }
+
+    /// How often something was written.
+    pub(crate) fn written(&self) -> usize {
+        self.signs.written.load(Ordering::SeqCst)
+    }
+
+    /// The one session that there is.
+    pub(crate) fn only_session(&self) -> SessionId {
+        let threads = self.state_dir().join("threads");
+        let names = std::fs::read_dir(threads).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        let [only] = &names[..] else {
+            panic!("not one session: {names:?}");
+        };
+        SessionId::from(only.to_str().unwrap())
+    }
+
+    /// Everything that was written of a session.
+    pub(crate) fn journal(&self, session: &SessionId) -> Vec<Envelope> {
+        let (_, events) = JsonlStore::new(self.state_dir()).read(session).unwrap();
+        events
+    }
+
+    /// Cuts the log of a session in the middle of the line that follows the last event like this, as a
+    /// process does that dies while it writes.
+    pub(crate) fn cut_after(&self, session: &SessionId, last: impl Fn(&AgentEvent) -> bool) {
+        let events = self.journal(session);
+        let last = events.iter().rposition(|envelope| last(&envelope.event));
+        let kept = last.unwrap() + 1;
+        let path = self.log_of(session);
+        let log = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<_> = log.split_inclusive('\n').collect();
+        assert_eq!(lines.len(), events.len(), "a line an event");
+        let torn = &lines[kept][..lines[kept].len() / 2];
+        std::fs::write(&path, lines[..kept].concat() + torn).unwrap();
+    }
+}
+
+async fn take(from: &Semaphore) {
+    from.acquire().await.unwrap().forget();
+}
+
+/// Does what the prompt says; the scenarios say what comes of it.
+async fn play(cx: TurnContext, signs: Arc<Signs>) -> Result<StopReason, AgentError> {
+    match cx.prompt_text().as_str() {
+        "greet" => {
+            // In pieces: a message is whole however it comes.
+            cx.say("Good ").await?;
+            cx.say("morning.").await?;
+        }
+        "look" => {
+            cx.say("Let me look.").await?;
+            let look = cx.tool("look").kind(ToolKind::Read).start().await?;
+            look.complete("a parser".to_owned()).await?;
+            cx.say("There is a parser.").await?;
+        }
+        "look in vain" => {
+            let look = cx.tool("look").kind(ToolKind::Read).start().await?;
+            look.fail("no such file", ErrorCategory::ToolError).await?;
+            cx.say("There is none.").await?;
+        }
+        "write" => {
+            let write = cx.tool("write").kind(ToolKind::Edit).path("notes.txt");
+            match write.ask().await {
+                Ok(write) => {
+                    signs.written.fetch_add(1, Ordering::SeqCst);
+                    write.complete(()).await?;
+                    cx.say("It is written.").await?;
+                }
+                Err(AgentError::Denied { .. }) => cx.say("Then I leave it.").await?,
+                Err(other) => return Err(other),
+            }
+        }
+        "watch" => {
+            cx.say("I watch.").await?;
+            let _watch = cx.tool("watch").kind(ToolKind::Read).start().await?;
+            cx.flush().await?;
+            signs.reached.add_permits(1);
+            cx.cancelled().await;
+            return Err(AgentError::Cancelled);
+        }
+        "hold" => {
+            signs.reached.add_permits(1);
+            take(&signs.go).await;
+            cx.say("Let go.").await?;
+        }
+        "fail" => {
+            cx.say("Well").await?;
+            return Err(AgentError::Failed("the model is away".to_owned()));
+        }
+        other => panic!("no such part: {other}"),
+    }
+    Ok(StopReason::EndTurn)
+}
