@@ -16,7 +16,7 @@ use std::{
 };
 
 use harn_journal::{JournalError, Log, Opened, SessionMeta};
-use harn_model::{AgentEvent, Principal, SessionId, SessionView};
+use harn_model::{Principal, SessionId, SessionView};
 use harn_policy::Roots;
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 
