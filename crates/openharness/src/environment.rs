@@ -14,6 +14,7 @@ const TIER: &str = "privacy_tier";
 /// Everything around a request that an agent may know.
 pub(crate) fn background(context: &Object<'_>) -> Result<Option<Resource>, Fault> {
     let hint = context.texts("task_hint", &["sop_id", "plugin_id", "business_key"])?;
+    let hint = hint.filter(|hint| !hint.members().any(is_closed));
     let hint = hint.and_then(|hint| filled(open(&hint)));
     let parts = [
         ("environment_state", state(context)?),
@@ -58,9 +59,15 @@ fn open(object: &Object<'_>) -> Map<String, Value> {
         .collect()
 }
 
+/// Whether a member says that what it is in is not to be passed on. Of a part, a tier that is none of ours
+/// says so, too: it may well be a secret that is spelt otherwise.
+fn is_closed((name, value): (&str, &Value)) -> bool {
+    name == TIER && value != "public" && value != "restricted"
+}
+
 fn without_secrets(value: &Value) -> Option<Value> {
     match value {
-        Value::Object(members) if members.get(TIER).is_some_and(|tier| tier == "secret") => None,
+        Value::Object(members) if members.iter().any(|(name, it)| is_closed((name, it))) => None,
         Value::Object(members) => {
             let open = members
                 .iter()
@@ -109,5 +116,29 @@ mod tests {
             text(json!({ "environment_state": part })).as_deref(),
             Some(expected)
         );
+    }
+
+    #[test]
+    fn a_part_with_a_tier_that_is_none_of_ours_is_dropped() {
+        for tier in [
+            json!("Secret"),
+            json!("confidential"),
+            json!(null),
+            json!(["secret"]),
+        ] {
+            let part = json!({"privacy_tier": tier, "text": "canary"});
+            let context = json!({"environment_state": {"os": "macOS", "seen": part}});
+            let expected = r#"{"environment_state":{"os":"macOS"}}"#;
+            assert_eq!(text(context).as_deref(), Some(expected), "{tier}");
+        }
+        let part = json!({"privacy_tier": "restricted", "text": "kept"});
+        let kept = text(json!({"environment_state": {"seen": part}}));
+        assert!(kept.is_some_and(|kept| kept.contains("kept")));
+    }
+
+    #[test]
+    fn hints_that_are_secret_are_dropped() {
+        let secret = json!({"privacy_tier": "secret", "sop_id": "canary"});
+        assert_eq!(text(json!({ "task_hint": secret })), None);
     }
 }

@@ -1,13 +1,14 @@
 //! The routes, and what every answer of them has in common: whatever comes of a request, its body is an
 //! envelope.
 
+mod body;
 mod places;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    body::{Body, Bytes, to_bytes},
+    body::Body,
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header},
     response::{IntoResponse, Response},
@@ -15,7 +16,6 @@ use axum::{
 };
 use harn_model::Principal;
 use harn_runtime::Hub;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use self::places::Places;
@@ -27,9 +27,6 @@ pub const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const JSON: &str = "application/json";
-
-/// How long a Shell may take to send a request.
-const SENDING: Duration = Duration::from_secs(30);
 
 /// What is served, and within which bounds.
 #[derive(Clone)]
@@ -99,6 +96,7 @@ pub fn refusal(status: StatusCode, words: &str, headers: &HeaderMap) -> Response
 async fn handle_request(State(served): State<Arc<Served>>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     let headers = &parts.headers;
+    let limit = served.runs.config().body_bytes;
     let come_in = || {
         if parts.method != Method::POST {
             return Err(Fault::Method);
@@ -116,9 +114,12 @@ async fn handle_request(State(served): State<Arc<Served>>, request: Request<Body
     };
     let (principal, _place) = match come_in() {
         Ok(inside) => inside,
-        Err(fault) => return faulty(&mirrored(headers), &fault),
+        Err(fault) => {
+            body::skim(headers, body, limit).await;
+            return faulty(&mirrored(headers), &fault);
+        }
     };
-    let body = match read(headers, body, served.runs.config().body_bytes).await {
+    let body = match body::read(headers, body, limit).await {
         Ok(body) => body,
         Err(fault) => return faulty(&mirrored(headers), &fault),
     };
@@ -147,18 +148,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     let kind = kind.unwrap_or_default().trim().to_ascii_lowercase();
     let structured = |rest: &str| rest.len() > "+json".len() && rest.ends_with("+json");
     kind == JSON || kind.strip_prefix("application/").is_some_and(structured)
-}
-
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Fault> {
-    let length = headers.get(header::CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > limit as u64) {
-        return Err(Fault::TooLarge { limit });
-    }
-    let body = timeout(SENDING, to_bytes(body, limit)).await;
-    let body = body.map_err(|_| Fault::Slow)?;
-    // Whoever went away in the middle does not hear this.
-    body.map_err(|_| Fault::TooLarge { limit })
 }
 
 fn faulty(echo: &Echo, fault: &Fault) -> Response {

@@ -8,7 +8,7 @@ use std::{path::PathBuf, sync::Arc};
 use harn_lines::{Disconnected, Line, Outgoing};
 use harn_runtime::Hub;
 use serde::Serialize;
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -30,6 +30,9 @@ pub struct ThreadsConfig {
 /// How much may touch the disk at once for one client: what is over it waits, and the client with it.
 const AT_ONCE: usize = 32;
 
+/// A place among those who touch the disk.
+pub(crate) type Place = OwnedSemaphorePermit;
+
 /// A client, as those see it who work for it.
 pub(crate) struct Peer {
     pub(crate) hub: Hub,
@@ -41,7 +44,7 @@ pub(crate) struct Peer {
     pub(crate) ended: CancellationToken,
     /// What the client is called where it takes a seat.
     pub(crate) name: String,
-    disk: Semaphore,
+    disk: Arc<Semaphore>,
 }
 
 /// Whom to answer; nobody where it was a notification.
@@ -79,10 +82,11 @@ impl Peer {
         }
     }
 
-    /// A place among those who touch the disk.
-    pub(crate) async fn disk(&self) -> Option<SemaphorePermit<'_>> {
+    /// A place among those who touch the disk. Taken before a task is started for it, and kept until the
+    /// client has its answer: one that reads none starts no more of them.
+    pub(crate) async fn disk(&self) -> Option<Place> {
         // It is never closed.
-        self.disk.acquire().await.ok()
+        self.disk.clone().acquire_owned().await.ok()
     }
 }
 
@@ -103,7 +107,7 @@ pub async fn serve_connection(
         tasks: TaskTracker::new(),
         ended: CancellationToken::new(),
         name,
-        disk: Semaphore::new(AT_ONCE),
+        disk: Arc::new(Semaphore::new(AT_ONCE)),
     });
     // Also when this is given up in the middle: nobody may go on writing then.
     let ended = peer.ended.clone().drop_guard();

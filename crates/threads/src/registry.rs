@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::{
     ThreadsError,
-    connection::Peer,
+    connection::{Peer, Place},
     thread::{self, Request},
 };
 
@@ -83,6 +83,7 @@ pub(crate) fn hand(
     peer: &Arc<Peer>,
     thread: &SessionId,
     request: Request,
+    place: Option<Place>,
 ) -> Result<(), (Request, ThreadsError)> {
     let mut open = peer.registry.lock();
     let request = match open.threads.get(thread) {
@@ -99,7 +100,7 @@ pub(crate) fn hand(
     let _ = inbox.try_send(request);
     open.threads.insert(thread.clone(), inbox);
     drop(open);
-    let opening = thread::open(peer.clone(), thread.clone(), requests);
+    let opening = thread::open(peer.clone(), thread.clone(), requests, place);
     peer.tasks.spawn(opening);
     Ok(())
 }

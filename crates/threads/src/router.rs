@@ -35,13 +35,13 @@ pub(crate) async fn handle(peer: &Arc<Peer>, call: Call) -> Result<(), Disconnec
         // In the loop, at once.
         "initialize"       => return peer.answer(&reply, initialize::handle(peer, params)).await,
         // Beside the loop: they look at the disk.
-        "thread.create"    => thread_create::handle(peer, params, reply),
-        "thread.list"      => thread_list::handle(peer, params, reply),
+        "thread.create"    => thread_create::handle(peer, params, reply).await,
+        "thread.list"      => thread_list::handle(peer, params, reply).await,
         // In the thread's own task, in the order they came.
-        "thread.get"       => thread_get::handle(peer, params, reply),
-        "turn.start"       => turn_start::handle(peer, params, reply),
-        "turn.cancel"      => turn_cancel::handle(peer, params, reply),
-        "approval.respond" => approval_respond::handle(peer, params, reply),
+        "thread.get"       => thread_get::handle(peer, params, reply).await,
+        "turn.start"       => turn_start::handle(peer, params, reply).await,
+        "turn.cancel"      => turn_cancel::handle(peer, params, reply).await,
+        "approval.respond" => approval_respond::handle(peer, params, reply).await,
         _                  => Err((reply, ThreadsError::MethodNotFound)),
     };
     match refused {

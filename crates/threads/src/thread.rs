@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     Projector, ThreadsError,
-    connection::{Peer, Reply},
+    connection::{Peer, Place, Reply},
     methods::thread_get::ended,
     replay::UNTITLED,
     rpc,
@@ -54,15 +54,26 @@ pub(crate) struct ThreadTask {
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Opens a thread and follows it. Where it cannot be opened, everyone who asks hears why.
-pub(crate) async fn open(peer: Arc<Peer>, id: SessionId, mut requests: mpsc::Receiver<Request>) {
-    let place = peer.disk().await;
+pub(crate) async fn open(
+    peer: Arc<Peer>,
+    id: SessionId,
+    mut requests: mpsc::Receiver<Request>,
+    place: Option<Place>,
+) {
+    let place = match place {
+        Some(place) => Some(place),
+        // It was followed until just now.
+        None => peer.disk().await,
+    };
     let opened = match peer.hub.open(&id, None).await {
         Ok(session) => ThreadTask::follow(&peer, session).await,
         Err(error) => Err(error.into()),
     };
-    drop(place);
     match opened {
-        Ok(task) => task.run(requests).await,
+        Ok(task) => {
+            drop(place);
+            task.run(requests).await;
+        }
         Err(error) => {
             requests.close();
             peer.registry.leave(&id);

@@ -1,5 +1,10 @@
 //! Requests that are not let in, each with an envelope that says why.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use axum::{
     body::Body,
     http::{HeaderMap, Request, StatusCode},
@@ -80,6 +85,50 @@ async fn a_body_that_does_not_come_or_does_not_end() {
         StatusCode::PAYLOAD_TOO_LARGE,
         "before it is read"
     );
+}
+
+/// What was sent of a body when its answer came.
+async fn sent_before_the_answer(
+    shell: &Shell,
+    request: axum::http::request::Builder,
+) -> (u16, usize) {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = sent.clone();
+    let chunks = stream::iter(0..20).map(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Ok::<_, std::io::Error>([b' '; 100].as_slice())
+    });
+    let request = request.body(Body::from_stream(chunks)).unwrap();
+    let answer = shell.exchange(request).await;
+    (answer.http.as_u16(), sent.load(Ordering::SeqCst))
+}
+
+#[tokio::test]
+async fn who_reads_only_after_sending_hears_why_it_was_refused() {
+    let hub = Agent::new().hub();
+    let shell = Shell::with(&hub, |config| config.body_bytes = 1000);
+    let post = || Request::post(PATHS[0]);
+    let long = sent_before_the_answer(&shell, post()).await;
+    assert_eq!(long, (413, 20));
+    let announced = post().header("content-length", "2000");
+    let announced = sent_before_the_answer(&shell, announced).await;
+    assert_eq!(announced, (413, 20));
+    let other = post().header("content-type", "text/plain");
+    assert_eq!(sent_before_the_answer(&shell, other).await, (415, 20));
+    let asks_first = post().header("content-length", "2000");
+    let asks_first = asks_first.header("expect", "100-continue");
+    let asks_first = sent_before_the_answer(&shell, asks_first).await;
+    assert_eq!(asks_first, (413, 0), "it is not told to send it");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_not_too_long() {
+    let hub = Agent::new().hub();
+    let shell = Shell::new(&hub);
+    let broken = stream::iter([Ok("{"), Err(std::io::Error::other("gone"))]);
+    let request = Request::post(PATHS[0]).body(Body::from_stream(broken));
+    let answer = shell.exchange(request.unwrap()).await;
+    assert_eq!(answer.http, StatusCode::BAD_REQUEST);
 }
 
 #[tokio::test]

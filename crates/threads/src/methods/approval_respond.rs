@@ -15,14 +15,18 @@ use crate::{
     wire::{ApprovalReply, Decide},
 };
 
-pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
+pub(crate) async fn handle(
+    peer: &Arc<Peer>,
+    params: Option<Value>,
+    reply: Reply,
+) -> Result<(), Refused> {
     let params = match from_wire::approval_respond(params) {
         Ok(params) => params,
         Err(error) => return Err((reply, error)),
     };
     let ask: AskId = params.request_id.into();
     match peer.registry.asking(&ask) {
-        Some(thread) => hand(peer, &thread, Wanted::Decide(ask, params.decision), reply),
+        Some(thread) => hand(peer, &thread, Wanted::Decide(ask, params.decision), reply).await,
         None => Err((reply, ThreadsError::ApprovalNotFound)),
     }
 }

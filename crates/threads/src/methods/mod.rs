@@ -22,8 +22,18 @@ use crate::{
 /// A request that is refused at once, and whom to tell.
 pub(crate) type Refused = (Reply, ThreadsError);
 
-/// Hands a request to the task of its thread.
-fn hand(peer: &Arc<Peer>, thread: &SessionId, wanted: Wanted, reply: Reply) -> Result<(), Refused> {
-    let handed = registry::hand(peer, thread, Request { wanted, reply });
+/// Hands a request to the task of its thread. Waits where the thread has to be opened and much touches the
+/// disk already.
+async fn hand(
+    peer: &Arc<Peer>,
+    thread: &SessionId,
+    wanted: Wanted,
+    reply: Reply,
+) -> Result<(), Refused> {
+    let place = match peer.registry.has(thread) {
+        true => None,
+        false => peer.disk().await,
+    };
+    let handed = registry::hand(peer, thread, Request { wanted, reply }, place);
     handed.map_err(|(request, error)| (request.reply, error))
 }

@@ -8,29 +8,32 @@ use serde_json::Value;
 use super::Refused;
 use crate::{
     ThreadsError,
-    connection::{Peer, Reply},
+    connection::{Peer, Place, Reply},
     from_wire, rpc,
     thread::ThreadTask,
     wire::{Notification, ThreadCreateParams, ThreadResult},
 };
 
-pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
+pub(crate) async fn handle(
+    peer: &Arc<Peer>,
+    params: Option<Value>,
+    reply: Reply,
+) -> Result<(), Refused> {
     let params = match from_wire::thread_create(params) {
         Ok(params) => params,
         Err(error) => return Err((reply, error)),
     };
-    let creating = run(peer.clone(), params, reply);
+    let place = peer.disk().await;
+    let creating = run(peer.clone(), params, reply, place);
     peer.tasks.spawn(creating);
     Ok(())
 }
 
-async fn run(peer: Arc<Peer>, params: ThreadCreateParams, reply: Reply) {
-    let place = peer.disk().await;
+async fn run(peer: Arc<Peer>, params: ThreadCreateParams, reply: Reply, place: Option<Place>) {
     let task = match create(&peer, params).await {
         Ok(session) => ThreadTask::follow(&peer, session).await,
         Err(error) => Err(error),
     };
-    drop(place);
     let task = match task {
         Ok(task) => task,
         Err(error) => {
@@ -49,7 +52,9 @@ async fn run(peer: Arc<Peer>, params: ThreadCreateParams, reply: Reply) {
     let mut out = Vec::new();
     rpc::write_notification(&created, &mut out);
     reply.write(Ok(ThreadResult { thread }), &mut out);
-    if peer.send(out).await.is_ok() {
+    let sent = peer.send(out).await;
+    drop(place);
+    if sent.is_ok() {
         task.run(requests).await;
     }
 }

@@ -15,9 +15,13 @@ use crate::{
     wire::ThreadGetResult,
 };
 
-pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
+pub(crate) async fn handle(
+    peer: &Arc<Peer>,
+    params: Option<Value>,
+    reply: Reply,
+) -> Result<(), Refused> {
     match from_wire::thread_get(params) {
-        Ok(params) => hand(peer, &params.thread_id.into(), Wanted::Get, reply),
+        Ok(params) => hand(peer, &params.thread_id.into(), Wanted::Get, reply).await,
         Err(error) => Err((reply, error)),
     }
 }

@@ -15,17 +15,21 @@ use crate::{
     wire::{Thread, ThreadListResult, ThreadTime},
 };
 
-pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
+pub(crate) async fn handle(
+    peer: &Arc<Peer>,
+    params: Option<Value>,
+    reply: Reply,
+) -> Result<(), Refused> {
     if let Err(error) = from_wire::thread_list(params) {
         return Err((reply, error));
     }
+    let place = peer.disk().await;
     let peer = peer.clone();
     peer.clone().tasks.spawn(async move {
-        let place = peer.disk().await;
         let listed = list(&peer).await;
-        drop(place);
         // A client that is gone waits for nothing.
         let _ = peer.answer(&reply, listed).await;
+        drop(place);
     });
     Ok(())
 }

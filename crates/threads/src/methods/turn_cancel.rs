@@ -15,24 +15,28 @@ use crate::{
     wire::Done,
 };
 
-pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
+pub(crate) async fn handle(
+    peer: &Arc<Peer>,
+    params: Option<Value>,
+    reply: Reply,
+) -> Result<(), Refused> {
     let thread: SessionId = match from_wire::turn_cancel(params) {
         Ok(params) => params.thread_id.into(),
         Err(error) => return Err((reply, error)),
     };
     if peer.registry.has(&thread) || peer.hub.live(&thread).is_some() {
-        return hand(peer, &thread, Wanted::Cancel, reply);
+        return hand(peer, &thread, Wanted::Cancel, reply).await;
     }
     // Nothing runs in a thread that is not open; it is not opened to be told so.
+    let place = peer.disk().await;
     let peer = peer.clone();
     peer.clone().tasks.spawn(async move {
-        let place = peer.disk().await;
         let known = peer.hub.has(&thread).await;
-        drop(place);
         let done = known.then_some(Done::YES);
         let done = done.ok_or(ThreadsError::ThreadNotFound);
         // A client that is gone waits for nothing.
         let _ = peer.answer(&reply, done).await;
+        drop(place);
     });
     Ok(())
 }

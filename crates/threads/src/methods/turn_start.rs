@@ -15,11 +15,15 @@ use crate::{
     wire::TurnStartParams,
 };
 
-pub(crate) fn handle(peer: &Arc<Peer>, params: Option<Value>, reply: Reply) -> Result<(), Refused> {
+pub(crate) async fn handle(
+    peer: &Arc<Peer>,
+    params: Option<Value>,
+    reply: Reply,
+) -> Result<(), Refused> {
     match from_wire::turn_start(params) {
         Ok(params) => {
             let thread = params.thread_id.as_str().into();
-            hand(peer, &thread, Wanted::Start(Box::new(params)), reply)
+            hand(peer, &thread, Wanted::Start(Box::new(params)), reply).await
         }
         Err(error) => Err((reply, error)),
     }
