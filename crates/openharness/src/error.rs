@@ -42,6 +42,8 @@ pub(crate) enum Fault {
     RequestIdConflict,
     /// The continuation is none that was handed out to this tenant.
     ContinuationUnknown,
+    /// What was to be cancelled is over, or never was.
+    Idle,
     /// The question is none of the run, or has its answer.
     QuestionUnknown,
     /// An answer that does not fit its question.
@@ -105,6 +107,7 @@ impl Fault {
             Self::Refused { status, .. } => refused(*status),
             Self::RequestIdConflict => row(S::OK, "request_id_conflict", false),
             Self::ContinuationUnknown => row(S::OK, "continuation_not_found", false),
+            Self::Idle => row(S::OK, "no_active_run", false),
             Self::QuestionUnknown => row(S::OK, "approval_not_found", false),
             Self::AnswerUnfit { .. } => row(S::OK, "invalid_request", false),
             Self::Unsupported { .. } => row(S::OK, "unsupported_content", false),
@@ -161,6 +164,7 @@ impl Fault {
                                           back as it was handed out."
                     .into()
             }
+            Self::Idle => "Nothing runs in this session; there is nothing to cancel.".into(),
             Self::QuestionUnknown => {
                 "The run asks no such question, or it has its answer already; ask with \
                                       the continuation alone to see what is open."
@@ -175,7 +179,9 @@ impl Fault {
             Self::Ending => "The engine is about to stop; try again later.".into(),
             Self::Unavailable => "The engine cannot reach its journal; try again later.".into(),
             Self::Failed { message } => message.as_str().into(),
-            Self::Cancelled => "The run was cancelled.".into(),
+            Self::Cancelled => {
+                "The run was cancelled, by somebody or because the engine was stopped.".into()
+            }
             Self::Interrupted => {
                 "The engine stopped in the middle of the run; nothing of it was done twice. \
                                   Ask again with a new `request_id` to go on."
@@ -197,6 +203,7 @@ impl Fault {
             | Self::Refused { .. }
             | Self::RequestIdConflict
             | Self::ContinuationUnknown
+            | Self::Idle
             | Self::QuestionUnknown
             | Self::AnswerUnfit { .. }
             | Self::Unsupported { .. }
@@ -305,6 +312,11 @@ pub(crate) mod tests {
                 "the continuation is none that was handed out to this tenant",
             ),
             (
+                "idle",
+                Fault::Idle,
+                "nothing runs in the session that was to be cancelled",
+            ),
+            (
                 "question",
                 Fault::QuestionUnknown,
                 "what is decided is not open: its id is wrong, or somebody was first",
@@ -356,7 +368,11 @@ pub(crate) mod tests {
                 },
                 "the agent failed; the message is its own",
             ),
-            ("cancelled", Fault::Cancelled, "somebody cancelled the run"),
+            (
+                "cancelled",
+                Fault::Cancelled,
+                "somebody cancelled the run, or the server was ended",
+            ),
             (
                 "interrupted",
                 Fault::Interrupted,

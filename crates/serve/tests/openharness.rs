@@ -206,8 +206,13 @@ fn a_shell_that_waits_is_told_that_the_server_ends() {
     });
     assert_eq!(answer["request_id"], "req-1", "{answer}");
     assert_eq!(answer["response"]["status"], "error", "{answer}");
-    assert_eq!(answer["response"]["error"]["retryable"], true, "{answer}");
+    let error = &answer["response"]["error"];
+    assert_eq!(error["code"], "run_cancelled", "{answer}");
+    assert_eq!(error["retryable"], false, "{answer}");
     assert!(server.child.wait().unwrap().success());
+    // And that is what it is told ever after.
+    let server = Server::start(&dir);
+    assert_eq!(server.invoke(PATHS[0], &stay), answer);
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl From<JournalError> for ThreadsError {
             // What cannot be the name of a thread is the name of none.
             JournalError::NotFound(_) | JournalError::InvalidId => Self::ThreadNotFound,
             JournalError::Locked(_) => Self::Internal(
-                "the thread is open in another process; close it there first".to_owned(),
+                "the thread is open in another process; end that one first".to_owned(),
             ),
             JournalError::Exists(_) => Self::Internal("the thread exists already".to_owned()),
             JournalError::Corrupt { .. } | JournalError::Io { .. } => {
@@ -220,7 +220,7 @@ mod tests {
             -32603 the cursor is not one of this listing; begin again without one
             -32603 the server is shutting down
             -32001 there is no thread with this threadId; thread.list has them all
-            -32603 the thread is open in another process; close it there first
+            -32603 the thread is open in another process; end that one first
             -32603 the thread exists already
             -32603 /state/events.jsonl:3: the journal is damaged: no JSON
             -32603 /state: the disk is full

@@ -171,7 +171,7 @@ impl ThreadTask {
         // Begins when nothing more is asked.
         let mut patience = pin!(tokio::time::sleep(LAST_WORDS));
         self.decline().await;
-        while !(drained && self.starting.is_empty() && self.deciding.is_empty()) {
+        while !(drained && self.has_told_all()) {
             tokio::select! {
                 biased;
                 // First, so that a thread with much to tell can be stopped.
@@ -195,6 +195,11 @@ impl ThreadTask {
             }
         }
         Ok(None)
+    }
+
+    /// Whether nobody waits for anything that is under way, the end of a turn included.
+    fn has_told_all(&self) -> bool {
+        self.starting.is_empty() && self.deciding.is_empty() && !self.projector.is_in_turn()
     }
 
     async fn handle(&mut self, request: Request) -> Result<(), Disconnected> {

@@ -69,6 +69,12 @@ impl Projector {
         }
     }
 
+    /// Whether a turn is under way.
+    #[must_use]
+    pub fn is_in_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
     /// Adds what is told of an event.
     pub fn project(&mut self, envelope: &Envelope, out: &mut Vec<Notification>) {
         let at = envelope.at;

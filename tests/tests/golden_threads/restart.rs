@@ -179,7 +179,7 @@ async fn while_another_process_has_it() {
     assert_eq!(error["code"], -32603);
     assert_eq!(
         error["message"],
-        "the thread is open in another process; close it there first"
+        "the thread is open in another process; end that one first"
     );
     other.close().await;
     client.close().await;

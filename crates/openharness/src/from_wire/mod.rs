@@ -100,14 +100,20 @@ fn continuation(context: &Object<'_>) -> Result<Option<Place>, Fault> {
 
 /// That there is something to do, and one thing.
 fn makes_sense(context: &Object<'_>, asked: &Asked) -> Result<(), Fault> {
-    let decides = asked.cancel || !asked.verdicts.is_empty();
-    if asked.continuation.is_none() && decides {
+    if asked.continuation.is_none() && asked.cancel && asked.line.is_none() {
+        return Err(ext::wrong(
+            context,
+            "cancel",
+            "stops a run; name it by its continuation, or its session by `session_id`",
+        ));
+    }
+    if asked.continuation.is_none() && !asked.verdicts.is_empty() {
         return Err(context.wrong(
             "continuation",
             "is missing; a decision comes back with the continuation of its run",
         ));
     }
-    if asked.continuation.is_none() && asked.intent.is_none() {
+    if asked.continuation.is_none() && asked.intent.is_none() && !asked.cancel {
         return Err(context.wrong(
             "user_intent",
             "is missing; say what the user wants, or send a continuation",

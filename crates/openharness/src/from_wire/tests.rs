@@ -307,10 +307,15 @@ fn what_is_decided_has_to_be_said_rightly() {
         assert_eq!(field(&ours(said.clone())), place, "{said}");
     }
     // Nothing is decided about no run, and words decide nothing.
-    for said in [json!({"approval": once}), json!({"cancel": true})] {
-        let message = with(json!({"user_intent": "yes", "extensions": {"dev.harn": said}}));
-        assert_eq!(field(&message), "request.context.continuation");
-    }
+    let nowhere = |said: &Value| with(json!({"user_intent": "yes", "extensions": {"dev.harn": said}}));
+    let undecided = nowhere(&json!({"approval": once}));
+    assert_eq!(field(&undecided), "request.context.continuation");
+    let cancel = "request.context.extensions[\"dev.harn\"].cancel";
+    let mut stop = nowhere(&json!({"cancel": true}));
+    stop["request"]["context"]["session_id"] = Value::Null;
+    let context = stop["request"]["context"].as_object_mut();
+    context.unwrap().remove("session_id");
+    assert_eq!(field(&stop), cancel);
     let words = read_value(&with(
         json!({"user_intent": "yes, approve it", "continuation": place}),
     ));

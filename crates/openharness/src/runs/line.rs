@@ -23,7 +23,7 @@ use super::{
     run::{Run, Until},
     verdict::Deed,
 };
-use crate::{asked::Verdict, error::Fault, told::Told};
+use crate::{asked::Verdict, continuation::Place, error::Fault, told::Told};
 
 /// A session that has had runs.
 pub(super) struct Line {
@@ -97,6 +97,22 @@ impl Line {
             (None, Some(turn)) if turn.over => Known::Over,
             // One that is under way here and is not among the runs was begun by somebody else.
             (None, _) => Known::No,
+        }
+    }
+
+    /// The run that the session is at.
+    pub(super) fn current(&self) -> Option<(TurnId, Arc<Run>)> {
+        let turn = self.session.cancel_target()?;
+        let run = self.state().runs.get(&turn).cloned()?;
+        Some((turn, run))
+    }
+
+    /// Where a run begins.
+    pub(super) fn beginning(&self, turn: TurnId) -> Place {
+        Place {
+            session: self.session.id().clone(),
+            turn,
+            after: Seq::ZERO,
         }
     }
 

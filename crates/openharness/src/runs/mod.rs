@@ -12,9 +12,12 @@ mod replies;
 mod run;
 mod verdict;
 
-use std::sync::{Arc, Weak};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
-use harn_model::{ContentBlock, Principal, Seq, SessionId, Timestamp, TurnId};
+use harn_model::{ContentBlock, Principal, SessionId, Timestamp, TurnId};
 use harn_runtime::{Hub, NewSession, Submission};
 
 use self::{
@@ -40,6 +43,9 @@ pub(crate) struct Runs {
     lines: Lines,
     replies: Replies,
 }
+
+/// How long runs may take to be settled when the process ends.
+const FAREWELL: Duration = Duration::from_millis(600);
 
 /// A request as it is kept: under its id, where it has one.
 type Ticket = Option<(Key, Arc<Slot>)>;
@@ -140,6 +146,10 @@ impl Runs {
             }
         };
         let answer = to_wire::answer(asked, &told, at);
+        if let Some((key, slot)) = ticket.as_ref().filter(|_| !begun.kept) {
+            self.replies.forget(key, slot);
+            return Ok(answer);
+        }
         match (&told.state, ticket) {
             // There is more to come: who asks again is told that.
             (State::Running, _) | (_, None) => {}
@@ -158,7 +168,11 @@ impl Runs {
         tokio::select! {
             biased;
             rested = run.rest(&begun.until) => rested?,
-            () = self.config.ending.cancelled() => return Err(Fault::Ending),
+            // It is cancelled with everything else, and that is what it is told as from then on.
+            () = self.config.ending.cancelled() => {
+                let over = tokio::time::timeout(FAREWELL, run.rest(&begun.until)).await;
+                over.map_err(|_| Fault::Ending)??;
+            }
             () = tokio::time::sleep(self.config.patience) => {}
         }
         Ok(run.tell(begun.place.after))
@@ -190,6 +204,10 @@ impl Runs {
     ) -> Result<(Begun, Option<Arc<Run>>), Fault> {
         let hub = self.config.hub.of(principal.clone());
         let Some(place) = &asked.continuation else {
+            if let Some(name) = asked.line.as_ref().filter(|_| asked.cancel) {
+                let id = names::of_conversation(principal, name);
+                return self.cancel_in(&hub, &id).await;
+            }
             let line = self.line_of(&hub, asked).await?;
             line.caught_up().await?;
             return self.begin_run(&hub, &line, asked).await;
@@ -223,6 +241,26 @@ impl Runs {
         Ok((Begun::at(place.clone(), until, run.as_ref()), run))
     }
 
+    /// Stops what runs in a session, for a Shell that has not heard of the run yet.
+    async fn cancel_in(
+        &self,
+        hub: &Hub,
+        id: &SessionId,
+    ) -> Result<(Begun, Option<Arc<Run>>), Fault> {
+        let line = self.lines.open(hub, id).await?.ok_or(Fault::Idle)?;
+        line.caught_up().await?;
+        let (turn, run) = line.current().ok_or(Fault::Idle)?;
+        line.cancel(&turn).await;
+        let until = Until {
+            over: true,
+            ..Until::default()
+        };
+        Ok((
+            Begun::at(line.beginning(turn), until, Some(&run)),
+            Some(run),
+        ))
+    }
+
     /// Begins a run with what the user said, unless the session had it of this very request.
     async fn begin_run(
         &self,
@@ -233,11 +271,7 @@ impl Runs {
         let id = asked.echo.request_id.as_deref();
         let mark = id.map(|id| Mark::new(id, &asked.digest));
         let began = |turn: TurnId, run: Option<Arc<Run>>| {
-            let place = Place {
-                session: line.session().id().clone(),
-                turn,
-                after: Seq::ZERO,
-            };
+            let place = line.beginning(turn);
             (Begun::at(place, Until::default(), run.as_ref()), run)
         };
         match mark.as_ref().map_or(Ran::Never, |mark| line.ran(mark)) {
@@ -256,6 +290,17 @@ impl Runs {
                 field: "request.context.user_intent".to_owned(),
                 problem: "say what the user wants, or go on with a run by its continuation",
             });
+        }
+        // It would wait for as long as nobody decides. Its user sees first what is to be decided.
+        if let Some((turn, run)) = line.current().filter(|(_, run)| run.is_parked()) {
+            let (begun, run) = began(turn, Some(run));
+            return Ok((
+                Begun {
+                    kept: false,
+                    ..begun
+                },
+                run,
+            ));
         }
         let prompt = Submission {
             blocks: blocks(asked, hub.profile().prompt.embedded),
@@ -293,7 +338,12 @@ impl Runs {
 impl Begun {
     fn at(place: Place, until: Until, run: Option<&Arc<Run>>) -> Self {
         let run = run.map_or_else(Weak::new, Arc::downgrade);
-        Self { place, until, run }
+        Self {
+            place,
+            until,
+            run,
+            kept: true,
+        }
     }
 }
 

@@ -61,6 +61,8 @@ pub(super) struct Begun {
     pub(super) until: Until,
     /// The run, while it is under way or somebody has it.
     pub(super) run: Weak<Run>,
+    /// Whether its answer is that of the request from then on; not where nothing was done yet.
+    pub(super) kept: bool,
 }
 
 /// A request that came.

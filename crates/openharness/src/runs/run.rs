@@ -68,6 +68,12 @@ impl Run {
         (self.fold().tell(after), self.session.now())
     }
 
+    /// Whether it waits for a decision.
+    pub(super) fn is_parked(&self) -> bool {
+        let fold = self.fold();
+        fold.is_parked() && !fold.is_over()
+    }
+
     /// What these verdicts come to.
     pub(super) fn deeds(
         &self,

@@ -41,7 +41,7 @@ pub(crate) fn fault(echo: &Echo, fault: &Fault) -> Vec<u8> {
     let response = Response {
         status: Status::Error,
         engine_latency_ms: None,
-        action_directives: None,
+        action_directives: Some(Vec::new()),
         error: Some(error(fault)),
         continuation: None,
         extensions: None,

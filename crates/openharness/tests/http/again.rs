@@ -151,6 +151,48 @@ async fn a_run_that_waits_for_its_turn_is_cancelled_alone() {
 }
 
 #[tokio::test]
+async fn a_run_is_cancelled_before_its_shell_has_heard_of_it() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let waiting = says("req_1", "wait");
+    let stop = async {
+        agent.waits().await;
+        let mut stop = says("req_2", "");
+        stop["request"]["context"]["extensions"] = json!({"dev.harn": {"cancel": true}});
+        (shell.post(&stop).await, shell.post(&stop).await)
+    };
+    let (answer, (stopped, again)) = tokio::join!(shell.post(&waiting), stop);
+    assert_eq!(answer.code(), "run_cancelled");
+    assert_eq!(stopped.code(), "run_cancelled");
+    assert_eq!(stopped.continuation(), answer.continuation());
+    // The same request again, not another cancel of nothing.
+    assert_eq!(again.code(), "run_cancelled");
+    let mut stop = says("req_3", "");
+    stop["request"]["context"]["extensions"] = json!({"dev.harn": {"cancel": true}});
+    assert_eq!(shell.post(&stop).await.code(), "no_active_run");
+}
+
+#[tokio::test]
+async fn whatever_is_asked_while_a_decision_is_due_is_answered_with_that() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let asked = shell.post(&says("req_1", "write")).await;
+    let other = says("req_2", "hello");
+    let shown = shell.post(&other).await;
+    assert_eq!(shown.state(), "parked");
+    assert_eq!(shown.questions(), asked.questions());
+    let yes = json!({"approval": {"id": asked.questions()[0], "decision": "once"}});
+    let yes = decides("req_3", &shown.continuation(), &yes);
+    assert_eq!(shell.post(&yes).await.state(), "ended");
+    // Nothing was done of it, so the very same request is now.
+    let now = shell.post(&other).await;
+    assert_eq!((now.state(), &*now.text()), ("ended", "You said hello."));
+    assert_eq!(agent.turns(), 2);
+}
+
+#[tokio::test]
 async fn a_question_is_not_answered() {
     let agent = Agent::new();
     let hub = agent.hub();

@@ -446,9 +446,10 @@ async fn the_engine_ends_while_a_shell_waits() {
     let end = async {
         agent.waits().await;
         ending.cancel();
+        hub.hub().shutdown().await;
     };
     let (answer, ()) = tokio::join!(shell.post(&message), end);
-    assert_eq!(answer.code(), "engine_unavailable");
+    assert_eq!(answer.code(), "run_cancelled");
     let late = shell.post(&says("req_2", "hello")).await;
     assert_eq!(late.code(), "engine_unavailable");
     check(&hub, "ending");
@@ -552,8 +553,8 @@ async fn bad_input_gets_an_envelope() {
                 "/request/context/extensions",
                 json!({"dev.harn": {"cancel": true}}),
             ),
-            400,
-            "invalid_request",
+            200,
+            "no_active_run",
         ),
         (
             with("/request/context/padding", json!("x".repeat(2048))),

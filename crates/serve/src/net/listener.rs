@@ -20,7 +20,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tokio_rustls::TlsAcceptor;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     caller::{Caller, Shares},
@@ -46,7 +46,7 @@ const SEND_BYTES: usize = 128 * 1024;
 /// How long to wait when the system has no more sockets to give.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// Serves whoever comes, until the end.
+/// Serves whoever comes, until the end; then only what is being answered.
 pub(super) async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -58,9 +58,10 @@ pub(super) async fn serve(
     let spare = Arc::new(Semaphore::new(TURNED_AWAY));
     let full = Router::new().fallback(async |request: Request| too_many(&request));
     let shares = Shares::of(connections);
+    let served = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
-            () = ending.cancelled() => return,
+            () = ending.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         let stream = match accepted {
@@ -79,14 +80,17 @@ pub(super) async fn serve(
             },
         };
         let (tls, caller) = (tls.clone(), Caller::new(shares.clone()));
-        tokio::spawn(async move {
+        let ending = ending.clone();
+        served.spawn(async move {
             let _seat = seat;
-            if let Err(error) = connection(stream, tls, router, caller).await {
+            if let Err(error) = connection(stream, tls, router, caller, ending).await {
                 // Scanners, closed tabs and slept laptops: nothing that anybody has to do something about.
                 tracing::debug!(%error, "a connection ended");
             }
         });
     }
+    served.close();
+    served.wait().await;
 }
 
 async fn connection(
@@ -94,15 +98,16 @@ async fn connection(
     tls: Option<TlsAcceptor>,
     router: Router,
     caller: Caller,
+    ending: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
     bound(&stream)?;
     match tls {
         Some(tls) => {
             let stream = timeout(PATIENCE, tls.accept(stream)).await??;
-            http(stream, router, caller).await
+            http(stream, router, caller, ending).await
         }
-        None => http(stream, router, caller).await,
+        None => http(stream, router, caller, ending).await,
     }
 }
 
@@ -110,6 +115,7 @@ async fn http(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     caller: Caller,
+    ending: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let router = router.layer(Extension(caller.clone()));
     let mut builder = auto::Builder::new(TokioExecutor::new());
@@ -130,14 +136,20 @@ async fn http(
     let service = TowerToHyperService::new(router);
     let serving = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
     tokio::pin!(serving);
+    let known = async {
+        sleep(PATIENCE).await;
+        match caller.is_known() {
+            true => std::future::pending().await,
+            false => io::Error::from(io::ErrorKind::TimedOut),
+        }
+    };
     tokio::select! {
         done = &mut serving => return done,
-        () = sleep(PATIENCE) => {}
+        unknown = known => return Err(unknown.into()),
+        () = ending.cancelled() => {}
     }
-    match caller.is_known() {
-        true => serving.await,
-        false => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
-    }
+    serving.as_mut().graceful_shutdown();
+    serving.await
 }
 
 pub(super) fn too_many(request: &Request) -> Response {

@@ -17,6 +17,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -27,7 +28,7 @@ use harn_acp::{
 };
 use harn_openharness::OpenHarnessConfig;
 use harn_runtime::{Agent, Hub};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::{
@@ -88,17 +89,22 @@ pub fn listen(agent: Arc<dyn Agent>, options: Options, listen: Listen) -> Result
     let waiting = waiting_room()?;
     waiting.block_on(async {
         let mut signals = Signals::listen().context("listening for signals")?;
-        let door = Door::open(&workshop, &options, listen).await?;
+        let mut door = Door::open(&workshop, &options, listen).await?;
         door.announce();
         signals.next().await;
         door.close();
         workshop.close().await;
+        door.closed().await;
         Ok(())
     })
 }
 
+/// How long the last answers may take to reach clients that are not reading.
+const LAST_ANSWERS: Duration = Duration::from_millis(150);
+
 /// A port and a socket, open until this is closed or dropped.
 pub(crate) struct Door {
+    serving: JoinHandle<()>,
     address: SocketAddr,
     secure: bool,
     token: String,
@@ -167,7 +173,7 @@ impl Door {
         let routes = routes(config).merge(harn_openharness::routes(open_harness));
         let router = guarded(routes, guard);
         let connections = listener::CONNECTIONS;
-        tokio::spawn(listener::serve(
+        let serving = tokio::spawn(listener::serve(
             bound,
             tls,
             router,
@@ -175,6 +181,7 @@ impl Door {
             ending.clone(),
         ));
         Ok(Self {
+            serving,
             address,
             secure,
             token,
@@ -214,6 +221,12 @@ impl Door {
     /// Lets nobody in any more, and says farewell to those who are.
     pub(crate) fn close(&self) {
         self.ending.cancel();
+    }
+
+    /// Waits for the last answers to be written, for a moment.
+    pub(crate) async fn closed(&mut self) {
+        // Whoever does not read has had their time.
+        let _ = timeout(LAST_ANSWERS, &mut self.serving).await;
     }
 }
 

@@ -104,6 +104,7 @@ where
     let connection = connect(workshop.hub().clone(), incoming, outgoing);
     let mut connection = workshop.spawn(connection);
 
+    let mut has_more = false;
     let outcome = tokio::select! {
         served = &mut connection => served.context("the connection panicked").flatten(),
         _ = signals.next() => Ok(()),
@@ -112,13 +113,21 @@ where
         // Heard here as well, in case the workers are too busy to hear it.
         _ = &mut input_ends => match timeout(LAST_LINES, &mut connection).await {
             Ok(served) => served.context("the connection panicked").flatten(),
-            Err(_) => Ok(()),
+            // What runs is still to be told of: it ends now.
+            Err(_) => {
+                has_more = true;
+                Ok(())
+            }
         },
     };
     if let Some(door) = &door {
         door.close();
     }
     workshop.close().await;
+    if has_more {
+        // Whatever it could not say by then is in the journal.
+        let _ = timeout(LAST_WORDS, &mut connection).await;
+    }
     connection.abort();
     if !output_ends.is_terminated() {
         // Either it is done or nobody reads; both are the end.

@@ -6,7 +6,7 @@ use harn_model::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{OpenAsk, Projector};
+use super::{OpenAsk, Projector, content};
 use crate::wire::{
     Approval, ApprovalData, ApprovalEnd, ApprovalReply, AskedCall, ItemEnd, ItemStart, Notification,
 };
@@ -117,6 +117,10 @@ fn metadata(ask: &PermissionAsked) -> Map<String, Value> {
     add("kind", json!(call.kind));
     add("input", call.raw_input.clone());
     let receipt = ask.policy_decision.as_ref();
+    let diffs = content::diffs(&call.content);
+    if !diffs.is_empty() {
+        add("diffs", json!(diffs));
+    }
     add("reason", json!(receipt.map(|receipt| &receipt.reason)));
     // What `always` would mean, in the words of the option it chooses.
     let lasting = ask

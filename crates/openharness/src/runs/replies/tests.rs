@@ -95,6 +95,7 @@ async fn those_who_wait_hear_what_was_begun() {
     let run = Weak::new();
     let until = Until::default();
     slot.begun(Ok(Begun {
+        kept: true,
         place: place(),
         until,
         run,
