@@ -31,6 +31,7 @@ async fn serve(data: Vec<u8>) -> Vec<u8> {
     let (to, incoming) = mpsc::channel(16);
     let (queue, mut from) = outgoing();
     let config = ThreadsConfig {
+        alone: false,
         directory: hub::directory(),
         version: "0.0.0".to_owned(),
     };

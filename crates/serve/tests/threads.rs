@@ -161,6 +161,34 @@ fn an_answer_is_written_although_input_ended() {
     assert!(!world.state().exists(), "nobody decided anything");
 }
 
+/// An answer that fills every buffer on the way, to who closes stdin first and takes their time to read.
+#[test]
+fn an_answer_is_whole_however_late_it_is_read() {
+    let world = World::new();
+    let title = "x".repeat(3_000_000);
+    let create =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "thread.create", "params": {"title": title}});
+    let mut command = world.command("threads", &[]);
+    command
+        .current_dir(world.work())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{create}").unwrap();
+    drop(stdin);
+    thread::sleep(Duration::from_secs(1));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let lines = output.stdout.split(|byte| *byte == b'\n');
+    let lines: Vec<Value> = lines
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+    assert_eq!(lines[0]["method"], "thread.created");
+    assert_eq!(lines[1]["result"]["thread"]["title"], title);
+}
+
 #[test]
 fn a_directory_that_cannot_be_written_is_no_reason_not_to_start() {
     let world = World::new();

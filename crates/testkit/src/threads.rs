@@ -40,6 +40,7 @@ impl TestHub {
     #[must_use]
     pub fn connect_threads(&self) -> ThreadsClient {
         let config = ThreadsConfig {
+            alone: false,
             directory: self.workspace(),
             version: "0.0.0".to_owned(),
         };

@@ -23,6 +23,9 @@ use crate::{
 pub struct ThreadsConfig {
     /// Where threads work that do not say where; absolute.
     pub directory: PathBuf,
+    /// Whether nobody else is served: turns that run when the client leaves are cancelled, and their ends
+    /// told, instead of going on without it.
+    pub alone: bool,
     /// What `initialize` tells of us.
     pub version: String,
 }

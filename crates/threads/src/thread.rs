@@ -53,6 +53,9 @@ pub(crate) struct ThreadTask {
 /// person, so this is only for what should not be.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
+/// How long a turn that is cancelled because its client left may take to be told of.
+const LAST_MOMENT: Duration = Duration::from_millis(500);
+
 /// Opens a thread and follows it. Where it cannot be opened, everyone who asks hears why.
 pub(crate) async fn open(
     peer: Arc<Peer>,
@@ -171,7 +174,19 @@ impl ThreadTask {
         // Begins when nothing more is asked.
         let mut patience = pin!(tokio::time::sleep(LAST_WORDS));
         self.decline().await;
-        while !(drained && self.has_told_all()) {
+        let mut stopping = false;
+        loop {
+            if drained && self.starting.is_empty() && self.deciding.is_empty() {
+                let alone = self.peer.config.alone;
+                if !(alone && self.projector.is_in_turn()) {
+                    break;
+                }
+                if !std::mem::replace(&mut stopping, true) {
+                    // Where nothing runs any more its end is on its way.
+                    let _ = self.cancel().await;
+                    patience.set(tokio::time::sleep(LAST_MOMENT));
+                }
+            }
             tokio::select! {
                 biased;
                 // First, so that a thread with much to tell can be stopped.
@@ -195,11 +210,6 @@ impl ThreadTask {
             }
         }
         Ok(None)
-    }
-
-    /// Whether nobody waits for anything that is under way, the end of a turn included.
-    fn has_told_all(&self) -> bool {
-        self.starting.is_empty() && self.deciding.is_empty() && !self.projector.is_in_turn()
     }
 
     async fn handle(&mut self, request: Request) -> Result<(), Disconnected> {

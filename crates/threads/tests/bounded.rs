@@ -15,6 +15,7 @@ const ASKED: usize = 2000;
 async fn taken(request: impl Fn(usize) -> Value) -> usize {
     let test = TestHub::new(ScriptedAgent::silent());
     let config = ThreadsConfig {
+        alone: false,
         directory: test.workspace(),
         version: "0.0.0".to_owned(),
     };

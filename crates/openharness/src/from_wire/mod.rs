@@ -8,12 +8,14 @@ mod object;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 pub(crate) use object::Object;
 
 use crate::{
-    asked::{Asked, ConversationName, Echo, Verdict},
+    asked::{Asked, ConversationName, Echo},
     attachment, capabilities,
     continuation::Place,
     digest, environment,
@@ -126,11 +128,9 @@ fn makes_sense(context: &Object<'_>, asked: &Asked) -> Result<(), Fault> {
             "stops the run, so that nothing of it can be decided with the same request",
         ));
     }
-    let twice = |(at, verdict): (usize, &Verdict)| {
-        let before = asked.verdicts.iter().take(at);
-        before.into_iter().any(|it| it.id == verdict.id)
-    };
-    if asked.verdicts.iter().enumerate().any(twice) {
+    let mut decided = HashSet::with_capacity(asked.verdicts.len());
+    let mut verdicts = asked.verdicts.iter();
+    if !verdicts.all(|verdict| decided.insert(verdict.id.as_str())) {
         return Err(ext::wrong(
             context,
             "approval",

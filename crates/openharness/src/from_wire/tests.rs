@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    asked::Given,
+    asked::{Given, Verdict},
     fixtures::{self, schema},
 };
 
@@ -307,7 +307,8 @@ fn what_is_decided_has_to_be_said_rightly() {
         assert_eq!(field(&ours(said.clone())), place, "{said}");
     }
     // Nothing is decided about no run, and words decide nothing.
-    let nowhere = |said: &Value| with(json!({"user_intent": "yes", "extensions": {"dev.harn": said}}));
+    let nowhere =
+        |said: &Value| with(json!({"user_intent": "yes", "extensions": {"dev.harn": said}}));
     let undecided = nowhere(&json!({"approval": once}));
     assert_eq!(field(&undecided), "request.context.continuation");
     let cancel = "request.context.extensions[\"dev.harn\"].cancel";
@@ -408,4 +409,24 @@ fn what_is_not_json_is_told_so() {
         );
     }
     assert_eq!(read(b"{\"a\":\"\xff\"}").unwrap_err().1, Fault::NotJson);
+}
+
+/// As many as a body holds: to look at each beside each other would keep a worker busy for seconds.
+#[test]
+fn many_verdicts_are_read_and_none_is_given_twice() {
+    let approval = |id: usize| json!({"id": format!("ask_{id}"), "decision": "once"});
+    let mut approvals: Vec<_> = (0..20_000).map(approval).collect();
+    let decides = |approvals: &[Value]| {
+        with(json!({
+            "continuation": {"run_id": "run_a.b"},
+            "extensions": {"dev.harn": {"approval": approvals}},
+        }))
+    };
+    assert_eq!(
+        read_value(&decides(&approvals)).unwrap().verdicts.len(),
+        20_000
+    );
+    approvals.push(approval(0));
+    let place = "request.context.extensions[\"dev.harn\"].approval";
+    assert_eq!(field(&decides(&approvals)), place);
 }

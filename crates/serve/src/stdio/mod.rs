@@ -4,7 +4,7 @@
 mod pipes;
 mod stdout;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Result, ensure};
 use harn_acp::{AcpConfig, ConnectionError, transport::Piece};
@@ -55,7 +55,8 @@ pub fn acp_stdio_and_listen(agent: Arc<dyn Agent>, options: Options, listen: Lis
 /// }
 /// ```
 ///
-/// Starts and ends as [`acp_stdio`] does.
+/// Starts and ends as [`acp_stdio`] does, but that what was asked before stdin was closed is answered first, for
+/// at most five seconds.
 pub fn threads_stdio(agent: impl Agent) -> Result<()> {
     threads_stdio_with(Arc::new(agent), usual()?)
 }
@@ -67,17 +68,21 @@ pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: Options) -> Result
     let own = || directory.join(session_store::OF_WORKSPACE);
     options.sessions_dir.get_or_insert_with(own);
     let config = ThreadsConfig {
+        alone: true,
         directory,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     outside_of_async("threads_stdio")?;
     let pipes = Pipes::open(agent, options, None)?;
-    pipes.serve::<Line, _, _>(|hub, incoming, outgoing| async {
+    pipes.serve::<Line, _, _>(LAST_ANSWERS, |hub, incoming, outgoing| async {
         // Whom nobody listens to any more is done.
         let _ = harn_threads::serve_connection(hub, config, incoming, outgoing).await;
         Ok(())
     })
 }
+
+/// Requests are piped in, and the pipe closed behind them: the end of it is no reason to leave one unanswered.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Result<()> {
     outside_of_async("acp_stdio")?;
@@ -87,7 +92,7 @@ fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Resul
         ..AcpConfig::default()
     };
     let pipes = Pipes::open(agent, options, listen)?;
-    pipes.serve::<_, Piece, _>(|hub, incoming, outgoing| async {
+    pipes.serve::<_, Piece, _>(Duration::ZERO, |hub, incoming, outgoing| async {
         match harn_acp::serve_connection(hub, config, incoming, outgoing).await {
             // Whom nobody listens to any more is done.
             Ok(()) | Err(ConnectionError::Disconnected(_)) => Ok(()),

@@ -13,6 +13,7 @@ use harn_lines::{
 use harn_runtime::{Agent, Hub};
 use tokio::{
     sync::{mpsc, oneshot},
+    task::{JoinError, JoinHandle},
     time::timeout,
 };
 
@@ -56,9 +57,11 @@ impl Pipes {
         })
     }
 
-    /// Serves the client with `connect`, which ends when its input does, until the end.
+    /// Serves the client with `connect`, which ends when its input does, until the end. What it has not
+    /// answered by then may take so long.
     pub(super) fn serve<T, P, F>(
         self,
+        last_answers: Duration,
         connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
     ) -> Result<()>
     where
@@ -73,7 +76,10 @@ impl Pipes {
             stdout,
         } = self;
         let waiting = waiting_room()?;
-        waiting.block_on(until_the_end(&workshop, &options, listen, stdout, connect))
+        let last = last_answers;
+        waiting.block_on(until_the_end(
+            &workshop, &options, listen, stdout, last, connect,
+        ))
     }
 }
 
@@ -82,6 +88,7 @@ async fn until_the_end<T, P, F>(
     options: &Options,
     listen: Option<Listen>,
     stdout: RealStdout,
+    last_answers: Duration,
     connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
 ) -> Result<()>
 where
@@ -89,6 +96,7 @@ where
     P: Parcel,
     F: Future<Output = Result<()>> + Send + 'static,
 {
+    let mut last_words = LAST_WORDS;
     let mut signals = Signals::listen().context("listening for signals")?;
     let door = match listen {
         Some(listen) => Some(Door::open(workshop, options, listen).await?),
@@ -104,36 +112,52 @@ where
     let connection = connect(workshop.hub().clone(), incoming, outgoing);
     let mut connection = workshop.spawn(connection);
 
-    let mut has_more = false;
     let outcome = tokio::select! {
         served = &mut connection => served.context("the connection panicked").flatten(),
         _ = signals.next() => Ok(()),
         // The client does not listen any more.
         _ = &mut output_ends => Ok(()),
         // Heard here as well, in case the workers are too busy to hear it.
-        _ = &mut input_ends => match timeout(LAST_LINES, &mut connection).await {
-            Ok(served) => served.context("the connection panicked").flatten(),
-            // What runs is still to be told of: it ends now.
-            Err(_) => {
-                has_more = true;
-                Ok(())
+        _ = &mut input_ends => {
+            last_words = LAST_WORDS.max(last_answers);
+            tokio::select! {
+                served = last(workshop, &mut connection, last_answers) => match served {
+                    Some(served) => served.context("the connection panicked").flatten(),
+                    None => Ok(()),
+                },
+                _ = signals.next() => {
+                    last_words = LAST_WORDS;
+                    Ok(())
+                }
+                _ = &mut output_ends => Ok(()),
             }
-        },
+        }
     };
     if let Some(door) = &door {
         door.close();
     }
     workshop.close().await;
-    if has_more {
-        // Whatever it could not say by then is in the journal.
-        let _ = timeout(LAST_WORDS, &mut connection).await;
-    }
     connection.abort();
     if !output_ends.is_terminated() {
         // Either it is done or nobody reads; both are the end.
-        let _ = timeout(LAST_WORDS, output_ends).await;
+        let _ = timeout(last_words, output_ends).await;
     }
     outcome
+}
+
+/// What becomes of a connection when nothing more is asked of it; nothing where that takes too long, or where
+/// the workers are too busy to get to it.
+async fn last<T>(
+    workshop: &Workshop,
+    connection: &mut JoinHandle<T>,
+    answers: Duration,
+) -> Option<Result<T, JoinError>> {
+    if let Ok(served) = timeout(LAST_LINES, &mut *connection).await {
+        return Some(served);
+    }
+    let heard = timeout(LAST_LINES, workshop.spawn(async {})).await;
+    heard.ok()?.ok()?;
+    timeout(answers, connection).await.ok()
 }
 
 fn read<T: From<Line>>(lines: mpsc::Sender<T>) {
