@@ -15,6 +15,7 @@ mod ext;
 #[cfg(test)]
 mod fixtures;
 mod from_wire;
+mod places;
 pub mod published;
 mod router;
 mod runs;

@@ -2,7 +2,6 @@
 //! envelope.
 
 mod body;
-mod places;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -18,8 +17,7 @@ use harn_model::Principal;
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
-use self::places::Places;
-use crate::{asked::Echo, error::Fault, from_wire, runs::Runs, to_wire};
+use crate::{asked::Echo, error::Fault, from_wire, places::Places, runs::Runs, to_wire};
 
 /// Where requests are taken.
 pub const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];
@@ -40,6 +38,8 @@ pub struct OpenHarnessConfig {
     /// How many requests may be under way at a time; a quarter of them is kept from each principal, for the
     /// others.
     pub requests: usize,
+    /// How many runs may be, whoever waits for them; the same quarter is kept.
+    pub runs: usize,
     /// How many sessions are kept open between requests, unless more than that are at work.
     pub sessions: usize,
     /// How many prompts of a session may wait behind the one that runs.
@@ -58,6 +58,7 @@ impl OpenHarnessConfig {
             directory,
             body_bytes: 1024 * 1024,
             requests: 1024,
+            runs: 1024,
             sessions: 1024,
             waiting: 4,
             patience: Duration::from_secs(50),

@@ -376,6 +376,20 @@ fn a_thread_is_a_session_and_the_other_way_round() {
 }
 
 #[test]
+fn a_turn_that_runs_when_the_input_ends_is_told_to_be_cancelled() {
+    let world = World::new();
+    let mut agent = world.threads(&[]);
+    let thread = create(&mut agent);
+    let turn = start(&mut agent, &thread, "/run sleep 600");
+    until(&mut agent, "approval.requested");
+    agent.close_stdin();
+    let end = until(&mut agent, "turn.error").pop().unwrap();
+    assert_eq!(end["params"]["turnId"], turn.as_str(), "{end}");
+    assert_eq!(end["params"]["status"], "cancelled", "{end}");
+    assert_eq!(agent.exit().code(), Some(0));
+}
+
+#[test]
 fn the_end_leaves_no_children() {
     for signal in [Some(Signal::TERM), None] {
         let world = World::new();

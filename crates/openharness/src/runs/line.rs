@@ -23,7 +23,9 @@ use super::{
     run::{Run, Until},
     verdict::Deed,
 };
-use crate::{asked::Verdict, continuation::Place, error::Fault, told::Told};
+use crate::{
+    asked::Verdict, continuation::Place, error::Fault, places::Place as UnderWay, told::Told,
+};
 
 /// A session that has had runs.
 pub(super) struct Line {
@@ -121,19 +123,26 @@ impl Line {
         self: &Arc<Self>,
         prompt: Submission,
         mark: Option<&Mark>,
+        place: UnderWay,
     ) -> Result<(TurnId, Arc<Run>), Fault> {
         let seat = self.seat();
         let driver = seat.drive(Act::Speak, None).map_err(|_| Fault::Driven)?;
         let mut begun = None;
         // Before the session can hear of the prompt, so that nothing of the run is missed.
-        let enter = |turn: &TurnId| begun = Some(self.enter(turn, mark, &seat));
+        let enter = |turn: &TurnId| begun = Some(self.enter(turn, mark, &seat, place));
         let turn = driver.prompt(prompt, enter).await.map_err(refused)?;
         let run = begun.ok_or(Fault::Unavailable)?;
         Ok((turn, run))
     }
 
-    fn enter(self: &Arc<Self>, turn: &TurnId, mark: Option<&Mark>, seat: &Arc<Seat>) -> Arc<Run> {
-        let run = Arc::new(Run::new(self.session.observer(), turn.clone()));
+    fn enter(
+        self: &Arc<Self>,
+        turn: &TurnId,
+        mark: Option<&Mark>,
+        seat: &Arc<Seat>,
+        place: UnderWay,
+    ) -> Arc<Run> {
+        let run = Arc::new(Run::new(self.session.observer(), turn.clone(), place));
         let mut state = self.state();
         state.runs.insert(turn.clone(), run.clone());
         // The journal says so once its turn has come.
@@ -298,10 +307,14 @@ async fn follow(line: Arc<Line>, mut events: Subscription) {
         // What is there already comes together with it: questions that were put at once are told at once.
         // Nobody waits for what is only indexed.
         let ahead = if touched.is_empty() { 0 } else { AT_ONCE };
+        let mut ended = false;
         for _ in 0..ahead {
             match at_hand(&mut events).await {
                 Some(Ok(delivery)) => line.take(delivery.events(), &mut touched),
-                Some(Err(_)) => return line.lose(),
+                Some(Err(_)) => {
+                    ended = true;
+                    break;
+                }
                 None => break,
             }
         }
@@ -310,6 +323,9 @@ async fn follow(line: Arc<Line>, mut events: Subscription) {
         let rests = line.rests(position);
         for run in touched.drain(..) {
             run.ring();
+        }
+        if ended {
+            return line.lose();
         }
         if rests {
             return;

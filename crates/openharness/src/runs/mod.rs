@@ -32,6 +32,7 @@ use crate::{
     asked::Asked,
     continuation::Place,
     error::Fault,
+    places::Places,
     router::OpenHarnessConfig,
     to_wire,
     told::{State, Told},
@@ -42,6 +43,7 @@ pub(crate) struct Runs {
     config: OpenHarnessConfig,
     lines: Lines,
     replies: Replies,
+    under_way: Places,
 }
 
 /// How long runs may take to be settled when the process ends.
@@ -54,6 +56,7 @@ impl Runs {
     pub(crate) fn new(config: OpenHarnessConfig) -> Self {
         Self {
             lines: Lines::of(config.sessions),
+            under_way: Places::of(config.runs),
             config,
             replies: Replies::default(),
         }
@@ -307,7 +310,10 @@ impl Runs {
             message: mark.as_ref().map(Mark::message),
             behind: Some(self.config.waiting),
         };
-        let (turn, run) = line.begin(prompt, mark.as_ref()).await?;
+        // A run outlives the request that began it, and so its place among those.
+        let place = self.under_way.take(hub.principal());
+        let place = place.ok_or(Fault::TooMany)?;
+        let (turn, run) = line.begin(prompt, mark.as_ref(), place).await?;
         Ok(began(turn, Some(run)))
     }
 

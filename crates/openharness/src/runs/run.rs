@@ -10,13 +10,15 @@ use super::{
     fold::Fold,
     verdict::{self, Deed},
 };
-use crate::{asked::Verdict, error::Fault, told::Told};
+use crate::{asked::Verdict, error::Fault, places::Place, told::Told};
 
 /// A run under way.
 pub(super) struct Run {
     session: Observer,
     fold: Mutex<Fold>,
     standing: watch::Sender<Standing>,
+    /// Among those under way.
+    _place: Place,
 }
 
 /// Whether there is more to come, as far as those who wait have to know.
@@ -37,12 +39,13 @@ pub(super) struct Until {
 }
 
 impl Run {
-    pub(super) fn new(session: Observer, turn: TurnId) -> Self {
+    pub(super) fn new(session: Observer, turn: TurnId, place: Place) -> Self {
         let (id, now) = (session.id().clone(), session.now());
         Self {
             session,
             fold: Mutex::new(Fold::new(id, turn, now, Seq::ZERO)),
             standing: watch::Sender::new(Standing::UnderWay),
+            _place: place,
         }
     }
 

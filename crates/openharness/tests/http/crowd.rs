@@ -27,6 +27,23 @@ async fn calm(tasks: usize) {
 }
 
 #[tokio::test]
+async fn runs_are_bounded_also_when_nobody_waits_for_them() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::with(&hub, |config| config.runs = 4);
+    let one = |session: usize| in_session(session, &format!("req_{session}"), "write");
+    let mut parked = Vec::new();
+    // A quarter is kept for others.
+    for session in 0..3 {
+        parked.push(shell.post(&one(session)).await);
+    }
+    assert_eq!(shell.post(&one(3)).await.code(), "too_many_requests");
+    let stop = decides("stop", &parked[0].continuation(), &json!({"cancel": true}));
+    assert_eq!(shell.post(&stop).await.code(), "run_cancelled");
+    assert_eq!(shell.post(&one(3)).await.state(), "parked");
+}
+
+#[tokio::test]
 async fn a_session_that_rests_costs_a_task() {
     const SESSIONS: usize = 50;
     let agent = Agent::new();

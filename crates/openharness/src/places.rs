@@ -1,5 +1,5 @@
-//! How many requests are under way, and whose: a quarter of the places is kept from each principal, for the
-//! others.
+//! How many requests or runs are under way, and whose: a quarter of the places is kept from each principal, for
+//! the others.
 
 use std::{
     collections::HashMap,
@@ -8,8 +8,8 @@ use std::{
 
 use harn_model::Principal;
 
-/// The places of requests under way.
-pub(super) struct Places {
+/// The places of what is under way.
+pub(crate) struct Places {
     all: usize,
     each: usize,
     taken: Arc<Mutex<Taken>>,
@@ -21,15 +21,15 @@ struct Taken {
     of: HashMap<Principal, usize>,
 }
 
-/// The place of a request. Free again when it is dropped.
-pub(super) struct Place {
+/// A place. Free again when it is dropped.
+pub(crate) struct Place {
     taken: Arc<Mutex<Taken>>,
     principal: Principal,
 }
 
 impl Places {
     /// So many, of which each principal may take three quarters.
-    pub(super) fn of(all: usize) -> Self {
+    pub(crate) fn of(all: usize) -> Self {
         Self {
             all,
             each: all - all / 4,
@@ -37,7 +37,7 @@ impl Places {
         }
     }
 
-    pub(super) fn take(&self, principal: &Principal) -> Option<Place> {
+    pub(crate) fn take(&self, principal: &Principal) -> Option<Place> {
         let mut taken = lock(&self.taken);
         let own = taken.of.get(principal).copied().unwrap_or_default();
         if taken.all >= self.all || own >= self.each {
