@@ -8,11 +8,10 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Result, ensure};
 use harn_acp::{AcpConfig, ConnectionError, transport::Piece};
-use harn_lines::Limits;
 use harn_runtime::Agent;
 use harn_threads::{Line, ThreadsConfig};
 
-use self::pipes::{Manner, Pipes};
+use self::pipes::Pipes;
 use crate::{
     Listen, Options, chosen_host_call_timeout, default_config_dir, default_state_dir, session_store,
 };
@@ -75,14 +74,7 @@ pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: Options) -> Result
     };
     outside_of_async("threads_stdio")?;
     let pipes = Pipes::open(agent, options, None)?;
-    let manner = Manner {
-        last_answers: LAST_ANSWERS,
-        limits: Limits {
-            bytes: WAITING_BYTES,
-            ..Limits::default()
-        },
-    };
-    pipes.serve::<Line, _, _>(manner, |hub, incoming, outgoing| async {
+    pipes.serve::<Line, _, _>(LAST_ANSWERS, |hub, incoming, outgoing| async {
         // Whom nobody listens to any more is done.
         let _ = harn_threads::serve_connection(hub, config, incoming, outgoing).await;
         Ok(())
@@ -91,8 +83,6 @@ pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: Options) -> Result
 
 /// Requests are piped in, and the pipe closed behind them: the end of it is no reason to leave one unanswered.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// What of other threads waits to be written is before each answer, so it may not be much.
-const WAITING_BYTES: usize = 256 * 1024;
 
 fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Result<()> {
     outside_of_async("acp_stdio")?;
@@ -102,11 +92,7 @@ fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Resul
         ..AcpConfig::default()
     };
     let pipes = Pipes::open(agent, options, listen)?;
-    let manner = Manner {
-        last_answers: Duration::ZERO,
-        limits: Limits::default(),
-    };
-    pipes.serve::<_, Piece, _>(manner, |hub, incoming, outgoing| async {
+    pipes.serve::<_, Piece, _>(Duration::ZERO, |hub, incoming, outgoing| async {
         match harn_acp::serve_connection(hub, config, incoming, outgoing).await {
             // Whom nobody listens to any more is done.
             Ok(()) | Err(ConnectionError::Disconnected(_)) => Ok(()),

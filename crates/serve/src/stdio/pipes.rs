@@ -8,7 +8,7 @@ use std::{future::Future, io, sync::Arc, thread, time::Duration};
 
 use anyhow::{Context, Result};
 use harn_lines::{
-    Limits, Line, Outgoing, OutgoingReceiver, Parcel, STDIO_LINE_LIMIT, read_lines, write_chunks,
+    Line, Outgoing, OutgoingReceiver, Parcel, STDIO_LINE_LIMIT, read_lines, write_chunks,
 };
 use harn_runtime::{Agent, Hub};
 use tokio::{
@@ -31,14 +31,6 @@ const WAITING_LINES: usize = 4;
 const LAST_LINES: Duration = Duration::from_millis(100);
 /// How long the last bytes may take to reach a client that is not reading.
 const LAST_WORDS: Duration = Duration::from_millis(150);
-
-/// What is particular to a wire.
-pub(super) struct Manner {
-    /// How long it may take to answer what was asked before the input ended.
-    pub(super) last_answers: Duration,
-    /// How much may wait to be written.
-    pub(super) limits: Limits,
-}
 
 /// An agent that is ready to be served, and a stdout that nobody else prints to.
 pub(super) struct Pipes {
@@ -65,10 +57,11 @@ impl Pipes {
         })
     }
 
-    /// Serves the client with `connect`, which ends when its input does, until the end.
+    /// Serves the client with `connect`, which ends when its input does, until the end. What it has not
+    /// answered by then may take so long.
     pub(super) fn serve<T, P, F>(
         self,
-        manner: Manner,
+        last_answers: Duration,
         connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
     ) -> Result<()>
     where
@@ -83,8 +76,9 @@ impl Pipes {
             stdout,
         } = self;
         let waiting = waiting_room()?;
+        let last = last_answers;
         waiting.block_on(until_the_end(
-            &workshop, &options, listen, stdout, manner, connect,
+            &workshop, &options, listen, stdout, last, connect,
         ))
     }
 }
@@ -94,7 +88,7 @@ async fn until_the_end<T, P, F>(
     options: &Options,
     listen: Option<Listen>,
     stdout: RealStdout,
-    manner: Manner,
+    last_answers: Duration,
     connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
 ) -> Result<()>
 where
@@ -112,7 +106,7 @@ where
         door.announce();
     }
     let (lines, incoming) = mpsc::channel(WAITING_LINES);
-    let (outgoing, queue) = harn_lines::outgoing_of(manner.limits);
+    let (outgoing, queue) = harn_lines::outgoing();
     let mut input_ends = on_a_thread("harn-stdin", move || read(lines))?;
     let mut output_ends = on_a_thread("harn-stdout", move || write(queue, stdout))?;
     let connection = connect(workshop.hub().clone(), incoming, outgoing);
@@ -125,9 +119,9 @@ where
         _ = &mut output_ends => Ok(()),
         // Heard here as well, in case the workers are too busy to hear it.
         _ = &mut input_ends => {
-            last_words = LAST_WORDS.max(manner.last_answers);
+            last_words = LAST_WORDS.max(last_answers);
             tokio::select! {
-                served = last(workshop, &mut connection, manner.last_answers) => match served {
+                served = last(workshop, &mut connection, last_answers) => match served {
                     Some(served) => served.context("the connection panicked").flatten(),
                     None => Ok(()),
                 },
