@@ -1,0 +1,7 @@
+//! Front-end 3: a session as one document that clients hold a copy of, and the web page that shows it.
+//!
+//! On connect a client gets the whole document, then what changes of it. The document is a pure fold over the
+//! session's events; one room a session makes it once for everyone who looks at it. Who may come in is decided
+//! before a request gets here, and said by its [`Principal`](harn_model::Principal).
+
+pub mod wire;
