@@ -1,0 +1,75 @@
+//! WebSockets, as a server: the handshake, small buffers, and messages in frames that stay small.
+//!
+//! Thousands may watch one session. What is written is copied behind what waits to be, and the room for that is
+//! kept: so a long message goes out in several frames, and the message itself is shared by all whom it is for.
+
+mod upgrade;
+
+use bytes::Bytes;
+use tokio_tungstenite::tungstenite::{
+    Error,
+    protocol::{
+        WebSocketConfig,
+        frame::{
+            Frame,
+            coding::{CloseCode, Data, OpCode},
+        },
+    },
+};
+
+pub use upgrade::{NoHandshake, Socket, Upgrade};
+
+/// How much is written at a time.
+pub const AT_A_TIME: usize = 8 * 1024;
+/// The longest frame.
+pub const FRAME_BYTES: usize = 4 * 1024;
+const READ_BYTES: usize = 4 * 1024;
+
+/// The buffers of a socket, whose client may send messages up to this long.
+#[must_use]
+pub fn bounds(message_bytes: usize) -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(READ_BYTES)
+        .write_buffer_size(AT_A_TIME)
+        .max_frame_size(Some(message_bytes))
+        .max_message_size(Some(message_bytes))
+}
+
+/// The frames of one message of text, none of them long.
+pub fn frames(mut text: Bytes) -> impl Iterator<Item = Frame> {
+    let mut kind = Some(Data::Text);
+    std::iter::from_fn(move || {
+        let code = OpCode::Data(kind?);
+        let part = text.split_to(text.len().min(FRAME_BYTES));
+        let is_last = text.is_empty();
+        kind = (!is_last).then_some(Data::Continue);
+        Some(Frame::message(part, code, is_last))
+    })
+}
+
+/// Why no more is read, as the client is told in farewell.
+#[must_use]
+pub fn reproach(error: &Error) -> (CloseCode, &'static str) {
+    match error {
+        Error::Capacity(_) => (CloseCode::Size, "the message is longer than what is read"),
+        Error::Utf8(_) => (CloseCode::Invalid, "the message is not UTF-8"),
+        _ => (CloseCode::Protocol, "this is not how WebSockets talk"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_one_frame_unless_it_is_long() {
+        let shape = |bytes: usize| -> Vec<_> {
+            let frames = frames(vec![b'x'; bytes].into());
+            let show = |frame: Frame| (frame.header().is_final, frame.payload().len());
+            frames.map(show).collect()
+        };
+        assert_eq!(shape(0), [(true, 0)]);
+        assert_eq!(shape(FRAME_BYTES), [(true, FRAME_BYTES)]);
+        assert_eq!(shape(FRAME_BYTES + 1), [(false, FRAME_BYTES), (true, 1)]);
+    }
+}
