@@ -36,12 +36,22 @@ pub fn bounds(message_bytes: usize) -> WebSocketConfig {
 }
 
 /// The frames of one message of text, none of them long.
-pub fn frames(mut text: Bytes) -> impl Iterator<Item = Frame> {
+pub fn frames(text: Bytes) -> impl Iterator<Item = Frame> {
+    frames_of(std::iter::once(text))
+}
+
+/// The same for a text that is made as it is sent: a piece at a time is there.
+pub fn frames_of(pieces: impl Iterator<Item = Bytes>) -> impl Iterator<Item = Frame> {
+    let mut pieces = pieces.filter(|piece| !piece.is_empty()).peekable();
+    let mut text = Bytes::new();
     let mut kind = Some(Data::Text);
     std::iter::from_fn(move || {
         let code = OpCode::Data(kind?);
+        if text.is_empty() {
+            text = pieces.next().unwrap_or_default();
+        }
         let part = text.split_to(text.len().min(FRAME_BYTES));
-        let is_last = text.is_empty();
+        let is_last = text.is_empty() && pieces.peek().is_none();
         kind = (!is_last).then_some(Data::Continue);
         Some(Frame::message(part, code, is_last))
     })
@@ -71,5 +81,18 @@ mod tests {
         assert_eq!(shape(0), [(true, 0)]);
         assert_eq!(shape(FRAME_BYTES), [(true, FRAME_BYTES)]);
         assert_eq!(shape(FRAME_BYTES + 1), [(false, FRAME_BYTES), (true, 1)]);
+    }
+
+    #[test]
+    fn a_text_in_pieces_is_one_message() {
+        let pieces = ["", "ab", "", "c", ""].map(Bytes::from_static);
+        let frames: Vec<_> = frames_of(pieces.into_iter()).collect();
+        let code = |frame: &Frame| frame.header().opcode;
+        let parts = frames.iter().map(|it| (code(it), it.header().is_final));
+        let text = OpCode::Data(Data::Text);
+        let more = OpCode::Data(Data::Continue);
+        assert_eq!(parts.collect::<Vec<_>>(), [(text, false), (more, true)]);
+        assert_eq!(frames[0].payload(), b"ab");
+        assert_eq!(frames[1].payload(), b"c");
     }
 }

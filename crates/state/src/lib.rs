@@ -4,4 +4,21 @@
 //! session's events; one room a session makes it once for everyone who looks at it. Who may come in is decided
 //! before a request gets here, and said by its [`Principal`](harn_model::Principal).
 
+mod changes;
+mod client;
+mod error;
+mod from_wire;
+mod methods;
+mod page;
+mod refused;
+mod room;
+mod rooms;
+mod router;
+mod socket;
+mod to_wire;
 pub mod wire;
+
+pub use changes::Changes;
+pub use page::is_page;
+pub use router::{StateConfig, routes};
+pub use to_wire::{Document, Presence};

@@ -28,6 +28,7 @@ use harn_acp::{
 };
 use harn_openharness::OpenHarnessConfig;
 use harn_runtime::{Agent, Hub};
+use harn_state::StateConfig;
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -166,11 +167,18 @@ impl Door {
             tokens,
             authorities: Authorities::new(address, secure, hosts, origins),
         };
+        let directory = options.work_dir()?;
+        let state = StateConfig {
+            ending: ending.clone(),
+            ..StateConfig::new(hub.clone(), directory.clone())
+        };
         let open_harness = OpenHarnessConfig {
             ending: ending.clone(),
-            ..OpenHarnessConfig::new(hub, options.work_dir()?)
+            ..OpenHarnessConfig::new(hub, directory)
         };
-        let routes = routes(config).merge(harn_openharness::routes(open_harness));
+        let routes = routes(config)
+            .merge(harn_state::routes(state))
+            .merge(harn_openharness::routes(open_harness));
         let router = guarded(routes, guard);
         let connections = listener::CONNECTIONS;
         let serving = tokio::spawn(listener::serve(

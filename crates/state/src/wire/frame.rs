@@ -20,11 +20,11 @@ pub enum ClientMessage {
 /// What a client is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum ServerMessage<'a, S = State> {
+pub enum ServerMessage<'a> {
     /// The whole document; takes the place of whatever the client had.
     State {
         /// The document.
-        state: &'a S,
+        state: &'a State,
     },
     /// What changed since the last frame; all of it, or none where an operation does not fit.
     Delta {

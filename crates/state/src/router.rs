@@ -1,0 +1,152 @@
+//! The routes, and who is let in where.
+
+use std::{path::PathBuf, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    http::{Request, Uri},
+    response::Response,
+    routing::get,
+};
+use harn_lines::{
+    pace::Crowd,
+    ws::{Upgrade, bounds},
+};
+use harn_model::Principal;
+use harn_runtime::Hub;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    client::{Client, Coming},
+    error::StateError,
+    methods::query::Given,
+    page,
+    rooms::Rooms,
+    socket,
+};
+
+/// What clients of this protocol may offer, beside the token that browsers can only offer as another.
+const PROTOCOL: &str = "harn.state.v1";
+
+/// What is served, and within which bounds.
+#[derive(Clone)]
+pub struct StateConfig {
+    /// The sessions, as their owner sees them.
+    pub hub: Hub,
+    /// Where sessions work whose client does not say where; absolute.
+    pub directory: PathBuf,
+    /// How many sockets there may be at a time.
+    pub connections: usize,
+    /// The longest frame a client may send.
+    pub message_bytes: usize,
+    /// How many frames a client may send in a second, over a while.
+    pub messages_per_second: u32,
+    /// Ends every socket, with a word of farewell.
+    pub ending: CancellationToken,
+}
+
+impl StateConfig {
+    /// The usual bounds.
+    pub fn new(hub: Hub, directory: PathBuf) -> Self {
+        Self {
+            hub,
+            directory,
+            connections: 1024,
+            message_bytes: 16 * 1024 * 1024,
+            messages_per_second: 100,
+            ending: CancellationToken::new(),
+        }
+    }
+}
+
+struct Served {
+    config: StateConfig,
+    rooms: Arc<Rooms>,
+    crowd: Crowd,
+}
+
+/// The routes. Each request but those for the page must come with the [`Principal`] it is from, as an
+/// extension.
+pub fn routes(config: StateConfig) -> Router {
+    let served = Arc::new(Served {
+        config,
+        rooms: Arc::default(),
+        crowd: Crowd::default(),
+    });
+    Router::new()
+        .route("/ws", get(handle_socket))
+        .with_state(served)
+        .merge(page::routes())
+}
+
+async fn handle_socket(
+    State(served): State<Arc<Served>>,
+    mut request: Request<Body>,
+) -> Result<Response, StateError> {
+    let hub = served.hub(&request)?;
+    if !Upgrade::is_asked_for(request.headers()) {
+        return Err(StateError::Upgrade);
+    }
+    let coming = coming(request.uri())?;
+    let upgrade = Upgrade::read(&mut request, PROTOCOL)?;
+    let member = served.crowd.join(served.config.connections);
+    let member = member.ok_or(StateError::TooMany)?;
+    let config = &served.config;
+    let (rooms, directory) = (served.rooms.clone(), config.directory.clone());
+    // Before the answer: who is refused hears why.
+    let client = Client::come(hub, rooms, coming, directory).await?;
+    let (response, socket) = upgrade.accept(bounds(config.message_bytes));
+    let (per_second, ending) = (config.messages_per_second, config.ending.clone());
+    tokio::spawn(async move {
+        let _member = member;
+        if let Ok(socket) = socket.await {
+            socket::serve(socket, client, per_second, ending).await;
+        }
+    });
+    Ok(response)
+}
+
+impl Served {
+    /// The sessions of who sent a request. One that nobody vouches for is not served.
+    fn hub(&self, request: &Request<Body>) -> Result<Hub, StateError> {
+        let principal = request.extensions().get::<Principal>();
+        let principal = principal.cloned().ok_or(StateError::Nobody)?;
+        Ok(self.config.hub.of(principal))
+    }
+}
+
+/// How a client comes, by its URL.
+fn coming(uri: &Uri) -> Result<Coming, StateError> {
+    let given = Given::parse(uri.query().unwrap_or_default())?;
+    let said = |name| Ok::<_, StateError>(given.optional(name)?.filter(|it| !it.is_empty()));
+    let watches = match said("role")? {
+        None | Some("controller") => false,
+        Some("observer") => true,
+        Some(_) => {
+            let (name, wanted) = ("role", "controller or observer");
+            return Err(StateError::BadQuery { name, wanted });
+        }
+    };
+    let name = said("client")?.map(str::to_owned);
+    if name.as_deref().is_some_and(|name| !is_name(name)) {
+        let (name, wanted) = (
+            "client",
+            "a name of at most 64 letters, digits, - . _ and :",
+        );
+        return Err(StateError::BadQuery { name, wanted });
+    }
+    Ok(Coming {
+        session: said("session")?.map(Into::into),
+        cwd: said("cwd")?.map(Into::into),
+        name,
+        watches,
+    })
+}
+
+/// Whether others can be shown this as somebody's name.
+fn is_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
+    name.len() <= 64 && name.bytes().all(plain)
+}
