@@ -1,0 +1,3 @@
+//! From events to what clients see. Pure: no clock, no disk, nothing is waited for.
+
+pub(crate) mod output;
