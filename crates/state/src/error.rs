@@ -211,6 +211,11 @@ mod tests {
             journal(JournalError::Exists("secret".into())),
             journal(corrupt),
             journal(io),
+            StateError::Client(LiveClientError::TooMany { limit: 1024 }),
+            StateError::Handshake(NoHandshake),
+            StateError::Upgrade,
+            StateError::TooMany,
+            StateError::Nobody,
         ];
         let mut told = String::new();
         for error in table {
@@ -222,6 +227,31 @@ mod tests {
             told.push_str(&format!("{status} {body}\n"));
         }
         assert!(!told.contains("secret"), "{told}");
-        expect![[r#""#]].assert_eq(&told);
+        expect![[r#"
+            404 {"error":"there is no such session; /ws/sessions has them all"}
+            404 {"error":"the session has no such tool call"}
+            400 {"error":"after must be a number"}
+            400 {"error":"after is given more than once; give it once"}
+            400 {"error":"the query must be name=value pairs with & between them, percent-encoded"}
+            503 {"error":"the session was closed meanwhile; ask again to open it"}
+            500 {"error":"the journal lost events"}
+            404 {"error":"there is no such session; /ws/sessions has them all"}
+            400 {"error":"the session belongs to /home/ada"}
+            400 {"error":"cwd must be the absolute path of an existing directory"}
+            400 {"error":"the cursor is not one of this listing; begin again without one"}
+            503 {"error":"the agent is shutting down"}
+            404 {"error":"there is no such session; /ws/sessions has them all"}
+            404 {"error":"there is no such session; /ws/sessions has them all"}
+            409 {"error":"the session is open in another process; end that one first"}
+            409 {"error":"the session exists already"}
+            500 {"error":"/state/events.jsonl:3: the journal is damaged: no JSON"}
+            500 {"error":"/state: the disk is full"}
+            409 {"error":"1024 clients are on the session already, which is the limit"}
+            400 {"error":"this is no WebSocket handshake of version 13 over HTTP/1.1"}
+            426 {"error":"this is served over a WebSocket; ask for an upgrade"}
+            503 {"error":"there are too many connections; try again later"}
+            401 {"error":"a token is needed"}
+        "#]]
+        .assert_eq(&told);
     }
 }

@@ -6,6 +6,7 @@
 
 mod changes;
 mod client;
+mod commands;
 mod error;
 mod from_wire;
 mod methods;
@@ -15,6 +16,7 @@ mod room;
 mod rooms;
 mod router;
 mod socket;
+mod timeline;
 mod to_wire;
 pub mod wire;
 

@@ -1,54 +1,49 @@
-//! One file a command: what it takes, and what is done about it.
+//! What is answered over HTTP, a file each; and what these have in common.
 
-mod answer;
-mod cancel;
-mod configure;
-mod decide;
+pub(crate) mod output;
 pub(crate) mod query;
-mod resume;
-mod steer;
-mod submit;
-mod withdraw;
+pub(crate) mod timeline;
+#[cfg(test)]
+mod told;
 
-use crate::{client::Client, refused::Refused, wire::Command};
+use axum::{
+    http::{HeaderName, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use harn_model::SessionId;
+use harn_runtime::{Hub, Observer};
+use serde::Serialize;
 
-/// Carries out a command. What came of it is seen in the document.
-pub(crate) async fn handle(client: &mut Client, command: Command) -> Result<(), Refused> {
-    match command {
-        Command::Submit { prompt } => submit::handle(client, prompt).await?,
-        Command::Cancel {} => cancel::handle(client).await?,
-        Command::Steer { message } => steer::handle(client, message).await?,
-        Command::Approve {
-            tool_call_id,
-            option_id,
-        } => decide::approve(client, &tool_call_id, option_id.as_deref()).await?,
-        Command::Deny {
-            tool_call_id,
-            reason,
-            option_id,
-        } => decide::deny(client, &tool_call_id, option_id.as_deref(), reason).await?,
-        Command::Configure { config } => configure::handle(client, config).await?,
-        Command::Answer {
-            question_id,
-            answer,
-            approved,
-            accepted,
-            reason,
-        } => {
-            let answer = answer::Given {
-                answer,
-                approved,
-                accepted,
-                reason,
-            };
-            answer::handle(client, question_id, answer).await?;
-        }
-        Command::Withdraw { message_id } => withdraw::handle(client, &message_id).await?,
-        Command::Takeover {} => client.take_over().await?,
-        Command::Handback {} => client.hand_back().await?,
-        Command::Resume { session_id, prompt } => {
-            resume::handle(client, session_id, prompt).await?;
-        }
+use crate::error::StateError;
+
+/// Something to look at a session with; one that is not open is opened, as everywhere.
+async fn observe(hub: &Hub, session: &SessionId) -> Result<Observer, StateError> {
+    match hub.live(session) {
+        Some(session) => Ok(session.observer()),
+        None => Ok(hub.open(session, None).await?.observer()),
     }
-    Ok(())
+}
+
+/// What is true now and not for long.
+fn json(body: &impl Serialize) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    match serde_json::to_vec(body) {
+        Ok(body) => (headers, body).into_response(),
+        Err(error) => StateError::Unreadable(error.to_string()).into_response(),
+    }
+}
+
+/// Text that a tool wrote, and so anybody may have: a browser that is led there must not run any of it, with
+/// our address above it.
+fn foreign_text(text: String) -> Response {
+    let headers: [(HeaderName, &str); 4] = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "sandbox"),
+    ];
+    (StatusCode::OK, headers, text).into_response()
 }

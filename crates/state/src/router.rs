@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     client::{Client, Coming},
     error::StateError,
-    methods::query::Given,
+    methods::{output, query::Given, timeline},
     page,
     rooms::Rooms,
     socket,
@@ -77,6 +77,8 @@ pub fn routes(config: StateConfig) -> Router {
     });
     Router::new()
         .route("/ws", get(handle_socket))
+        .route("/state/timeline", get(handle_timeline))
+        .route("/state/output", get(handle_output))
         .with_state(served)
         .merge(page::routes())
 }
@@ -106,6 +108,22 @@ async fn handle_socket(
         }
     });
     Ok(response)
+}
+
+async fn handle_timeline(
+    State(served): State<Arc<Served>>,
+    request: Request<Body>,
+) -> Result<Response, StateError> {
+    let hub = served.hub(&request)?;
+    Ok(timeline::respond(hub, request.uri().query().unwrap_or_default()).await)
+}
+
+async fn handle_output(
+    State(served): State<Arc<Served>>,
+    request: Request<Body>,
+) -> Result<Response, StateError> {
+    let hub = served.hub(&request)?;
+    Ok(output::respond(hub, request.uri().query().unwrap_or_default()).await)
 }
 
 impl Served {

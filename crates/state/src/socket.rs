@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     client::Client,
-    from_wire, methods,
+    commands, from_wire,
     room::{Next, Room, TICK},
     to_wire::whole,
     wire::{ServerMessage, State},
@@ -105,14 +105,14 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
 
 /// Carries out the commands of a frame, one after the other; none where nobody writes any more.
 async fn carry_out(client: &mut Client, frame: &str, says: &mpsc::Sender<Say>) -> Option<()> {
-    let commands = match from_wire::commands(frame) {
-        Ok(commands) => commands,
+    let given = match from_wire::commands(frame) {
+        Ok(given) => given,
         Err(refused) => vec![Err(refused)],
     };
-    for command in commands {
+    for command in given {
         let before = client.room().clone();
         let done = match command {
-            Ok(command) => methods::handle(client, command).await,
+            Ok(command) => commands::handle(client, command).await,
             Err(refused) => Err(refused),
         };
         if !Arc::ptr_eq(&before, client.room()) {

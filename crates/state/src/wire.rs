@@ -1,8 +1,9 @@
-//! The shapes of this wire: frames, operations, commands and the document. Types only.
+//! The shapes of this wire: frames, operations, commands, the document and the timeline. Types only.
 
 mod command;
 mod document;
 mod frame;
+mod timeline;
 
 pub use command::{Command, Configure};
 pub use document::{
@@ -11,3 +12,4 @@ pub use document::{
     SessionFacts, State, Status, ToolCall, UsageFacts, WorkerFacts,
 };
 pub use frame::{ClientMessage, Operation, ServerMessage};
+pub use timeline::{TimelineKind, TimelinePage, TimelineRow};
