@@ -9,6 +9,7 @@ mod client;
 mod commands;
 mod error;
 mod from_wire;
+mod listing;
 mod methods;
 mod page;
 mod refused;

@@ -11,7 +11,7 @@ use axum::{
     routing::get,
 };
 use harn_lines::{
-    pace::Crowd,
+    pace::{Crowd, Member},
     ws::{Upgrade, bounds},
 };
 use harn_model::Principal;
@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     client::{Client, Coming},
     error::StateError,
+    listing::Listings,
     methods::{output, query::Given, timeline},
     page,
     rooms::Rooms,
@@ -64,6 +65,7 @@ impl StateConfig {
 struct Served {
     config: StateConfig,
     rooms: Arc<Rooms>,
+    listings: Listings,
     crowd: Crowd,
 }
 
@@ -73,10 +75,12 @@ pub fn routes(config: StateConfig) -> Router {
     let served = Arc::new(Served {
         config,
         rooms: Arc::default(),
+        listings: Listings::default(),
         crowd: Crowd::default(),
     });
     Router::new()
         .route("/ws", get(handle_socket))
+        .route("/ws/sessions", get(handle_sessions))
         .route("/state/timeline", get(handle_timeline))
         .route("/state/output", get(handle_output))
         .with_state(served)
@@ -88,13 +92,8 @@ async fn handle_socket(
     mut request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
-    if !Upgrade::is_asked_for(request.headers()) {
-        return Err(StateError::Upgrade);
-    }
     let coming = coming(request.uri())?;
-    let upgrade = Upgrade::read(&mut request, PROTOCOL)?;
-    let member = served.crowd.join(served.config.connections);
-    let member = member.ok_or(StateError::TooMany)?;
+    let (upgrade, member) = served.upgrade(&mut request)?;
     let config = &served.config;
     let (rooms, directory) = (served.rooms.clone(), config.directory.clone());
     // Before the answer: who is refused hears why.
@@ -105,6 +104,24 @@ async fn handle_socket(
         let _member = member;
         if let Ok(socket) = socket.await {
             socket::serve(socket, client, per_second, ending).await;
+        }
+    });
+    Ok(response)
+}
+
+async fn handle_sessions(
+    State(served): State<Arc<Served>>,
+    mut request: Request<Body>,
+) -> Result<Response, StateError> {
+    let hub = served.hub(&request)?;
+    let (upgrade, member) = served.upgrade(&mut request)?;
+    let board = served.listings.look(&hub).await?;
+    let (response, socket) = upgrade.accept(bounds(served.config.message_bytes));
+    let ending = served.config.ending.clone();
+    tokio::spawn(async move {
+        let _member = member;
+        if let Ok(socket) = socket.await {
+            socket::show_sessions(socket, board, ending).await;
         }
     });
     Ok(response)
@@ -127,6 +144,16 @@ async fn handle_output(
 }
 
 impl Served {
+    /// A handshake, and room for one more socket.
+    fn upgrade(&self, request: &mut Request<Body>) -> Result<(Upgrade, Member), StateError> {
+        if !Upgrade::is_asked_for(request.headers()) {
+            return Err(StateError::Upgrade);
+        }
+        let upgrade = Upgrade::read(request, PROTOCOL)?;
+        let member = self.crowd.join(self.config.connections);
+        Ok((upgrade, member.ok_or(StateError::TooMany)?))
+    }
+
     /// The sessions of who sent a request. One that nobody vouches for is not served.
     fn hub(&self, request: &Request<Body>) -> Result<Hub, StateError> {
         let principal = request.extensions().get::<Principal>();

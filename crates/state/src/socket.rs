@@ -33,9 +33,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     client::Client,
     commands, from_wire,
+    listing::{self, Board},
     room::{Next, Room, TICK},
     to_wire::whole,
-    wire::{ServerMessage, State},
+    wire::{Listing, ServerMessage, State},
 };
 
 /// How many words about what was wrong may wait to be written; who sends more is not read until then.
@@ -70,6 +71,54 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         farewell = write(&mut sink, said, room) => farewell,
         () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
     };
+    say_farewell(&mut sink, farewell).await;
+}
+
+/// Tells a client of all sessions until it leaves or the server ends. It has nothing to say there.
+pub(crate) async fn show_sessions<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: WebSocketStream<S>,
+    board: Arc<Board>,
+    ending: CancellationToken,
+) {
+    let (mut sink, mut stream) = socket.split();
+    let listen = async {
+        while let Some(Ok(message)) = stream.next().await {
+            if let Message::Text(_) | Message::Binary(_) = message {
+                return Some((CloseCode::Policy, "this document takes no commands"));
+            }
+        }
+        None
+    };
+    let farewell = tokio::select! {
+        farewell = listen => farewell,
+        farewell = show(&mut sink, &board) => farewell,
+        () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
+    };
+    say_farewell(&mut sink, farewell).await;
+}
+
+async fn show<S: AsyncRead + AsyncWrite + Unpin>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    board: &Board,
+) -> Option<Farewell> {
+    let mut seen = board.watch();
+    let mut known: Option<Arc<Listing>> = None;
+    loop {
+        let now = seen.borrow_and_update().clone();
+        if let Some(message) = listing::message(known.as_deref(), &now) {
+            send(sink, frames(message)).await.ok()?;
+        }
+        known = Some(now);
+        while timeout(SIGN_OF_LIFE, seen.changed()).await.is_err() {
+            sink.send(Message::Ping(Bytes::new())).await.ok()?;
+        }
+    }
+}
+
+async fn say_farewell<S: AsyncRead + AsyncWrite + Unpin>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    farewell: Option<Farewell>,
+) {
     let (code, reason) = farewell.unwrap_or((CloseCode::Normal, ""));
     let reason = Utf8Bytes::from_static(reason);
     let close = Message::Close(Some(CloseFrame { code, reason }));

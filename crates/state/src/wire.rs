@@ -3,6 +3,7 @@
 mod command;
 mod document;
 mod frame;
+mod listing;
 mod timeline;
 
 pub use command::{Command, Configure};
@@ -12,4 +13,5 @@ pub use document::{
     SessionFacts, State, Status, ToolCall, UsageFacts, WorkerFacts,
 };
 pub use frame::{ClientMessage, Operation, ServerMessage};
+pub use listing::{Listing, SessionRow, SessionStatus};
 pub use timeline::{TimelineKind, TimelinePage, TimelineRow};
