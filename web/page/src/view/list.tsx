@@ -36,7 +36,7 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     estimateSize: () => estimate,
     initialOffset: () => (from === "end" ? count * estimate : 0),
     initialRect: { width: 800, height: window.innerHeight },
-    overscan: 6,
+    overscan: 4,
     observeElementRect,
     observeElementOffset,
     scrollToFn: elementScroll,

@@ -10,6 +10,8 @@ import { Shown } from "./shown.js";
 import { ToolView } from "./tool.js";
 
 const cache = new BlockCache();
+/** In a longer text the browser leaves out the blocks that are not in sight. */
+const MANY = 40;
 
 type Props = {
   message: Message;
@@ -78,7 +80,7 @@ function Answer({ message, first, agent, folds, sessionId, flash }: Props) {
         </Fold>
       )}
       {blocks.length > 0 && (
-        <div class="words">
+        <div class={blocks.length > MANY ? "words many" : "words"}>
           {blocks.map((block, at) => <MarkdownBlock key={at} block={block} />)}
         </div>
       )}

@@ -14,7 +14,7 @@ const CSP =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 /** Starts on a free port of the loopback; `made` is the session's state. */
-export async function start({ port = 0, made = fresh(), onCommand = () => {} } = {}) {
+export async function start({ port = 0, made = fresh(), root = ROOT, onCommand = () => {} } = {}) {
   const sockets = new Set();
   const lists = new Set();
   const row = { id: made.session.id, title: made.session.title, cwd: made.session.cwd, createdAt: made.session.createdAt, updatedAt: Date.now(), status: "idle", controller: null, clients: 1 };
@@ -27,7 +27,7 @@ export async function start({ port = 0, made = fresh(), onCommand = () => {} } =
     if (pathname === "/login" || pathname === "/logout") return response.writeHead(204).end();
     if (pathname === "/state/timeline") return json(200, { rows: [], next: null, last: 0 });
     if (pathname === "/state/output") return response.writeHead(200, { "content-type": "text/plain; charset=utf-8" }).end("everything\n");
-    const file = join(ROOT, normalize(pathname === "/" ? "/index.html" : pathname));
+    const file = join(root, normalize(pathname === "/" ? "/index.html" : pathname));
     try {
       const body = await readFile(file);
       response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream", "content-security-policy": CSP }).end(body);
