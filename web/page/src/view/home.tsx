@@ -1,6 +1,7 @@
 // Owns the page without a session: the start of a new one.
 import { useState } from "preact/hooks";
 import type { App } from "../app.js";
+import { count } from "../text/say.js";
 import { useTopics } from "./hooks.js";
 
 export function Home({ app }: { app: App }) {
@@ -23,7 +24,12 @@ export function Home({ app }: { app: App }) {
         </label>
         <button type="submit" class="primary wide">Start</button>
       </form>
-      {rows.length > 0 && <p class="muted">Or go on with one of the {rows.length} in the list.</p>}
+      {rows.length > 0 && (
+        <p class="muted">
+          Or go on with one of {count(rows.length, "session")}.{" "}
+          <button type="button" class="only-narrow small" onClick={() => app.setDrawer("sessions")}>Show them</button>
+        </p>
+      )}
     </div>
   );
 }

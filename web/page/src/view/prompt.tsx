@@ -75,7 +75,7 @@ export function PromptBox({ session }: { session: Session }) {
           rows={1}
           value={text}
           readOnly={locked}
-          placeholder={locked ? `${offer.by} controls this session` : offer.kind === "running" ? "Queue what comes next, or steer…" : "What is to be done? / for commands"}
+          placeholder={locked ? "You are watching" : offer.kind === "running" ? "Queue what comes next, or steer…" : "What is to be done? / for commands"}
           aria-label="Prompt"
           aria-autocomplete="list"
           aria-haspopup="listbox"

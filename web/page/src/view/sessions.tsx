@@ -23,7 +23,7 @@ export function Sessions({ app }: { app: App }) {
   return (
     <>
       <div class="side-top">
-        <a class="button wide primary" href="#/" onClick={() => app.setDrawer(null)}>
+        <a class="button wide" href="#/" onClick={() => app.setDrawer(null)}>
           <Icon name="plus" /> New session
         </a>
         <input
