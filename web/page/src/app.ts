@@ -21,6 +21,7 @@ export class App extends Topics {
   jumpTo: number | null = null;
   readonly sessions: Feed<SessionsState>;
   #name = clientName();
+  #begun = false;
 
   constructor() {
     super();
@@ -81,8 +82,8 @@ export class App extends Topics {
   async #follow(): Promise<void> {
     const code = takeCode();
     if (code === null) {
-      if (this.who.kind === "asking") this.#begin();
-      else this.#show(parseRoute(location.hash));
+      if (this.#begun) this.#show(parseRoute(location.hash));
+      else this.#begin();
       return;
     }
     const why = await signIn({ code });
@@ -93,6 +94,7 @@ export class App extends Topics {
 
   /** Asks who we are and opens the sockets at the same time: mostly the answer is yes. */
   #begin(): void {
+    this.#begun = true;
     this.who = { kind: "asking" };
     this.touch("who");
     this.sessions.link.start();

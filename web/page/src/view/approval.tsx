@@ -1,8 +1,9 @@
 // Owns the card that asks for permission: exactly what would be done, by whom, why, and a button for each answer.
 import { useState } from "preact/hooks";
+import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
 import type { Approval, ApprovalOption } from "../wire/types.js";
-import { AnswerButton, Countdown, useArmed } from "./asks.js";
+import { AnswerButton, Countdown } from "./asks.js";
 import { DiffView } from "./diff.js";
 import { Icon, kindIcon, kindName } from "./icons.js";
 import { Mono, Shown } from "./shown.js";
@@ -11,10 +12,9 @@ import { Input, Places } from "./tool.js";
 type Props = { approval: Approval; session: Session; able: boolean };
 
 export function ApprovalCard({ approval, session, able }: Props) {
-  const armed = useArmed();
   const [answered, setAnswered] = useState(false);
   const [reason, setReason] = useState("");
-  const ready = able && armed && !answered;
+  const ready = able && !answered;
   const answer = (option: ApprovalOption) => {
     const { toolCallId } = approval;
     const sent = isAllow(option)
@@ -28,7 +28,7 @@ export function ApprovalCard({ approval, session, able }: Props) {
   const title = approval.title === "" ? approval.name : approval.title;
   const rejects = approval.options.filter((option) => !isAllow(option));
   return (
-    <article class="card approval" aria-label={`Permission: ${title}`}>
+    <article class="card approval" aria-label={`Permission: ${visibleText(title)}`}>
       <header class="card-head">
         <Icon name={kindIcon(approval.kind)} />
         <h3>

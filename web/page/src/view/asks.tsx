@@ -2,10 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { duration } from "../text/say.js";
+import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
 import { ApprovalCard } from "./approval.js";
 import { useNow, useTopics } from "./hooks.js";
 import { QuestionCard } from "./question.js";
+
+const ARMED_AFTER = 350;
 
 export function Asks({ session }: { session: Session }) {
   useTopics(session.doc, "approvals", "questions", "controller", "link");
@@ -13,19 +16,19 @@ export function Asks({ session }: { session: Session }) {
   const open = approvals.length + questions.length;
   const heldBy = session.heldBy;
   const able = heldBy === null && session.link.state.kind === "open";
+  const armed = useArmed([...approvals, ...questions].map(({ id }) => id).join());
   return (
     <section class="asks" aria-label="The agent asks" data-open={open > 0}>
       <p class="sr-only" role="status" aria-live="assertive">
-        {open === 0 ? "" : approvals.length > 0 ? `Permission needed: ${approvals[0]!.title}` : `Question: ${questions[0]!.subject}`}
+        {open === 0 ? "" : approvals.length > 0 ? `Permission needed: ${visibleText(approvals[0]!.title)}` : `Question: ${visibleText(questions[0]!.subject)}`}
       </p>
       {open > 1 && <p class="asks-count">{open} open questions</p>}
       {approvals.map((approval) => (
-        <ApprovalCard key={approval.id} approval={approval} session={session} able={able} />
+        <ApprovalCard key={approval.id} approval={approval} session={session} able={able && armed} />
       ))}
       {questions.map((question) => (
-        <QuestionCard key={question.id} question={question} session={session} able={able} />
+        <QuestionCard key={question.id} question={question} session={session} able={able && armed} />
       ))}
-      {open > 0 && heldBy !== null && <p class="muted">Take over to answer: {heldBy} controls this session.</p>}
     </section>
   );
 }
@@ -42,14 +45,17 @@ export function Countdown({ deadline }: { deadline: number | null }) {
   );
 }
 
-/** A card takes no answer in its first moment: a click or key that was meant for something else must not decide. */
-export function useArmed(): boolean {
-  const [armed, setArmed] = useState(false);
+/**
+ * Cards take no answer in the first moment after one came or went: a click or key that was meant for something else,
+ * the second of a double click for instance, must not decide about a card that has just moved under it.
+ */
+function useArmed(cards: string): boolean {
+  const [armed, setArmed] = useState<string | null>(null);
   useEffect(() => {
-    const timer = setTimeout(() => setArmed(true), 350);
+    const timer = setTimeout(() => setArmed(cards), ARMED_AFTER);
     return () => clearTimeout(timer);
-  }, []);
-  return armed;
+  }, [cards]);
+  return armed === cards;
 }
 
 type AnswerProps = { tone: "allow" | "allow lasting" | "reject" | "plain"; able: boolean; onClick: () => void; children: ComponentChildren };

@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { diffLines, type DiffLine, type LineDiff } from "../text/diff.js";
 import { count } from "../text/say.js";
+import { visibleText } from "../text/visible.js";
 import type { FileDiff } from "../wire/types.js";
 import { memo } from "./memo.js";
 import { Shown } from "./shown.js";
@@ -15,7 +16,7 @@ export const DiffView = memo(function DiffView({ diff }: { diff: FileDiff }) {
   const total = lines.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
   let left = all ? Infinity : FIRST_LINES;
   return (
-    <figure class="diff" aria-label={`Change of ${diff.path}`}>
+    <figure class="diff" aria-label={`Change of ${visibleText(diff.path)}`}>
       <figcaption>
         <span class="path">
           <Shown text={diff.path} as="line" />

@@ -18,10 +18,13 @@ export function Page({ app }: { app: App }) {
   useTopics(app, "who", "session", "route", "drawer");
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape" && app.drawer !== null) app.setDrawer(null);
+      if (event.key !== "Escape" || app.drawer === null) return;
+      // The drawer is what is open: the same key must not stop the agent as well.
+      event.stopPropagation();
+      app.setDrawer(null);
     };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
+    window.addEventListener("keydown", onKey, true);
+    return () => window.removeEventListener("keydown", onKey, true);
   }, [app]);
   if (app.who.kind === "out") return <SignIn app={app} why={app.who.why} />;
   const { session } = app;

@@ -1,8 +1,9 @@
 // Owns the card with a question to a person: a choice, free text, an approval, or something handed over.
 import { useState } from "preact/hooks";
+import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
 import type { Command, Question } from "../wire/types.js";
-import { AnswerButton, Countdown, useArmed } from "./asks.js";
+import { AnswerButton, Countdown } from "./asks.js";
 import { Shown } from "./shown.js";
 
 type Props = { question: Question; session: Session; able: boolean };
@@ -13,16 +14,15 @@ const KINDS: Record<Question["kind"], string> = {
 };
 
 export function QuestionCard({ question, session, able }: Props) {
-  const armed = useArmed();
   const [answered, setAnswered] = useState(false);
-  const ready = able && armed && !answered;
+  const ready = able && !answered;
   const send = (answer: Answer) => {
     if (!session.send({ type: "answer", questionId: question.id, ...answer })) return;
     setAnswered(true);
     setTimeout(() => setAnswered(false), 2_000);
   };
   return (
-    <article class="card question" aria-label={`${KINDS[question.kind]}: ${question.subject}`}>
+    <article class="card question" aria-label={`${KINDS[question.kind]}: ${visibleText(question.subject)}`}>
       <header class="card-head">
         <h3><Shown text={question.subject} as="line" /></h3>
         <span class="muted">
@@ -74,7 +74,7 @@ function Words({ question, ready, send }: PartProps) {
         <input
           class="reason"
           value={text}
-          placeholder={question.choices.length > 0 ? "Or in your own words" : (question.default ?? "Your answer")}
+          placeholder={question.choices.length > 0 ? "Or in your own words" : (question.default === null ? "Your answer" : visibleText(question.default))}
           aria-label="Your answer"
           onInput={(event) => setText(event.currentTarget.value)}
         />

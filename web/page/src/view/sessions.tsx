@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { App } from "../app.js";
 import { ago, baseName, fullTime } from "../text/say.js";
+import { visibleText } from "../text/visible.js";
 import { formatRoute } from "../route.js";
 import type { SessionRow } from "../wire/types.js";
 import { useNow, useTopics } from "./hooks.js";
@@ -34,6 +35,7 @@ export function Sessions({ app }: { app: App }) {
           onInput={(event) => setFilter(event.currentTarget.value)}
         />
       </div>
+      {app.sessions.link.state.kind === "away" && <p class="muted pad" role="status">No connection to the server</p>}
       <ul class="sessions" aria-label="Sessions">
         {found.slice(0, most).map((row) => (
           <li key={row.id}>
@@ -41,7 +43,7 @@ export function Sessions({ app }: { app: App }) {
               href={formatRoute({ session: row.id, tab: "talk" })}
               class={`session is-${row.status}`}
               aria-current={row.id === app.session?.id ? "page" : undefined}
-              title={`${row.cwd}\n${fullTime(row.updatedAt)}`}
+              title={`${visibleText(row.cwd)}\n${fullTime(row.updatedAt)}`}
               onClick={() => app.setDrawer(null)}
             >
               <span class="dot" />

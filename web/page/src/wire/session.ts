@@ -18,6 +18,8 @@ export type SessionSetup = Omit<FeedSetup, "onHandshakeFailed"> & {
   onLost?: (texts: string[]) => void;
 };
 
+const NOTICE_LASTS = 15_000;
+
 export class Session extends Feed<HarnessState> {
   readonly client: string | null;
   readonly outbox = new Outbox();
@@ -68,8 +70,10 @@ export class Session extends Feed<HarnessState> {
   notify(text: string): void {
     // The same words twice say no more than once.
     const others = this.notices.filter((notice) => notice.text !== text);
-    this.notices = [...others, { id: this.#nextNotice++, text }].slice(-3);
+    const id = this.#nextNotice++;
+    this.notices = [...others, { id, text }].slice(-3);
     this.doc.touch("notices");
+    setTimeout(() => this.dismiss(id), NOTICE_LASTS);
   }
 
   dismiss(id: number): void {
