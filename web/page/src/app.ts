@@ -1,0 +1,184 @@
+// Owns the page's own state: who is signed in, where the address points, the open session and the list of sessions.
+import { signIn, signOut, takeCode, whoAmI, type Who } from "./wire/auth.js";
+import { Topics } from "./wire/doc.js";
+import { Feed, socketUrl } from "./wire/feed.js";
+import { applyTheme, clientName, readDraft, readTheme, renameClient, watchForTwin, writeDraft, type Theme } from "./wire/kept.js";
+import type { Verdict } from "./wire/link.js";
+import { Session } from "./wire/session.js";
+import type { SessionsState } from "./wire/types.js";
+import { putBack } from "./prompt.js";
+import { formatRoute, parseRoute, type Route, type Tab } from "./route.js";
+
+export type Drawer = "sessions" | "details" | null;
+
+export class App extends Topics {
+  who: Who | { kind: "asking" } = { kind: "asking" };
+  route: Route = { session: null, tab: "talk" };
+  session: Session | null = null;
+  drawer: Drawer = null;
+  theme: Theme = readTheme();
+  /** The time of a message that the transcript should show next. */
+  jumpTo: number | null = null;
+  readonly sessions: Feed<SessionsState>;
+  #name = clientName();
+  #begun = false;
+
+  constructor() {
+    super();
+    this.sessions = new Feed(() => socketUrl("ws/sessions"), { onHandshakeFailed: () => this.#verdict(null) });
+    applyTheme(this.theme);
+  }
+
+  async start(): Promise<void> {
+    window.addEventListener("hashchange", () => void this.#follow());
+    watchForTwin(() => this.#name, () => this.#rename());
+    await this.#follow();
+  }
+
+  go(route: Route): void {
+    const hash = formatRoute(route);
+    if (hash === location.hash) this.#show(route);
+    else location.hash = hash;
+  }
+
+  showTab(tab: Tab): void {
+    if (this.session?.id) this.go({ session: this.session.id, tab });
+  }
+
+  /** Goes to the message that was there at that time. */
+  showMessageAt(at: number): void {
+    this.jumpTo = at;
+    this.touch("jump");
+    this.showTab("talk");
+  }
+
+  newSession(cwd: string): void {
+    this.#open(null, cwd.trim() === "" ? null : cwd.trim());
+    this.setDrawer(null);
+  }
+
+  async enter(token: string): Promise<string | null> {
+    const why = await signIn({ token });
+    if (why === null) this.#begin();
+    return why;
+  }
+
+  async leave(): Promise<void> {
+    await signOut();
+    this.#signedOut("You are signed out.");
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    applyTheme(theme);
+    this.touch("theme");
+  }
+
+  setDrawer(drawer: Drawer): void {
+    this.drawer = drawer;
+    this.touch("drawer");
+  }
+
+  async #follow(): Promise<void> {
+    const code = takeCode();
+    if (code === null) {
+      if (this.#begun) this.#show(parseRoute(location.hash));
+      else this.#begin();
+      return;
+    }
+    const why = await signIn({ code });
+    // A used code does no harm to whoever is signed in already.
+    if (why === null || (await whoAmI()).kind === "in") this.#begin();
+    else this.#signedOut(why);
+  }
+
+  /** Asks who we are and opens the sockets at the same time: mostly the answer is yes. */
+  #begin(): void {
+    this.#begun = true;
+    this.who = { kind: "asking" };
+    this.touch("who");
+    this.sessions.link.start();
+    this.#show(parseRoute(location.hash));
+    void this.#ask();
+  }
+
+  async #ask(): Promise<void> {
+    const who = await whoAmI();
+    if (who.kind === "out") this.#signedOut(who.why);
+    else this.who = who;
+    this.touch("who");
+  }
+
+  #signedOut(why: string): void {
+    this.sessions.link.stop();
+    this.session?.link.stop();
+    this.session = null;
+    this.who = { kind: "out", why };
+    this.touch("who");
+    this.touch("session");
+  }
+
+  #show(route: Route): void {
+    this.route = route;
+    this.touch("route");
+    if (this.who.kind === "out") return;
+    this.setDrawer(null);
+    if (route.session === null) this.#close();
+    else if (this.session?.id !== route.session) this.#open(route.session, null);
+  }
+
+  #close(): void {
+    this.session?.link.stop();
+    this.session = null;
+    this.touch("session");
+  }
+
+  #open(id: string | null, cwd: string | null): void {
+    this.#close();
+    const session: Session = new Session({
+      id,
+      cwd,
+      client: this.#name,
+      onHandshakeFailed: (known) => this.#verdict(known),
+      onId: (made) => this.#made(session, made),
+      onLost: (texts) => {
+        writeDraft(session.id, putBack(texts, readDraft(session.id)));
+        session.doc.touch("draft");
+      },
+    });
+    this.session = session;
+    session.link.start();
+  }
+
+  /** A session that was just made gets its address without a step in the history. */
+  #made(session: Session, id: string): void {
+    if (this.session !== session) return;
+    this.route = { session: id, tab: "talk" };
+    history.replaceState(null, "", formatRoute(this.route));
+    this.touch("route");
+    this.touch("session");
+  }
+
+  #rename(): void {
+    this.#name = renameClient();
+    if (this.session) this.#open(this.session.id, null);
+  }
+
+  /** A failed handshake tells a page nothing, so it asks: am I signed in, is there such a session? */
+  async #verdict(id: string | null): Promise<Verdict> {
+    const who = await whoAmI();
+    if (who.kind === "out") {
+      this.#signedOut("Please sign in again.");
+      return { kind: "refused", why: "signed out" };
+    }
+    if (who.kind === "in" && id !== null) {
+      const url = new URL("state/timeline", document.baseURI);
+      url.searchParams.set("session", id);
+      url.searchParams.set("limit", "1");
+      const response = await fetch(url).catch(() => null);
+      if (response?.status === 404) return { kind: "refused", why: "There is no such session here." };
+      if (response?.status === 403) return { kind: "refused", why: "This session is not yours to see." };
+    }
+    return { kind: "retry" };
+  }
+}

@@ -1,0 +1,138 @@
+// Owns cutting a growing Markdown text into finished blocks, so that a long answer is not read anew with each word.
+import { Lexer, type Token } from "marked";
+
+/** A top-level piece: read Markdown, or text that is shown as it is. The same object as long as it says the same. */
+export type Block = { tokens: Token[] } | { plain: string };
+
+/** An open block longer than this is shown plainly until it ends: reading it each frame would cost more than it shows. */
+const LONGEST_OPEN = 16_384;
+/** No block longer than this is read at all. */
+const LONGEST_BLOCK = 262_144;
+const PLAIN_PIECE = 4_096;
+
+/** The blocks of one text that mostly grows at its end. */
+export class Blocks {
+  #text = "";
+  #done: Block[] = [];
+  /** Where the part begins that may still change its meaning. */
+  #openAt = 0;
+  #open: Block[] = [];
+  #readAt = 0;
+  #ended = false;
+
+  update(content: string, ended: boolean): Block[] {
+    const text = content.includes("\r") ? content.replaceAll("\r\n", "\n").replaceAll("\r", "\n") : content;
+    if (text === this.#text && ended === this.#ended) return [...this.#done, ...this.#open];
+    if (!text.startsWith(this.#text)) this.#forget();
+    this.#text = text;
+    this.#ended = ended;
+    this.#read();
+    return [...this.#done, ...this.#open];
+  }
+
+  #forget(): void {
+    this.#done = [];
+    this.#openAt = 0;
+    this.#readAt = 0;
+  }
+
+  #read(): void {
+    const rest = this.#text.slice(this.#openAt);
+    const long = !this.#ended && rest.length > LONGEST_OPEN;
+    // A long open part is looked at only when it has grown by half: that keeps the whole cost linear.
+    if (rest.length > LONGEST_BLOCK || (long && this.#text.length - this.#openAt < this.#readAt * 1.5)) {
+      this.#open = plainPieces(rest);
+      return;
+    }
+    const tokens = lex(rest);
+    this.#readAt = rest.length;
+    if (tokens === null) {
+      this.#open = plainPieces(rest);
+      return;
+    }
+    const last = this.#ended ? tokens.length : lastBlock(tokens);
+    for (const token of tokens.slice(0, last)) {
+      if (token.type !== "space") this.#done.push({ tokens: [token] });
+      this.#openAt += token.raw.length;
+    }
+    const left = tokens.slice(last);
+    this.#open = [];
+    if (left.length === 0) return;
+    const open = this.#text.slice(this.#openAt);
+    this.#open = open.length > LONGEST_OPEN ? plainPieces(open) : [{ tokens: left }];
+    this.#readAt = open.length;
+  }
+}
+
+/** Everything before the last real block is finished; blank space after it may yet belong to a list. */
+function lastBlock(tokens: Token[]): number {
+  let at = tokens.length - 1;
+  while (at > 0 && tokens[at]!.type === "space") at--;
+  return Math.max(at, 0);
+}
+
+/** Null when the text cannot be read, or not so that its pieces add up to it. */
+function lex(text: string): Token[] | null {
+  try {
+    const tokens = new Lexer({ gfm: true }).lex(text);
+    return tokens.reduce((sum, token) => sum + token.raw.length, 0) === text.length ? tokens : null;
+  } catch {
+    // Nested too deep, for instance: then it is text.
+    return null;
+  }
+}
+
+/** Pieces of whole lines: only the last one changes when the text grows. */
+export function plainPieces(text: string): Block[] {
+  const pieces: Block[] = [];
+  let from = 0;
+  while (from < text.length) {
+    const cut = text.length - from <= PLAIN_PIECE ? -1 : text.indexOf("\n", from + PLAIN_PIECE);
+    const to = cut === -1 ? text.length : cut;
+    pieces.push({ plain: text.slice(from, to) });
+    from = to + 1;
+  }
+  return pieces;
+}
+
+/** The blocks of the messages that were looked at last. */
+export class BlockCache {
+  #known = new Map<string, Blocks>();
+
+  constructor(readonly most = 200) {}
+
+  get(id: string, content: string, ended: boolean): Block[] {
+    const blocks = this.#known.get(id) ?? new Blocks();
+    this.#known.delete(id);
+    this.#known.set(id, blocks);
+    if (this.#known.size > this.most) this.#known.delete(this.#known.keys().next().value!);
+    return blocks.update(content, ended);
+  }
+}
+
+const NAMED: Record<string, string> = {
+  amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", reg: "®", trade: "™", hellip: "…",
+  mdash: "—", ndash: "–", lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”", bull: "•", middot: "·", times: "×", deg: "°",
+  larr: "←", rarr: "→", uarr: "↑", darr: "↓", euro: "€", laquo: "«", raquo: "»", le: "≤", ge: "≥", ne: "≠",
+};
+
+/** Character references become characters, as text; one that is not known stays as it is written. */
+export function unescape(text: string): string {
+  if (!text.includes("&")) return text;
+  return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));/g, (whole, dec, hex, named) => {
+    if (named) return Object.hasOwn(NAMED, named) ? NAMED[named]! : whole;
+    const code = dec ? Number(dec) : Number.parseInt(hex, 16);
+    const fits = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    return fits ? String.fromCodePoint(code) : "\ufffd";
+  });
+}
+
+/** An address that may be followed: only http and https, and only as the browser itself would read it. */
+export function safeHref(href: string): string | null {
+  try {
+    const url = new URL(unescape(href));
+    return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
+  } catch {
+    return null;
+  }
+}

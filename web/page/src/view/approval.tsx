@@ -1,0 +1,112 @@
+// Owns the card that asks for permission: exactly what would be done, by whom, why, and a button for each answer.
+import { useState } from "preact/hooks";
+import { visibleText } from "../text/visible.js";
+import type { Session } from "../wire/session.js";
+import type { Approval, ApprovalOption } from "../wire/types.js";
+import { AnswerButton, Countdown } from "./asks.js";
+import { DiffView } from "./diff.js";
+import { Icon, kindIcon, kindName } from "./icons.js";
+import { Mono, Shown } from "./shown.js";
+import { Input, Places } from "./tool.js";
+
+type Props = { approval: Approval; session: Session; able: boolean };
+
+export function ApprovalCard({ approval, session, able }: Props) {
+  const [answered, setAnswered] = useState(false);
+  const [reason, setReason] = useState("");
+  const ready = able && !answered;
+  const answer = (option: ApprovalOption) => {
+    const { toolCallId } = approval;
+    const sent = isAllow(option)
+      ? session.send({ type: "approve", toolCallId, optionId: option.id })
+      : session.send({ type: "deny", toolCallId, optionId: option.id, ...(reason.trim() ? { reason: reason.trim() } : {}) });
+    if (!sent) return;
+    setAnswered(true);
+    // An answer that was refused, or lost on its way, may be given again.
+    setTimeout(() => setAnswered(false), 2_000);
+  };
+  const title = approval.title === "" ? approval.name : approval.title;
+  const rejects = approval.options.filter((option) => !isAllow(option));
+  return (
+    <article class="card approval" aria-label={`Permission: ${visibleText(title)}`}>
+      <header class="card-head">
+        <Icon name={kindIcon(approval.kind)} />
+        <h3>
+          <Shown text={title} as="line" />
+        </h3>
+        <span class="muted">{kindName(approval.kind)} · <Shown text={approval.name} as="line" /></span>
+        <Countdown deadline={approval.deadline} />
+      </header>
+      <div class="card-body">
+        {approval.worker !== null && (
+          <p>
+            Asked by worker <strong><Shown text={approval.worker} as="line" /></strong>
+          </p>
+        )}
+        {approval.reason !== null && <p><Shown text={approval.reason} as="prose" /></p>}
+        {approval.risks.length > 0 && (
+          <ul class="risks">
+            {approval.risks.map((risk) => <li><Icon name="warn" /> <span><Shown text={risk} as="line" /></span></li>)}
+          </ul>
+        )}
+        <Subject approval={approval} />
+      </div>
+      <footer class="card-foot">
+        {rejects.length > 0 && (
+          <input
+            class="reason"
+            value={reason}
+            placeholder="Why not (optional, told to the agent)"
+            aria-label="Reason for a refusal"
+            onInput={(event) => setReason(event.currentTarget.value)}
+          />
+        )}
+        <div class="answers">
+          {rejects.map((option) => <OptionButton key={option.id} option={option} able={ready} onClick={() => answer(option)} />)}
+          {approval.options.filter(isAllow).map((option) => (
+            <OptionButton key={option.id} option={option} able={ready} onClick={() => answer(option)} />
+          ))}
+        </div>
+      </footer>
+    </article>
+  );
+}
+
+const isAllow = (option: ApprovalOption): boolean => option.kind === "allow_once" || option.kind === "allow_always";
+
+/** What it is about: the command, the change, or else the whole input; nothing of it is left out. */
+function Subject({ approval }: { approval: Approval }) {
+  const { command, diffs, paths, locations, input, output } = approval;
+  const places = [...locations, ...paths.filter((path) => !locations.some((place) => place.path === path)).map((path) => ({ path }))];
+  return (
+    <>
+      {command !== null && <Mono text={command} class="command" />}
+      {diffs.map((diff) => <DiffView key={diff.path} diff={diff} />)}
+      {command === null && diffs.length === 0 && input !== null && <Input input={input} />}
+      {(command !== null || diffs.length > 0) && input !== null && (
+        <details>
+          <summary>Input</summary>
+          <Input input={input} />
+        </details>
+      )}
+      {output !== "" && <Mono text={output} class="output" />}
+      {places.length > 0 && <Places places={places} />}
+    </>
+  );
+}
+
+const SCOPES: Record<string, string> = {
+  once: "this once", session: "this session", workspace: "this workspace", project: "this project", user: "everywhere",
+};
+
+function OptionButton({ option, able, onClick }: { option: ApprovalOption; able: boolean; onClick: () => void }) {
+  const scope = SCOPES[option.scope] ?? option.scope;
+  // What lasts is less at hand than what is for this once.
+  const tone = option.kind === "allow_always" ? "allow lasting" : isAllow(option) ? "allow" : "reject";
+  return (
+    <AnswerButton tone={tone} able={able} onClick={onClick}>
+      <Shown text={option.name} as="line" />
+      <span class="scope"><Shown text={scope} as="line" /></span>
+    </AnswerButton>
+  );
+}

@@ -1,0 +1,77 @@
+// Owns showing a change to a file: the lines that come and go, with a little of what stays.
+import { useMemo, useState } from "preact/hooks";
+import { diffLines, type DiffLine, type LineDiff } from "../text/diff.js";
+import { count } from "../text/say.js";
+import { visibleText } from "../text/visible.js";
+import type { FileDiff } from "../wire/types.js";
+import { memo } from "./memo.js";
+import { Shown } from "./shown.js";
+
+/** More lines than this are shown when asked for: they cost the page, and rarely help at first sight. */
+const FIRST_LINES = 400;
+
+export const DiffView = memo(function DiffView({ diff }: { diff: FileDiff }) {
+  const lines = useMemo(() => diffLines(diff.oldText, diff.newText), [diff.oldText, diff.newText]);
+  const [all, setAll] = useState(false);
+  const total = lines.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
+  let left = all ? Infinity : FIRST_LINES;
+  return (
+    <figure class="diff" aria-label={`Change of ${visibleText(diff.path)}`}>
+      <figcaption>
+        <span class="path">
+          <Shown text={diff.path} as="line" />
+        </span>
+        <Sums diff={lines} isNew={diff.oldText === null} />
+      </figcaption>
+      <div class="diff-lines" tabIndex={0} role="group" aria-label="Lines">
+        {lines.hunks.map((hunk) => {
+          const shown = hunk.lines.slice(0, left);
+          left -= shown.length;
+          return (
+            shown.length > 0 && (
+              <>
+                {hunk.skipped > 0 && <Skipped lines={hunk.skipped} />}
+                {shown.map((line) => <Line line={line} />)}
+              </>
+            )
+          );
+        })}
+        {left > 0 && lines.skippedAfter > 0 && <Skipped lines={lines.skippedAfter} />}
+        {total === 0 && <div class="diff-skip">No line differs.</div>}
+      </div>
+      {!all && total > FIRST_LINES && (
+        <button type="button" class="quiet wide" onClick={() => setAll(true)}>
+          Show all {count(total, "line")}
+        </button>
+      )}
+    </figure>
+  );
+});
+
+export function Sums({ diff, isNew }: { diff: LineDiff; isNew: boolean }) {
+  return (
+    <span class="sums">
+      {isNew && <span class="new">new </span>}
+      <span class="plus">+{diff.added}</span> <span class="minus">−{diff.removed}</span>
+    </span>
+  );
+}
+
+const NAMES = { "+": "added", "-": "removed", " ": "same" } as const;
+
+function Line({ line }: { line: DiffLine }) {
+  return (
+    <div class={`diff-line ${NAMES[line.sign]}`}>
+      <span class="no">{line.sign === "-" ? line.old : line.new}</span>
+      <span class="sign">{line.sign}</span>
+      <span class="text">
+        <Shown text={line.text} as="block" />
+        {line.open && <span class="mark"> no newline at the end</span>}
+      </span>
+    </div>
+  );
+}
+
+function Skipped({ lines }: { lines: number }) {
+  return <div class="diff-skip">{count(lines, "unchanged line")}</div>;
+}

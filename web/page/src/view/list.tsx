@@ -1,0 +1,102 @@
+// Owns the virtual list: only the rows in sight are in the page, their heights are measured, and it follows its end.
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+
+export type ListHandle = { show(index: number): void; end(): void };
+
+type Props = {
+  count: number;
+  estimate: number;
+  label: string;
+  row: (index: number) => ComponentChildren;
+  /** Where it begins; a list that begins at its end follows it as long as the reader stays there. */
+  from: "start" | "end";
+  handle?: { current: ListHandle | null };
+  /** Told when the reader arrives at the end or leaves it. */
+  onEnd?: (atEnd: boolean) => void;
+  class?: string;
+};
+
+/** This near to the end is at the end. */
+const NEAR = 8;
+
+export function List({ count, estimate, label, row, from, handle, onEnd, class: name }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [, again] = useReducer((n: number) => n + 1, 0);
+  const follow = useRef({ on: from === "end", top: 0, height: 0 });
+  const setFollow = (on: boolean) => {
+    if (follow.current.on === on) return;
+    follow.current.on = on;
+    onEnd?.(on);
+  };
+  const options = {
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => estimate,
+    initialOffset: () => (from === "end" ? count * estimate : 0),
+    initialRect: { width: 800, height: window.innerHeight },
+    overscan: 4,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange: () => again(0),
+  };
+  const [virtual] = useState(() => new Virtualizer<HTMLDivElement, HTMLDivElement>(options));
+  virtual.setOptions(options);
+
+  useLayoutEffect(() => virtual._didMount(), [virtual]);
+  useLayoutEffect(() => {
+    virtual._willUpdate();
+    const element = scroller.current;
+    if (element && follow.current.on) element.scrollTop = element.scrollHeight;
+  });
+  useLayoutEffect(() => {
+    if (!handle) return;
+    handle.current = {
+      show(index) {
+        setFollow(false);
+        virtual.scrollToIndex(index, { align: "start" });
+      },
+      end() {
+        setFollow(true);
+        again(0);
+      },
+    };
+    return () => {
+      handle.current = null;
+    };
+  });
+
+  const onScroll = () => {
+    const element = scroller.current;
+    if (!element || from !== "end") return;
+    const { scrollTop, scrollHeight, clientHeight } = element;
+    const last = follow.current;
+    // Up, while nothing above got shorter: that was the reader.
+    const up = scrollTop < last.top - 1 && scrollHeight >= last.height;
+    if (scrollHeight - scrollTop - clientHeight <= NEAR) setFollow(true);
+    else if (up) setFollow(false);
+    last.top = scrollTop;
+    last.height = scrollHeight;
+  };
+  // A wheel or a finger says it before the first scroll event, which following would undo.
+  const onWheel = (event: WheelEvent) => {
+    if (event.deltaY < 0 && scroller.current && scroller.current.scrollTop > 0) setFollow(false);
+  };
+
+  const items = virtual.getVirtualItems();
+  return (
+    <div class={`list ${name ?? ""}`} ref={scroller} onScroll={onScroll} onWheel={onWheel} tabIndex={0} role="log" aria-label={label} aria-live="off">
+      <div class="list-all" style={{ height: `${virtual.getTotalSize()}px` }}>
+        <div class="list-seen" style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
+          {items.map((item) => (
+            <div key={item.index} data-index={item.index} ref={virtual.measureElement} class="list-row">
+              {row(item.index)}
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}

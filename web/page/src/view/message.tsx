@@ -1,0 +1,123 @@
+// Owns one message of the transcript: who spoke, the thought, the words, the calls and the quiet lines between them.
+import { BlockCache } from "../text/markdown.js";
+import { clock, fullTime } from "../text/say.js";
+import type { Message, Note, NoteKind, ToolCall } from "../wire/types.js";
+import { Fold, type Folds } from "./folds.js";
+import { Icon } from "./icons.js";
+import { MarkdownBlock } from "./markdown.js";
+import { memo } from "./memo.js";
+import { Shown } from "./shown.js";
+import { ToolView } from "./tool.js";
+
+const cache = new BlockCache();
+/** In a longer text the browser leaves out the blocks that are not in sight. */
+const MANY = 40;
+
+type Props = {
+  message: Message;
+  /** A message is changed in place: only its version says whether it is another. */
+  version: number;
+  /** The first of a row of messages of one speaker, which is named there. */
+  first: boolean;
+  agent: string;
+  sessionId: string;
+  folds: Folds;
+  /** Null when it may not be taken back from here. */
+  withdraw: ((id: string) => void) | null;
+  flash: boolean;
+};
+
+export const MessageView = memo(function MessageView(props: Props) {
+  return props.message.role === "user" ? <Said {...props} /> : <Answer {...props} />;
+});
+
+function Said({ message, withdraw, flash, folds, sessionId }: Props) {
+  const { status } = message;
+  return (
+    <article class={`said is-${status}`} data-flash={flash} aria-label="Prompt">
+      <header class="who">
+        <strong>{message.author ? <Shown text={message.author} as="line" /> : "You"}</strong>
+        {message.steer && <span class="tag">steer</span>}
+        {status === "pending" && <span class="tag waiting">{message.steer ? "not yet delivered" : "queued"}</span>}
+        {status === "error" && <span class="tag failed">not delivered</span>}
+        <Time at={message.at} />
+        {status === "pending" && withdraw && (
+          <button type="button" class="quiet small" onClick={() => withdraw(message.id)}>
+            Take back
+          </button>
+        )}
+      </header>
+      <div class="said-text" dir="auto">
+        <Shown text={message.content} as="prose" />
+      </div>
+      <Between calls={[]} notes={message.notes} folds={folds} sessionId={sessionId} />
+    </article>
+  );
+}
+
+function Answer({ message, first, agent, folds, sessionId, flash }: Props) {
+  const { content, thought, status, toolCalls } = message;
+  const streaming = status === "streaming";
+  const calls = toolCalls ?? [];
+  const blocks = content === "" ? [] : cache.get(`${sessionId}/${message.id}`, content, !streaming);
+  return (
+    <article class={`answer is-${status}`} data-flash={flash} aria-label="Answer" aria-busy={streaming}>
+      {first && (
+        <header class="who">
+          <strong>
+            <Shown text={agent} as="line" />
+          </strong>
+          <Time at={message.at} />
+        </header>
+      )}
+      {thought !== "" && (
+        <Fold folds={folds} name={`thought:${message.id}`} class="thought" head={<>{streaming && content === "" && calls.length === 0 ? "Thinking…" : "Thought"}<span class="peek">{peek(thought)}</span></>}>
+          {() => (
+            <div class="plain">
+              <Shown text={thought} as="prose" />
+            </div>
+          )}
+        </Fold>
+      )}
+      {blocks.length > 0 && (
+        <div class={blocks.length > MANY ? "words many" : "words"}>
+          {blocks.map((block, at) => <MarkdownBlock key={at} block={block} />)}
+        </div>
+      )}
+      <Between calls={calls} notes={message.notes} folds={folds} sessionId={sessionId} />
+      {streaming && thought === "" && blocks.length === 0 && calls.length === 0 && <div class="pulse" aria-label="Working" />}
+      {status === "error" && <div class="tool-error">This answer was cut short.</div>}
+    </article>
+  );
+}
+
+const peek = (thought: string) => <Shown text={thought.slice(0, 160).replace(/\s+/g, " ")} as="line" />;
+
+function Time({ at }: { at: number }) {
+  return <time title={fullTime(at)} dateTime={new Date(at).toISOString()}>{clock(at)}</time>;
+}
+
+/** Calls and quiet lines in the order they came. */
+function Between({ calls, notes, folds, sessionId }: { calls: ToolCall[]; notes: Note[]; folds: Folds; sessionId: string }) {
+  if (calls.length === 0 && notes.length === 0) return null;
+  const rows = [
+    ...calls.map((call) => ({ at: call.at, view: <ToolView key={call.id} call={call} folds={folds} sessionId={sessionId} /> })),
+    ...notes.map((note, at) => ({ at: note.at, view: <NoteView key={`note-${at}`} note={note} /> })),
+  ];
+  // Sorting is stable: what came at the same time stays as it was.
+  return <div class="between">{rows.sort((a, b) => a.at - b.at).map(({ view }) => view)}</div>;
+}
+
+const NOTES: Record<NoteKind, string> = {
+  skill: "Skill", reminder: "Reminder", mode: "Mode", handoff: "Handoff", artifact: "Artifact", progress: "Progress",
+  compaction: "Compaction", permission: "Permission", info: "",
+};
+
+function NoteView({ note }: { note: Note }) {
+  return (
+    <p class="note" title={fullTime(note.at)}>
+      {note.kind === "permission" && <Icon name="check" />}
+      {NOTES[note.kind] && <span class="note-kind">{NOTES[note.kind]}</span>} <Shown text={note.text} as="prose" />
+    </p>
+  );
+}

@@ -1,0 +1,78 @@
+// Owns the layout: sessions, the session in the middle, details; drawers where there is no room.
+import { useEffect } from "preact/hooks";
+import type { App } from "../app.js";
+import { visibleText } from "../text/visible.js";
+import type { Session } from "../wire/session.js";
+import { Asks } from "./asks.js";
+import { Details } from "./details.js";
+import { Home } from "./home.js";
+import { useTopics } from "./hooks.js";
+import { PromptBox } from "./prompt.js";
+import { Sessions } from "./sessions.js";
+import { SignIn } from "./signin.js";
+import { Timeline } from "./timeline.js";
+import { Banners, Top } from "./top.js";
+import { Transcript } from "./transcript.js";
+
+export function Page({ app }: { app: App }) {
+  useTopics(app, "who", "session", "route", "drawer");
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || app.drawer === null) return;
+      // The drawer is what is open: the same key must not stop the agent as well.
+      event.stopPropagation();
+      app.setDrawer(null);
+    };
+    window.addEventListener("keydown", onKey, true);
+    return () => window.removeEventListener("keydown", onKey, true);
+  }, [app]);
+  if (app.who.kind === "out") return <SignIn app={app} why={app.who.why} />;
+  const { session } = app;
+  return (
+    <div class="page" data-drawer={app.drawer ?? ""}>
+      <nav class="side" aria-label="Sessions">
+        <Sessions app={app} />
+      </nav>
+      <main class="main">
+        <Top app={app} session={session} />
+        {session === null ? <Home app={app} /> : <Open key={session} app={app} session={session} />}
+      </main>
+      {session !== null && (
+        <aside class="details" aria-label="Details">
+          <Details session={session} />
+        </aside>
+      )}
+      {app.drawer !== null && <button type="button" class="veil" aria-label="Close" onClick={() => app.setDrawer(null)} />}
+    </div>
+  );
+}
+
+function Open({ app, session }: { app: App; session: Session }) {
+  useTopics(session.doc, "*");
+  useTitle(session);
+  return (
+    <>
+      <Banners session={session} />
+      {app.route.tab === "timeline" ? <Timeline app={app} session={session} /> : <Transcript app={app} session={session} />}
+      <div class="bottom">
+        <Asks session={session} />
+        <PromptBox session={session} />
+      </div>
+    </>
+  );
+}
+
+/** The window's title says from afar whether somebody is waited for. */
+function useTitle(session: Session): void {
+  useTopics(session.doc, "status", "approvals", "questions", "session");
+  const { state } = session;
+  const waiting = state !== null && state.approvals.length + state.questions.length > 0;
+  const mark = waiting ? "● " : state?.status === "running" ? "… " : "";
+  const title = `${mark}${visibleText(state?.session.title ?? "Agent")}`;
+  useEffect(() => {
+    document.title = title;
+    return () => {
+      document.title = "Agent";
+    };
+  }, [title]);
+}

@@ -1,0 +1,78 @@
+// Owns what the browser keeps: the tab's name, drafts, the theme. Storage may be forbidden; then nothing is kept.
+
+function storage(kind: "localStorage" | "sessionStorage"): Storage | null {
+  try {
+    return window[kind];
+  } catch {
+    return null;
+  }
+}
+
+function read(kind: "localStorage" | "sessionStorage", key: string): string | null {
+  try {
+    return storage(kind)?.getItem(key) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function write(kind: "localStorage" | "sessionStorage", key: string, value: string | null): void {
+  try {
+    if (value === null || value === "") storage(kind)?.removeItem(key);
+    else storage(kind)?.setItem(key, value);
+  } catch {
+    // Full or forbidden: the page works without it.
+  }
+}
+
+const CLIENT = "harn.client";
+
+export function freshName(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(4));
+  return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** The name this tab attaches under; the same after a reload. */
+export function clientName(): string {
+  const known = read("sessionStorage", CLIENT);
+  if (known !== null && /^web-[0-9a-f]{8}$/.test(known)) return known;
+  return renameClient();
+}
+
+export function renameClient(): string {
+  const name = freshName();
+  write("sessionStorage", CLIENT, name);
+  return name;
+}
+
+/**
+ * A duplicated tab begins with a copy of the other's name. The older tab answers a newcomer that has its name, and the
+ * newcomer calls `onTwin` to take another. A reloaded tab hears nothing: the page that had the name is gone.
+ */
+export function watchForTwin(name: () => string, onTwin: () => void): void {
+  if (typeof BroadcastChannel === "undefined") return;
+  const channel = new BroadcastChannel("harn.clients");
+  const me = freshName();
+  channel.onmessage = ({ data }: MessageEvent<{ hello?: string; taken?: string; from?: string; to?: string }>) => {
+    if (data.hello === name()) channel.postMessage({ taken: data.hello, to: data.from });
+    if (data.taken === name() && data.to === me) onTwin();
+  };
+  channel.postMessage({ hello: name(), from: me });
+}
+
+const draftKey = (session: string | null) => `harn.draft.${session ?? "new"}`;
+export const readDraft = (session: string | null): string => read("sessionStorage", draftKey(session)) ?? "";
+export const writeDraft = (session: string | null, text: string): void =>
+  write("sessionStorage", draftKey(session), text);
+
+export type Theme = "system" | "light" | "dark";
+const THEME = "harn.theme";
+export function readTheme(): Theme {
+  const theme = read("localStorage", THEME);
+  return theme === "light" || theme === "dark" ? theme : "system";
+}
+export function applyTheme(theme: Theme): void {
+  write("localStorage", THEME, theme === "system" ? null : theme);
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+}

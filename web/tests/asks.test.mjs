@@ -1,0 +1,133 @@
+// What the agent asks a person: permissions with the exact command or change, questions, and hostile words in them.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { launch } from "./browser.mjs";
+import { Server } from "./server.mjs";
+import { again, box, close, newSession, say, sees, signedIn, status } from "./steps.mjs";
+
+let browser;
+let server;
+before(async () => {
+  [browser, server] = [await launch(), await Server.start()];
+  await (await signedIn(browser, server)).close();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const fresh = async () => {
+  const page = await again(browser, server);
+  await newSession(page);
+  return page;
+};
+const card = (page) => page.locator(".card.approval");
+
+describe("a permission", () => {
+  it("shows the change and is given", async () => {
+    const page = await fresh();
+    await say(page, "note");
+    await card(page).waitFor();
+    await status(page, "waits for you");
+    assert.deepEqual(await card(page).locator(".diff-line .text").allInnerTexts(), ["first", "second", "second, changed"]);
+    assert.equal(await card(page).locator(".diff-line.added").count(), 1);
+    assert.equal(await card(page).locator(".diff-line.removed").count(), 1);
+    // The focus stays in the box: nothing is allowed by a key that was meant for something else.
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), "TEXTAREA");
+    await card(page).locator(".answer-button.allow").first().click();
+    await card(page).waitFor({ state: "detached" });
+    await sees(page, "It is written.");
+    await close(page);
+  });
+
+  it("is refused, with a reason", async () => {
+    const page = await fresh();
+    await say(page, "note");
+    await card(page).getByLabel("Reason for a refusal").fill("not today");
+    await card(page).locator(".answer-button.reject").first().click();
+    await sees(page, "Then I leave it.");
+    await page.locator(".tool-state.failed").waitFor();
+    await close(page);
+  });
+
+  it("shows the whole command, which runs only when it is allowed", async () => {
+    const page = await fresh();
+    const file = join(server.folder, "made-by-the-page");
+    await say(page, "run");
+    await card(page).locator(".command", { hasText: "touch made-by-the-page && echo 'whole command' shown" }).waitFor();
+    assert.equal(existsSync(file), false);
+    await card(page).getByRole("button", { name: /once/ }).and(card(page).locator(".allow")).click();
+    await sees(page, "The command is through.");
+    assert.equal(existsSync(file), true);
+    await page.getByRole("button", { name: /touch made-by-the-page/ }).click();
+    await page.locator(".output", { hasText: "whole command shown" }).waitFor();
+    await close(page);
+  });
+});
+
+describe("questions", () => {
+  it("are answered with a choice, and with yes", async () => {
+    const page = await fresh();
+    await say(page, "question");
+    await page.locator(".card.question", { hasText: "Which port?" }).waitFor();
+    await page.locator(".countdown").first().waitFor();
+    await page.getByRole("button", { name: "9090" }).click();
+    await sees(page, "Thanks.");
+    await page.locator(".card.question", { hasText: "Version 2" }).getByRole("button", { name: "Approve" }).click();
+    await sees(page, "Deployed.");
+    await close(page);
+  });
+});
+
+describe("hostile words", () => {
+  it("are shown, do nothing, and hide nothing", async () => {
+    const page = await fresh();
+    await say(page, "hostile");
+    await card(page).waitFor();
+    // In the question: the override, the blank and the escape are there to be seen.
+    const asked = await card(page).innerText();
+    for (const mark of ["\\u202e", "\\u200b", "␛[8m"]) assert.ok(asked.includes(mark), `${mark} in ${asked}`);
+    assert.ok(!/[\u202a-\u202e\u2066-\u2069\u200b\u001b]/.test(asked));
+    // In the call: its title and its output.
+    const call = page.locator(".tool").first();
+    assert.ok((await call.innerText()).includes("\\u202egnp.exe␛[2J"));
+    await call.getByRole("button").first().click();
+    const output = await page.locator(".output").first().innerText();
+    for (const part of ["<script>window.owned=1</script>", "␛[31mred␛[0m␇", "\\u202eright\\u202c\\u200bzero"]) assert.ok(output.includes(part), output);
+    // In the answer: no element, no link that runs, no image that is fetched.
+    const words = page.locator(".words");
+    assert.equal(await words.locator("script, img, svg, iframe").count(), 0);
+    assert.deepEqual(await words.locator("a").evaluateAll((links) => links.map((link) => link.getAttribute("href"))), ["https://example.org/i.png"]);
+    await card(page).locator(".answer-button.reject").first().click();
+    await sees(page, "Refused.");
+    await close(page);
+  });
+});
+
+describe("without a mouse", () => {
+  it("a permission is reached, refused and the next prompt written", async () => {
+    const page = await fresh();
+    await page.keyboard.type("note");
+    await page.keyboard.press("Enter");
+    await card(page).waitFor();
+    await card(page).locator('.answer-button[aria-disabled="false"]').first().waitFor();
+    // Backwards from the box: the answers come just before it, the refusal before the allowance.
+    let seen = "";
+    for (let step = 0; step < 12 && !seen.includes("reject"); step++) {
+      await page.keyboard.press("Shift+Tab");
+      seen = await page.evaluate(() => document.activeElement.className);
+    }
+    assert.ok(seen.includes("reject"), seen);
+    assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
+    await page.keyboard.press("Enter");
+    await sees(page, "Then I leave it.");
+    for (let step = 0; step < 12 && (await page.evaluate(() => document.activeElement.tagName)) !== "TEXTAREA"; step++) await page.keyboard.press("Tab");
+    await page.keyboard.type("hello");
+    await page.keyboard.press("Enter");
+    await sees(page, "You said something.");
+    assert.equal(await box(page).inputValue(), "");
+    await close(page);
+  });
+});

@@ -1,0 +1,66 @@
+// Owns the real server of these tests: the binary that HARN_SERVE names, with a scenario, a folder of its own and a free port.
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const BINARY = process.env.HARN_SERVE;
+const SCENARIO = fileURLToPath(new URL("page.yaml", import.meta.url));
+
+async function freePort() {
+  const probe = createServer();
+  await new Promise((done) => probe.listen(0, "127.0.0.1", done));
+  const { port } = probe.address();
+  await new Promise((done) => probe.close(done));
+  return port;
+}
+
+export class Server {
+  static async start() {
+    if (!BINARY) throw new Error("HARN_SERVE must name the harn-serve binary, for instance ../../target/debug/harn-serve");
+    const server = new Server();
+    server.folder = await mkdtemp(join(tmpdir(), "harn-page-"));
+    server.port = await freePort();
+    await server.run();
+    return server;
+  }
+
+  /** Starts the process and waits for the address that it prints. */
+  async run() {
+    const args = ["serve", "--listen", `127.0.0.1:${this.port}`, "--engine", `script:${SCENARIO}`, "--state-dir", join(this.folder, "state"), "--cwd", this.folder];
+    this.process = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    this.url = await new Promise((found, failed) => {
+      const hear = (chunk) => {
+        said += chunk;
+        const match = /http:\/\/\S+#code=\S+/.exec(said);
+        if (match) found(match[0]);
+      };
+      this.process.stdout.on("data", hear);
+      this.process.stderr.on("data", hear);
+      this.process.on("exit", (code) => failed(new Error(`harn-serve ended with ${code} before it printed an address:\n${said}`)));
+    });
+  }
+
+  get origin() {
+    return `http://127.0.0.1:${this.port}/`;
+  }
+
+  /** As by kill -9: nothing is said to anybody. */
+  async kill() {
+    const gone = new Promise((done) => this.process.once("exit", done));
+    this.process.kill("SIGKILL");
+    await gone;
+  }
+
+  async stop() {
+    if (this.process.exitCode === null && this.process.signalCode === null) {
+      const gone = new Promise((done) => this.process.once("exit", done));
+      this.process.kill("SIGTERM");
+      await gone;
+    }
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,54 @@
+// Owns the steps that the tests share: signing in, a new session, a prompt, and what is seen.
+import assert from "node:assert/strict";
+import { openPage, watched } from "./browser.mjs";
+
+/** A browser that is signed in, at the start page. */
+export async function signedIn(browser, server, options = {}) {
+  const page = await openPage(browser, options);
+  await page.goto(server.url);
+  // A code works once; the next browser gets in with the cookie of the first.
+  await page.getByRole("heading", { name: "New session" }).waitFor();
+  server.cookies = await page.context().cookies();
+  return page;
+}
+
+/** Another browser of the same person: a context with the cookie, so that no code is needed. */
+export async function again(browser, server, options = {}, address = server.origin) {
+  const page = await openPage(browser, options);
+  await page.context().addCookies(server.cookies);
+  await page.goto(address);
+  return page;
+}
+
+/** Another tab of the same browser. */
+export async function otherTab(page, address = page.url()) {
+  const tab = watched(await page.context().newPage());
+  await tab.goto(address);
+  return tab;
+}
+
+export async function newSession(page) {
+  if (!/#\/?$|\/$/.test(page.url())) await page.getByRole("link", { name: "New session" }).click();
+  await page.getByRole("button", { name: "Start" }).click();
+  await box(page).waitFor();
+  await page.waitForURL(/#\/s\//);
+}
+
+export const box = (page) => page.getByRole("textbox", { name: "Prompt" });
+export const status = (page, word) => page.locator(".top .status", { hasText: word }).waitFor();
+export const transcript = (page) => page.getByRole("log", { name: "Conversation" });
+
+export async function say(page, text) {
+  await box(page).fill(text);
+  await box(page).press("Enter");
+}
+
+/** Waits until the transcript shows the text. */
+export const sees = (page, text) => transcript(page).getByText(text).last().waitFor();
+
+/** Ends a test: the browser must not have complained, and nothing may have run that was only shown. */
+export async function close(page) {
+  assert.deepEqual(page.complaints, []);
+  assert.equal(await page.evaluate(() => window.owned), undefined);
+  await page.close();
+}
