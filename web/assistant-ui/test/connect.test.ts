@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { WebSocket, WebSocketServer, type WebSocket as Peer } from "ws";
 import { connectHarness, type ConnectOptions, type HarnessConnection } from "../src/index.js";
+import { checkState } from "./shape.js";
 import { assistant, state, user } from "./state.js";
 import { until } from "./until.js";
 
@@ -135,5 +136,40 @@ describe("connectHarness", () => {
     await gone;
     assert.equal(connection.getStatus(), "closed");
     assert.equal(connection.send({ type: "cancel" }), false);
+  });
+});
+
+const live = process.env["HARN_SERVE_URL"];
+const token = process.env["HARN_SERVE_TOKEN"];
+describe("connectHarness to a harn-serve that runs", { skip: live === undefined && "HARN_SERVE_URL is not set" }, () => {
+  it("has a document of the right shape at every frame of a turn", async () => {
+    const url = new URL("/ws", live);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    const errors: string[] = [];
+    const connection = connectHarness(url, {
+      WebSocket,
+      retryMs: () => null,
+      onError: (message) => errors.push(message),
+      ...(token !== undefined && { token }),
+    });
+    after(() => connection.close());
+    const answered = new Set<string>();
+    const see = <T>(what: string, look: () => T | undefined | null | false): Promise<T> =>
+      until(what, look, (again) => connection.subscribe(again));
+
+    await see("the document", () => connection.getStatus() === "open" && connection.getState());
+    connection.send({ type: "submit", prompt: "Hello" });
+    const last = await see("the end of the turn", () => {
+      assert.notEqual(connection.getStatus(), "closed", errors.join("; "));
+      const document = connection.getState();
+      checkState(document);
+      for (const { id, toolCallId } of document.approvals) {
+        if (!answered.has(id)) connection.send({ type: "approve", toolCallId });
+        answered.add(id);
+      }
+      return document.status !== "running" && document.messages.some(({ role }) => role === "assistant") && document;
+    });
+    assert.equal(last.messages[0]?.content, "Hello");
+    assert.deepEqual(errors, []);
   });
 });

@@ -8,12 +8,18 @@ export function until<T>(what: string, look: () => T | undefined | null | false,
       stop();
       reject(new Error(`waited 10 s for ${what}`));
     }, 10_000);
-    const again = (): void => {
-      const found = look();
-      if (found === undefined || found === null || found === false) return;
+    const settle = (settled: () => void): void => {
       clearTimeout(limit);
       stop();
-      resolve(found);
+      settled();
+    };
+    const again = (): void => {
+      try {
+        const found = look();
+        if (found !== undefined && found !== null && found !== false) settle(() => resolve(found));
+      } catch (error) {
+        settle(() => reject(error));
+      }
     };
     stop = watch(again);
     again();
