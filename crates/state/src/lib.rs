@@ -4,6 +4,7 @@
 //! session's events; one room a session makes it once for everyone who looks at it. Who may come in is decided
 //! before a request gets here, and said by its [`Principal`](harn_model::Principal).
 
+mod assistant;
 mod changes;
 mod client;
 mod commands;
