@@ -16,6 +16,7 @@ mod link;
 pub mod openharness;
 mod recorder;
 mod rules;
+pub mod state_fold;
 mod thread_screen;
 mod threads;
 
