@@ -49,7 +49,11 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
   useLayoutEffect(() => {
     virtual._willUpdate();
     const element = scroller.current;
-    if (element && follow.current.on) element.scrollTop = element.scrollHeight;
+    if (!element || !follow.current.on) return;
+    element.scrollTop = element.scrollHeight;
+    // Noted here, so that the scroll event it causes is not taken for the reader's.
+    follow.current.top = element.scrollTop;
+    follow.current.height = element.scrollHeight;
   });
   useLayoutEffect(() => {
     if (!handle) return;
@@ -73,21 +77,46 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     if (!element || from !== "end") return;
     const { scrollTop, scrollHeight, clientHeight } = element;
     const last = follow.current;
-    // Up, while nothing above got shorter: that was the reader.
-    const up = scrollTop < last.top - 1 && scrollHeight >= last.height;
-    if (scrollHeight - scrollTop - clientHeight <= NEAR) setFollow(true);
-    else if (up) setFollow(false);
+    const shorter = scrollHeight < last.height;
+    // Up, while nothing got shorter: that was the reader. Down to the end: so was that.
+    if (scrollTop < last.top && !shorter) setFollow(false);
+    else if ((scrollTop > last.top || shorter) && scrollHeight - scrollTop - clientHeight <= NEAR) setFollow(true);
     last.top = scrollTop;
     last.height = scrollHeight;
   };
-  // A wheel or a finger says it before the first scroll event, which following would undo.
+  // A wheel, a key or a finger says it before the first scroll event, which following would undo.
+  const leave = () => {
+    if (scroller.current && scroller.current.scrollTop > 0) setFollow(false);
+  };
   const onWheel = (event: WheelEvent) => {
-    if (event.deltaY < 0 && scroller.current && scroller.current.scrollTop > 0) setFollow(false);
+    if (event.deltaY < 0) leave();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target === event.currentTarget && ["PageUp", "ArrowUp", "Home"].includes(event.key)) leave();
+  };
+  const finger = useRef(0);
+  const onTouchStart = (event: TouchEvent) => {
+    finger.current = event.touches[0]?.clientY ?? 0;
+  };
+  const onTouchMove = (event: TouchEvent) => {
+    if ((event.touches[0]?.clientY ?? 0) > finger.current + 4) leave();
   };
 
   const items = virtual.getVirtualItems();
   return (
-    <div class={`list ${name ?? ""}`} ref={scroller} onScroll={onScroll} onWheel={onWheel} tabIndex={0} role="log" aria-label={label} aria-live="off">
+    <div
+      class={`list ${name ?? ""}`}
+      ref={scroller}
+      onScroll={onScroll}
+      onWheel={onWheel}
+      onKeyDown={onKeyDown}
+      onTouchStart={onTouchStart}
+      onTouchMove={onTouchMove}
+      tabIndex={0}
+      role="log"
+      aria-label={label}
+      aria-live="off"
+    >
       <div class="list-all" style={{ height: `${virtual.getTotalSize()}px` }}>
         <div class="list-seen" style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
           {items.map((item) => (
