@@ -126,6 +126,13 @@ fn decisions(event: &AgentEvent) -> Decisions {
             Written,
             Nothing("the contract keeps the ranking in the transcript"),
         ),
+        E::PromptQueued(_) => nowhere(
+            Written,
+            Elsewhere(
+                "a prompt that waits is shown when its turn begins",
+                "turn_started",
+            ),
+        ),
         E::PromptWithdrawn(_) => nowhere(
             Synced,
             Elsewhere("the answer to the prompt says so", "session_prompt-result"),

@@ -1,10 +1,13 @@
-//! Lines in and bytes out, whatever carries them. Both directions are bounded. Knows no protocol.
+//! Lines in and bytes out, whatever carries them: pipes, sockets, WebSockets. Both directions are bounded.
+//! Knows no protocol.
 //!
 //! The blocking loops belong on threads of their own: a read of stdin cannot be cancelled, and an async
 //! runtime would wait for it at exit.
 
 mod outgoing;
+pub mod pace;
 mod socket;
+pub mod ws;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 

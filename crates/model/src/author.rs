@@ -18,6 +18,7 @@ impl AgentEvent {
     pub fn author(&self) -> Author {
         match self {
             Self::TurnStarted(_) => Author::Runtime("a prompt starts the turn"),
+            Self::PromptQueued(_) => Author::Runtime("a prompt waits behind the turn that runs"),
             Self::PromptWithdrawn(_) => Author::Runtime("whoever sent a prompt cancels it"),
             Self::TurnEnded(_) => Author::Runtime("the turn ends when the agent returns"),
             Self::PermissionAsked(_)

@@ -66,6 +66,7 @@ impl AgentEvent {
             | Self::ControlOutcome(_)
             | Self::Daemon(_)
             | Self::TurnStarted(_)
+            | Self::PromptQueued(_)
             | Self::PermissionAsked(_)
             | Self::PermissionGrant(_)
             | Self::PermissionDeny(_)

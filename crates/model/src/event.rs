@@ -230,6 +230,8 @@ pub enum AgentEvent {
     Daemon(DaemonChange),
     /// A prompt was accepted and its turn began.
     TurnStarted(Box<TurnStarted>),
+    /// A prompt was accepted and waits behind the turn that runs; the turn it will be is the envelope's.
+    PromptQueued(Box<TurnStarted>),
     /// A prompt was cancelled before its turn began; the turn it would have been is the envelope's.
     PromptWithdrawn(Box<TurnStarted>),
     /// The turn ended.
@@ -330,7 +332,7 @@ impl AgentEvent {
                         .sum::<usize>()
                     + FACTS
             }
-            Self::TurnStarted(turn) | Self::PromptWithdrawn(turn) => {
+            Self::TurnStarted(turn) | Self::PromptQueued(turn) | Self::PromptWithdrawn(turn) => {
                 turn.prompt.iter().map(ContentBlock::weight).sum()
             }
             Self::PermissionAsked(ask) => ask.weight(),

@@ -100,5 +100,5 @@ pub use tool::{
 };
 pub use turn::{LoopCheckpoint, Recovered, Seam, StopReason, TurnEnded, TurnOutcome, TurnStarted};
 pub use used::{Named, UsedIds};
-pub use view::{OpenCall, OpenChild, OpenRun, OpenTurn, SessionView};
+pub use view::{OpenCall, OpenChild, OpenRun, OpenTurn, QueuedTurn, SessionView};
 pub use worker::{WorkerEvent, WorkerMetadata, WorkerStatus, WorkerUpdate};

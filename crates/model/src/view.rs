@@ -10,7 +10,7 @@ use crate::{
     ActiveReminders, AgentEvent, AskId, Command, CompositionRun, DaemonChange, Envelope, Grant,
     GrantScope, IdleDaemon, MutationSession, Pending, PendingChange, PendingQueue, PermissionAsked,
     Plan, ReminderChange, Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, TurnId,
-    TurnOutcome, Usage, WorkerId, WorkerUpdate,
+    TurnOutcome, TurnStarted, Usage, WorkerId, WorkerUpdate,
     used::{Named, UsedIds},
 };
 
@@ -50,10 +50,21 @@ pub struct SessionView {
     pub used: UsedIds,
     /// The turn that is running.
     pub open_turn: Option<OpenTurn>,
+    /// The prompts that wait behind it, in their order.
+    pub queued: Vec<QueuedTurn>,
     /// How many turns have ended.
     pub ended_turns: u64,
     /// How the last of them ended; a turn cut by a crash has no outcome.
     pub last_outcome: Option<TurnOutcome>,
+}
+
+/// A prompt that waits for its turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuedTurn {
+    /// The turn it will be.
+    pub id: TurnId,
+    /// What that turn will begin with. Shared, since views are copied and prompts may be long.
+    pub prompt: Arc<TurnStarted>,
 }
 
 /// A turn that has begun and not ended.
@@ -149,8 +160,17 @@ impl SessionView {
         let at = envelope.at;
         match &envelope.event {
             AgentEvent::TurnStarted(_) => {
+                self.unqueue(envelope.turn.as_ref());
                 self.open_turn = envelope.turn.clone().map(OpenTurn::new);
             }
+            AgentEvent::PromptQueued(prompt) => {
+                // Without a turn it could not be told which of them begins or is withdrawn.
+                if let Some(id) = envelope.turn.clone() {
+                    let prompt = Arc::new((**prompt).clone());
+                    self.queued.push(QueuedTurn { id, prompt });
+                }
+            }
+            AgentEvent::PromptWithdrawn(_) => self.unqueue(envelope.turn.as_ref()),
             AgentEvent::TurnEnded(ended) => self.close_turn(Some(ended.outcome.clone())),
             AgentEvent::Recovered(_) => {
                 if self.open_turn.is_some() {
@@ -337,7 +357,6 @@ impl SessionView {
             | AgentEvent::LiveSessionClient { .. }
             | AgentEvent::LiveSessionPermissionRoute(_)
             | AgentEvent::ControlOutcome(_)
-            | AgentEvent::PromptWithdrawn(_)
             | AgentEvent::LoopCheckpoint(_)
             | AgentEvent::SessionClosed { .. } => {}
         }
@@ -377,6 +396,11 @@ impl SessionView {
 
     fn open_run(&mut self, id: &str) -> Option<&mut OpenRun> {
         self.open_turn.as_mut()?.runs.get_mut(id)
+    }
+
+    /// A prompt waits no more, whatever became of it.
+    fn unqueue(&mut self, turn: Option<&TurnId>) {
+        self.queued.retain(|queued| Some(&queued.id) != turn);
     }
 
     fn close_turn(&mut self, outcome: Option<TurnOutcome>) {

@@ -23,7 +23,7 @@ use tokio::sync::{OnceCell, Semaphore, mpsc};
 use crate::{
     Agent, AgentProfile, Controller, EquipmentLink, IdKind, NewEquipment, NoHost, SessionError,
     publish::Feed,
-    session::{Live, Msg, Scribe, SessionTask, Shared, recovery_events},
+    session::{Live, Msg, Scribe, SessionTask, Shared, recovery_events, withdrawn_prompts},
     worker::ChildOf,
 };
 
@@ -353,13 +353,11 @@ impl Hub {
             events.extend(stricter_mode(&view, config));
         }
         let mut scribe = Scribe::after_a_crash(meta.thread_id.clone());
-        let batch = scribe.enter(
-            &mut view,
-            turn.as_ref(),
-            events,
-            config.clock.now(),
-            &*config.ids,
-        );
+        let (now, ids) = (config.clock.now(), &*config.ids);
+        let mut batch = scribe.enter(&mut view, turn.as_ref(), events, now, ids);
+        for (turn, withdrawn) in withdrawn_prompts(&view) {
+            batch.extend(scribe.enter(&mut view, Some(&turn), vec![withdrawn], now, ids));
+        }
         if !batch.is_empty() {
             log.append(&batch)?;
         }

@@ -104,6 +104,10 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
             "--policy /does/not/exist.toml: there is no such file",
         ),
         (&["grants", "revoke"], "ID"),
+        (
+            &["acp", "--listen", "127.0.0.1:0", "--open"],
+            "unexpected argument '--open'",
+        ),
         (&["run"], "<PROMPT>"),
         (&["nonsense"], "unrecognized subcommand"),
     ];

@@ -126,6 +126,8 @@ impl Projector {
             AgentEvent::Recovered(_) => {
                 self.break_off(BrokenStatus::Error, INTERRUPTED, at, out);
             }
+            // A turn is told when it begins; who wants to begin one while another runs is refused here.
+            AgentEvent::PromptQueued(_) => {}
             // This wire has no words for plans and progress; what the agent says of them is text.
             AgentEvent::Plan { .. }
             | AgentEvent::ProgressReported(_)

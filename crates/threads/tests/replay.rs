@@ -179,6 +179,7 @@ fn event() -> impl Strategy<Value = AgentEvent> {
         option::of(text()).prop_map(|title| AgentEvent::SessionInfo(SessionInfo { title }));
     prop_oneof![
         4 => prompt().prop_map(AgentEvent::TurnStarted),
+        1 => prompt().prop_map(AgentEvent::PromptQueued),
         1 => prompt().prop_map(AgentEvent::PromptWithdrawn),
         12 => said,
         6 => thought,

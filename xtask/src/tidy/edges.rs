@@ -37,6 +37,10 @@ const ROOMS: &[(&str, May)] = &[
         May::Use(&["harn-lines", "harn-model", "harn-runtime"]),
     ),
     (
+        "harn-state",
+        May::Use(&["harn-lines", "harn-model", "harn-runtime"]),
+    ),
+    (
         "harn-openharness",
         May::Use(&["harn-model", "harn-runtime"]),
     ),
@@ -52,6 +56,7 @@ const ROOMS: &[(&str, May)] = &[
             "harn-lines",
             "harn-acp",
             "harn-threads",
+            "harn-state",
             "harn-openharness",
         ]),
     ),
@@ -66,6 +71,7 @@ const ROOMS: &[(&str, May)] = &[
             "harn-lines",
             "harn-acp",
             "harn-threads",
+            "harn-state",
             "harn-openharness",
         ]),
     ),

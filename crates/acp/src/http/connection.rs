@@ -11,6 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use harn_lines::pace::{Allowance, Member};
 use harn_model::{Principal, SessionId};
 use tokio::{
     sync::{Notify, mpsc, oneshot},
@@ -21,7 +22,6 @@ use tokio_util::sync::CancellationToken;
 use super::{
     mailbox::Other,
     message::Message,
-    pace::{Allowance, Member},
     place::Place,
     refusal::Refusal,
     registry::Registry,

@@ -7,7 +7,6 @@
 mod connection;
 mod mailbox;
 mod message;
-mod pace;
 mod place;
 mod post;
 mod refusal;
@@ -15,7 +14,6 @@ mod registry;
 mod sessions;
 mod sse;
 mod stream;
-mod upgrade;
 mod ws;
 
 use std::{sync::Arc, time::Duration};
@@ -28,11 +26,12 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
+use harn_lines::ws::Upgrade;
 use harn_model::Principal;
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
-use self::{refusal::Refusal, registry::Registry, upgrade::Upgrade};
+use self::{refusal::Refusal, registry::Registry};
 use crate::{Deadlines, ProfileChoice};
 
 const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");

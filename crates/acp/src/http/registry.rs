@@ -6,16 +6,11 @@ use std::{
 };
 
 use axum::http::HeaderMap;
+use harn_lines::pace::{Allowance, Crowd, Member};
 use harn_model::{Principal, SessionId};
 use harn_runtime::Hub;
 
-use super::{
-    CONNECTION_ID, HttpConfig,
-    connection::Connection,
-    pace::{Allowance, Crowd, Member},
-    refusal::Refusal,
-    text,
-};
+use super::{CONNECTION_ID, HttpConfig, connection::Connection, refusal::Refusal, text};
 
 /// See the module.
 pub(super) struct Registry {

@@ -15,6 +15,10 @@ use futures::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
 };
+use harn_lines::{
+    pace::{Allowance, Member},
+    ws::{Upgrade, bounds, frames, reproach},
+};
 use harn_model::Principal;
 use harn_runtime::Hub;
 use tokio::{
@@ -26,39 +30,23 @@ use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
         Error, Message, Utf8Bytes,
-        protocol::{
-            CloseFrame, WebSocketConfig,
-            frame::{
-                Frame,
-                coding::{CloseCode, Data, OpCode},
-            },
-        },
+        protocol::{CloseFrame, frame::coding::CloseCode},
     },
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    CONNECTION_ID,
-    pace::{Allowance, Member},
-    refusal::Refusal,
-    registry::Registry,
-    upgrade::Upgrade,
-};
+use super::{CONNECTION_ID, refusal::Refusal, registry::Registry};
 use crate::{
     AcpConfig, EventId, serve_connection,
     transport::{self, Incoming, Limits, OutgoingReceiver},
 };
 
+/// What clients of this protocol offer.
+const PROTOCOL: &str = "acp";
 /// What may wait to be written.
 const WRITE_BYTES: usize = 16 * 1024;
-/// How much is written at a time.
-const AT_A_TIME: usize = 8 * 1024;
-/// The longest frame. What is written is copied behind what waits to be, and the room for that is kept: a
-/// longer message goes out in several frames, and the message itself is shared by all whom it is for.
-const FRAME_BYTES: usize = 4 * 1024;
 /// Few chunks, so that who follows the session takes what there is together.
 const CHUNKS: usize = 2;
-const READ_BYTES: usize = 4 * 1024;
 /// Lines that may wait to be understood.
 const WAITING_LINES: usize = 2;
 /// How often a client that is told nothing is asked whether it is there.
@@ -72,7 +60,7 @@ pub(super) fn handle(
     principal: &Principal,
     mut request: Request<Body>,
 ) -> Result<Response, Refusal> {
-    let upgrade = Upgrade::read(&mut request)?;
+    let upgrade = Upgrade::read(&mut request, PROTOCOL).map_err(|_| Refusal::Upgrade)?;
     let last_event_id = last_event_id(request.uri().query().unwrap_or_default())?;
     let member = registry.join(principal)?;
     let hub = registry.hub(principal);
@@ -96,14 +84,6 @@ pub(super) fn handle(
     });
     response.headers_mut().insert(CONNECTION_ID, id);
     Ok(response)
-}
-
-fn bounds(message_bytes: usize) -> WebSocketConfig {
-    WebSocketConfig::default()
-        .read_buffer_size(READ_BYTES)
-        .write_buffer_size(AT_A_TIME)
-        .max_frame_size(Some(message_bytes))
-        .max_message_size(Some(message_bytes))
 }
 
 /// Where the URL says to go on: `?lastEventId=`.
@@ -196,15 +176,6 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     None
 }
 
-/// Why no more is read.
-fn reproach(error: &Error) -> (CloseCode, &'static str) {
-    match error {
-        Error::Capacity(_) => (CloseCode::Size, "the message is longer than what is read"),
-        Error::Utf8(_) => (CloseCode::Invalid, "the message is not UTF-8"),
-        _ => (CloseCode::Protocol, "this is not how WebSockets talk"),
-    }
-}
-
 /// Writes what there is, then rests. Gives the sink back when there is nothing to come.
 async fn write<S: AsyncRead + AsyncWrite + Unpin>(
     mut queue: OutgoingReceiver,
@@ -252,18 +223,6 @@ async fn feed<S: AsyncRead + AsyncWrite + Unpin>(
         }
     }
     Ok(())
-}
-
-/// The frames of one message, none of them long.
-fn frames(mut line: Bytes) -> impl Iterator<Item = Frame> {
-    let mut kind = Some(Data::Text);
-    std::iter::from_fn(move || {
-        let code = OpCode::Data(kind?);
-        let part = line.split_to(line.len().min(FRAME_BYTES));
-        let is_last = line.is_empty();
-        kind = (!is_last).then_some(Data::Continue);
-        Some(Frame::message(part, code, is_last))
-    })
 }
 
 #[cfg(test)]

@@ -382,6 +382,8 @@ impl Projector {
             | AgentEvent::ReminderLifecycle(_)
             // A sign of life is sent while the agent waits, not where its waiting is told.
             | AgentEvent::Daemon(DaemonChange::Idle { .. } | DaemonChange::Woke { .. })
+            // A prompt that waits is shown when its turn begins, as one that need not wait is.
+            | AgentEvent::PromptQueued(_)
             // That a turn never began is the answer to its prompt.
             | AgentEvent::PromptWithdrawn(_)
             // A question is a request to its controller; a replay shows what came of it on the call.

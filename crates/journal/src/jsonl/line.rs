@@ -212,6 +212,7 @@ fn is_finite(event: &AgentEvent) -> bool {
         | AgentEvent::Pending(_)
         | AgentEvent::ReminderLifecycle(_)
         | AgentEvent::ControlOutcome(_)
+        | AgentEvent::PromptQueued(_)
         | AgentEvent::PromptWithdrawn(_)
         | AgentEvent::Daemon(_)
         | AgentEvent::TurnStarted(_)

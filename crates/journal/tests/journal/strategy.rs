@@ -179,6 +179,16 @@ fn remembered() -> impl Strategy<Value = Remembered> {
     })
 }
 
+fn prompt() -> impl Strategy<Value = Box<TurnStarted>> {
+    (id(), vec(block(), 0..3)).prop_map(|(id, prompt)| {
+        Box::new(TurnStarted {
+            message_id: id.into(),
+            prompt,
+            live_session: None,
+        })
+    })
+}
+
 fn turns() -> impl Strategy<Value = AgentEvent> {
     let outcome = prop_oneof![
         select(&[
@@ -190,13 +200,9 @@ fn turns() -> impl Strategy<Value = AgentEvent> {
         text().prop_map(|message| TurnOutcome::Failed { message }),
     ];
     prop_oneof![
-        (id(), vec(block(), 0..3)).prop_map(|(id, prompt)| {
-            AgentEvent::TurnStarted(Box::new(TurnStarted {
-                message_id: id.into(),
-                prompt,
-                live_session: None,
-            }))
-        }),
+        prompt().prop_map(AgentEvent::TurnStarted),
+        prompt().prop_map(AgentEvent::PromptQueued),
+        prompt().prop_map(AgentEvent::PromptWithdrawn),
         outcome.prop_map(|outcome| AgentEvent::TurnEnded(Box::new(TurnEnded { outcome }))),
         (vec(id(), 0..3), 0..9u64).prop_map(|(calls, torn_bytes)| {
             AgentEvent::Recovered(Box::new(Recovered {

@@ -134,6 +134,10 @@ impl Fold {
         envelope: &Envelope,
         question: impl FnOnce(&str) -> Option<Arc<HitlRequest>>,
     ) {
+        // Nothing of the run yet: a Shell that it waits for has no place in it, and no time has passed.
+        if let AgentEvent::PromptQueued(_) = &envelope.event {
+            return;
+        }
         let seq = envelope.seq;
         self.last = seq;
         self.until = envelope.at;
@@ -170,6 +174,8 @@ impl Fold {
             }),
             AgentEvent::PromptWithdrawn(_) => self.end(State::Ended(StopReason::Cancelled)),
             AgentEvent::Recovered(_) => self.end(State::Interrupted),
+            // Left out above.
+            AgentEvent::PromptQueued(_) => {}
             // A Shell shows what came of a run, not how: neither reasoning nor what is under way, nor what
             // the user said, which it has from them.
             AgentEvent::AgentThoughtChunk { .. }

@@ -1,5 +1,7 @@
 //! A fork: the history of one session as the beginning of another.
 
+use std::collections::HashSet;
+
 use harn_journal::{JournalError, Log, SessionMeta};
 use harn_model::{AgentEvent, PendingChange, Seq, SessionId, SessionView, WorkerEvent};
 
@@ -11,7 +13,7 @@ use crate::session::Scribe;
 /// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
 /// and options stay as they are, but for a mode that is not to be believed. Workers belong to the session they were started in: those that have not
 /// ended are cancelled in the copy. What was allowed for that session was not for this one,
-/// and what waits to be delivered there is delivered there alone.
+/// and what waits to be delivered, or to begin, does so there alone.
 pub(super) fn copy(
     config: &HubConfig,
     source: &SessionId,
@@ -21,18 +23,21 @@ pub(super) fn copy(
     meta.title.clone_from(&from.title);
     let mut whole = SessionView::default();
     events.iter().for_each(|event| whole.apply(event));
-    let open = whole.open_turn.map(|turn| turn.id);
+    let running = whole.open_turn.into_iter().map(|turn| turn.id);
+    let queued = whole.queued.into_iter().map(|turn| turn.id);
+    let unfinished: HashSet<_> = running.chain(queued).collect();
     let mut view = SessionView::default();
     let mut kept = Vec::new();
     let mut seq = Seq::ZERO;
     for mut envelope in events {
-        let running = open.is_some() && envelope.turn == open;
+        let turn = envelope.turn.as_ref();
+        let left_out = turn.is_some_and(|turn| unfinished.contains(turn));
         // What a person set while it ran is the session's, not the turn's.
         let set = matches!(
             envelope.event,
             AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. }
         );
-        if running && !set {
+        if left_out && !set {
             continue;
         }
         seq = seq.next();

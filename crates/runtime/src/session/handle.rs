@@ -6,7 +6,7 @@ use harn_journal::SessionMeta;
 use harn_model::{
     AskId, Command, ConfigOption, ContentBlock, Decision, HitlRequest, HitlResponse, LiveAuthor,
     McpServerSpec, McpServerStatus, MessageId, PermissionAsked, PermissionRoute, Seq, SessionId,
-    SessionView, SystemReminder, Timestamp, TurnId,
+    SessionView, SystemReminder, Timestamp, TurnId, TurnStarted,
 };
 use harn_policy::SessionMode;
 use tokio::sync::{mpsc, oneshot};
@@ -73,6 +73,17 @@ pub(crate) struct QueuedPrompt {
     pub(crate) commands: bool,
     /// The client that sent it, where one did under a name.
     pub(crate) author: Option<Box<LiveAuthor>>,
+}
+
+impl QueuedPrompt {
+    /// What its turn begins with, as the events of a prompt tell it.
+    pub(crate) fn begins(&self) -> Box<TurnStarted> {
+        Box::new(TurnStarted {
+            message_id: self.message.clone(),
+            prompt: self.blocks.to_vec(),
+            live_session: self.author.clone(),
+        })
+    }
 }
 
 /// What somebody says to an agent, and what is to be known of it beforehand.

@@ -21,6 +21,6 @@ pub use seat::{ControlWatch, ControllerInfo, Driver, LiveState, Seat, Term};
 pub(crate) use handle::Msg;
 pub(crate) use live::Live;
 pub(crate) use scribe::Scribe;
-pub(crate) use settle::recovery_events;
+pub(crate) use settle::{recovery_events, withdrawn_prompts};
 pub(crate) use shared::{Shared, lock};
 pub(crate) use task::SessionTask;

@@ -165,6 +165,7 @@ impl Order {
             | AgentEvent::Pending(_)
             | AgentEvent::ReminderLifecycle(_)
             | AgentEvent::ControlOutcome(_)
+            | AgentEvent::PromptQueued(_)
             | AgentEvent::PromptWithdrawn(_)
             | AgentEvent::Daemon(_)
             | AgentEvent::TurnEnded(_)

@@ -2,7 +2,7 @@
 
 use harn_model::{
     AgentEvent, CompositionRun, Decision, ErrorCategory, FailureCategory, HitlOutcome,
-    PermissionResolved, Recovered, SessionInfo, SessionView, ToolCallUpdate, WorkerEvent,
+    PermissionResolved, Recovered, SessionInfo, SessionView, ToolCallUpdate, TurnId, WorkerEvent,
     plain_text,
 };
 
@@ -109,6 +109,16 @@ pub(crate) fn recovery_events(view: &SessionView, torn_bytes: u64) -> Vec<AgentE
         torn_bytes,
     })));
     events
+}
+
+/// The ends of prompts that waited when a crash came, each in the turn it would have been: nothing begins by
+/// itself when a session is opened again, and whoever sent them sees what became of them.
+pub(crate) fn withdrawn_prompts(view: &SessionView) -> Vec<(TurnId, AgentEvent)> {
+    let waited = view.queued.iter().map(|queued| {
+        let prompt = Box::new((*queued.prompt).clone());
+        (queued.id.clone(), AgentEvent::PromptWithdrawn(prompt))
+    });
+    waited.collect()
 }
 
 /// A title from the first line of a prompt.

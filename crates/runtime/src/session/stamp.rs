@@ -132,6 +132,7 @@ impl Stamper {
             | AgentEvent::Pending(_)
             | AgentEvent::ReminderLifecycle(_)
             | AgentEvent::ControlOutcome(_)
+            | AgentEvent::PromptQueued(_)
             | AgentEvent::PromptWithdrawn(_)
             | AgentEvent::Daemon(_)
             | AgentEvent::PermissionResolved(_)

@@ -16,9 +16,7 @@ mod workers;
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
 use harn_journal::{JournalError, Log};
-use harn_model::{
-    AgentEvent, Command, Decision, Durability, Envelope, Seq, SessionInfo, TurnId, TurnStarted,
-};
+use harn_model::{AgentEvent, Command, Decision, Durability, Envelope, Seq, SessionInfo, TurnId};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
@@ -151,7 +149,7 @@ impl SessionTask {
 
     async fn handle(&mut self, msg: Option<Msg>) -> Result<Next, JournalError> {
         match msg {
-            Some(Msg::Prompt(prompt)) => self.waiting.push_back(prompt),
+            Some(Msg::Prompt(prompt)) => self.queue(prompt).await?,
             Some(Msg::Cancel(turn)) => self.cancel(&turn).await?,
             Some(Msg::Answer(ask, decision, term)) => {
                 if self.counts(term) {
@@ -223,12 +221,18 @@ impl SessionTask {
         Ok(Next::Continue)
     }
 
+    /// Puts a prompt behind those before it. One that is the next anyhow only starts.
+    async fn queue(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
+        if self.turn.is_some() || !self.waiting.is_empty() {
+            let queued = AgentEvent::PromptQueued(prompt.begins());
+            self.write_in(Some(&prompt.turn), vec![queued]).await?;
+        }
+        self.waiting.push_back(prompt);
+        Ok(())
+    }
+
     async fn start(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
-        let started = AgentEvent::TurnStarted(Box::new(TurnStarted {
-            message_id: prompt.message.clone(),
-            prompt: prompt.blocks.to_vec(),
-            live_session: prompt.author.clone(),
-        }));
+        let started = AgentEvent::TurnStarted(prompt.begins());
         self.write_in(Some(&prompt.turn), vec![started]).await?;
         self.note_rules().await;
         self.turn = Some(RunningTurn::start(&self.shared, prompt, Carried::default()));

@@ -37,13 +37,14 @@ async fn an_agent_that_never_listens_is_settled_at_the_deadline() {
     assert!(before.elapsed() >= Duration::from_secs(5));
     expect![[r#"
         1 turn_started msg-1
-        2 tool_call call-1 in_progress
-        3 tool_call_update call-1 failed the turn was cancelled t
-        4 session_info stuck
-        5 turn_ended stopped cancelled
-        6 turn_started msg-2
-        7 agent_message_chunk well msg-3
-        8 turn_ended stopped end_turn
+        2 prompt_queued msg-2
+        3 tool_call call-1 in_progress
+        4 tool_call_update call-1 failed the turn was cancelled t
+        5 session_info stuck
+        6 turn_ended stopped cancelled
+        7 turn_started msg-2
+        8 agent_message_chunk well msg-3
+        9 turn_ended stopped end_turn
     "#]]
     .assert_eq(&short(&events));
 }

@@ -21,6 +21,7 @@ mod lifecycle;
 mod live;
 mod named;
 mod permissions;
+mod queued;
 mod reminders;
 mod steering;
 mod support;

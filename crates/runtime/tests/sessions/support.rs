@@ -178,6 +178,12 @@ pub fn ends(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
     move |e| matches!(e.event, AgentEvent::TurnEnded(_)) && e.turn.as_ref() == Some(&turn)
 }
 
+/// Whether this says that a prompt waits for its turn.
+pub fn queued(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
+    let turn = turn.clone();
+    move |e| matches!(e.event, AgentEvent::PromptQueued(_)) && e.turn.as_ref() == Some(&turn)
+}
+
 /// Whether this is the end of a prompt that was cancelled while it waited.
 pub fn withdrawn(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
     let turn = turn.clone();

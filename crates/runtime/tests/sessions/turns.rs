@@ -148,21 +148,24 @@ async fn failures_panics_and_leftovers_are_settled() {
     let events = whole_turn(&session, &last.unwrap()).await;
     expect![[r#"
         1 turn_started msg-1
-        2 session_info fail
-        3 turn_ended failed no luck
-        4 turn_started msg-2
-        5 turn_ended failed the agent stopped unexpectedly; its log has the reason
-        6 turn_started msg-3
-        7 tool_call call-1 in_progress
-        8 tool_call_update call-1 failed broken t
-        9 turn_ended failed broken
-        10 turn_started msg-4
-        11 tool_call call-2 in_progress
-        12 tool_call_update call-2 failed the turn ended before this tool did t
-        13 turn_ended stopped end_turn
+        2 prompt_queued msg-2
+        3 prompt_queued msg-3
+        4 prompt_queued msg-4
+        5 session_info fail
+        6 turn_ended failed no luck
+        7 turn_started msg-2
+        8 turn_ended failed the agent stopped unexpectedly; its log has the reason
+        9 turn_started msg-3
+        10 tool_call call-1 in_progress
+        11 tool_call_update call-1 failed broken t
+        12 turn_ended failed broken
+        13 turn_started msg-4
+        14 tool_call call-2 in_progress
+        15 tool_call_update call-2 failed the turn ended before this tool did t
+        16 turn_ended stopped end_turn
     "#]]
     .assert_eq(&short(&events));
-    let harn_model::AgentEvent::ToolCallUpdate(update) = &events[11].event else {
+    let harn_model::AgentEvent::ToolCallUpdate(update) = &events[14].event else {
         panic!("not an update");
     };
     assert_eq!(

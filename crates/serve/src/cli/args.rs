@@ -115,7 +115,7 @@ pub(super) enum Command {
     ///
     /// Editors, terminals and browsers meet here at the same sessions. Every request needs the token in
     /// STATE/token, which is made at the first start and only you can read, or the one in
-    /// HARN_SERVE_TOKEN.
+    /// HARN_SERVE_TOKEN. A browser signs in with the address that is shown at the start, or with the token.
     Serve {
         #[command(flatten)]
         serve: Serve,
@@ -127,6 +127,9 @@ pub(super) enum Command {
         /// Where to listen; port 0 takes a free one
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
         listen: String,
+        /// Open the page in a browser, signed in
+        #[arg(long)]
+        open: bool,
         #[command(flatten)]
         network: Network,
     },

@@ -78,8 +78,15 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             dialect,
             cwd,
             listen,
+            open,
             network,
-        } => serve_network(serve, &dialect, cwd.as_deref(), network.listen(listen)),
+        } => {
+            let at = Listen {
+                open,
+                ..network.listen(listen)
+            };
+            serve_network(serve, &dialect, cwd.as_deref(), at)
+        }
         Command::Run {
             serve,
             dialect,

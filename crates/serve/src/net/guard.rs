@@ -1,11 +1,14 @@
 //! What every request has to pass before any route hears of it: it was meant for us (Host), it comes from a
-//! page we know or from none (Origin), and it has a token, which says whose it is.
+//! page we know or from none (Origin), and it has a token, which says whose it is, or the cookie of somebody who
+//! signed in. Only what has nothing of anybody in it is served without.
 //!
 //! The first two keep web pages away that a person has open beside us: a page can have a browser send
 //! requests to a local port, and by a name of its own that leads there. The token keeps everybody else away.
+//! A browser sends a cookie along whoever asks it to, so it counts for our own page only.
 
 mod authority;
 mod cors;
+mod public;
 
 use std::sync::Arc;
 
@@ -17,17 +20,28 @@ use axum::{
 };
 use harn_model::Principal;
 
-use super::{caller::Caller, listener, refusal::refusal, token::Tokens};
+use super::{
+    caller::Caller,
+    listener,
+    login::{Code, Cookies},
+    refusal::refusal,
+    token::Tokens,
+};
 
 pub(super) use authority::Authorities;
 
 /// Before a token that is offered as a WebSocket protocol.
 const BEARER_PROTOCOL: &str = "harn.bearer.";
 
+/// Whether a browser sends something for the page that it is sent to, or for another.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+
 /// Who is let in.
 pub(crate) struct Guard {
     pub(crate) tokens: Tokens,
     pub(crate) authorities: Authorities,
+    pub(super) code: Code,
+    pub(super) cookies: Cookies,
 }
 
 /// Why somebody is not let in. Nothing of the request is repeated.
@@ -38,9 +52,11 @@ enum Refused {
     Origin,
     TokenMissing,
     Token,
+    Cookie,
+    CookieElsewhere,
 }
 
-/// Lets a request pass with its [`Principal`], or answers it.
+/// Lets a request pass with its [`Principal`], or answers it. What is public passes also without.
 pub(crate) async fn check(
     State(guard): State<Arc<Guard>>,
     mut request: Request,
@@ -58,10 +74,12 @@ pub(crate) async fn check(
     let mut response = match guard.principal(request.method(), request.headers()) {
         Ok(principal) if !seated(&request, &principal) => listener::too_many(&request),
         Ok(principal) => {
-            // Nobody behind this point needs to know it, and what is not there cannot be logged.
-            request.headers_mut().remove(header::AUTHORIZATION);
-            hide_protocol(request.headers_mut());
+            hide(request.headers_mut());
             request.extensions_mut().insert(principal);
+            next.run(request).await
+        }
+        Err(_) if public::is_public(request.method(), request.uri().path()) => {
+            hide(request.headers_mut());
             next.run(request).await
         }
         Err(refused) => refused.answer(&request),
@@ -127,13 +145,47 @@ impl Guard {
                 match (offered.next(), offered.next()) {
                     (Some(token), None) => token.as_bytes(),
                     (Some(_), Some(_)) => return Err(Refused::Token),
-                    (None, _) => return Err(Refused::TokenMissing),
+                    (None, _) => return self.signed_in(method, headers),
                 }
             }
-            (None, _) => return Err(Refused::TokenMissing),
+            (None, _) => return self.signed_in(method, headers),
         };
         let principal = self.tokens.principal(token).cloned();
         principal.ok_or(Refused::Token)
+    }
+
+    /// Whose request it is by its cookie.
+    fn signed_in(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, Refused> {
+        let mut given = self.cookies.given(headers);
+        let cookie = match (given.next(), given.next()) {
+            (None, _) => return Err(Refused::TokenMissing),
+            (Some(cookie), None) => cookie,
+            // Another port of this host may have added one.
+            (Some(_), Some(_)) => return Err(Refused::Cookie),
+        };
+        if !self.is_for_our_page(method, headers) {
+            return Err(Refused::CookieElsewhere);
+        }
+        let principal = self.cookies.name_in(cookie);
+        let principal = principal.and_then(|name| self.tokens.named(name));
+        principal.ok_or(Refused::Cookie)
+    }
+
+    /// Whether a browser asks for our own page, or for whoever sits before it. Where something may be done, it
+    /// has to say so: what leaves out the origin could be the form of any page.
+    fn is_for_our_page(&self, method: &Method, headers: &HeaderMap) -> bool {
+        let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+        let site = sites.all(|site| site == "same-origin" || site == "none");
+        let only_reads = method == Method::GET || method == Method::HEAD;
+        // A WebSocket begins with a GET, and browsers ask nobody before they open one.
+        let only_reads = only_reads && !headers.contains_key(header::UPGRADE);
+        let origin = match headers.get(header::ORIGIN) {
+            Some(origin) => origin
+                .to_str()
+                .is_ok_and(|origin| self.authorities.own_origin(origin)),
+            None => only_reads,
+        };
+        site && origin
     }
 }
 
@@ -157,6 +209,13 @@ fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
         .filter_map(|names| names.to_str().ok())
         .flat_map(|names| names.split(','))
         .map(str::trim)
+}
+
+/// Nobody behind the guard needs to know these, and what is not there cannot be logged.
+fn hide(headers: &mut HeaderMap) {
+    headers.remove(header::AUTHORIZATION);
+    headers.remove(header::COOKIE);
+    hide_protocol(headers);
 }
 
 /// Takes the token out of the protocols that are offered.
@@ -189,9 +248,18 @@ impl Refused {
             Self::TokenMissing => (
                 StatusCode::UNAUTHORIZED,
                 "a token is needed: Authorization: Bearer, or for a WebSocket the protocol harn.bearer.TOKEN \
-                 beside acp",
+                 beside acp; in a browser, sign in at /",
             ),
             Self::Token => (StatusCode::UNAUTHORIZED, "the token is not right"),
+            Self::Cookie => (
+                StatusCode::UNAUTHORIZED,
+                "you are not signed in any more; sign in again at /, or send a token",
+            ),
+            Self::CookieElsewhere => (
+                StatusCode::UNAUTHORIZED,
+                "who is signed in is so for this server's own page only, which says its origin; others send a \
+                 token",
+            ),
         };
         let mut response = refusal(request, status, words);
         if status == StatusCode::UNAUTHORIZED {

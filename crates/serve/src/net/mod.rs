@@ -6,6 +6,8 @@
 mod caller;
 mod guard;
 mod listener;
+mod login;
+mod page;
 mod refusal;
 mod tls;
 mod token;
@@ -28,16 +30,18 @@ use harn_acp::{
 };
 use harn_openharness::OpenHarnessConfig;
 use harn_runtime::{Agent, Hub};
+use harn_state::StateConfig;
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::{
     guard::{Authorities, Guard},
+    login::{Code, Cookies},
     refusal::refusal,
     token::Tokens,
 };
 use crate::{
-    Options, limits,
+    Options, SystemClock, limits,
     signals::Signals,
     workshop::{Workshop, waiting_room},
 };
@@ -61,6 +65,8 @@ pub struct Listen {
     pub insecure: bool,
     /// The token; without one, those of `<state>/token`, which is made when there is none.
     pub token: Option<String>,
+    /// Opens the page in a browser, signed in as the owner.
+    pub open: bool,
 }
 
 impl Listen {
@@ -73,6 +79,7 @@ impl Listen {
             origins: Vec::new(),
             insecure: false,
             token: None,
+            open: false,
         }
     }
 }
@@ -108,6 +115,9 @@ pub(crate) struct Door {
     address: SocketAddr,
     secure: bool,
     token: String,
+    /// The code that signs in, until it is told.
+    code: Option<String>,
+    open: bool,
     #[cfg(unix)]
     socket: unix::Place,
     ending: CancellationToken,
@@ -162,15 +172,26 @@ impl Door {
             ending: ending.clone(),
             ..HttpConfig::new(hub.clone(), new_id)
         };
+        let (code, shown) = Code::make()?;
+        let clock = Arc::new(SystemClock::new());
         let guard = Guard {
+            cookies: Cookies::new(&tokens, address.port(), secure, clock),
+            code,
             tokens,
             authorities: Authorities::new(address, secure, hosts, origins),
         };
+        let directory = options.work_dir()?;
+        let state = StateConfig {
+            ending: ending.clone(),
+            ..StateConfig::new(hub.clone(), directory.clone())
+        };
         let open_harness = OpenHarnessConfig {
             ending: ending.clone(),
-            ..OpenHarnessConfig::new(hub, options.work_dir()?)
+            ..OpenHarnessConfig::new(hub, directory)
         };
-        let routes = routes(config).merge(harn_openharness::routes(open_harness));
+        let routes = routes(config)
+            .merge(harn_state::routes(state))
+            .merge(harn_openharness::routes(open_harness));
         let router = guarded(routes, guard);
         let connections = listener::CONNECTIONS;
         let serving = tokio::spawn(listener::serve(
@@ -185,15 +206,19 @@ impl Door {
             address,
             secure,
             token,
+            code: Some(shown),
+            open: listen.open,
             #[cfg(unix)]
             socket,
             ending,
         })
     }
 
-    /// Says where to come, on stderr.
-    pub(crate) fn announce(&self) {
+    /// Says where to come, on stderr, and opens the page where that is wanted. The code is forgotten then.
+    pub(crate) fn announce(&mut self) {
         use std::io::Write;
+        let code = self.code.take();
+        let page = code.map(|code| page::url(self.address, self.secure, &code));
         let Self { address, token, .. } = self;
         let (http, ws) = match self.secure {
             true => ("https", "wss"),
@@ -214,8 +239,17 @@ impl Door {
             "harn-serve: to join from a terminal: harn-serve attach, or from elsewhere: harn-serve attach \
              --url {ws}://{address}/acp\n"
         ));
+        if let Some(page) = &page {
+            words.push_str(&format!(
+                "harn-serve: the page is at {page}\n\
+                 harn-serve: the code in it works once and for 10 minutes; sign in with the token after that\n"
+            ));
+        }
         // Without stderr there is nobody to tell.
         let _ = io::stderr().write_all(words.as_bytes());
+        if let Some(page) = page.filter(|_| self.open) {
+            page::show(page);
+        }
     }
 
     /// Lets nobody in any more, and says farewell to those who are.
@@ -240,8 +274,9 @@ impl Drop for Door {
 fn guarded(routes: Router, guard: Guard) -> Router {
     let guard = Arc::new(guard);
     routes
+        .merge(login::routes(guard.clone()))
         .fallback(async |request: Request| {
-            let words = "there is nothing here; try /acp, or /v1/openharness for OpenHarness";
+            let words = "there is nothing here; try / for the page, /acp, or /v1/openharness for OpenHarness";
             refusal(&request, StatusCode::NOT_FOUND, words)
         })
         .layer(middleware::from_fn_with_state(guard, guard::check))
@@ -270,7 +305,7 @@ fn parse<T: std::str::FromStr<Err = String>>(flag: &str, texts: &[String]) -> Re
 
 /// An id that nobody can guess, though it is no credential. None where the system has no random numbers.
 fn new_id() -> Option<String> {
-    let random = token::random().ok()?;
+    let random = token::random::<32>().ok()?;
     Some(format!("con_{random}"))
 }
 

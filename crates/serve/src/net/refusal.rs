@@ -6,10 +6,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use super::login;
+
 /// The answer to a request that goes no further.
 pub(super) fn refusal(request: &Request, status: StatusCode, words: &'static str) -> Response {
-    match harn_openharness::PATHS.contains(&request.uri().path()) {
-        true => harn_openharness::refusal(status, words, request.headers()),
-        false => (status, words).into_response(),
+    match request.uri().path() {
+        path if harn_openharness::PATHS.contains(&path) => {
+            harn_openharness::refusal(status, words, request.headers())
+        }
+        path if login::PATHS.contains(&path) => login::refusal(status, words),
+        _ => (status, words).into_response(),
     }
 }

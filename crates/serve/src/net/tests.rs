@@ -7,4 +7,5 @@ mod refused;
 mod resumed;
 mod secure;
 mod server;
+mod signing_in;
 mod sockets;

@@ -84,6 +84,28 @@ impl Tokens {
         let found = usize::try_from(found).ok()?;
         self.all.get(found).map(|(_, principal)| principal)
     }
+
+    /// Who goes by this name: the owner, or somebody who has a token.
+    pub(super) fn named(&self, name: &str) -> Option<Principal> {
+        let owner = Principal::owner();
+        let mut known = self.all.iter().map(|(_, principal)| principal);
+        let known = known.find(|known| known.as_str() == name);
+        known.cloned().or((owner.as_str() == name).then_some(owner))
+    }
+
+    /// A key that is another where a token or its name is, whatever their order.
+    pub(super) fn key(&self, purpose: &[u8]) -> Sum {
+        let mut all: Vec<_> = self.all.iter().collect();
+        all.sort();
+        let mut key = Sha256::new_with_prefix(purpose);
+        for (sum, principal) in all {
+            // No name has a line's end in it, so that nothing can be read in two ways.
+            key.update(sum);
+            key.update(principal.as_str());
+            key.update("\n");
+        }
+        key.finalize().into()
+    }
 }
 
 /// Where tokens are kept.
@@ -109,7 +131,7 @@ fn exists(file: &Path) -> Result<bool> {
 
 /// A token that nobody can guess, in a file that only its owner can read. Whoever comes first makes it.
 fn make(file: &Path) -> Result<()> {
-    let token = format!("{}\n", random()?);
+    let token = format!("{}\n", random::<32>()?);
     if let Some(dir) = file.parent() {
         super::private_dir(dir)?;
     }
@@ -132,11 +154,15 @@ fn make(file: &Path) -> Result<()> {
     }
 }
 
-/// Sixty-four digits that nobody can guess.
-pub(super) fn random() -> Result<String> {
-    let mut random = [0_u8; 32];
+/// Twice as many digits, which nobody can guess.
+pub(super) fn random<const BYTES: usize>() -> Result<String> {
+    let mut random = [0_u8; BYTES];
     getrandom::fill(&mut random).map_err(|error| anyhow!("no random numbers: {error}"))?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&random))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The tokens of a file: one by itself, or a name and a token on each line.

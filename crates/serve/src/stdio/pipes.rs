@@ -98,11 +98,11 @@ where
 {
     let mut last_words = LAST_WORDS;
     let mut signals = Signals::listen().context("listening for signals")?;
-    let door = match listen {
+    let mut door = match listen {
         Some(listen) => Some(Door::open(workshop, options, listen).await?),
         None => None,
     };
-    if let Some(door) = &door {
+    if let Some(door) = &mut door {
         door.announce();
     }
     let (lines, incoming) = mpsc::channel(WAITING_LINES);

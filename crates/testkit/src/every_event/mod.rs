@@ -97,6 +97,7 @@ names! {
     AgentEvent::ControlOutcome(_) => "control_outcome",
     AgentEvent::Daemon(_) => "daemon",
     AgentEvent::TurnStarted(_) => "turn_started",
+    AgentEvent::PromptQueued(_) => "prompt_queued",
     AgentEvent::PromptWithdrawn(_) => "prompt_withdrawn",
     AgentEvent::TurnEnded(_) => "turn_ended",
     AgentEvent::PermissionAsked(_) => "permission_asked",
@@ -375,8 +376,8 @@ mod tests {
     /// An outcome for every wish and for the cancel; the changes of what waits, to messages, to reminders, and when
     /// all is cleared; three messages that are delivered; a reminder's steps: six come into force, one gives way,
     /// two turns pass, two expire; five are rendered; a call that is skipped; the seams on the way out; a
-    /// question that is taken back; and a prompt that is.
-    const STEERED: usize = 26 + (8 + 8 + 1) + 3 + (6 + 1 + 2 + 2) + 5 + 1 + 2 + 1 + 1;
+    /// question that is taken back; and a prompt that waits and is too.
+    const STEERED: usize = 26 + (8 + 8 + 1) + 3 + (6 + 1 + 2 + 2) + 5 + 1 + 2 + 1 + 2;
     /// How the tools and the servers changed, each with all its parts and without.
     const EQUIPPED: usize = 2 + 3;
     /// Six waits, with the seams before them and behind them, and one that is not begun.

@@ -13,7 +13,12 @@ use std::{
 use tokio::io::{DuplexStream, ReadBuf, duplex};
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use super::{super::pace::Crowd, *};
+use harn_lines::{
+    pace::Crowd,
+    ws::{AT_A_TIME, FRAME_BYTES},
+};
+
+use super::*;
 
 /// A pipe that knows the most that anybody wanted to write to it at a time, which is what waited by then.
 struct Gauge {
@@ -96,16 +101,4 @@ async fn a_long_line_waits_without_a_copy_and_arrives_as_one_message() {
     let waited = most.load(Ordering::Relaxed);
     assert!(waited <= WRITE_BYTES + FRAME_BYTES + 16, "{waited} bytes");
     assert!(line.is_unique(), "and nobody keeps it");
-}
-
-#[test]
-fn a_message_has_one_frame_unless_it_is_long() {
-    let shape = |bytes: usize| -> Vec<_> {
-        let frames = frames(vec![b'x'; bytes].into());
-        let show = |frame: Frame| (frame.header().is_final, frame.payload().len());
-        frames.map(show).collect()
-    };
-    assert_eq!(shape(0), [(true, 0)]);
-    assert_eq!(shape(FRAME_BYTES), [(true, FRAME_BYTES)]);
-    assert_eq!(shape(FRAME_BYTES + 1), [(false, FRAME_BYTES), (true, 1)]);
 }

@@ -3,9 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use harn_journal::JournalError;
-use harn_model::{
-    AgentEvent, PendingChange, StopReason, TurnEnded, TurnId, TurnOutcome, TurnStarted,
-};
+use harn_model::{AgentEvent, PendingChange, StopReason, TurnEnded, TurnId, TurnOutcome};
 use tokio::sync::oneshot;
 
 use super::{Next, SessionTask, lock};
@@ -110,11 +108,7 @@ impl SessionTask {
 
     /// Ends a prompt that waits, without a turn.
     pub(super) async fn withdraw(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
-        let withdrawn = AgentEvent::PromptWithdrawn(Box::new(TurnStarted {
-            message_id: prompt.message,
-            prompt: prompt.blocks.to_vec(),
-            live_session: prompt.author,
-        }));
+        let withdrawn = AgentEvent::PromptWithdrawn(prompt.begins());
         let batch = self.append(Some(&prompt.turn), vec![withdrawn])?;
         self.secure(&batch).await;
         lock(&self.shared.unfinished).retain(|turn| *turn != prompt.turn);

@@ -180,6 +180,8 @@ impl Page {
                 kind,
                 outcome,
             } => self.settled(request_id, kind, *outcome),
+            // Told where its turn begins, or where it is cancelled.
+            AgentEvent::PromptQueued(_) => {}
             // What waits is told when it is delivered, and who wanted it or was refused is nothing that
             // was said.
             AgentEvent::Pending(_) | AgentEvent::ControlOutcome(_) => {}

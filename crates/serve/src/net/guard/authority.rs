@@ -55,12 +55,16 @@ impl Authorities {
 
     /// Whether a page of this origin may come in: one that we would serve, or one that was named.
     pub(super) fn origin(&self, text: &str) -> bool {
-        let Ok(origin) = text.parse::<AllowOrigin>() else {
-            return false;
-        };
-        let named = self.origins.iter().any(|known| known.is(&origin));
+        let named = |origin| self.origins.iter().any(|known| known.is(&origin));
+        self.own_origin(text) || text.parse().is_ok_and(named)
+    }
+
+    /// Whether a page of this origin is one that we would serve.
+    pub(super) fn own_origin(&self, text: &str) -> bool {
         let port = Some(self.listens.port());
-        named || (origin.secure == self.secure && self.is_ours(&origin.authority, port))
+        text.parse().is_ok_and(|origin: AllowOrigin| {
+            origin.secure == self.secure && self.is_ours(&origin.authority, port)
+        })
     }
 
     /// Whether a name is ours; the port is that of a known one that says none, which else may have any.
@@ -253,6 +257,8 @@ mod tests {
             "https://APP.example",
         ] {
             assert!(plain.origin(known), "{known}");
+            let named = known.contains("app") || known.contains("APP") || known.contains("dev");
+            assert_eq!(plain.own_origin(known), !named, "{known}");
         }
         for foreign in [
             "",
@@ -278,6 +284,7 @@ mod tests {
             "https://app.example https://evil.example",
         ] {
             assert!(!plain.origin(foreign), "{foreign}");
+            assert!(!plain.own_origin(foreign), "{foreign}");
         }
     }
 }

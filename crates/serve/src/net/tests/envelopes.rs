@@ -122,6 +122,7 @@ async fn every_refusal_of_the_guard_is_an_envelope() {
     let served = wrong("", host(), vec![owner()], 404);
     let nowhere = server.raw(&request("POST", "/other", &served)).await;
     assert_eq!(nowhere.status, 404);
+    assert!(nowhere.body.contains("try / for the page"), "{nowhere:?}");
     assert!(nowhere.body.contains("/acp"), "{nowhere:?}");
     assert!(nowhere.body.contains("/v1/openharness"), "{nowhere:?}");
     let after = server.reached();

@@ -227,6 +227,15 @@ async fn every_route_refuses_whom_it_does_not_know() {
             401,
         ),
         (
+            "the token in our cookie",
+            vec![
+                Change::Without("authorization"),
+                Change::With("cookie", format!("harn-{port}={OWNER}")),
+                Change::With("origin", format!("http://127.0.0.1:{port}")),
+            ],
+            401,
+        ),
+        (
             "a wrong token as a protocol",
             offered("acp, harn.bearer.wrong-token-0123456789"),
             401,

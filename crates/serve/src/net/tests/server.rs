@@ -10,10 +10,11 @@ use std::{
     time::Duration,
 };
 
+use axum::Router;
 use harn_acp::http::{HttpConfig, routes};
 use harn_model::StopReason;
 use harn_openharness::OpenHarnessConfig;
-use harn_runtime::{Agent, AgentError, Hub, TurnContext, async_trait};
+use harn_runtime::{Agent, AgentError, Clock, Hub, TurnContext, async_trait};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
@@ -25,10 +26,12 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::{
     guard::{Authorities, Guard},
-    guarded, listener, new_id,
+    guarded, listener,
+    login::{Code, Cookies},
+    new_id,
     token::{Tokens, file_in},
 };
-use crate::{Options, hub};
+use crate::{Options, SystemClock, hub};
 
 /// Only so that a hang fails instead of hanging: nothing here measures time.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -73,6 +76,8 @@ pub(super) struct Server {
     pub(super) address: SocketAddr,
     pub(super) hub: Hub,
     pub(super) dir: TempDir,
+    /// Signs in, once.
+    pub(super) code: String,
     turns: Arc<AtomicUsize>,
     _ending: DropGuard,
 }
@@ -89,6 +94,10 @@ pub(super) struct Setup {
     pub(super) hosts: Vec<&'static str>,
     pub(super) origins: Vec<&'static str>,
     pub(super) tls: Option<(PathBuf, PathBuf)>,
+    pub(super) tokens: String,
+    pub(super) clock: Arc<dyn Clock>,
+    /// Served beside the others.
+    pub(super) routes: Router,
 }
 
 impl Default for Setup {
@@ -104,6 +113,9 @@ impl Default for Setup {
             hosts: vec!["box.example"],
             origins: vec!["https://app.example"],
             tls: None,
+            tokens: format!("owner {OWNER}\neve {EVE}\n"),
+            clock: Arc::new(SystemClock::new()),
+            routes: Router::new(),
         }
     }
 }
@@ -117,8 +129,7 @@ impl Server {
         };
         let state = dir.path().join("state");
         std::fs::create_dir(&state).unwrap();
-        let tokens = format!("owner {OWNER}\neve {EVE}\n");
-        std::fs::write(file_in(&state), tokens).unwrap();
+        std::fs::write(file_in(&state), setup.tokens).unwrap();
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         std::fs::set_permissions(file_in(&state), private).unwrap();
         let tokens = Tokens::load(None, &state).unwrap();
@@ -138,14 +149,13 @@ impl Server {
         };
         let hosts = setup.hosts.iter().map(|text| text.parse().unwrap());
         let origins = setup.origins.iter().map(|text| text.parse().unwrap());
+        let secure = setup.tls.is_some();
+        let (login, code) = Code::make().unwrap();
         let guard = Guard {
+            cookies: Cookies::new(&tokens, address.port(), secure, setup.clock),
+            code: login,
             tokens,
-            authorities: Authorities::new(
-                address,
-                setup.tls.is_some(),
-                hosts.collect(),
-                origins.collect(),
-            ),
+            authorities: Authorities::new(address, secure, hosts.collect(), origins.collect()),
         };
         let tls = setup
             .tls
@@ -154,7 +164,9 @@ impl Server {
             ending: ending.clone(),
             ..OpenHarnessConfig::new(hub.clone(), dir.path().to_owned())
         };
-        let routes = routes(config).merge(harn_openharness::routes(open_harness));
+        let routes = routes(config)
+            .merge(harn_openharness::routes(open_harness))
+            .merge(setup.routes);
         let router = guarded(routes, guard);
         let serve = listener::serve(bound, tls, router, setup.connections, ending.clone());
         tokio::spawn(serve);
@@ -162,6 +174,7 @@ impl Server {
             address,
             hub,
             dir,
+            code,
             turns,
             _ending: ending.drop_guard(),
         }
@@ -185,7 +198,7 @@ impl Server {
             let mut read = Vec::new();
             let mut chunk = [0; 4096];
             loop {
-                if let Some(answer) = Answer::of(&read) {
+                if let Some(answer) = Answer::of(&read, request.starts_with("HEAD ")) {
                     return answer;
                 }
                 let count = stream.read(&mut chunk).await.unwrap();
@@ -215,8 +228,8 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// None where it is not all there.
-    fn of(bytes: &[u8]) -> Option<Self> {
+    /// None where it is not all there. The answer to HEAD has a length and no body.
+    fn of(bytes: &[u8], to_head: bool) -> Option<Self> {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n")?;
         let head = head.to_ascii_lowercase();
@@ -227,7 +240,7 @@ impl Answer {
         let length = length
             .and_then(|length| length.parse::<usize>().ok())
             .unwrap_or(0);
-        (body.len() >= length).then(|| Self {
+        (to_head || body.len() >= length).then(|| Self {
             status,
             body: body.to_owned(),
             head,

@@ -152,3 +152,37 @@ fn a_file_that_is_too_long_is_refused_and_not_cut() {
     let tokens = Tokens::load(None, dir.path()).unwrap();
     assert!(tokens.principal(LONG.as_bytes()).is_some());
 }
+
+#[test]
+fn names_are_of_those_who_have_a_token_and_of_the_owner() {
+    let dir = state();
+    put(dir.path(), &format!("ada {LONG}-ada\n"), 0o600);
+    let tokens = Tokens::load(None, dir.path()).unwrap();
+    assert_eq!(tokens.named("ada"), Some(Principal::new("ada")));
+    assert_eq!(tokens.named("owner"), Some(Principal::owner()));
+    for wrong in ["", "eve", "Ada", "ada ", "own"] {
+        assert_eq!(tokens.named(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn the_key_is_of_all_tokens_and_names() {
+    let key = |text: &str| {
+        let dir = state();
+        put(dir.path(), text, 0o600);
+        Tokens::load(None, dir.path()).unwrap().key(b"one")
+    };
+    let of_two = key(&format!("ada {LONG}-1\neve {LONG}-2\n"));
+    assert_eq!(of_two, key(&format!("# x\neve {LONG}-2\nada {LONG}-1")));
+    for other in [
+        format!("ada {LONG}-1\n"),
+        format!("ada {LONG}-2\neve {LONG}-1\n"),
+        format!("ada {LONG}-1\neve {LONG}-3\n"),
+        format!("ada {LONG}-1\neva {LONG}-2\n"),
+        format!("ada {LONG}-1\neve {LONG}-2\n{LONG}\n"),
+    ] {
+        assert_ne!(of_two, key(&other), "{other}");
+    }
+    let tokens = Tokens::load(Some(LONG), "/nowhere".as_ref()).unwrap();
+    assert_ne!(tokens.key(b"one"), tokens.key(b"two"));
+}

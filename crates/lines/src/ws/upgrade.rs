@@ -15,46 +15,49 @@ use tokio_tungstenite::{
     },
 };
 
-use super::refusal::Refusal;
-
-/// What browsers are told they speak, beside the token that they can only offer as another protocol.
-const PROTOCOL: &str = "acp";
-
 /// A WebSocket, as it comes out of a handshake.
-pub(super) type Socket = WebSocketStream<TokioIo<Upgraded>>;
+pub type Socket = WebSocketStream<TokioIo<Upgraded>>;
+
+/// A request that is no handshake, though it asks for a WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is no WebSocket handshake of version 13 over HTTP/1.1")]
+pub struct NoHandshake;
 
 /// A handshake that is right, and can be answered.
-pub(super) struct Upgrade {
+pub struct Upgrade {
     accept: HeaderValue,
-    offers_protocol: bool,
+    /// What both speak, where the client offers it beside the token that browsers can only offer as another
+    /// protocol.
+    protocol: Option<&'static str>,
     upgraded: OnUpgrade,
 }
 
 impl Upgrade {
     /// Whether a request asks for a WebSocket. What else it might like to become is of no interest.
-    pub(super) fn is_asked_for(headers: &HeaderMap) -> bool {
+    #[must_use]
+    pub fn is_asked_for(headers: &HeaderMap) -> bool {
         lists(headers, &header::UPGRADE, "websocket")
     }
 
-    /// Reads a handshake.
-    pub(super) fn read(request: &mut Request<Body>) -> Result<Self, Refusal> {
+    /// Reads a handshake of a client that may offer this protocol.
+    pub fn read(request: &mut Request<Body>, protocol: &'static str) -> Result<Self, NoHandshake> {
         let headers = request.headers();
         let version = headers.get(header::SEC_WEBSOCKET_VERSION);
         let right = request.version() == Version::HTTP_11
             && lists(headers, &header::CONNECTION, "upgrade")
             && version.is_some_and(|version| version == "13");
         let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| right);
-        let key = key.ok_or(Refusal::Upgrade)?;
+        let key = key.ok_or(NoHandshake)?;
         let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes()));
         Ok(Self {
-            accept: accept.map_err(|_| Refusal::Upgrade)?,
-            offers_protocol: lists(headers, &header::SEC_WEBSOCKET_PROTOCOL, PROTOCOL),
+            accept: accept.map_err(|_| NoHandshake)?,
+            protocol: lists(headers, &header::SEC_WEBSOCKET_PROTOCOL, protocol).then_some(protocol),
             upgraded: hyper::upgrade::on(request),
         })
     }
 
     /// The answer, and the socket that there will be once it is sent.
-    pub(super) fn accept(
+    pub fn accept(
         self,
         config: WebSocketConfig,
     ) -> (Response, impl Future<Output = Result<Socket, hyper::Error>>) {
@@ -63,8 +66,8 @@ impl Upgrade {
         headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
         headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
         headers.insert(header::SEC_WEBSOCKET_ACCEPT, self.accept);
-        if self.offers_protocol {
-            let protocol = HeaderValue::from_static(PROTOCOL);
+        if let Some(protocol) = self.protocol {
+            let protocol = HeaderValue::from_static(protocol);
             headers.insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
         }
         let socket = async move {

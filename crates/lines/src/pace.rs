@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 /// How many clients there are, for who shares the machine with them.
 #[derive(Clone, Default)]
-pub(super) struct Crowd(Arc<AtomicUsize>);
+pub struct Crowd(Arc<AtomicUsize>);
 
 /// One of a crowd.
-pub(super) struct Member {
+pub struct Member {
     crowd: Crowd,
     /// One of a smaller crowd, too.
     _own: Option<Box<Self>>,
@@ -24,12 +24,14 @@ pub(super) struct Member {
 
 impl Crowd {
     /// One more, unless there are as many as there may be.
-    pub(super) fn join(&self, most: usize) -> Option<Member> {
+    #[must_use]
+    pub fn join(&self, most: usize) -> Option<Member> {
         self.add(most, None)
     }
 
     /// The same for one of a smaller crowd.
-    pub(super) fn join_with(&self, most: usize, own: Member) -> Option<Member> {
+    #[must_use]
+    pub fn join_with(&self, most: usize, own: Member) -> Option<Member> {
         self.add(most, Some(Box::new(own)))
     }
 
@@ -56,8 +58,9 @@ impl Crowd {
 }
 
 impl Member {
-    /// See [`Crowd::rest`].
-    pub(super) fn rest(&self) -> Duration {
+    /// How long to rest after a write, in this crowd.
+    #[must_use]
+    pub fn rest(&self) -> Duration {
         self.crowd.rest()
     }
 }
@@ -69,7 +72,7 @@ impl Drop for Member {
 }
 
 /// How many messages a client has left.
-pub(super) struct Allowance {
+pub struct Allowance {
     per_second: f64,
     left: f64,
     at: Instant,
@@ -79,7 +82,9 @@ impl Allowance {
     /// What came in the quiet time before may come at once, as much as of two seconds.
     const SECONDS: f64 = 2.0;
 
-    pub(super) fn new(per_second: u32) -> Self {
+    /// So many in a second, over a while.
+    #[must_use]
+    pub fn new(per_second: u32) -> Self {
         let per_second = f64::from(per_second);
         Self {
             per_second,
@@ -89,7 +94,7 @@ impl Allowance {
     }
 
     /// Takes one message; whether there was one.
-    pub(super) fn take(&mut self) -> bool {
+    pub fn take(&mut self) -> bool {
         let now = now();
         let passed = now.duration_since(self.at).as_secs_f64();
         self.at = now;

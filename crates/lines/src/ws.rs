@@ -1,0 +1,98 @@
+//! WebSockets, as a server: the handshake, small buffers, and messages in frames that stay small.
+//!
+//! Thousands may watch one session. What is written is copied behind what waits to be, and the room for that is
+//! kept: so a long message goes out in several frames, and the message itself is shared by all whom it is for.
+
+mod upgrade;
+
+use bytes::Bytes;
+use tokio_tungstenite::tungstenite::{
+    Error,
+    protocol::{
+        WebSocketConfig,
+        frame::{
+            Frame,
+            coding::{CloseCode, Data, OpCode},
+        },
+    },
+};
+
+pub use upgrade::{NoHandshake, Socket, Upgrade};
+
+/// How much is written at a time.
+pub const AT_A_TIME: usize = 8 * 1024;
+/// The longest frame.
+pub const FRAME_BYTES: usize = 4 * 1024;
+const READ_BYTES: usize = 4 * 1024;
+
+/// The buffers of a socket, whose client may send messages up to this long.
+#[must_use]
+pub fn bounds(message_bytes: usize) -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(READ_BYTES)
+        .write_buffer_size(AT_A_TIME)
+        .max_frame_size(Some(message_bytes))
+        .max_message_size(Some(message_bytes))
+}
+
+/// The frames of one message of text, none of them long.
+pub fn frames(text: Bytes) -> impl Iterator<Item = Frame> {
+    frames_of(std::iter::once(text))
+}
+
+/// The same for a text that is made as it is sent: a piece at a time is there.
+pub fn frames_of(pieces: impl Iterator<Item = Bytes>) -> impl Iterator<Item = Frame> {
+    let mut pieces = pieces.filter(|piece| !piece.is_empty()).peekable();
+    let mut text = Bytes::new();
+    let mut kind = Some(Data::Text);
+    std::iter::from_fn(move || {
+        let code = OpCode::Data(kind?);
+        if text.is_empty() {
+            text = pieces.next().unwrap_or_default();
+        }
+        let part = text.split_to(text.len().min(FRAME_BYTES));
+        let is_last = text.is_empty() && pieces.peek().is_none();
+        kind = (!is_last).then_some(Data::Continue);
+        Some(Frame::message(part, code, is_last))
+    })
+}
+
+/// Why no more is read, as the client is told in farewell.
+#[must_use]
+pub fn reproach(error: &Error) -> (CloseCode, &'static str) {
+    match error {
+        Error::Capacity(_) => (CloseCode::Size, "the message is longer than what is read"),
+        Error::Utf8(_) => (CloseCode::Invalid, "the message is not UTF-8"),
+        _ => (CloseCode::Protocol, "this is not how WebSockets talk"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_one_frame_unless_it_is_long() {
+        let shape = |bytes: usize| -> Vec<_> {
+            let frames = frames(vec![b'x'; bytes].into());
+            let show = |frame: Frame| (frame.header().is_final, frame.payload().len());
+            frames.map(show).collect()
+        };
+        assert_eq!(shape(0), [(true, 0)]);
+        assert_eq!(shape(FRAME_BYTES), [(true, FRAME_BYTES)]);
+        assert_eq!(shape(FRAME_BYTES + 1), [(false, FRAME_BYTES), (true, 1)]);
+    }
+
+    #[test]
+    fn a_text_in_pieces_is_one_message() {
+        let pieces = ["", "ab", "", "c", ""].map(Bytes::from_static);
+        let frames: Vec<_> = frames_of(pieces.into_iter()).collect();
+        let code = |frame: &Frame| frame.header().opcode;
+        let parts = frames.iter().map(|it| (code(it), it.header().is_final));
+        let text = OpCode::Data(Data::Text);
+        let more = OpCode::Data(Data::Continue);
+        assert_eq!(parts.collect::<Vec<_>>(), [(text, false), (more, true)]);
+        assert_eq!(frames[0].payload(), b"ab");
+        assert_eq!(frames[1].payload(), b"c");
+    }
+}

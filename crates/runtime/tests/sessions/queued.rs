@@ -1,0 +1,326 @@
+//! Prompts that wait behind a turn: told when they begin to wait, and settled whatever comes.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use expect_test::expect;
+use harn_model::{AgentEvent, Envelope, Seq, SessionView, StopReason, TurnId, plain_text};
+use harn_runtime::{Agent, Controller, Hub};
+use tokio::sync::Notify;
+
+use crate::support::*;
+
+/// An agent that echoes, and stays in every turn whose prompt is `hold` until it is let go.
+fn holding(release: &Arc<Notify>) -> Arc<dyn Agent> {
+    let held = release.clone();
+    agent(move |cx| {
+        let held = held.clone();
+        async move {
+            cx.say(cx.prompt_text()).await?;
+            cx.flush().await?;
+            if cx.prompt_text() == "hold" {
+                held.notified().await;
+                cx.say(", held").await?;
+            }
+            Ok(StopReason::EndTurn)
+        }
+    })
+}
+
+/// A session with a turn that is held, and two prompts behind it.
+struct Waiting {
+    release: Arc<Notify>,
+    hub: Hub,
+    session: Controller,
+    turns: [TurnId; 3],
+}
+
+impl Waiting {
+    async fn new(world: &World) -> Self {
+        let release = Arc::new(Notify::new());
+        let hub = world.hub(holding(&release));
+        let session = world.session(&hub).await;
+        let mut from = session.subscribe(Seq::ZERO);
+        let held = prompt(&session, "hold").await;
+        until(&mut from, |e| {
+            matches!(e.event, AgentEvent::AgentMessageChunk { .. })
+        })
+        .await;
+        let second = prompt(&session, "second").await;
+        let third = prompt(&session, "third").await;
+        until(&mut from, queued(&third)).await;
+        Self {
+            release,
+            hub,
+            session,
+            turns: [held, second, third],
+        }
+    }
+
+    /// The last event of all when the turn is let go.
+    async fn let_go(&self) -> Vec<Envelope> {
+        self.release.notify_one();
+        whole_turn(&self.session, &self.turns[2]).await
+    }
+}
+
+/// What waits in a view, by what it says.
+fn words(view: &SessionView) -> Vec<(String, String)> {
+    let words = view.queued.iter().map(|queued| {
+        let id = queued.id.as_str().to_owned();
+        (id, plain_text(&queued.prompt.prompt))
+    });
+    words.collect()
+}
+
+fn fold(events: &[Envelope]) -> SessionView {
+    let mut view = SessionView::default();
+    events.iter().for_each(|event| view.apply(event));
+    view
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_is_told_before_its_turn_begins() {
+    let world = World::new();
+    let waiting = Waiting::new(&world).await;
+    let [_, second, third] = &waiting.turns;
+    let expected = [(second, "second"), (third, "third")];
+    let expected = expected.map(|(id, text)| (id.as_str().to_owned(), text.to_owned()));
+    assert_eq!(words(&waiting.session.view()), expected);
+    let events = waiting.let_go().await;
+    // What the agent was saying when they came is one message all the same.
+    expect![[r#"
+        1 turn_started msg-1
+        2 agent_message_chunk hold msg-2
+        3 prompt_queued msg-3
+        4 prompt_queued msg-4
+        5 agent_message_chunk , held msg-2
+        6 session_info hold
+        7 turn_ended stopped end_turn
+        8 turn_started msg-3
+        9 agent_message_chunk second msg-5
+        10 turn_ended stopped end_turn
+        11 turn_started msg-4
+        12 agent_message_chunk third msg-6
+        13 turn_ended stopped end_turn
+    "#]]
+    .assert_eq(&short(&events));
+    let AgentEvent::PromptQueued(said) = &events[2].event else {
+        panic!("{:?}", events[2]);
+    };
+    let AgentEvent::TurnStarted(began) = &events[7].event else {
+        panic!("{:?}", events[7]);
+    };
+    assert_eq!((&events[2].turn, said), (&events[7].turn, began));
+    assert_eq!(waiting.session.view().queued, []);
+}
+
+#[tokio::test]
+async fn of_prompts_that_come_at_once_all_but_the_first_wait() {
+    let world = World::new();
+    let release = Arc::new(Notify::new());
+    let hub = world.hub(holding(&release));
+    let session = world.session(&hub).await;
+    let mut from = session.subscribe(Seq::ZERO);
+    prompt(&session, "hold").await;
+    let last = prompt(&session, "last").await;
+    let events = until(&mut from, queued(&last)).await;
+    let log = short(&events);
+    assert!(log.starts_with("1 turn_started"), "{log}");
+    assert_eq!(log.matches("prompt_queued").count(), 1, "{log}");
+    release.notify_one();
+    until(&mut from, ends(&last)).await;
+    // Nothing is before it now.
+    let alone = prompt(&session, "alone").await;
+    let log = short(&until(&mut from, ends(&alone)).await);
+    assert!(!log.contains("prompt_queued"), "{log}");
+}
+
+#[tokio::test]
+async fn one_that_is_cancelled_waits_no_more() {
+    let world = World::new();
+    let waiting = Waiting::new(&world).await;
+    let [_, second, third] = waiting.turns.clone();
+    let mut from = waiting.session.subscribe_from_now();
+    waiting.session.cancel(second.clone()).await;
+    until(&mut from, withdrawn(&second)).await;
+    let left = [(third.as_str().to_owned(), "third".to_owned())];
+    assert_eq!(words(&waiting.session.view()), left);
+    let events = waiting.let_go().await;
+    let of_second = events.iter().filter(|e| e.turn.as_ref() == Some(&second));
+    let of_second: Vec<_> = of_second.cloned().collect();
+    assert_eq!(
+        short(&of_second),
+        "3 prompt_queued msg-3\n5 prompt_withdrawn msg-3\n"
+    );
+}
+
+#[tokio::test]
+async fn those_that_wait_fold_the_same_live_and_replayed() {
+    let world = World::new();
+    let waiting = Waiting::new(&world).await;
+    let live = waiting.session.view();
+    assert_eq!(live.queued.len(), 2);
+    let mut from = waiting.session.subscribe(Seq::ZERO);
+    let events = until(&mut from, |e| e.seq == live.last_seq).await;
+    assert_eq!(fold(&events), live);
+}
+
+#[tokio::test]
+async fn a_close_withdraws_those_that_wait() {
+    let world = World::new();
+    let waiting = Waiting::new(&world).await;
+    let id = waiting.session.id().clone();
+    waiting.hub.close(&id).await;
+    let [_, second, third] = &waiting.turns;
+    let hub = world.hub(holding(&waiting.release));
+    let session = hub.open(&id, None).await.unwrap();
+    assert_eq!(session.view().queued, []);
+    let mut from = session.subscribe(Seq::ZERO);
+    let events = until(&mut from, withdrawn(third)).await;
+    assert_eq!(events.iter().filter(|e| withdrawn(second)(e)).count(), 1);
+}
+
+#[tokio::test]
+async fn a_fork_leaves_out_those_that_wait() {
+    let world = World::new();
+    let waiting = Waiting::new(&world).await;
+    let session = &waiting.session;
+    let [_, second, third] = &waiting.turns;
+    let mut from = session.subscribe_from_now();
+    session.cancel(second.clone()).await;
+    until(&mut from, withdrawn(second)).await;
+    let new = world.new_session();
+    let fork = waiting.hub.fork(session.id(), new).await.unwrap();
+    assert_eq!(fork.view().queued, []);
+    let mut from = fork.subscribe(Seq::ZERO);
+    // What became of one is history; what will become of the other is not.
+    let last = fork.view().last_seq;
+    let events = until(&mut from, |e| e.seq == last).await;
+    assert_eq!(
+        short(&events),
+        "1 prompt_queued msg-3\n2 prompt_withdrawn msg-3\n"
+    );
+    assert!(events.iter().all(|e| e.turn.as_ref() != Some(third)));
+    assert_eq!(session.view().queued.len(), 1, "it waits where it was");
+}
+
+/// The journal's only session, as its lines.
+fn journal(state: &Path) -> PathBuf {
+    let found = walk(state).into_iter();
+    let mut found = found.filter(|path| path.ends_with("events.jsonl"));
+    let journal = found.next().expect("a journal");
+    assert_eq!(found.next(), None, "one session");
+    journal
+}
+
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let within = paths.flat_map(|path| match path.is_dir() {
+        true => walk(&path),
+        false => vec![path],
+    });
+    within.collect()
+}
+
+/// Another world with a copy of this one's state, whose journal ends after so many bytes.
+fn cut(world: &World, bytes: usize) -> World {
+    let copy = World::new();
+    for from in walk(world.state()) {
+        let to = copy.state().join(from.strip_prefix(world.state()).unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+    }
+    let path = journal(copy.state());
+    let whole = fs::read(&path).unwrap();
+    fs::write(path, &whole[..bytes]).unwrap();
+    copy
+}
+
+/// Whatever a crash left of it: who waited has begun, or hears that nothing comes of it, and once.
+#[tokio::test]
+async fn wherever_a_crash_cuts_the_journal_nobody_waits_afterwards() {
+    let world = World::new();
+    let waiting = Waiting::new(&world).await;
+    waiting.let_go().await;
+    let id = waiting.session.id().clone();
+    waiting.hub.close(&id).await;
+    let text = fs::read_to_string(journal(world.state())).unwrap();
+    let mut ends: Vec<_> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    // In the middle of the line that says that the last one waits.
+    ends.push(text.find("prompt_queued").unwrap() + 5);
+    ends.push(text.rfind("prompt_queued").unwrap() + 5);
+    let mut seen = Vec::new();
+    for end in ends {
+        let crashed = cut(&world, end);
+        let ran = Arc::new(AtomicBool::new(false));
+        let flag = ran.clone();
+        let restarted = agent(move |_| {
+            flag.store(true, Ordering::SeqCst);
+            async { Ok(StopReason::EndTurn) }
+        });
+        let mut first = None;
+        // Once closed it stays so.
+        for _ in 0..2 {
+            let hub = crashed.hub(restarted.clone());
+            let session = hub.open(&id, None).await.unwrap();
+            let view = session.view();
+            assert_eq!(view.queued, []);
+            assert!(view.open_turn.is_none());
+            let mut from = session.subscribe(Seq::ZERO);
+            let events = until(&mut from, |e| e.seq == view.last_seq).await;
+            assert_eq!(fold(&events), view);
+            for turn in &waiting.turns {
+                let of_it = events.iter().filter(|e| e.turn.as_ref() == Some(turn));
+                let (mut waited, mut settled) = (0, 0);
+                for envelope in of_it {
+                    if let AgentEvent::PromptQueued(_) = &envelope.event {
+                        waited += 1;
+                    } else if let AgentEvent::TurnStarted(_) | AgentEvent::PromptWithdrawn(_) =
+                        &envelope.event
+                    {
+                        settled += 1;
+                    }
+                }
+                assert!(waited <= settled && settled <= 1, "{}", short(&events));
+            }
+            assert_eq!(*first.get_or_insert_with(|| events.clone()), events);
+            hub.shutdown().await;
+        }
+        assert!(!ran.load(Ordering::SeqCst), "nothing begins by itself");
+        let events = first.unwrap_or_default();
+        let withdrawn = events.iter().filter_map(|e| match &e.event {
+            AgentEvent::PromptWithdrawn(prompt) => Some(plain_text(&prompt.prompt)),
+            _ => None,
+        });
+        let withdrawn: Vec<_> = withdrawn.collect();
+        let lines = text[..end].lines().count();
+        seen.push(format!("{lines} {withdrawn:?}"));
+    }
+    expect![[r#"
+        1 []
+        2 []
+        3 ["second"]
+        4 ["second", "third"]
+        5 ["second", "third"]
+        6 ["second", "third"]
+        7 ["second", "third"]
+        8 ["third"]
+        9 ["third"]
+        10 ["third"]
+        11 []
+        12 []
+        13 []
+        14 []
+        3 []
+        4 ["second"]
+    "#]]
+    .assert_eq(&(seen.join("\n") + "\n"));
+}

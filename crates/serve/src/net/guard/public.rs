@@ -1,0 +1,64 @@
+//! What is served to anybody: the page, which has nothing of anybody in it, and the way in.
+
+use axum::http::Method;
+
+use crate::net::login;
+
+/// Whether a request needs no token. Paths are compared as they were sent, which is how routes are found too.
+pub(super) fn is_public(method: &Method, path: &str) -> bool {
+    let reads = method == Method::GET || method == Method::HEAD;
+    match path {
+        login::LOGIN => true,
+        "/" => reads,
+        path => reads && path.starts_with("/assets/"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_and_the_way_in_and_nothing_else() {
+        for (method, path) in [
+            ("GET", "/"),
+            ("HEAD", "/"),
+            ("GET", "/assets/page.js"),
+            ("HEAD", "/assets/fonts/a.woff2"),
+            ("GET", "/login"),
+            ("POST", "/login"),
+            ("DELETE", "/login"),
+        ] {
+            assert!(is_public(&method.parse().unwrap(), path), "{method} {path}");
+        }
+        for (method, path) in [
+            ("POST", "/"),
+            ("DELETE", "/"),
+            ("CONNECT", "/"),
+            ("POST", "/assets/page.js"),
+            ("GET", "/assets"),
+            ("GET", "/assetsx/page.js"),
+            ("GET", "/Assets/page.js"),
+            ("GET", "//assets/page.js"),
+            ("GET", "/x/../assets/page.js"),
+            ("GET", "/login/"),
+            ("GET", "/login/x"),
+            ("GET", "/loginx"),
+            ("POST", "/logout"),
+            ("GET", "/acp"),
+            ("POST", "/acp"),
+            ("GET", "/ws"),
+            ("GET", "/ws/sessions"),
+            ("GET", "/state/timeline"),
+            ("POST", "/assistant"),
+            ("POST", "/v1/openharness"),
+            ("GET", ""),
+            ("OPTIONS", "*"),
+        ] {
+            assert!(
+                !is_public(&method.parse().unwrap(), path),
+                "{method} {path}"
+            );
+        }
+    }
+}

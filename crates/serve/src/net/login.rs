@@ -1,0 +1,199 @@
+//! Signing in with a browser, which keeps a cookie in the place of a token: `/login` takes the code that is
+//! shown at start, or a token, and says who is signed in; `/logout` has the browser forget.
+//!
+//! Whether a cookie counts is the guard's business.
+
+mod code;
+mod cookie;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::any,
+};
+use harn_model::Principal;
+use serde::{Deserialize, Serialize};
+
+use super::guard::Guard;
+
+pub(super) use self::{code::Code, cookie::Cookies};
+
+/// Where one signs in.
+pub(super) const LOGIN: &str = "/login";
+const LOGOUT: &str = "/logout";
+/// Where a refusal is an object with an `error`.
+pub(super) const PATHS: [&str; 2] = [LOGIN, LOGOUT];
+
+const JSON: &str = "application/json";
+/// The longest token has an eighth of it.
+const BODY_BYTES: usize = 4 * 1024;
+
+/// What is posted: one of these and nothing else.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Credential {
+    Code(String),
+    Token(String),
+}
+
+/// Who is signed in.
+#[derive(Serialize)]
+struct SignedIn<'a> {
+    principal: &'a str,
+}
+
+#[derive(Serialize)]
+struct Told {
+    error: &'static str,
+}
+
+/// Why somebody is not signed in. Nothing of what was posted is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    Nobody,
+    Code,
+    Token,
+    Shape,
+    TooLong,
+    ContentType,
+    Method {
+        allow: &'static str,
+    },
+    /// Cannot happen with names that tokens have.
+    Name,
+}
+
+/// `/login` and `/logout`, behind the guard.
+pub(super) fn routes(guard: Arc<Guard>) -> Router {
+    Router::new()
+        .route(LOGIN, any(handle_login))
+        .route(LOGOUT, any(handle_logout))
+        .with_state(guard)
+}
+
+async fn handle_login(State(guard): State<Arc<Guard>>, request: Request) -> Response {
+    let done = match *request.method() {
+        Method::GET | Method::HEAD => who(request.extensions().get()),
+        Method::POST => sign_in(&guard, request).await,
+        _ => Err(Wrong::Method { allow: "GET, POST" }),
+    };
+    uncached(done.unwrap_or_else(Wrong::answer))
+}
+
+async fn handle_logout(State(guard): State<Arc<Guard>>, request: Request) -> Response {
+    let done = match *request.method() {
+        Method::POST => with_cookie(guard.cookies.clear()),
+        _ => Err(Wrong::Method { allow: "POST" }),
+    };
+    uncached(done.unwrap_or_else(Wrong::answer))
+}
+
+fn who(principal: Option<&Principal>) -> Result<Response, Wrong> {
+    let principal = principal.ok_or(Wrong::Nobody)?.as_str();
+    Ok(json(StatusCode::OK, &SignedIn { principal }))
+}
+
+async fn sign_in(guard: &Guard, request: Request) -> Result<Response, Wrong> {
+    let (parts, body) = request.into_parts();
+    let principal = match read(&parts.headers, body).await? {
+        Credential::Code(code) if guard.code.take(code.trim()) => Principal::owner(),
+        Credential::Code(_) => return Err(Wrong::Code),
+        Credential::Token(token) => {
+            let known = guard.tokens.principal(token.trim().as_bytes());
+            known.cloned().ok_or(Wrong::Token)?
+        }
+    };
+    with_cookie(guard.cookies.give(&principal))
+}
+
+async fn read(headers: &HeaderMap, body: Body) -> Result<Credential, Wrong> {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    // No form of another page can send this, so none signs anybody in.
+    if !kind.eq_ignore_ascii_case(JSON) {
+        return Err(Wrong::ContentType);
+    }
+    // It also fails where the client is gone, who is told nothing then.
+    let body = to_bytes(body, BODY_BYTES).await;
+    let body = body.map_err(|_| Wrong::TooLong)?;
+    serde_json::from_slice(&body).map_err(|_| Wrong::Shape)
+}
+
+fn with_cookie(cookie: Option<HeaderValue>) -> Result<Response, Wrong> {
+    let cookie = cookie.ok_or(Wrong::Name)?;
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
+}
+
+/// What is true of one is not of the next.
+fn uncached(mut response: Response) -> Response {
+    let never = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, never);
+    response
+}
+
+/// A refusal as pages read it.
+pub(super) fn refusal(status: StatusCode, words: &'static str) -> Response {
+    json(status, &Told { error: words })
+}
+
+fn json(status: StatusCode, body: &impl Serialize) -> Response {
+    // Nothing here has a part that could not be written.
+    let body = serde_json::to_string(body).unwrap_or_default();
+    (status, [(header::CONTENT_TYPE, JSON)], body).into_response()
+}
+
+impl Wrong {
+    fn answer(self) -> Response {
+        let (status, words) = match self {
+            Self::Nobody => (
+                StatusCode::UNAUTHORIZED,
+                "nobody is signed in; post {\"code\":\"…\"} with the code that the server showed at its \
+                 start, or {\"token\":\"…\"}",
+            ),
+            Self::Code => (
+                StatusCode::UNAUTHORIZED,
+                "the code is not right, or not any more: it works once, and for 10 minutes after the start; \
+                 sign in with the token",
+            ),
+            Self::Token => (
+                StatusCode::UNAUTHORIZED,
+                "the token is not right; the server says at its start where it is kept",
+            ),
+            Self::Shape => (
+                StatusCode::BAD_REQUEST,
+                "post {\"code\":\"…\"} or {\"token\":\"…\"}, one of them and nothing else",
+            ),
+            Self::TooLong => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the body is longer than 4096 bytes, the most that is read",
+            ),
+            Self::ContentType => (
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "Content-Type must be application/json",
+            ),
+            Self::Method { .. } => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "post to sign in or out; GET /login says who is signed in",
+            ),
+            Self::Name => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "this name cannot sign in; send its token with each request",
+            ),
+        };
+        let mut response = refusal(status, words);
+        let headers = response.headers_mut();
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Self::Method { allow } = self {
+            headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+        }
+        response
+    }
+}

@@ -1,0 +1,94 @@
+//! The code that is shown at start: whoever has it is the owner, once and for a while.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::Result;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use tokio::time::Instant;
+
+use crate::net::token;
+
+/// Long enough to find the browser, and over before anybody reads old logs.
+const LIFE: Duration = Duration::from_secs(10 * 60);
+/// As many as nobody tries.
+const RANDOM_BYTES: usize = 16;
+
+/// One code, while it can be used. Only its hash is held.
+pub(in crate::net) struct Code(Mutex<Option<Open>>);
+
+#[derive(Clone, Copy)]
+struct Open {
+    sum: [u8; 32],
+    ends: Instant,
+}
+
+impl Code {
+    /// A new one, and its text, which is to be shown and forgotten.
+    pub(in crate::net) fn make() -> Result<(Self, String)> {
+        let text = token::random::<RANDOM_BYTES>()?;
+        let open = Open {
+            sum: Sha256::digest(&text).into(),
+            ends: now() + LIFE,
+        };
+        Ok((Self(Mutex::new(Some(open))), text))
+    }
+
+    /// Whether this is the code and nobody used it yet. A wrong one changes nothing.
+    pub(super) fn take(&self, given: &str) -> bool {
+        let given: [u8; 32] = Sha256::digest(given).into();
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = *held else {
+            return false;
+        };
+        let in_time = now() < open.ends;
+        let right = bool::from(open.sum[..].ct_eq(&given[..]));
+        if right || !in_time {
+            *held = None;
+        }
+        right && in_time
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the runtime's own time, which tests stop; nothing of it is kept or told"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_code_is_good_once() {
+        let (code, text) = Code::make().unwrap();
+        assert_eq!(text.len(), 32);
+        assert!(text.bytes().all(|b| b.is_ascii_hexdigit()), "{text}");
+        let (other, theirs) = Code::make().unwrap();
+        for wrong in ["", "0", &text[1..], &format!("{text}0"), &theirs] {
+            assert!(!code.take(wrong), "{wrong}");
+        }
+        assert!(code.take(&text), "wrong ones did not use it up");
+        assert!(!code.take(&text));
+        assert!(other.take(&theirs));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_code_ends_by_itself() {
+        let (code, text) = Code::make().unwrap();
+        let (last, late) = Code::make().unwrap();
+        advance(LIFE - Duration::from_millis(1)).await;
+        assert!(last.take(&late));
+        advance(Duration::from_millis(1)).await;
+        assert!(!code.take(&text));
+        assert!(code.0.lock().unwrap().is_none(), "nothing of it is held");
+    }
+}

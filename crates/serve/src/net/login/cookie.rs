@@ -1,0 +1,264 @@
+//! The cookie that says who signed in: `v1.EXPIRY.NAME.MAC`, with the seconds it is good until.
+//!
+//! The server keeps none of them, so that a restart signs nobody out. Its key comes from the tokens: where one
+//! changes, everybody has to sign in again.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use harn_model::Principal;
+use harn_runtime::Clock;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
+
+use crate::net::token::{self, Tokens};
+
+const VERSION: &str = "v1";
+/// How long somebody stays signed in.
+const LIFE_SECONDS: u64 = 30 * 24 * 60 * 60;
+/// What the key is for. Another use of the tokens has another.
+const PURPOSE: &[u8] = b"harn-serve cookie v1";
+
+/// Gives out cookies, and knows them again.
+pub(in crate::net) struct Cookies {
+    /// A browser sends the cookies of a host to all of its ports, so the port is in the name.
+    name: String,
+    secure: bool,
+    key: Hmac<Sha256>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Cookies {
+    /// For the port we listen on, with TLS or without.
+    pub(in crate::net) fn new(
+        tokens: &Tokens,
+        port: u16,
+        secure: bool,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        // As long as a block, so that there is no key that does not fit.
+        let mut key = [0; 64];
+        key[..32].copy_from_slice(&tokens.key(PURPOSE));
+        Self {
+            name: format!("harn-{port}"),
+            secure,
+            key: Hmac::new(&key.into()),
+            clock,
+        }
+    }
+
+    /// A cookie that says who signed in. None where a name does not fit into a header, which none does that
+    /// tokens are for.
+    pub(super) fn give(&self, principal: &Principal) -> Option<HeaderValue> {
+        let expiry = self.seconds().saturating_add(LIFE_SECONDS);
+        let signed = format!("{VERSION}.{expiry}.{principal}");
+        let value = format!("{signed}.{}", self.mac(&signed));
+        self.set(&value, LIFE_SECONDS)
+    }
+
+    /// Has the browser forget it.
+    pub(super) fn clear(&self) -> Option<HeaderValue> {
+        self.set("", 0)
+    }
+
+    /// The values of our cookie that a request brings; a browser sends one.
+    pub(in crate::net) fn given<'a>(
+        &'a self,
+        headers: &'a HeaderMap,
+    ) -> impl Iterator<Item = &'a [u8]> {
+        let lines = headers.get_all(header::COOKIE).iter();
+        // Those of others may be no text.
+        let pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+        pairs.filter_map(|pair| {
+            let pair = pair.trim_ascii();
+            let equals = pair.iter().position(|byte| *byte == b'=')?;
+            let (name, value) = pair.split_at(equals);
+            (name == self.name.as_bytes()).then(|| value.get(1..).unwrap_or_default())
+        })
+    }
+
+    /// The name in a cookie that we gave out and that is still good.
+    pub(in crate::net) fn name_in<'a>(&self, value: &'a [u8]) -> Option<&'a str> {
+        let value = std::str::from_utf8(value).ok()?;
+        let (signed, mac) = value.rsplit_once('.')?;
+        // Before anything else is looked at, for what passes was written here.
+        let ours = self.mac(signed).as_bytes().ct_eq(mac.as_bytes());
+        if !bool::from(ours) {
+            return None;
+        }
+        let (expiry, name) = signed
+            .strip_prefix(VERSION)?
+            .strip_prefix('.')?
+            .split_once('.')?;
+        let expiry: u64 = expiry.parse().ok()?;
+        (self.seconds() < expiry).then_some(name)
+    }
+
+    fn mac(&self, signed: &str) -> String {
+        let mac = self.key.clone().chain_update(signed).finalize();
+        token::hex(&mac.into_bytes())
+    }
+
+    fn seconds(&self) -> u64 {
+        self.clock.now() / 1000
+    }
+
+    fn set(&self, value: &str, life: u64) -> Option<HeaderValue> {
+        let secure = if self.secure { "; Secure" } else { "" };
+        let name = &self.name;
+        let text =
+            format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={life}{secure}");
+        let mut value = HeaderValue::try_from(text).ok()?;
+        // Shown in no log, and kept in no table of HTTP/2.
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicU64, Ordering},
+        time::Duration,
+    };
+
+    use harn_model::Timestamp;
+
+    use super::*;
+
+    const LONG: &str = "0123456789abcdef0123456789abcdef";
+    const NOW: u64 = 1_790_000_000;
+
+    struct Stopped(AtomicU64);
+
+    impl Clock for Stopped {
+        fn now(&self) -> Timestamp {
+            self.0.load(Ordering::SeqCst) * 1000 + 999
+        }
+
+        fn elapsed(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    fn cookies(token: &str, secure: bool) -> (Cookies, Arc<Stopped>) {
+        let clock = Arc::new(Stopped(NOW.into()));
+        let tokens = Tokens::load(Some(token), "/nowhere".as_ref()).unwrap();
+        (Cookies::new(&tokens, 7433, secure, clock.clone()), clock)
+    }
+
+    /// The value of a cookie for this name.
+    fn value(cookies: &Cookies, name: &str) -> String {
+        let set = cookies.give(&Principal::new(name)).unwrap();
+        let (pair, _) = set.to_str().unwrap().split_once("; ").unwrap();
+        pair.strip_prefix("harn-7433=").unwrap().to_owned()
+    }
+
+    #[test]
+    fn what_a_browser_is_told() {
+        let (plain, _) = cookies(LONG, false);
+        let set = plain.give(&Principal::owner()).unwrap();
+        assert!(set.is_sensitive());
+        let set = set.to_str().unwrap();
+        assert!(set.starts_with("harn-7433=v1.1792592000.owner."), "{set}");
+        let rest = "; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000";
+        assert!(set.ends_with(rest), "{set}");
+        let clear = plain.clear().unwrap();
+        let cleared = "harn-7433=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0";
+        assert_eq!(clear, cleared);
+        let (secure, _) = cookies(LONG, true);
+        for set in [secure.give(&Principal::owner()), secure.clear()] {
+            let set = set.unwrap();
+            assert!(set.to_str().unwrap().ends_with("; Secure"), "{set:?}");
+        }
+    }
+
+    #[test]
+    fn ours_are_known_again_until_they_end() {
+        let (cookies, clock) = cookies(LONG, false);
+        let owner = value(&cookies, "owner");
+        let eve = value(&cookies, "eve");
+        assert_eq!(cookies.name_in(owner.as_bytes()), Some("owner"));
+        assert_eq!(cookies.name_in(eve.as_bytes()), Some("eve"));
+        clock.0.store(NOW + LIFE_SECONDS - 1, Ordering::SeqCst);
+        assert_eq!(cookies.name_in(owner.as_bytes()), Some("owner"));
+        clock.0.store(NOW + LIFE_SECONDS, Ordering::SeqCst);
+        assert_eq!(cookies.name_in(owner.as_bytes()), None);
+    }
+
+    #[test]
+    fn nothing_else_is() {
+        let (ours, _) = cookies(LONG, false);
+        let owner = value(&ours, "owner");
+        let eve = value(&ours, "eve");
+        let (signed, mac) = owner.rsplit_once('.').unwrap();
+        let (_, of_eve) = eve.rsplit_once('.').unwrap();
+        let (other, _) = cookies(&LONG.to_uppercase(), false);
+        // Also what we signed, were it of another form.
+        let odd = |signed: &str| format!("{signed}.{}", ours.mac(signed));
+        for wrong in [
+            String::new(),
+            ".".into(),
+            "...".into(),
+            LONG.into(),
+            signed.to_owned(),
+            format!("{signed}."),
+            format!("{signed}.{}", &mac[1..]),
+            format!("{signed}.{mac}0"),
+            format!("{signed}.{}", mac.to_uppercase()),
+            format!("{signed}.{of_eve}"),
+            format!("{owner}.{mac}"),
+            format!(" {owner}"),
+            format!("\"{owner}\""),
+            owner.replace("owner", "eve"),
+            owner.replace("v1", "v2"),
+            owner.replacen("v1.1", "v1.2", 1),
+            value(&other, "owner"),
+            odd("v2.9999999999.owner"),
+            odd("v1.soon.owner"),
+            odd("v1.-1.owner"),
+            odd("v1..owner"),
+            odd("v1.9999999999"),
+            odd("v19999999999.owner"),
+            odd("v1.99999999999999999999.owner"),
+        ] {
+            assert_eq!(ours.name_in(wrong.as_bytes()), None, "{wrong}");
+        }
+        assert_eq!(ours.name_in(b"v1.\xff.owner.0"), None);
+        assert_eq!(
+            ours.name_in(odd("v1.9999999999.owner").as_bytes()),
+            Some("owner")
+        );
+    }
+
+    #[test]
+    fn it_is_found_among_those_of_others() {
+        let (cookies, _) = cookies(LONG, false);
+        let given = |lines: &[&[u8]]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                let line = HeaderValue::from_bytes(line).unwrap();
+                headers.append(header::COOKIE, line);
+            }
+            let found = cookies.given(&headers);
+            found
+                .map(|value| String::from_utf8_lossy(value).into_owned())
+                .collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(given(&[]), none);
+        let others: &[&[u8]] = &[
+            b"a=b; harn=1;harn-743=2; harn-74330=3; xharn-7433=4",
+            b"harn-7433",
+        ];
+        assert_eq!(given(others), none);
+        assert_eq!(given(&[b"HARN-7433=1; \xffa=2; b=harn-7433=3"]), none);
+        assert_eq!(given(&[b"a=\xff;harn-7433=x=y ; b"]), ["x=y"]);
+        assert_eq!(given(&[b"a=1", b"harn-7433=x; b=2"]), ["x"]);
+        assert_eq!(
+            given(&[b"harn-7433=x; harn-7433=y", b"harn-7433="]),
+            ["x", "y", ""]
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! Where the page is, and a browser that is opened on it.
+
+use std::{
+    io::{self, Write},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    process::{Command, Stdio},
+    thread,
+};
+
+use super::token::VARIABLE;
+
+/// What to open, with the code in a part that browsers keep to themselves.
+pub(super) fn url(listens: SocketAddr, secure: bool, code: &str) -> String {
+    let scheme = if secure { "https" } else { "http" };
+    // All addresses are none that one could open.
+    let ip = match listens.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip @ (IpAddr::V4(_) | IpAddr::V6(_)) => ip,
+    };
+    let at = SocketAddr::new(ip, listens.port());
+    format!("{scheme}://{at}/#code={code}")
+}
+
+/// Opens it. Nothing waits for that: what opens a browser may last as long as the browser does.
+pub(super) fn show(url: String) {
+    let work = move || {
+        if !open::commands(&url).into_iter().any(opened) {
+            complain(&url);
+        }
+    };
+    let thread = thread::Builder::new().name("harn-browser".to_owned());
+    if let Err(error) = thread.spawn(work) {
+        tracing::warn!(%error, "no browser could be opened");
+    }
+}
+
+fn opened(mut command: Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // What lets clients in is no business of a browser.
+        .env_remove(VARIABLE);
+    // Whoever ends the server from the keyboard does not mean the browser.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn complain(url: &str) {
+    // Without stderr there is nobody to tell.
+    let _ = writeln!(
+        io::stderr(),
+        "harn-serve: no browser could be opened; open it by hand at {url}"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_one_that_can_be_opened() {
+        for (listens, secure, shown) in [
+            ("127.0.0.1:7433", false, "http://127.0.0.1:7433/#code=c0de"),
+            ("127.0.0.1:7433", true, "https://127.0.0.1:7433/#code=c0de"),
+            ("0.0.0.0:7433", false, "http://127.0.0.1:7433/#code=c0de"),
+            ("[::]:7433", true, "https://[::1]:7433/#code=c0de"),
+            ("[::1]:80", false, "http://[::1]:80/#code=c0de"),
+            ("192.0.2.1:7433", true, "https://192.0.2.1:7433/#code=c0de"),
+        ] {
+            assert_eq!(url(listens.parse().unwrap(), secure, "c0de"), shown);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A client: which session it looks at, by which name, and what it may do there.
+
+use std::{path::PathBuf, sync::Arc};
+
+use harn_model::{Actor, LiveClientMode, SessionId};
+use harn_runtime::{
+    Act, AttachClient, Claim, Controller, Driver, Hub, LiveClientError, NewSession, NoHost,
+    NotInControl, Seat, Taking,
+};
+
+use crate::{error::StateError, refused::Refused, room::Room, rooms::Rooms};
+
+/// How a client comes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Coming {
+    /// To which session; to a new one where it does not say.
+    pub(crate) session: Option<SessionId>,
+    /// Where a new one works.
+    pub(crate) cwd: Option<PathBuf>,
+    /// By which name.
+    pub(crate) name: Option<String>,
+    /// Whether it never takes control of its own accord.
+    pub(crate) watches: bool,
+}
+
+/// See the module.
+pub(crate) struct Client {
+    hub: Hub,
+    rooms: Arc<Rooms>,
+    name: Option<String>,
+    watches: bool,
+    room: Arc<Room>,
+    seat: Arc<Seat>,
+}
+
+impl Client {
+    /// Lets a client in.
+    pub(crate) async fn come(
+        hub: Hub,
+        rooms: Arc<Rooms>,
+        coming: Coming,
+        directory: PathBuf,
+    ) -> Result<Self, StateError> {
+        let session = match &coming.session {
+            Some(id) => hub.open(id, None).await?,
+            None => {
+                let new = NewSession {
+                    cwd: coming.cwd.unwrap_or(directory),
+                    additional_directories: Vec::new(),
+                };
+                hub.create(new).await?
+            }
+        };
+        let room = rooms.enter(&hub, session).await?;
+        let Coming { name, watches, .. } = coming;
+        let seat = sit(&room, name.as_deref(), watches).await?;
+        Ok(Self {
+            hub,
+            rooms,
+            name,
+            watches,
+            room,
+            seat,
+        })
+    }
+
+    pub(crate) fn room(&self) -> &Arc<Room> {
+        &self.room
+    }
+
+    pub(crate) fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Goes over to another session. Where that cannot be, it stays.
+    pub(crate) async fn go(&mut self, id: &SessionId) -> Result<(), Refused> {
+        let session = self.hub.open(id, None).await.map_err(StateError::from)?;
+        let room = self.rooms.enter(&self.hub, session).await?;
+        let seat = sit(&room, self.name.as_deref(), self.watches).await?;
+        // Its place at the other session is given up with the last handle to it.
+        (self.room, self.seat) = (room, seat);
+        Ok(())
+    }
+
+    /// The session, for what only who controls it may do. Where nobody does, whoever wants something does
+    /// from then on.
+    pub(crate) async fn drive(&self, act: Act) -> Result<Driver<'_>, Refused> {
+        let name = self.name();
+        match self.seat.drive(act, name) {
+            Err(NotInControl::NotController { controller: None }) => {}
+            driver => return Ok(driver?),
+        }
+        match (name, self.watches) {
+            (Some(name), false) => {
+                // Somebody may have been faster.
+                let _ = self.seat.attach(AttachClient::controller(name)).await;
+            }
+            (None, false) => self.seat.claim(),
+            (_, true) => {}
+        }
+        Ok(self.seat.drive(act, name)?)
+    }
+
+    /// Takes control, whoever has it.
+    pub(crate) async fn take_over(&self) -> Result<(), Refused> {
+        let name = self.named("takeover")?;
+        self.seat.attach(AttachClient::takeover(name)).await?;
+        Ok(())
+    }
+
+    /// Gives control up.
+    pub(crate) async fn hand_back(&self) -> Result<(), Refused> {
+        let name = self.named("handback")?;
+        if self.seat.has_control() {
+            self.seat.attach(AttachClient::observer(name)).await?;
+        }
+        Ok(())
+    }
+
+    fn named(&self, command: &str) -> Result<&str, Refused> {
+        self.name().ok_or_else(|| {
+            Refused::bad(format!(
+                "{command} needs a name; connect with client=NAME in the URL"
+            ))
+        })
+    }
+
+    /// Whoever steers, as the journal has it.
+    pub(crate) fn actor(&self) -> Actor {
+        Actor {
+            client_id: self.name().unwrap_or("state").to_owned(),
+            // Who may drive the session may also take back what others said to it.
+            role: "host_owner".to_owned(),
+            source: "state".to_owned(),
+        }
+    }
+}
+
+/// A place in a room.
+async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>, StateError> {
+    let Some(name) = name else {
+        return Ok(match watches {
+            true => Arc::new(quiet(room.session(), "state")),
+            false => room.nameless(),
+        });
+    };
+    let seat = Arc::new(quiet(room.session(), name));
+    let attached = match watches {
+        true => attach(&seat, AttachClient::observer(name)).await,
+        false => match attach(&seat, AttachClient::controller(name)).await {
+            Err(LiveClientError::ControllerExists { .. }) => {
+                attach(&seat, AttachClient::observer(name)).await
+            }
+            attached => attached,
+        },
+    };
+    match attached {
+        Ok(()) => Ok(seat),
+        Err(LiveClientError::Closed) => Err(StateError::Closed),
+        Err(error) => Err(StateError::Client(error)),
+    }
+}
+
+/// Puts a client on a session. One that comes again before it was missed is the same as before.
+async fn attach(seat: &Seat, client: AttachClient) -> Result<(), LiveClientError> {
+    let attached = seat.attach(client.clone()).await;
+    let Err(LiveClientError::ClientExists { client_id }) = attached else {
+        return attached.map(|_| ());
+    };
+    let controller = seat.live_state().controller;
+    let mode = match controller {
+        Some(controller) if controller.client_id == client_id => LiveClientMode::Controller,
+        Some(_) | None => LiveClientMode::Observer,
+    };
+    let again = AttachClient {
+        mode,
+        taking: Taking::IfNeeded,
+        ..client
+    };
+    seat.attach(again).await.map(|_| ())
+}
+
+/// A place that is not in control without a word about it.
+fn quiet(session: &Controller, name: &str) -> Seat {
+    session.sit(name, Arc::new(NoHost), Claim::Never)
+}

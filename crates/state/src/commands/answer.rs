@@ -1,0 +1,34 @@
+//! `answer`: what a person says to what they are asked.
+
+use harn_model::HitlResponse;
+use harn_runtime::Act;
+use serde_json::Value;
+
+use crate::{client::Client, refused::Refused};
+
+/// What they say; which of it counts depends on what was asked.
+pub(super) struct Given {
+    pub(super) answer: Option<String>,
+    pub(super) approved: Option<bool>,
+    pub(super) accepted: Option<bool>,
+    pub(super) reason: Option<String>,
+}
+
+pub(super) async fn handle(client: &Client, id: String, given: Given) -> Result<(), Refused> {
+    client.drive(Act::Answer).await?;
+    let (Some(term), _) = client.seat().asked() else {
+        let why = "somebody else is asked just now; who decides is about to change, try again";
+        return Err(Refused::bad(why));
+    };
+    let response = HitlResponse {
+        request_id: id,
+        reviewer: client.name().map(str::to_owned),
+        answer: given.answer.map(Value::String),
+        approved: given.approved,
+        accepted: given.accepted,
+        reason: given.reason,
+        ..HitlResponse::default()
+    };
+    client.seat().hitl_respond(response, term).await?;
+    Ok(())
+}

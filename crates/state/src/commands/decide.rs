@@ -1,0 +1,45 @@
+//! `approve` and `deny`: decisions about tool calls that wait for one. The first that comes counts.
+
+use harn_model::{Decision, PermissionAsked};
+use harn_runtime::Act;
+
+use crate::{client::Client, from_wire, refused::Refused};
+
+pub(super) async fn approve(
+    client: &Client,
+    call: &str,
+    option: Option<&str>,
+) -> Result<(), Refused> {
+    let ask = find(client, call)?;
+    let decision = from_wire::approval(&ask, option)?;
+    answer(client, ask, decision).await
+}
+
+pub(super) async fn deny(
+    client: &Client,
+    call: &str,
+    option: Option<&str>,
+    reason: Option<String>,
+) -> Result<(), Refused> {
+    let ask = find(client, call)?;
+    let decision = from_wire::refusal(&ask, option, reason)?;
+    answer(client, ask, decision).await
+}
+
+fn find(client: &Client, call: &str) -> Result<PermissionAsked, Refused> {
+    let mut open = client.seat().open_asks().into_iter();
+    let ask = open.find(|ask| ask.tool_call.tool_call_id.as_str() == call);
+    ask.ok_or_else(|| {
+        Refused::bad("no decision is waited for about this toolCallId; it may be decided already")
+    })
+}
+
+async fn answer(client: &Client, ask: PermissionAsked, decision: Decision) -> Result<(), Refused> {
+    client.drive(Act::Answer).await?;
+    let (Some(term), _) = client.seat().asked() else {
+        let why = "somebody else is asked just now; who decides is about to change, try again";
+        return Err(Refused::bad(why));
+    };
+    client.seat().answer(ask.ask_id, decision, term).await;
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! `withdraw`: takes a message back that waits, whether for its turn or for the agent to look.
+
+use harn_model::MessageId;
+use harn_runtime::Act;
+
+use crate::{client::Client, refused::Refused};
+
+pub(super) async fn handle(client: &Client, id: &str) -> Result<(), Refused> {
+    let view = client.seat().view();
+    let queued = view.queued.iter();
+    let mut queued = queued.filter(|queued| queued.prompt.message_id.as_str() == id);
+    let driver = client.drive(Act::Steer).await?;
+    match queued.next() {
+        Some(queued) => driver.cancel(queued.id.clone()).await,
+        None => {
+            driver
+                .revoke_inject(MessageId::new(id), client.actor())
+                .await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! What can go wrong, and the one table from there to the status codes of HTTP.
+
+use axum::{
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use harn_lines::ws::NoHandshake;
+use harn_runtime::{JournalError, LiveClientError, SessionEnd, SessionError};
+use serde::Serialize;
+
+/// A request was not carried out. Messages say what was wrong and what would be right, and repeat nothing of
+/// the request.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StateError {
+    /// There is no such session, or it is somebody else's.
+    #[error("there is no such session; /ws/sessions has them all")]
+    NoSession,
+    /// The session has no such call.
+    #[error("the session has no such tool call")]
+    NoCall,
+    /// A value of the query does not fit.
+    #[error("{name} must be {wanted}")]
+    BadQuery {
+        /// Which.
+        name: &'static str,
+        /// What would be right.
+        wanted: &'static str,
+    },
+    /// A value of the query is there more than once, so that nobody can tell which one counts.
+    #[error("{0} is given more than once; give it once")]
+    Twice(&'static str),
+    /// The query cannot be read at all.
+    #[error("the query must be name=value pairs with & between them, percent-encoded")]
+    NoQuery,
+    /// The session was closed while it was read.
+    #[error("the session was closed meanwhile; ask again to open it")]
+    Closed,
+    /// The session's log could not be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The session could not be opened.
+    #[error("{}", session_words(.0))]
+    Session(SessionError),
+    /// A client cannot be on the session.
+    #[error("{0}")]
+    Client(LiveClientError),
+    /// It asks for a WebSocket, and not as one does.
+    #[error("{0}")]
+    Handshake(#[from] NoHandshake),
+    /// It is served over a WebSocket alone.
+    #[error("this is served over a WebSocket; ask for an upgrade")]
+    Upgrade,
+    /// There are as many clients as there may be.
+    #[error("there are too many connections; try again later")]
+    TooMany,
+    /// Nobody vouches for the request.
+    #[error("a token is needed")]
+    Nobody,
+}
+
+impl StateError {
+    /// The status on the wire.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::NoSession | Self::NoCall => StatusCode::NOT_FOUND,
+            Self::BadQuery { .. } | Self::Twice(_) | Self::NoQuery => StatusCode::BAD_REQUEST,
+            Self::Closed => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unreadable(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Session(error) => session_status(error),
+            Self::Client(_) => StatusCode::CONFLICT,
+            Self::Handshake(_) => StatusCode::BAD_REQUEST,
+            Self::Upgrade => StatusCode::UPGRADE_REQUIRED,
+            Self::TooMany => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Nobody => StatusCode::UNAUTHORIZED,
+        }
+    }
+}
+
+fn session_status(error: &SessionError) -> StatusCode {
+    match error {
+        SessionError::NotFound(_) => StatusCode::NOT_FOUND,
+        SessionError::WrongCwd { .. } | SessionError::BadCwd | SessionError::BadCursor => {
+            StatusCode::BAD_REQUEST
+        }
+        SessionError::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+        SessionError::Journal(error) => match error {
+            JournalError::NotFound(_) | JournalError::InvalidId => StatusCode::NOT_FOUND,
+            JournalError::Locked(_) | JournalError::Exists(_) => StatusCode::CONFLICT,
+            JournalError::Corrupt { .. } | JournalError::Io { .. } => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+        },
+    }
+}
+
+/// The runtime's own words, where they do not name what was asked for.
+fn session_words(error: &SessionError) -> String {
+    match error {
+        SessionError::NotFound(_) => StateError::NoSession.to_string(),
+        SessionError::WrongCwd { expected, .. } => {
+            format!("the session belongs to {}", expected.display())
+        }
+        SessionError::BadCwd => "cwd must be the absolute path of an existing directory".to_owned(),
+        SessionError::BadCursor | SessionError::ShuttingDown => error.to_string(),
+        SessionError::Journal(error) => match error {
+            JournalError::NotFound(_) | JournalError::InvalidId => {
+                StateError::NoSession.to_string()
+            }
+            JournalError::Locked(_) => {
+                "the session is open in another process; end that one first".to_owned()
+            }
+            JournalError::Exists(_) => "the session exists already".to_owned(),
+            JournalError::Corrupt { .. } | JournalError::Io { .. } => error.to_string(),
+        },
+    }
+}
+
+impl From<SessionError> for StateError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            // What cannot be the name of a session is the name of none.
+            SessionError::NotFound(_)
+            | SessionError::Journal(JournalError::NotFound(_) | JournalError::InvalidId) => {
+                Self::NoSession
+            }
+            error @ (SessionError::WrongCwd { .. }
+            | SessionError::BadCwd
+            | SessionError::BadCursor
+            | SessionError::ShuttingDown
+            | SessionError::Journal(
+                JournalError::Locked(_)
+                | JournalError::Exists(_)
+                | JournalError::Corrupt { .. }
+                | JournalError::Io { .. },
+            )) => Self::Session(error),
+        }
+    }
+}
+
+impl From<SessionEnd> for StateError {
+    fn from(end: SessionEnd) -> Self {
+        match end {
+            SessionEnd::Closed => Self::Closed,
+            SessionEnd::Failed(why) => Self::Unreadable(why.to_string()),
+        }
+    }
+}
+
+/// What is answered instead of what was wanted.
+#[derive(Serialize)]
+struct ErrorBody {
+    error: String,
+}
+
+impl IntoResponse for StateError {
+    fn into_response(self) -> Response {
+        let body = ErrorBody {
+            error: self.to_string(),
+        };
+        // A string always serialises.
+        let body = serde_json::to_vec(&body).unwrap_or_default();
+        let headers = [
+            (header::CONTENT_TYPE, "application/json"),
+            (header::CACHE_CONTROL, "no-store"),
+        ];
+        (self.status(), headers, body).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_error_has_its_status_and_its_words() {
+        let io = JournalError::Io {
+            path: "/state".into(),
+            source: std::io::Error::other("the disk is full"),
+        };
+        let corrupt = JournalError::Corrupt {
+            path: "/state/events.jsonl".into(),
+            line: 3,
+            reason: "no JSON".to_owned(),
+        };
+        let journal = |error: JournalError| StateError::from(SessionError::Journal(error));
+        let table: Vec<StateError> = vec![
+            StateError::NoSession,
+            StateError::NoCall,
+            StateError::BadQuery {
+                name: "after",
+                wanted: "a number",
+            },
+            StateError::Twice("after"),
+            StateError::NoQuery,
+            SessionEnd::Closed.into(),
+            SessionEnd::Failed("the journal lost events".into()).into(),
+            SessionError::NotFound("secret".into()).into(),
+            SessionError::WrongCwd {
+                id: "secret".into(),
+                expected: "/home/ada".into(),
+            }
+            .into(),
+            SessionError::BadCwd.into(),
+            SessionError::BadCursor.into(),
+            SessionError::ShuttingDown.into(),
+            journal(JournalError::NotFound("secret".into())),
+            journal(JournalError::InvalidId),
+            journal(JournalError::Locked("secret".into())),
+            journal(JournalError::Exists("secret".into())),
+            journal(corrupt),
+            journal(io),
+            StateError::Client(LiveClientError::TooMany { limit: 1024 }),
+            StateError::Handshake(NoHandshake),
+            StateError::Upgrade,
+            StateError::TooMany,
+            StateError::Nobody,
+        ];
+        let mut told = String::new();
+        for error in table {
+            let response = error.into_response();
+            let status = response.status().as_u16();
+            assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
+            let body = axum::body::to_bytes(response.into_body(), 1024).await;
+            let body = String::from_utf8(body.unwrap().to_vec()).unwrap();
+            told.push_str(&format!("{status} {body}\n"));
+        }
+        assert!(!told.contains("secret"), "{told}");
+        expect![[r#"
+            404 {"error":"there is no such session; /ws/sessions has them all"}
+            404 {"error":"the session has no such tool call"}
+            400 {"error":"after must be a number"}
+            400 {"error":"after is given more than once; give it once"}
+            400 {"error":"the query must be name=value pairs with & between them, percent-encoded"}
+            503 {"error":"the session was closed meanwhile; ask again to open it"}
+            500 {"error":"the journal lost events"}
+            404 {"error":"there is no such session; /ws/sessions has them all"}
+            400 {"error":"the session belongs to /home/ada"}
+            400 {"error":"cwd must be the absolute path of an existing directory"}
+            400 {"error":"the cursor is not one of this listing; begin again without one"}
+            503 {"error":"the agent is shutting down"}
+            404 {"error":"there is no such session; /ws/sessions has them all"}
+            404 {"error":"there is no such session; /ws/sessions has them all"}
+            409 {"error":"the session is open in another process; end that one first"}
+            409 {"error":"the session exists already"}
+            500 {"error":"/state/events.jsonl:3: the journal is damaged: no JSON"}
+            500 {"error":"/state: the disk is full"}
+            409 {"error":"1024 clients are on the session already, which is the limit"}
+            400 {"error":"this is no WebSocket handshake of version 13 over HTTP/1.1"}
+            426 {"error":"this is served over a WebSocket; ask for an upgrade"}
+            503 {"error":"there are too many connections; try again later"}
+            401 {"error":"a token is needed"}
+        "#]]
+        .assert_eq(&told);
+    }
+}

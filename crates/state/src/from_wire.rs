@@ -1,0 +1,124 @@
+//! From frames to commands: what a client sent, or what is wrong with it.
+
+use harn_model::{Decision, PermissionAsked, PermissionOption, PermissionOptionKind};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{refused::Refused, wire::Command};
+
+/// The commands there are, for who sends another.
+const KNOWN: [&str; 11] = [
+    "submit",
+    "cancel",
+    "steer",
+    "approve",
+    "deny",
+    "resume",
+    "configure",
+    "answer",
+    "withdraw",
+    "takeover",
+    "handback",
+];
+
+/// How many commands a frame may have.
+const MOST: usize = 64;
+
+/// The commands of a frame, each read by itself: one that makes no sense does not undo those before it.
+pub(crate) fn commands(frame: &str) -> Result<Vec<Result<Command, Refused>>, Refused> {
+    let Ok(frame) = serde_json::from_str::<Value>(frame) else {
+        return Err(Refused::bad(
+            "the frame is not JSON; send {\"type\":\"commands\",\"commands\":[…]}",
+        ));
+    };
+    let is_commands = frame.get("type").and_then(Value::as_str) == Some("commands");
+    let commands = frame.get("commands").and_then(Value::as_array);
+    let Some(commands) = commands.filter(|_| is_commands) else {
+        return Err(Refused::bad(
+            "the frame is none of ours; send {\"type\":\"commands\",\"commands\":[…]}",
+        ));
+    };
+    if commands.len() > MOST {
+        return Err(Refused::bad(format!(
+            "the frame has more than {MOST} commands; send them in several"
+        )));
+    }
+    Ok(commands.iter().map(command).collect())
+}
+
+fn command(given: &Value) -> Result<Command, Refused> {
+    let name = given.get("type").and_then(Value::as_str);
+    match name {
+        Some(name) if KNOWN.contains(&name) => Command::deserialize(given)
+            .map_err(|error| Refused::bad(format!("the command {name} is wrong: {error}"))),
+        Some(_) | None => Err(Refused::bad(format!(
+            "the command has no type that is known; the types are {}",
+            KNOWN.join(", ")
+        ))),
+    }
+}
+
+/// Something to say, which is not nothing.
+pub(crate) fn words(name: &str, text: String) -> Result<String, Refused> {
+    match text.trim().is_empty() {
+        true => Err(Refused::bad(format!("{name} is empty; say something"))),
+        false => Ok(text),
+    }
+}
+
+/// That a call may run.
+pub(crate) fn approval(ask: &PermissionAsked, option: Option<&str>) -> Result<Decision, Refused> {
+    let option = choose(ask, option, PermissionOptionKind::AllowOnce)?;
+    let option = option.ok_or_else(|| Refused::bad("this call cannot be allowed once"))?;
+    if !option.kind.allows() {
+        return Err(Refused::bad(format!(
+            "optionId {:?} refuses the call; send it with deny",
+            option.option_id
+        )));
+    }
+    Ok(Decision::Allowed {
+        option_id: option.option_id.clone(),
+        args: None,
+    })
+}
+
+/// That it may not.
+pub(crate) fn refusal(
+    ask: &PermissionAsked,
+    option: Option<&str>,
+    reason: Option<String>,
+) -> Result<Decision, Refused> {
+    let option = choose(ask, option, PermissionOptionKind::RejectOnce)?;
+    if let Some(option) = option.filter(|option| option.kind.allows()) {
+        return Err(Refused::bad(format!(
+            "optionId {:?} allows the call; send it with approve",
+            option.option_id
+        )));
+    }
+    Ok(Decision::Rejected {
+        option_id: option.map(|option| option.option_id.clone()),
+        reason,
+    })
+}
+
+/// The option that is named, or the first of a kind.
+fn choose<'a>(
+    ask: &'a PermissionAsked,
+    named: Option<&str>,
+    otherwise: PermissionOptionKind,
+) -> Result<Option<&'a PermissionOption>, Refused> {
+    let mut options = ask.options.iter();
+    let Some(named) = named else {
+        return Ok(options.find(|option| option.kind == otherwise));
+    };
+    match options.find(|option| option.option_id == named) {
+        Some(option) => Ok(Some(option)),
+        None => {
+            let known: Vec<_> = ask.options.iter().map(|it| it.option_id.as_str()).collect();
+            let known = known.join(", ");
+            Err(Refused::bad(format!(
+                "optionId is none of this question's; they are {known}"
+            )))
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! All sessions as a document of its own, for as long as somebody looks at it.
+//!
+//! What is open in this process is looked at every second, what lies on the disk less often, once for all
+//! clients of a principal.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use harn_model::{Principal, SessionId};
+use harn_runtime::{Controller, Hub, SessionError, SessionFilter, SessionSummary};
+use serde::Serialize;
+use tokio::{sync::watch, time::sleep};
+
+use crate::{
+    changes::{Changes, at},
+    error::StateError,
+    wire::{Listing, Operation, SessionRow, SessionStatus},
+};
+
+/// How often what is open is looked at.
+const GLANCE: Duration = Duration::from_secs(1);
+/// How many glances may pass before the disk is looked at again.
+const GLANCES: u32 = 5;
+
+/// Who looks at the sessions of whom.
+#[derive(Default)]
+pub(crate) struct Listings {
+    boards: Mutex<HashMap<Principal, Weak<Board>>>,
+}
+
+/// The sessions of a principal, as they were last seen.
+pub(crate) struct Board {
+    seen: watch::Sender<Arc<Listing>>,
+}
+
+impl Listings {
+    /// The sessions of the hub's principal; hears of every change.
+    pub(crate) async fn look(&self, hub: &Hub) -> Result<Arc<Board>, StateError> {
+        if let Some(board) = self.find(hub.principal()) {
+            return Ok(board);
+        }
+        let mut gaze = Gaze::new(hub.clone());
+        let first = gaze.glance().await?;
+        let (seen, _) = watch::channel(Arc::new(first));
+        let board = Arc::new(Board { seen });
+        let mut boards = self.boards.lock().unwrap_or_else(PoisonError::into_inner);
+        boards.retain(|_, board| board.strong_count() > 0);
+        let place = boards.entry(hub.principal().clone()).or_default();
+        if let Some(faster) = place.upgrade() {
+            return Ok(faster);
+        }
+        *place = Arc::downgrade(&board);
+        tokio::spawn(gaze.follow(Arc::downgrade(&board)));
+        Ok(board)
+    }
+
+    fn find(&self, principal: &Principal) -> Option<Arc<Board>> {
+        let boards = self.boards.lock().unwrap_or_else(PoisonError::into_inner);
+        boards.get(principal)?.upgrade()
+    }
+}
+
+impl Board {
+    pub(crate) fn watch(&self) -> watch::Receiver<Arc<Listing>> {
+        self.seen.subscribe()
+    }
+}
+
+/// Looks at sessions again and again.
+struct Gaze {
+    hub: Hub,
+    stored: Vec<SessionSummary>,
+    /// Those that were open at the last glance.
+    open: Vec<SessionId>,
+    glances: u32,
+}
+
+impl Gaze {
+    fn new(hub: Hub) -> Self {
+        Self {
+            hub,
+            stored: Vec::new(),
+            open: Vec::new(),
+            glances: 0,
+        }
+    }
+
+    async fn follow(mut self, board: Weak<Board>) {
+        loop {
+            sleep(GLANCE).await;
+            if board.strong_count() == 0 {
+                return;
+            }
+            match self.glance().await {
+                Ok(listing) => {
+                    let Some(board) = board.upgrade() else {
+                        return;
+                    };
+                    board.seen.send_if_modified(|seen| {
+                        let other = **seen != listing;
+                        if other {
+                            *seen = Arc::new(listing);
+                        }
+                        other
+                    });
+                }
+                // What was seen stays until something else is.
+                Err(error) => tracing::warn!(%error, "the sessions could not be listed"),
+            }
+        }
+    }
+
+    async fn glance(&mut self) -> Result<Listing, SessionError> {
+        let live = self.hub.live_sessions();
+        let mut open: Vec<_> = live.iter().map(|it| it.id().clone()).collect();
+        open.sort();
+        if self.glances == 0 || self.open != open {
+            self.stored = self.stored().await?;
+            self.glances = GLANCES;
+        }
+        self.glances -= 1;
+        self.open = open;
+        Ok(listing(&self.stored, &live))
+    }
+
+    async fn stored(&self) -> Result<Vec<SessionSummary>, SessionError> {
+        let listed = self.hub.list_all(SessionFilter::default()).await?;
+        Ok(listed.into_iter().map(|row| row.summary).collect())
+    }
+}
+
+fn listing(stored: &[SessionSummary], live: &[Controller]) -> Listing {
+    let live: BTreeMap<_, _> = live.iter().map(|it| (it.id(), it)).collect();
+    let rows = stored.iter().map(|summary| {
+        let meta = &summary.meta;
+        let open = live.get(&meta.thread_id);
+        let title = open.and_then(|open| open.title());
+        let title = title.or_else(|| (!meta.title.is_empty()).then(|| meta.title.clone()));
+        let state = open.map(|open| open.live_state());
+        SessionRow {
+            id: meta.thread_id.to_string(),
+            title,
+            cwd: meta.directory.to_string_lossy().into_owned(),
+            created_at: meta.created,
+            updated_at: open.map_or(summary.updated, |it| it.updated_at().max(meta.created)),
+            status: open.map_or(SessionStatus::Closed, |open| status(open)),
+            clients: state.as_ref().map_or(0, |state| state.clients),
+            controller: state
+                .and_then(|state| state.controller)
+                .map(|controller| controller.client_id),
+        }
+    });
+    let mut sessions: Vec<_> = rows.collect();
+    sessions.sort_by_cached_key(|row| (Reverse(row.updated_at), row.id.clone()));
+    Listing { sessions }
+}
+
+fn status(session: &Controller) -> SessionStatus {
+    let active = session.live_state().active_prompt;
+    let asks = || !session.open_asks().is_empty() || !session.open_hitl().is_empty();
+    match active {
+        false => SessionStatus::Idle,
+        true if asks() => SessionStatus::Waiting,
+        true => SessionStatus::Running,
+    }
+}
+
+/// What to tell a client that knows this, or nothing yet; nothing where it knows all of it.
+pub(crate) fn message(known: Option<&Listing>, now: &Listing) -> Option<Bytes> {
+    let changes = known.and_then(|known| changes(known, now));
+    let message = match &changes {
+        Some(changes) if changes.is_empty() => return None,
+        Some(changes) => Told::Delta {
+            operations: changes.operations().unwrap_or_default(),
+        },
+        None => Told::State { state: now },
+    };
+    serde_json::to_vec(&message).ok().map(Bytes::from)
+}
+
+/// The rows that are others now; nothing where there are more or fewer of them.
+fn changes(known: &Listing, now: &Listing) -> Option<Changes> {
+    let same = known.sessions.len() == now.sessions.len();
+    let mut changes = Changes::default();
+    let pairs = known.sessions.iter().zip(&now.sessions).enumerate();
+    for (index, (_, row)) in pairs.filter(|(_, (known, row))| known != row) {
+        changes.set(at!["sessions", index], row);
+    }
+    same.then_some(changes)
+}
+
+/// The frames of this document.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Told<'a> {
+    State { state: &'a Listing },
+    Delta { operations: &'a [Operation] },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn row(id: &str, status: SessionStatus) -> SessionRow {
+        SessionRow {
+            id: id.to_owned(),
+            title: None,
+            cwd: "/work".to_owned(),
+            created_at: 1,
+            updated_at: 2,
+            status,
+            controller: None,
+            clients: 0,
+        }
+    }
+
+    fn told(known: Option<&Listing>, now: &Listing) -> Option<Value> {
+        let message = message(known, now)?;
+        Some(serde_json::from_slice(&message).unwrap())
+    }
+
+    #[test]
+    fn a_client_is_told_the_rows_that_are_others() {
+        use SessionStatus::{Idle, Running};
+        let listing = |rows: Vec<SessionRow>| Listing { sessions: rows };
+        let one = listing(vec![row("a", Idle), row("b", Idle)]);
+        let two = listing(vec![row("a", Idle), row("b", Running)]);
+        assert_eq!(told(None, &one).unwrap()["state"]["sessions"][1]["id"], "b");
+        assert_eq!(told(Some(&one), &one), None);
+        let delta = told(Some(&one), &two).unwrap();
+        let [operation] = delta["operations"].as_array().unwrap().as_slice() else {
+            panic!("{delta}");
+        };
+        assert_eq!(operation["path"], json!(["sessions", "1"]));
+        assert_eq!(operation["value"]["status"], "running");
+        let fewer = listing(vec![row("a", Idle)]);
+        assert_eq!(told(Some(&one), &fewer).unwrap()["type"], "state");
+    }
+}

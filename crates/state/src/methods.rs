@@ -1,0 +1,49 @@
+//! What is answered over HTTP, a file each; and what these have in common.
+
+pub(crate) mod output;
+pub(crate) mod query;
+pub(crate) mod timeline;
+#[cfg(test)]
+mod told;
+
+use axum::{
+    http::{HeaderName, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use harn_model::SessionId;
+use harn_runtime::{Hub, Observer};
+use serde::Serialize;
+
+use crate::error::StateError;
+
+/// Something to look at a session with; one that is not open is opened, as everywhere.
+async fn observe(hub: &Hub, session: &SessionId) -> Result<Observer, StateError> {
+    match hub.live(session) {
+        Some(session) => Ok(session.observer()),
+        None => Ok(hub.open(session, None).await?.observer()),
+    }
+}
+
+/// What is true now and not for long.
+fn json(body: &impl Serialize) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    match serde_json::to_vec(body) {
+        Ok(body) => (headers, body).into_response(),
+        Err(error) => StateError::Unreadable(error.to_string()).into_response(),
+    }
+}
+
+/// Text that a tool wrote, and so anybody may have: a browser that is led there must not run any of it, with
+/// our address above it.
+fn foreign_text(text: String) -> Response {
+    let headers: [(HeaderName, &str); 4] = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "sandbox"),
+    ];
+    (StatusCode::OK, headers, text).into_response()
+}

@@ -1,0 +1,93 @@
+//! `GET /state/output`: all that came of a tool call, as text.
+
+use axum::response::{IntoResponse, Response};
+use harn_model::{AgentEvent, Envelope, Seq, SessionId, ToolCallId, ToolContent};
+use harn_runtime::Hub;
+use serde_json::Value;
+
+use super::{foreign_text, observe, query::Given};
+use crate::{error::StateError, to_wire};
+
+/// Answers a request with this query.
+pub(crate) async fn respond(hub: Hub, query: &str) -> Response {
+    let text = async {
+        let given = Given::parse(query)?;
+        let session = given.required("session", "the id of a session")?.into();
+        let call = given.required("call", "the id of a tool call")?.into();
+        output(&hub, &session, &call).await
+    };
+    match text.await {
+        Ok(text) => foreign_text(text),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// What came of a call, as far as it is known; an id is an id, whatever it looks like.
+pub(crate) async fn output(
+    hub: &Hub,
+    session: &SessionId,
+    call: &ToolCallId,
+) -> Result<String, StateError> {
+    let session = observe(hub, session).await?;
+    let mut past = session.subscribe(Seq::ZERO);
+    let head = past.head();
+    let mut found = Found::default();
+    while past.position() < head && !found.ended {
+        let delivery = past.next().await?;
+        let events = delivery.events().iter();
+        let told = events.take_while(|envelope| envelope.seq <= head);
+        told.for_each(|envelope| found.add(envelope, call));
+        // What was read ahead is there at once, and might be for as long as the log is.
+        tokio::task::consume_budget().await;
+    }
+    let raw_output = found.raw_output.as_ref();
+    match found.known {
+        true => Ok(to_wire::output::text(&found.content, raw_output)),
+        false => Err(StateError::NoCall),
+    }
+}
+
+/// What is known of the call.
+#[derive(Default)]
+struct Found {
+    known: bool,
+    ended: bool,
+    content: Vec<ToolContent>,
+    raw_output: Option<Value>,
+}
+
+impl Found {
+    fn add(&mut self, envelope: &Envelope, call: &ToolCallId) {
+        // A selection, no translation: whatever else happens is not about this call.
+        if let AgentEvent::ToolCall(told) = &envelope.event
+            && told.tool_call_id == *call
+        {
+            self.known = true;
+            self.content.clone_from(&told.content);
+            self.ended = told.status.is_terminal();
+        }
+        if let AgentEvent::ToolCallUpdate(update) = &envelope.event
+            && update.tool_call_id == *call
+        {
+            self.known = true;
+            if let Some(content) = &update.content {
+                self.content.clone_from(content);
+            }
+            if update.raw_output.is_some() {
+                self.raw_output.clone_from(&update.raw_output);
+            }
+            self.ended = update.status.is_terminal();
+        }
+        // Of a worker's call the session above knows what is asked about it.
+        if let AgentEvent::PermissionAsked(ask) = &envelope.event
+            && ask.tool_call.tool_call_id == *call
+            && !self.known
+        {
+            self.known = true;
+            self.content.clone_from(&ask.tool_call.content);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,411 @@
+//! A room: one session's document, made once for everyone who looks at it.
+//!
+//! Its task follows the session and cuts a frame at most every [`TICK`]. Frames are kept for a while, so that a
+//! socket needs no more than the number of the last one it has; whoever is further behind gets the document
+//! anew, and costs no memory until then.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use harn_model::{AgentEvent, Seq};
+use harn_runtime::{Claim, Controller, Delivery, NoHost, Seat, SessionEnd, Subscription};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout_at},
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{
+    changes::Changes,
+    error::StateError,
+    to_wire::{Document, Presence, facts},
+    wire::{Operation, Question, SessionFacts, State},
+};
+
+/// How often a client hears of something, at most.
+pub(crate) const TICK: Duration = Duration::from_millis(16);
+/// How much of what was told is kept for those who are behind.
+const KEPT_BYTES: usize = 256 * 1024;
+/// How many deliveries go into one frame: a session that is read from its journal has many at once.
+const DELIVERIES: usize = 1024;
+/// What clients that give no name are called while they control a session together.
+const NAMELESS: &str = "state";
+
+/// See the module.
+pub(crate) struct Room {
+    session: Controller,
+    agent: String,
+    shown: Mutex<Shown>,
+    /// The number of the last frame, or that there will be none.
+    told: watch::Sender<Told>,
+    /// The seat of all who come without a name.
+    nameless: Mutex<Weak<Seat>>,
+    /// Ends the task that follows the session.
+    _following: DropGuard,
+}
+
+/// How far a room is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    last: u64,
+    ended: bool,
+}
+
+struct Shown {
+    document: Document,
+    last: u64,
+    frames: VecDeque<Frame>,
+    kept: usize,
+}
+
+/// What changed between two frames, or that only the whole document tells it.
+enum Frame {
+    /// Operations, without the brackets around them.
+    Delta(Bytes),
+    Anew,
+}
+
+/// What to tell a client next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// What changed since, as a message.
+    Delta(Bytes),
+    /// The document. Its messages are shared, so that who reads slowly does not cost what it is long.
+    Whole(Box<State>),
+    /// Nothing yet.
+    Nothing,
+    /// Nothing any more.
+    Ended,
+}
+
+impl Room {
+    /// Opens a room: reads what has happened in the session, and follows it from there.
+    pub(crate) async fn open(session: Controller, agent: String) -> Result<Arc<Self>, StateError> {
+        let mut from = session.subscribe(Seq::ZERO);
+        let mut document = Document::new(facts::session(&session, &agent));
+        let until = from.head();
+        while from.position() < until {
+            let delivery = from.next().await.map_err(StateError::from)?;
+            let mut past = Changes::default();
+            // What changed until now was told to nobody.
+            past.tell_anew();
+            for envelope in delivery.events() {
+                document.apply(envelope, &mut past);
+            }
+        }
+        let following = CancellationToken::new();
+        let (told, _) = watch::channel(Told {
+            last: 0,
+            ended: false,
+        });
+        let room = Arc::new(Self {
+            agent,
+            shown: Mutex::new(Shown {
+                document,
+                last: 0,
+                frames: VecDeque::new(),
+                kept: 0,
+            }),
+            told,
+            nameless: Mutex::default(),
+            _following: following.clone().drop_guard(),
+            session,
+        });
+        let seen = room.look(Look::ALL);
+        seen.enter(&mut lock(&room.shown).document, &mut Changes::default());
+        let follow = follow(Arc::downgrade(&room), room.session.clone(), from);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = following.cancelled() => {}
+                () = follow => {}
+            }
+        });
+        Ok(room)
+    }
+
+    pub(crate) fn session(&self) -> &Controller {
+        &self.session
+    }
+
+    /// A place for somebody without a name: all of them have one, and drive together while nobody else does.
+    pub(crate) fn nameless(&self) -> Arc<Seat> {
+        let mut nameless = lock(&self.nameless);
+        if let Some(seat) = nameless.upgrade() {
+            return seat;
+        }
+        let seat = Arc::new(self.session.sit(NAMELESS, Arc::new(NoHost), Claim::IfFree));
+        *nameless = Arc::downgrade(&seat);
+        seat
+    }
+
+    /// Hears of it when there is more to tell.
+    pub(crate) fn watch(&self) -> watch::Receiver<Told> {
+        self.told.subscribe()
+    }
+
+    /// What to tell somebody who has everything up to `cursor`, or nothing; moves the cursor behind it.
+    pub(crate) fn next(&self, cursor: &mut Option<u64>) -> Next {
+        let shown = lock(&self.shown);
+        let number = shown.last;
+        if *cursor == Some(number) {
+            return match self.told.borrow().ended {
+                true => Next::Ended,
+                false => Next::Nothing,
+            };
+        }
+        let before = std::mem::replace(cursor, Some(number));
+        match before.and_then(|seen| shown.since(seen)) {
+            Some(message) => Next::Delta(message),
+            None => Next::Whole(Box::new(shown.document.state().clone())),
+        }
+    }
+
+    /// Folds in what happened, and tells what changed by it: in one step, so that nobody sees a document that
+    /// is ahead of its frames.
+    fn tell(&self, deliveries: &[Delivery], look: Look) {
+        let events = || deliveries.iter().flat_map(Delivery::events);
+        let look = events().fold(look, |look, it| look.or(Look::after(&it.event)));
+        // Before the document is locked: the session has locks of its own.
+        let seen = self.look(look);
+        let mut changes = Changes::default();
+        let mut shown = lock(&self.shown);
+        for envelope in events() {
+            shown.document.apply(envelope, &mut changes);
+        }
+        seen.enter(&mut shown.document, &mut changes);
+        self.cut(&mut shown, &changes);
+    }
+
+    fn look(&self, look: Look) -> Seen {
+        Seen {
+            session: look
+                .settings
+                .then(|| facts::session(&self.session, &self.agent)),
+            presence: look.presence.then(|| facts::presence(&self.session)),
+            questions: look.questions.then(|| facts::questions(&self.session)),
+        }
+    }
+
+    /// Makes a frame of what changed, if anything did.
+    fn cut(&self, shown: &mut Shown, changes: &Changes) {
+        if changes.is_empty() {
+            return;
+        }
+        shown.keep(match changes.operations() {
+            Some(operations) => Frame::Delta(inner(operations)),
+            None => Frame::Anew,
+        });
+        let last = shown.last;
+        self.told.send_modify(|told| told.last = last);
+    }
+
+    /// The session is over.
+    fn end(&self, end: &SessionEnd) {
+        if let SessionEnd::Failed(why) = end {
+            let mut changes = Changes::default();
+            let mut shown = lock(&self.shown);
+            shown.document.fail(why, &mut changes);
+            self.cut(&mut shown, &changes);
+        }
+        self.told.send_modify(|told| told.ended = true);
+    }
+}
+
+impl Shown {
+    fn keep(&mut self, frame: Frame) {
+        self.last += 1;
+        self.kept += frame.weight();
+        self.frames.push_back(frame);
+        while self.kept > KEPT_BYTES
+            && let Some(gone) = self.frames.pop_front()
+        {
+            self.kept -= gone.weight();
+        }
+    }
+
+    /// What was told behind this frame, in one message; nothing where that is not kept, or cannot be told so.
+    fn since(&self, seen: u64) -> Option<Bytes> {
+        let behind = usize::try_from(self.last.checked_sub(seen)?).ok()?;
+        let first = self.frames.len().checked_sub(behind)?;
+        let mut deltas = Vec::with_capacity(behind);
+        for frame in self.frames.range(first..) {
+            match frame {
+                Frame::Delta(operations) => deltas.push(operations),
+                Frame::Anew => return None,
+            }
+        }
+        Some(delta(&deltas))
+    }
+}
+
+impl Frame {
+    fn weight(&self) -> usize {
+        // Small ones count, too.
+        const BASE: usize = 64;
+        match self {
+            Self::Delta(operations) => BASE + operations.len(),
+            Self::Anew => BASE,
+        }
+    }
+}
+
+/// What of a session's facts has to be looked at again.
+#[derive(Clone, Copy)]
+struct Look {
+    settings: bool,
+    presence: bool,
+    questions: bool,
+}
+
+impl Look {
+    const ALL: Self = Self {
+        settings: true,
+        presence: true,
+        questions: true,
+    };
+    const NOTHING: Self = Self {
+        settings: false,
+        presence: false,
+        questions: false,
+    };
+    const PRESENCE: Self = Self {
+        presence: true,
+        ..Self::NOTHING
+    };
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            settings: self.settings || other.settings,
+            presence: self.presence || other.presence,
+            questions: self.questions || other.questions,
+        }
+    }
+
+    /// What may be other after an event. Those that are not named change nothing that is looked at.
+    fn after(event: &AgentEvent) -> Self {
+        let settings = matches!(
+            event,
+            AgentEvent::AvailableCommands { .. }
+                | AgentEvent::ConfigChanged { .. }
+                | AgentEvent::ModeChanged { .. }
+                | AgentEvent::SessionInfo(_)
+                | AgentEvent::TurnStarted(_)
+        );
+        let presence = matches!(event, AgentEvent::LiveSessionClient { .. });
+        let questions = matches!(
+            event,
+            AgentEvent::HitlRequested { .. }
+                | AgentEvent::HitlResponded(_)
+                | AgentEvent::HitlResolved { .. }
+                | AgentEvent::TurnEnded(_)
+        );
+        Self {
+            settings,
+            presence,
+            questions,
+        }
+    }
+}
+
+/// What is known of a session beside its events.
+struct Seen {
+    session: Option<SessionFacts>,
+    presence: Option<Presence>,
+    questions: Option<Vec<Question>>,
+}
+
+impl Seen {
+    fn enter(self, document: &mut Document, changes: &mut Changes) {
+        if let Some(session) = self.session {
+            document.set_session(session, changes);
+        }
+        if let Some(presence) = self.presence {
+            document.set_presence(presence, changes);
+        }
+        if let Some(questions) = self.questions {
+            document.set_questions(questions, changes);
+        }
+    }
+}
+
+/// Follows a session for a room, as long as somebody is in it.
+async fn follow(room: Weak<Room>, session: Controller, mut from: Subscription) {
+    // Sees who is in control; nobody is asked here.
+    let seat = session.sit(NAMELESS, Arc::new(NoHost), Claim::Never);
+    let mut control = seat.watch();
+    let mut deliveries = Vec::new();
+    loop {
+        let mut look = Look::NOTHING;
+        let mut ended = None;
+        tokio::select! {
+            delivery = from.next() => match delivery {
+                Ok(delivery) => deliveries.push(delivery),
+                Err(end) => ended = Some(end),
+            },
+            () = control.changed() => look = Look::PRESENCE,
+        }
+        // What is there already goes into the same frame.
+        let now = sleep(Duration::ZERO).deadline();
+        while ended.is_none() && deliveries.len() < DELIVERIES {
+            match timeout_at(now, from.next()).await {
+                Ok(Ok(delivery)) => deliveries.push(delivery),
+                Ok(Err(end)) => ended = Some(end),
+                Err(_) => break,
+            }
+        }
+        if control.has_changed() {
+            look = Look::PRESENCE;
+        }
+        let Some(room) = room.upgrade() else {
+            return;
+        };
+        room.tell(&deliveries, look);
+        deliveries.clear();
+        if let Some(end) = ended {
+            room.end(&end);
+            return;
+        }
+        drop(room);
+        rest(now).await;
+    }
+}
+
+/// Until a client may hear of something again.
+async fn rest(since: Instant) {
+    tokio::time::sleep_until(since + TICK).await;
+}
+
+/// Operations as they stand in a message, without the brackets.
+fn inner(operations: &[Operation]) -> Bytes {
+    let written = serde_json::to_vec(operations).unwrap_or_default();
+    let written = Bytes::from(written);
+    match written.len() {
+        0 | 1 => Bytes::new(),
+        len => written.slice(1..len - 1),
+    }
+}
+
+/// One message of what several frames tell.
+fn delta(operations: &[&Bytes]) -> Bytes {
+    const BEFORE: &[u8] = br#"{"type":"delta","operations":["#;
+    const AFTER: &[u8] = b"]}";
+    let length: usize = operations.iter().map(|it| it.len() + 1).sum();
+    let mut message = BytesMut::with_capacity(BEFORE.len() + length + AFTER.len());
+    message.put_slice(BEFORE);
+    for (index, operations) in operations.iter().enumerate() {
+        if index > 0 {
+            message.put_u8(b',');
+        }
+        message.put_slice(operations);
+    }
+    message.put_slice(AFTER);
+    message.freeze()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,54 @@
+//! The rooms there are, by their sessions. A room is there while somebody is in it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use harn_model::{Principal, SessionId};
+use harn_runtime::{Controller, Hub};
+
+use crate::{error::StateError, room::Room};
+
+/// Whose session it is; what another principal calls the same is another.
+type Key = (Principal, SessionId);
+/// Held by whoever opens a room, so that others wait for it.
+type Place = Arc<tokio::sync::Mutex<Weak<Room>>>;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Rooms {
+    places: Mutex<HashMap<Key, Place>>,
+}
+
+impl Rooms {
+    /// The room of a session, which is opened if it has to be.
+    pub(crate) async fn enter(
+        &self,
+        hub: &Hub,
+        session: Controller,
+    ) -> Result<Arc<Room>, StateError> {
+        let key = (hub.principal().clone(), session.id().clone());
+        let place = self.place(key);
+        let mut room = place.lock().await;
+        let open = room.upgrade();
+        // A session that was closed and opened again is another one.
+        if let Some(open) = open.filter(|open| open.session().is_same(&session)) {
+            return Ok(open);
+        }
+        let opened = Room::open(session, hub.profile().title.clone()).await?;
+        *room = Arc::downgrade(&opened);
+        Ok(opened)
+    }
+
+    fn place(&self, key: Key) -> Place {
+        let places = self.places.lock();
+        let mut places = places.unwrap_or_else(PoisonError::into_inner);
+        // Those that nobody is in and nobody opens.
+        places.retain(|_, place| {
+            Arc::strong_count(place) > 1
+                || place.try_lock().is_ok_and(|room| room.strong_count() > 0)
+        });
+        places.entry(key).or_default().clone()
+    }
+}

@@ -1,0 +1,197 @@
+//! The routes, and who is let in where.
+
+use std::{path::PathBuf, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    http::{Request, Uri},
+    response::Response,
+    routing::get,
+};
+use harn_lines::{
+    pace::{Crowd, Member},
+    ws::{Upgrade, bounds},
+};
+use harn_model::Principal;
+use harn_runtime::Hub;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    client::{Client, Coming},
+    error::StateError,
+    listing::Listings,
+    methods::{output, query::Given, timeline},
+    page,
+    rooms::Rooms,
+    socket,
+};
+
+/// What clients of this protocol may offer, beside the token that browsers can only offer as another.
+const PROTOCOL: &str = "harn.state.v1";
+
+/// What is served, and within which bounds.
+#[derive(Clone)]
+pub struct StateConfig {
+    /// The sessions, as their owner sees them.
+    pub hub: Hub,
+    /// Where sessions work whose client does not say where; absolute.
+    pub directory: PathBuf,
+    /// How many sockets there may be at a time.
+    pub connections: usize,
+    /// The longest frame a client may send.
+    pub message_bytes: usize,
+    /// How many frames a client may send in a second, over a while.
+    pub messages_per_second: u32,
+    /// Ends every socket, with a word of farewell.
+    pub ending: CancellationToken,
+}
+
+impl StateConfig {
+    /// The usual bounds.
+    pub fn new(hub: Hub, directory: PathBuf) -> Self {
+        Self {
+            hub,
+            directory,
+            connections: 1024,
+            message_bytes: 16 * 1024 * 1024,
+            messages_per_second: 100,
+            ending: CancellationToken::new(),
+        }
+    }
+}
+
+struct Served {
+    config: StateConfig,
+    rooms: Arc<Rooms>,
+    listings: Listings,
+    crowd: Crowd,
+}
+
+/// The routes. Each request but those for the page must come with the [`Principal`] it is from, as an
+/// extension.
+pub fn routes(config: StateConfig) -> Router {
+    let served = Arc::new(Served {
+        config,
+        rooms: Arc::default(),
+        listings: Listings::default(),
+        crowd: Crowd::default(),
+    });
+    Router::new()
+        .route("/ws", get(handle_socket))
+        .route("/ws/sessions", get(handle_sessions))
+        .route("/state/timeline", get(handle_timeline))
+        .route("/state/output", get(handle_output))
+        .with_state(served)
+        .merge(page::routes())
+}
+
+async fn handle_socket(
+    State(served): State<Arc<Served>>,
+    mut request: Request<Body>,
+) -> Result<Response, StateError> {
+    let hub = served.hub(&request)?;
+    let coming = coming(request.uri())?;
+    let (upgrade, member) = served.upgrade(&mut request)?;
+    let config = &served.config;
+    let (rooms, directory) = (served.rooms.clone(), config.directory.clone());
+    // Before the answer: who is refused hears why.
+    let client = Client::come(hub, rooms, coming, directory).await?;
+    let (response, socket) = upgrade.accept(bounds(config.message_bytes));
+    let (per_second, ending) = (config.messages_per_second, config.ending.clone());
+    tokio::spawn(async move {
+        let _member = member;
+        if let Ok(socket) = socket.await {
+            socket::serve(socket, client, per_second, ending).await;
+        }
+    });
+    Ok(response)
+}
+
+async fn handle_sessions(
+    State(served): State<Arc<Served>>,
+    mut request: Request<Body>,
+) -> Result<Response, StateError> {
+    let hub = served.hub(&request)?;
+    let (upgrade, member) = served.upgrade(&mut request)?;
+    let board = served.listings.look(&hub).await?;
+    let (response, socket) = upgrade.accept(bounds(served.config.message_bytes));
+    let ending = served.config.ending.clone();
+    tokio::spawn(async move {
+        let _member = member;
+        if let Ok(socket) = socket.await {
+            socket::show_sessions(socket, board, ending).await;
+        }
+    });
+    Ok(response)
+}
+
+async fn handle_timeline(
+    State(served): State<Arc<Served>>,
+    request: Request<Body>,
+) -> Result<Response, StateError> {
+    let hub = served.hub(&request)?;
+    Ok(timeline::respond(hub, request.uri().query().unwrap_or_default()).await)
+}
+
+async fn handle_output(
+    State(served): State<Arc<Served>>,
+    request: Request<Body>,
+) -> Result<Response, StateError> {
+    let hub = served.hub(&request)?;
+    Ok(output::respond(hub, request.uri().query().unwrap_or_default()).await)
+}
+
+impl Served {
+    /// A handshake, and room for one more socket.
+    fn upgrade(&self, request: &mut Request<Body>) -> Result<(Upgrade, Member), StateError> {
+        if !Upgrade::is_asked_for(request.headers()) {
+            return Err(StateError::Upgrade);
+        }
+        let upgrade = Upgrade::read(request, PROTOCOL)?;
+        let member = self.crowd.join(self.config.connections);
+        Ok((upgrade, member.ok_or(StateError::TooMany)?))
+    }
+
+    /// The sessions of who sent a request. One that nobody vouches for is not served.
+    fn hub(&self, request: &Request<Body>) -> Result<Hub, StateError> {
+        let principal = request.extensions().get::<Principal>();
+        let principal = principal.cloned().ok_or(StateError::Nobody)?;
+        Ok(self.config.hub.of(principal))
+    }
+}
+
+/// How a client comes, by its URL.
+fn coming(uri: &Uri) -> Result<Coming, StateError> {
+    let given = Given::parse(uri.query().unwrap_or_default())?;
+    let said = |name| Ok::<_, StateError>(given.optional(name)?.filter(|it| !it.is_empty()));
+    let watches = match said("role")? {
+        None | Some("controller") => false,
+        Some("observer") => true,
+        Some(_) => {
+            let (name, wanted) = ("role", "controller or observer");
+            return Err(StateError::BadQuery { name, wanted });
+        }
+    };
+    let name = said("client")?.map(str::to_owned);
+    if name.as_deref().is_some_and(|name| !is_name(name)) {
+        let (name, wanted) = (
+            "client",
+            "a name of at most 64 letters, digits, - . _ and :",
+        );
+        return Err(StateError::BadQuery { name, wanted });
+    }
+    Ok(Coming {
+        session: said("session")?.map(Into::into),
+        cwd: said("cwd")?.map(Into::into),
+        name,
+        watches,
+    })
+}
+
+/// Whether others can be shown this as somebody's name.
+fn is_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
+    name.len() <= 64 && name.bytes().all(plain)
+}

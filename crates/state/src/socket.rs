@@ -1,0 +1,244 @@
+//! A socket: commands in, the document and what changes of it out, each at its own pace.
+//!
+//! A client that does not read is told nothing until it does, and then what there is: a cursor is all it costs.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
+use harn_lines::{
+    pace::Allowance,
+    ws::{frames, frames_of, reproach},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::mpsc,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Error, Message, Utf8Bytes,
+        protocol::{
+            CloseFrame,
+            frame::{Frame, coding::CloseCode},
+        },
+    },
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    client::Client,
+    commands, from_wire,
+    listing::{self, Board},
+    room::{Next, Room, TICK},
+    to_wire::whole,
+    wire::{Listing, ServerMessage, State},
+};
+
+/// How many words about what was wrong may wait to be written; who sends more is not read until then.
+const WAITING_WORDS: usize = 8;
+/// How often a client that is told nothing is asked whether it is there.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
+/// How long a farewell may take.
+const FAREWELL: Duration = Duration::from_millis(100);
+
+type Farewell = (CloseCode, &'static str);
+
+/// What the reading half has the writing half say.
+enum Say {
+    /// Something was wrong.
+    Wrong(String),
+    /// The client looks at another session.
+    Room(Arc<Room>),
+}
+
+/// Serves a client until it leaves, its session is over, or the server ends.
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: WebSocketStream<S>,
+    client: Client,
+    per_second: u32,
+    ending: CancellationToken,
+) {
+    let (mut sink, stream) = socket.split();
+    let (says, said) = mpsc::channel(WAITING_WORDS);
+    let room = client.room().clone();
+    let farewell = tokio::select! {
+        farewell = read(stream, client, says, Allowance::new(per_second)) => farewell,
+        farewell = write(&mut sink, said, room) => farewell,
+        () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
+    };
+    say_farewell(&mut sink, farewell).await;
+}
+
+/// Tells a client of all sessions until it leaves or the server ends. It has nothing to say there.
+pub(crate) async fn show_sessions<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: WebSocketStream<S>,
+    board: Arc<Board>,
+    ending: CancellationToken,
+) {
+    let (mut sink, mut stream) = socket.split();
+    let listen = async {
+        while let Some(Ok(message)) = stream.next().await {
+            if let Message::Text(_) | Message::Binary(_) = message {
+                return Some((CloseCode::Policy, "this document takes no commands"));
+            }
+        }
+        None
+    };
+    let farewell = tokio::select! {
+        farewell = listen => farewell,
+        farewell = show(&mut sink, &board) => farewell,
+        () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
+    };
+    say_farewell(&mut sink, farewell).await;
+}
+
+async fn show<S: AsyncRead + AsyncWrite + Unpin>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    board: &Board,
+) -> Option<Farewell> {
+    let mut seen = board.watch();
+    let mut known: Option<Arc<Listing>> = None;
+    loop {
+        let now = seen.borrow_and_update().clone();
+        if let Some(message) = listing::message(known.as_deref(), &now) {
+            send(sink, frames(message)).await.ok()?;
+        }
+        known = Some(now);
+        while timeout(SIGN_OF_LIFE, seen.changed()).await.is_err() {
+            sink.send(Message::Ping(Bytes::new())).await.ok()?;
+        }
+    }
+}
+
+async fn say_farewell<S: AsyncRead + AsyncWrite + Unpin>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    farewell: Option<Farewell>,
+) {
+    let (code, reason) = farewell.unwrap_or((CloseCode::Normal, ""));
+    let reason = Utf8Bytes::from_static(reason);
+    let close = Message::Close(Some(CloseFrame { code, reason }));
+    // Who is gone hears no farewell.
+    let _ = timeout(FAREWELL, sink.send(close)).await;
+}
+
+/// Carries out what comes, until the client leaves or has to.
+async fn read<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: SplitStream<WebSocketStream<S>>,
+    mut client: Client,
+    says: mpsc::Sender<Say>,
+    mut allowance: Allowance,
+) -> Option<Farewell> {
+    while let Some(message) = stream.next().await {
+        let text = match message {
+            Ok(Message::Text(text)) if allowance.take() => text,
+            Ok(Message::Text(_)) => {
+                let reason = "too many messages in too short a time; go slower";
+                return Some((CloseCode::Policy, reason));
+            }
+            Ok(Message::Binary(_)) => {
+                return Some((CloseCode::Unsupported, "send text, one message in a frame"));
+            }
+            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
+            Ok(Message::Close(_)) => return None,
+            Err(error) => return Some(reproach(&error)),
+        };
+        carry_out(&mut client, &text, &says).await?;
+    }
+    None
+}
+
+/// Carries out the commands of a frame, one after the other; none where nobody writes any more.
+async fn carry_out(client: &mut Client, frame: &str, says: &mpsc::Sender<Say>) -> Option<()> {
+    let given = match from_wire::commands(frame) {
+        Ok(given) => given,
+        Err(refused) => vec![Err(refused)],
+    };
+    for command in given {
+        let before = client.room().clone();
+        let done = match command {
+            Ok(command) => commands::handle(client, command).await,
+            Err(refused) => Err(refused),
+        };
+        if !Arc::ptr_eq(&before, client.room()) {
+            says.send(Say::Room(client.room().clone())).await.ok()?;
+        }
+        if let Err(refused) = done {
+            says.send(Say::Wrong(refused.to_string())).await.ok()?;
+        }
+    }
+    Some(())
+}
+
+/// Tells what there is to tell, until there will be nothing more.
+async fn write<S: AsyncRead + AsyncWrite + Unpin>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    mut said: mpsc::Receiver<Say>,
+    mut room: Arc<Room>,
+) -> Option<Farewell> {
+    let mut told = room.watch();
+    let mut cursor = None;
+    let mut not_before = sleep(Duration::ZERO).deadline();
+    loop {
+        match room.next(&mut cursor) {
+            Next::Nothing => {}
+            Next::Ended => return Some((CloseCode::Again, "the session was closed")),
+            Next::Delta(message) => {
+                send(sink, frames(message)).await.ok()?;
+                not_before = after_a_tick();
+            }
+            Next::Whole(state) => {
+                send(sink, frames_of(document(*state))).await.ok()?;
+                not_before = after_a_tick();
+            }
+        }
+        tokio::select! {
+            say = said.recv() => match say? {
+                Say::Wrong(message) => {
+                    send(sink, frames(wrong(&message))).await.ok()?;
+                }
+                Say::Room(other) => {
+                    told = other.watch();
+                    (room, cursor) = (other, None);
+                }
+            },
+            () = async {
+                // An error means that the room is gone, which it is not before this is.
+                let _ = told.changed().await;
+                sleep_until(not_before).await;
+            } => {}
+            () = sleep(SIGN_OF_LIFE) => {
+                sink.send(Message::Ping(Bytes::new())).await.ok()?;
+            }
+        }
+    }
+}
+
+fn after_a_tick() -> Instant {
+    sleep(TICK).deadline()
+}
+
+/// The whole document, as a message.
+fn document(state: State) -> impl Iterator<Item = Bytes> {
+    whole::pieces(state, r#"{"type":"state","state":"#, "}")
+}
+
+fn wrong(message: &str) -> Bytes {
+    let error = ServerMessage::Error { message };
+    // A text can always be written.
+    serde_json::to_vec(&error).unwrap_or_default().into()
+}
+
+async fn send<S: AsyncRead + AsyncWrite + Unpin>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    frames: impl Iterator<Item = Frame>,
+) -> Result<(), Error> {
+    for frame in frames {
+        sink.feed(Message::Frame(frame)).await?;
+    }
+    sink.flush().await
+}

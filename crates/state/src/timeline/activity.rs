@@ -1,0 +1,202 @@
+//! What an agent does beside talking and calling tools: plans, reports, workers, skills, reminders.
+
+use harn_model::{
+    Artifact, ExpiryReason, FsWatchEvent, HandoffArtifact, LogRecord, Plan, Progress,
+    ProgressReport, Reminder, ReminderChange, SkillMatch, SkillNarrow, WorkerStatus, WorkerUpdate,
+};
+
+use super::{Draft, words};
+use crate::wire::TimelineKind;
+
+pub(super) fn plan(plan: &Plan) -> Draft {
+    let entries = plan.entries();
+    let title = format!("Plan: {}", words::done(&entries));
+    let checklist = words::checklist(&entries);
+    let text = match plan {
+        Plan::Entries(_) => checklist,
+        Plan::Document(document) => words::lines([
+            Some(document.title.clone()),
+            Some(document.summary.clone()),
+            Some(checklist),
+        ]),
+    };
+    Draft::new(TimelineKind::Plan, title).text(text)
+}
+
+pub(super) fn report(report: &ProgressReport) -> Draft {
+    let done = (!report.entries.is_empty()).then(|| words::done(&report.entries));
+    let title = match (report.message.as_deref().map(words::line), done) {
+        (Some(message), Some(done)) => format!("Progress: {message} ({done})"),
+        (Some(message), None) => format!("Progress: {message}"),
+        (None, Some(done)) => format!("Progress: {done}"),
+        (None, None) => "Progress".to_owned(),
+    };
+    let text = words::lines([
+        report.message.clone(),
+        Some(words::checklist(&report.entries)),
+        words::json(&report.metadata),
+    ]);
+    Draft::new(TimelineKind::Plan, title).text(text)
+}
+
+pub(super) fn progress(progress: &Progress) -> Draft {
+    let said = words::line_or(&progress.message, &progress.phase);
+    let title = match (progress.progress, progress.total) {
+        (Some(done), Some(total)) => format!("{said}: {done} of {total}"),
+        (Some(done), None) => format!("{said}: {done}"),
+        (None, _) => said,
+    };
+    let text = words::lines([
+        Some(progress.message.clone()),
+        progress.data.as_ref().and_then(words::json),
+    ]);
+    Draft::new(TimelineKind::Other, title).text(text)
+}
+
+pub(super) fn log(record: &LogRecord) -> Draft {
+    let title = format!("Log, {}: {}", record.level, words::line(&record.message));
+    let text = words::lines([
+        Some(record.message.clone()),
+        record.fields.as_ref().and_then(words::json),
+    ]);
+    Draft::new(TimelineKind::Other, title).text(text)
+}
+
+pub(super) fn artifact(artifact: &Artifact) -> Draft {
+    let name = artifact.title.as_deref().unwrap_or(&artifact.artifact_id);
+    let title = format!("Made: {name} ({})", artifact.kind);
+    let text = words::lines([Some(artifact.fallback.clone()), words::json(&artifact.spec)]);
+    Draft::new(TimelineKind::Other, title).text(text)
+}
+
+pub(super) fn files(events: &[FsWatchEvent]) -> Draft {
+    let paths = |event: &FsWatchEvent| match event.relative_paths[..] {
+        [] => event.paths.clone(),
+        _ => event.relative_paths.clone(),
+    };
+    let all: Vec<_> = events.iter().flat_map(paths).collect();
+    let title = match &all[..] {
+        [] => "Watched files changed".to_owned(),
+        [one] => format!("Changed on disk: {one}"),
+        [first, rest @ ..] => {
+            let rest = words::len(rest.len(), "other", "others");
+            format!("Changed on disk: {first} and {rest}")
+        }
+    };
+    let line = |event: &FsWatchEvent| {
+        let paths = paths(event).join(", ");
+        let error = event.error.as_deref().unwrap_or_default();
+        let told = [&*event.kind, &*paths, error];
+        let told: Vec<_> = told.into_iter().filter(|it| !it.is_empty()).collect();
+        told.join(" ")
+    };
+    let text: Vec<_> = events.iter().map(line).collect();
+    Draft::new(TimelineKind::Other, title).text(text.join("\n"))
+}
+
+pub(super) fn handoff(handoff: &HandoffArtifact) -> Draft {
+    let target = &handoff.target_persona_or_human;
+    let to = target.label.as_deref().or(target.id.as_deref());
+    let to = to.or(Some(&*target.kind)).filter(|to| !to.is_empty());
+    let task = words::line(&handoff.task);
+    let title = match to {
+        Some(to) => format!("Handed over to {to}: {task}"),
+        None => format!("Handed over: {task}"),
+    };
+    let text = words::lines([
+        Some(handoff.task.clone()),
+        Some(handoff.reason.clone()),
+        words::labelled("Open", &handoff.open_questions.join("; ")),
+        words::labelled("Blocked on", &handoff.blocked_on.join("; ")),
+    ]);
+    Draft::new(TimelineKind::Other, title).text(text)
+}
+
+pub(super) fn worker(update: &WorkerUpdate) -> Draft {
+    let status = match update.event.status() {
+        WorkerStatus::Running => "at work",
+        WorkerStatus::Progressed => "goes on",
+        WorkerStatus::AwaitingInput => "waits for more to do",
+        WorkerStatus::Completed => "completed",
+        WorkerStatus::Failed => "failed",
+        WorkerStatus::Stopped => "stopped after handing over",
+        WorkerStatus::Cancelled => "cancelled",
+    };
+    let title = format!("Worker {}: {status}", update.worker_name);
+    let text = words::lines([
+        Some(update.worker_task.clone()),
+        update.metadata.error.clone(),
+    ]);
+    Draft::new(TimelineKind::Worker, title).text(text)
+}
+
+pub(super) fn skill_came(name: &str, reason: &str) -> Draft {
+    Draft::new(TimelineKind::Skill, format!("Skill in use: {name}")).text(reason)
+}
+
+pub(super) fn skill_went(name: &str) -> Draft {
+    Draft::new(
+        TimelineKind::Skill,
+        format!("Skill no longer in use: {name}"),
+    )
+}
+
+pub(super) fn skill_scope(name: &str, tools: &[String]) -> Draft {
+    let title = format!("Skill {name} keeps to: {}", words::list(tools));
+    Draft::new(TimelineKind::Skill, title)
+}
+
+pub(super) fn skill_narrow(narrow: &SkillNarrow) -> Draft {
+    let left = words::len(narrow.remaining_tools.len(), "tool is", "tools are");
+    let title = format!("Fewer tools: {left} left");
+    let text = words::lines([
+        Some(narrow.reason.clone()),
+        words::labelled("Gone", &narrow.removed_tools.join(", ")),
+        words::labelled("Left", &narrow.remaining_tools.join(", ")),
+    ]);
+    Draft::new(TimelineKind::Skill, title).text(text)
+}
+
+pub(super) fn skill_match(matched: &SkillMatch) -> Draft {
+    let names = matched.candidates.iter().map(|it| &it.name);
+    let title = format!("Skills that fit: {}", words::list(names));
+    let why = matched.candidates.iter();
+    let why = why.map(|it| format!("{} ({}): {}", it.name, it.score, it.reason));
+    let text = why.collect::<Vec<_>>().join("\n");
+    Draft::new(TimelineKind::Skill, title).text(text)
+}
+
+pub(super) fn reminded(reminder: &Reminder) -> Draft {
+    let title = format!("Reminded: {}", words::line(&reminder.body));
+    Draft::new(TimelineKind::Reminder, title).text(&reminder.body)
+}
+
+pub(super) fn reminder(change: &ReminderChange) -> Draft {
+    let (title, text) = match change {
+        ReminderChange::Injected { reminder, .. } => {
+            let title = format!("Reminder delivered: {}", words::line(&reminder.body));
+            (title, &*reminder.body)
+        }
+        ReminderChange::Inherited { reminder } => {
+            let title = format!("Reminder from above: {}", words::line(&reminder.body));
+            (title, &*reminder.body)
+        }
+        ReminderChange::Deduped { reminder_id, .. } => {
+            let title = "A newer reminder takes the place of one";
+            (title.to_owned(), &**reminder_id)
+        }
+        ReminderChange::Aged => ("The reminders are a turn older".to_owned(), ""),
+        ReminderChange::Expired {
+            reminder_id,
+            reason,
+        } => {
+            let why = match reason {
+                ExpiryReason::Ttl => "it has lasted as long as it should",
+                ExpiryReason::Compaction => "older messages were folded away",
+                ExpiryReason::Cleared => "somebody wanted it gone",
+            };
+            (format!("A reminder is over: {why}"), &**reminder_id)
+        }
+    };
+    Draft::new(TimelineKind::Reminder, title).text(text)
+}

@@ -1,0 +1,163 @@
+//! Tools at work: calls, searches for tools, and snippets that call several.
+
+use harn_model::{
+    ChildCall, ChildResult, CompositionRun, Seq, ToolCall, ToolCallId, ToolCallStatus,
+    ToolCallUpdate, ToolKind, ToolSearchQuery, ToolSearchResult,
+};
+use serde_json::Value;
+
+use super::{Draft, Joins, memory::Memory, words};
+use crate::{to_wire::output, wire::TimelineKind};
+
+pub(super) fn announced(seq: Seq, call: &ToolCall, memory: &mut Memory) -> Draft {
+    let id = &call.tool_call_id;
+    if may_execute(call.kind) {
+        memory.executes.insert(seq, id.clone(), ());
+    }
+    remember_command(seq, id, &call.raw_input, memory);
+    let subject = subject(call);
+    let title = match call.status {
+        ToolCallStatus::Pending => format!("Called: {subject}"),
+        ToolCallStatus::InProgress => format!("Running: {subject}"),
+        ToolCallStatus::Completed => format!("Done: {subject}"),
+        ToolCallStatus::Failed => format!("Failed: {subject}"),
+    };
+    let shown = output::text(&call.content, None);
+    let text = words::lines([words::json(&call.raw_input), Some(shown)]);
+    Draft::new(TimelineKind::Tool, title).text(text)
+}
+
+pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut Memory) -> Draft {
+    let id = &update.tool_call_id;
+    if let Some(input) = &update.raw_input {
+        remember_command(seq, id, input, memory);
+    }
+    let command = memory.executes.get(seq, id.as_str());
+    let command = command.and_then(|()| memory.commands.get(seq, id.as_str())?.as_deref());
+    let name = update.title.as_deref().unwrap_or(&update.tool_name);
+    let subject = command.map_or_else(|| name.to_owned(), quoted);
+    let took = update.execution_duration_ms.or(update.duration_ms);
+    let took = took.map(|ms| format!(" — {}", words::duration(ms)));
+    let took = took.unwrap_or_default();
+    let title = match update.status {
+        ToolCallStatus::Pending => format!("Preparing: {subject}"),
+        ToolCallStatus::InProgress => format!("Running: {subject}"),
+        ToolCallStatus::Completed if command.is_some() => format!("Ran {subject}{took}"),
+        ToolCallStatus::Completed => format!("Done: {subject}{took}"),
+        ToolCallStatus::Failed => format!("Failed: {subject}{took}"),
+    };
+    let content = update.content.as_deref().unwrap_or_default();
+    let output = output::text(content, update.raw_output.as_ref());
+    let input = update.raw_input.as_ref().and_then(words::json);
+    let input = input.or_else(|| update.raw_input_partial.clone());
+    let text = words::lines([input, update.error.clone(), Some(output)]);
+    let draft = Draft::new(TimelineKind::Tool, title).text(text);
+    match update.status.is_terminal() {
+        true => draft,
+        false => draft.joins(Joins::Call(id.clone())),
+    }
+}
+
+/// A call in words: the command where it runs one.
+pub(super) fn subject(call: &ToolCall) -> String {
+    let command = command(&call.raw_input).filter(|_| may_execute(call.kind));
+    let name = call.title.as_deref().unwrap_or(&call.tool_name);
+    command.map_or_else(|| name.to_owned(), quoted)
+}
+
+/// A command in a line; nobody is to take its first line for all of it.
+pub(super) fn quoted(command: &str) -> String {
+    let more = match command.trim().lines().count() {
+        0 | 1 => "",
+        _ => " …",
+    };
+    format!("`{}{more}`", words::line(command))
+}
+
+/// Tools that edit have commands, too, which are no command lines.
+pub(super) fn may_execute(kind: Option<ToolKind>) -> bool {
+    match kind {
+        None | Some(ToolKind::Execute) => true,
+        Some(
+            ToolKind::Read
+            | ToolKind::Edit
+            | ToolKind::Delete
+            | ToolKind::Move
+            | ToolKind::Search
+            | ToolKind::Think
+            | ToolKind::Fetch
+            | ToolKind::Other,
+        ) => false,
+    }
+}
+
+pub(super) fn command(input: &Value) -> Option<&str> {
+    let command = input.get("command")?.as_str()?;
+    (!command.trim().is_empty()).then_some(command)
+}
+
+fn remember_command(seq: Seq, id: &ToolCallId, input: &Value, memory: &mut Memory) {
+    if !input.is_null() {
+        let command = command(input).map(str::to_owned);
+        memory.commands.insert(seq, id.clone(), command);
+    }
+}
+
+pub(super) fn search(query: &ToolSearchQuery) -> Draft {
+    let wanted = query.query.get("query").unwrap_or(&query.query);
+    let wanted = words::json(wanted).unwrap_or_default();
+    let title = format!("Looked for tools: {}", words::line(&wanted));
+    let text = words::json(&query.query).unwrap_or_default();
+    Draft::new(TimelineKind::Tool, title).text(text)
+}
+
+pub(super) fn found(result: &ToolSearchResult) -> Draft {
+    let title = format!("Tools found: {}", words::list(&result.promoted));
+    Draft::new(TimelineKind::Tool, title)
+}
+
+pub(super) fn run_began(run: &CompositionRun) -> Draft {
+    let title = format!("Snippet began{}", language(run));
+    Draft::new(TimelineKind::Tool, title).text(&run.snippet)
+}
+
+pub(super) fn run_ended(how: &str, run: &CompositionRun) -> Draft {
+    let took = run.duration_ms.map(words::duration);
+    let took = took.map(|took| format!(" — {took}")).unwrap_or_default();
+    let title = format!("Snippet {how}{}{took}", language(run));
+    let text = words::lines([
+        run.error.clone(),
+        run.result.as_ref().and_then(words::json),
+        run.stdout.clone(),
+        run.stderr.clone(),
+    ]);
+    Draft::new(TimelineKind::Tool, title).text(text)
+}
+
+fn language(run: &CompositionRun) -> String {
+    match run.language.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", run.language),
+    }
+}
+
+pub(super) fn child_began(child: &ChildCall) -> Draft {
+    let title = format!("{} of the snippet: called", child.tool_name);
+    let text = words::json(&child.raw_input).unwrap_or_default();
+    Draft::new(TimelineKind::Tool, title).text(text)
+}
+
+pub(super) fn child_ended(child: &ChildResult) -> Draft {
+    let how = match child.status {
+        ToolCallStatus::Completed => "done",
+        ToolCallStatus::Failed => "failed",
+        ToolCallStatus::Pending | ToolCallStatus::InProgress => "goes on",
+    };
+    let took = child.execution_duration_ms.or(child.duration_ms);
+    let took = took.map(|ms| format!(" — {}", words::duration(ms)));
+    let took = took.unwrap_or_default();
+    let title = format!("{} of the snippet: {how}{took}", child.tool_name);
+    let output = child.raw_output.as_ref().and_then(words::json);
+    let text = words::lines([child.error.clone(), output]);
+    Draft::new(TimelineKind::Tool, title).text(text)
+}

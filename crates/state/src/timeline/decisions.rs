@@ -1,0 +1,181 @@
+//! What somebody had to decide: whether a call may run, and what people are asked besides.
+
+use harn_model::{
+    Decision, GrantScope, HitlOutcome, HitlResponse, PermissionAsked, PermissionOptionKind,
+    PermissionRecord, PermissionResolved, PermissionRoute, Seq,
+};
+use serde_json::Value;
+
+use super::{
+    Draft, calls,
+    memory::{Ask, Memory},
+    words,
+};
+use crate::{to_wire::output, wire::TimelineKind};
+
+pub(super) fn asked(seq: Seq, ask: &PermissionAsked, memory: &mut Memory) -> Draft {
+    let call = &ask.tool_call;
+    let subject = calls::subject(call);
+    let doing = match (calls::command(&call.raw_input), &call.title) {
+        (Some(_), _) if calls::may_execute(call.kind) => format!("run {subject}"),
+        (_, Some(title)) => in_a_sentence(title),
+        (_, None) => format!("call {subject}"),
+    };
+    let workers: Vec<_> = ask.lineage.iter().map(|it| &*it.worker_name).collect();
+    let title = match workers[..] {
+        [] => format!("Asked whether to {doing}"),
+        _ => format!("{} asked whether to {doing}", workers.join(" / ")),
+    };
+    let receipt = ask.policy_decision.as_ref();
+    let paths: Vec<_> = call.locations.iter().map(|it| &*it.path).collect();
+    let shown = output::text(&call.content, None);
+    let text = words::lines([
+        receipt.map(|receipt| receipt.reason.clone()),
+        words::json(&call.raw_input),
+        Some(paths.join("\n")),
+        Some(shown),
+    ]);
+    let options = ask.options.clone();
+    let ask_id = ask.ask_id.clone();
+    memory.asks.insert(seq, ask_id, Ask { subject, options });
+    Draft::new(TimelineKind::Permission, title).text(text)
+}
+
+/// `Write NOTES.md` goes on in a sentence as `write NOTES.md`; names keep their letters.
+fn in_a_sentence(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
+            let rest = &title[first.len_utf8()..];
+            first.to_lowercase().chain(rest.chars()).collect()
+        }
+        _ => title.to_owned(),
+    }
+}
+
+pub(super) fn routed(seq: Seq, route: &PermissionRoute, memory: &mut Memory) -> Draft {
+    let client = route.client.client_id.clone();
+    let title = format!("{client} was asked");
+    if let Some(ask) = &route.ask_id {
+        memory.asked.insert(seq, ask.clone(), client);
+    }
+    Draft::new(TimelineKind::Permission, title).text(&route.request_id)
+}
+
+pub(super) fn resolved(seq: Seq, resolved: &PermissionResolved, memory: &Memory) -> Draft {
+    let ask = memory.asks.get(seq, resolved.ask_id.as_str());
+    let client = memory.asked.get(seq, resolved.ask_id.as_str());
+    let by = client.map(|client| format!(" by {client}"));
+    let by = by.unwrap_or_default();
+    let scope = |option_id: Option<&str>| {
+        let option = ask.and_then(|ask| {
+            let mut options = ask.options.iter();
+            options.find(|it| Some(&*it.option_id) == option_id)
+        });
+        let told = option.map_or("", |option| match (option.scope, option.kind) {
+            (GrantScope::Session, _) => " for the session",
+            (GrantScope::Always, _) => " from now on",
+            (
+                GrantScope::Once,
+                PermissionOptionKind::AllowAlways | PermissionOptionKind::RejectAlways,
+            ) => " from now on",
+            (
+                GrantScope::Once,
+                PermissionOptionKind::AllowOnce | PermissionOptionKind::RejectOnce,
+            ) => " once",
+        });
+        match resolved.remembered.as_ref().map(|it| it.scope) {
+            Some(GrantScope::Session) => " for the session",
+            Some(GrantScope::Always) => " from now on",
+            Some(GrantScope::Once) | None => told,
+        }
+    };
+    let (title, why) = match &resolved.decision {
+        Decision::Allowed { option_id, args } => {
+            let changed = args.as_ref().and_then(words::json);
+            let changed = changed.and_then(|args| words::labelled("With other arguments", &args));
+            (format!("Allowed{}{by}", scope(Some(option_id))), changed)
+        }
+        Decision::Rejected { option_id, reason } => {
+            let title = format!("Rejected{}{by}", scope(option_id.as_deref()));
+            (title, reason.clone())
+        }
+        Decision::Cancelled => ("The question was withdrawn".to_owned(), None),
+        Decision::Unavailable { reason } => {
+            ("Nobody could decide".to_owned(), Some(reason.clone()))
+        }
+    };
+    let text = words::lines([ask.map(|ask| ask.subject.clone()), why]);
+    Draft::new(TimelineKind::Permission, title).text(text)
+}
+
+pub(super) fn record(how: &str, record: &PermissionRecord) -> Draft {
+    let command = calls::command(&record.arguments).map(calls::quoted);
+    let subject = command.as_deref().unwrap_or(&record.tool_name);
+    let text = words::lines([Some(record.reason.clone()), words::json(&record.arguments)]);
+    Draft::new(TimelineKind::Permission, format!("{subject} {how}")).text(text)
+}
+
+pub(super) fn revoked(grant_id: &str) -> Draft {
+    Draft::new(
+        TimelineKind::Permission,
+        "A remembered answer was forgotten",
+    )
+    .text(grant_id)
+}
+
+pub(super) fn question(
+    seq: Seq,
+    request_id: &str,
+    kind: &str,
+    payload: &Value,
+    memory: &mut Memory,
+) -> Draft {
+    let mut names = ["prompt", "action", "reason"].iter();
+    let subject = names.find_map(|name| payload.get(name)?.as_str());
+    let subject = subject.map_or_else(String::new, str::to_owned);
+    // The contract's words; an agent of our own time may know others.
+    let asked = match kind {
+        "question" => "Asked",
+        "approval" => "Asked for approval",
+        "dual_control" => "Asked for the approval of several",
+        "escalation" => "Asked somebody to take over",
+        other => other,
+    };
+    let title = match subject.is_empty() {
+        true => asked.to_owned(),
+        false => format!("{asked}: {subject}"),
+    };
+    memory.questions.insert(seq, request_id.to_owned(), subject);
+    let text = words::json(payload).unwrap_or_default();
+    Draft::new(TimelineKind::Question, title).text(text)
+}
+
+pub(super) fn answer(response: &HitlResponse) -> Draft {
+    let who = response.reviewer.as_deref().unwrap_or("Somebody");
+    let answer = response.answer.as_ref().and_then(words::json);
+    let title = match (answer, response.approved, response.accepted) {
+        (Some(answer), _, _) => format!("{who} answered: {}", words::line(&answer)),
+        (None, Some(true), _) => format!("{who} approved"),
+        (None, Some(false), _) => format!("{who} did not approve"),
+        (None, None, Some(true)) => format!("{who} took it over"),
+        (None, None, Some(false)) => format!("{who} did not take it over"),
+        (None, None, None) => format!("{who} answered"),
+    };
+    let text = words::lines([
+        response.answer.as_ref().and_then(words::json),
+        response.reason.clone(),
+    ]);
+    Draft::new(TimelineKind::Question, title).text(text)
+}
+
+pub(super) fn settled(seq: Seq, request_id: &str, outcome: HitlOutcome, memory: &Memory) -> Draft {
+    let how = match outcome {
+        HitlOutcome::Answered => "The question is answered",
+        HitlOutcome::Timeout => "Nobody answered in time",
+        HitlOutcome::Cancelled => "The question was withdrawn",
+    };
+    let subject = memory.questions.get(seq, request_id);
+    let draft = Draft::new(TimelineKind::Question, how);
+    draft.text(subject.map_or("", String::as_str))
+}

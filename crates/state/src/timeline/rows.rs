@@ -1,0 +1,119 @@
+//! The one table from events to what is said of them. Leaving one out is a decision with its reason.
+
+use harn_model::{AgentEvent, Envelope, LiveClientAction};
+
+use super::{Draft, Joins, activity, calls, decisions, memory::Memory, said, session};
+use crate::wire::TimelineKind;
+
+/// What an event says, if it has a row.
+pub(super) fn draft(envelope: &Envelope, memory: &mut Memory) -> Option<Draft> {
+    let seq = envelope.seq;
+    let draft = match &envelope.event {
+        AgentEvent::TurnStarted(turn) => said::prompt("Prompt", turn),
+        AgentEvent::PromptQueued(turn) => said::prompt("Queued", turn),
+        AgentEvent::PromptWithdrawn(turn) => said::prompt("Taken back", turn),
+        AgentEvent::UserMessage {
+            content,
+            live_session,
+            ..
+        } => said::message("Steered", content, live_session.as_deref()),
+        AgentEvent::AgentMessageChunk {
+            content,
+            message_id,
+        } => said::chunk(
+            TimelineKind::Text,
+            content,
+            Joins::Message(message_id.clone()),
+        ),
+        AgentEvent::AgentThoughtChunk {
+            content,
+            message_id,
+        } => said::chunk(
+            TimelineKind::Thought,
+            content,
+            Joins::Thought(message_id.clone()),
+        ),
+        AgentEvent::Pending(change) => said::pending(change),
+
+        AgentEvent::ToolCall(call) => calls::announced(seq, call, memory),
+        AgentEvent::ToolCallUpdate(update) => calls::updated(seq, update, memory),
+        AgentEvent::ToolSearchQuery(query) => calls::search(query),
+        AgentEvent::ToolSearchResult(result) => calls::found(result),
+        AgentEvent::CompositionStart(run) => calls::run_began(run),
+        AgentEvent::CompositionChildCall(child) => calls::child_began(child),
+        AgentEvent::CompositionChildResult(child) => calls::child_ended(child),
+        AgentEvent::CompositionFinish(run) => calls::run_ended("ran", run),
+        AgentEvent::CompositionError(run) => calls::run_ended("failed", run),
+
+        AgentEvent::PermissionAsked(ask) => decisions::asked(seq, ask, memory),
+        AgentEvent::LiveSessionPermissionRoute(route) => decisions::routed(seq, route, memory),
+        AgentEvent::PermissionResolved(resolved) => decisions::resolved(seq, resolved, memory),
+        AgentEvent::PermissionGrant(record) => decisions::record("may run", record),
+        AgentEvent::PermissionDeny(record) => decisions::record("may not run", record),
+        AgentEvent::PermissionEscalation(record) => {
+            decisions::record("needs somebody's decision", record)
+        }
+        AgentEvent::GrantRevoked { grant_id } => decisions::revoked(grant_id),
+        AgentEvent::HitlRequested {
+            request_id,
+            kind,
+            payload,
+        } => decisions::question(seq, request_id, kind, payload, memory),
+        AgentEvent::HitlResponded(response) => decisions::answer(response),
+        AgentEvent::HitlResolved {
+            request_id,
+            outcome,
+            ..
+        } => decisions::settled(seq, request_id, *outcome, memory),
+
+        AgentEvent::Plan { plan } => activity::plan(plan),
+        AgentEvent::ProgressReported(report) => activity::report(report),
+        AgentEvent::Progress(progress) => activity::progress(progress),
+        AgentEvent::Log(record) => activity::log(record),
+        AgentEvent::Artifact(artifact) => activity::artifact(artifact),
+        AgentEvent::FsWatch { events, .. } => activity::files(events),
+        AgentEvent::Handoff { handoff, .. } => activity::handoff(handoff),
+        AgentEvent::WorkerUpdate(update) => activity::worker(update),
+        AgentEvent::SkillActivated {
+            skill_name, reason, ..
+        } => activity::skill_came(skill_name, reason),
+        AgentEvent::SkillDeactivated { skill_name, .. } => activity::skill_went(skill_name),
+        AgentEvent::SkillScopeTools {
+            skill_name,
+            allowed_tools,
+        } => activity::skill_scope(skill_name, allowed_tools),
+        AgentEvent::SkillNarrow(narrow) => activity::skill_narrow(narrow),
+        AgentEvent::SkillMatched(matched) => activity::skill_match(matched),
+        AgentEvent::ReminderEmitted(reminder) => activity::reminded(reminder),
+        AgentEvent::ReminderLifecycle(change) => activity::reminder(change),
+
+        // A client says every few seconds that it is still there: rows that say nothing, and many of them.
+        AgentEvent::LiveSessionClient {
+            action: LiveClientAction::Heartbeat,
+            ..
+        } => return None,
+        AgentEvent::LiveSessionClient {
+            action,
+            state,
+            left,
+        } => session::client(*action, state, left.as_deref()),
+        // Where an agent could be steered is the runtime's bookkeeping; what was delivered there has rows of
+        // its own.
+        AgentEvent::LoopCheckpoint(_) => return None,
+        AgentEvent::ControlOutcome(outcome) => session::control(outcome),
+        AgentEvent::Daemon(change) => session::daemon(*change),
+        AgentEvent::TurnEnded(ended) => session::turn_ended(&ended.outcome),
+        AgentEvent::AvailableCommands { commands, .. } => session::commands(commands),
+        AgentEvent::ToolsChanged(change) => session::tools(change),
+        AgentEvent::McpServers { servers } => session::servers(servers),
+        AgentEvent::ModeChanged { mode_id } => session::setting("Mode", mode_id),
+        AgentEvent::ConfigChanged { config_id, value } => session::setting(config_id, value),
+        AgentEvent::TranscriptCompacted(compacted) => session::compacted(compacted),
+        AgentEvent::TranscriptProjected(projected) => session::projected(projected),
+        AgentEvent::Usage(usage) => session::usage(usage),
+        AgentEvent::SessionInfo(info) => session::info(info),
+        AgentEvent::Recovered(recovered) => session::recovered(recovered),
+        AgentEvent::SessionClosed { reason, .. } => session::closed(reason),
+    };
+    Some(draft)
+}

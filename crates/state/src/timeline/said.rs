@@ -1,0 +1,52 @@
+//! What was said, to the agent and by it.
+
+use harn_model::{ContentBlock, LiveAuthor, PendingChange, TurnStarted, plain_text};
+
+use super::{Draft, Joins, words};
+use crate::wire::TimelineKind;
+
+pub(super) fn prompt(what: &str, turn: &TurnStarted) -> Draft {
+    message(what, &turn.prompt, turn.live_session.as_deref())
+}
+
+pub(super) fn message(what: &str, content: &[ContentBlock], by: Option<&LiveAuthor>) -> Draft {
+    let headline = words::headline(content);
+    let title = match by {
+        Some(author) => format!("{what} by {}: {headline}", author.client_id),
+        None => format!("{what}: {headline}"),
+    };
+    Draft::new(TimelineKind::Prompt, title).text(plain_text(content))
+}
+
+/// Its title is how the whole message begins, and that is known when it is whole.
+pub(super) fn chunk(kind: TimelineKind, content: &str, joins: Joins) -> Draft {
+    Draft::new(kind, "").text(content).joins(joins)
+}
+
+pub(super) fn pending(change: &PendingChange) -> Draft {
+    match change {
+        PendingChange::MessageQueued(pending) => {
+            let author = pending.live_session.as_deref();
+            message("Waits for the agent", &pending.content, author)
+        }
+        PendingChange::MessageReplaced { content, .. } => {
+            message("Changed while it waited", content, None)
+        }
+        PendingChange::MessageRevoked { message_id } => {
+            Draft::new(TimelineKind::Prompt, "A waiting message was taken back")
+                .text(message_id.as_str())
+        }
+        PendingChange::ReminderQueued(pending) => {
+            let body = &pending.reminder.body;
+            let title = format!("Reminder waits for the agent: {}", words::line(body));
+            Draft::new(TimelineKind::Reminder, title).text(body)
+        }
+        PendingChange::ReminderRevoked { reminder_id } => {
+            Draft::new(TimelineKind::Reminder, "A waiting reminder was taken back")
+                .text(reminder_id)
+        }
+        PendingChange::Cleared => {
+            Draft::new(TimelineKind::Prompt, "Nothing waits for the agent any more")
+        }
+    }
+}

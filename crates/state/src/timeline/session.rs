@@ -1,0 +1,200 @@
+//! The session around the conversation: who is there, what is set, and how its turns end.
+
+use harn_model::{
+    Command, Control, ControlOutcome, ControlResult, DaemonChange, LiveClientAction,
+    LiveClientChange, LiveClientLeft, McpServerStatus, McpState, Recovered, SessionInfo,
+    StopReason, ToolsChange, TranscriptCompacted, TranscriptProjected, TurnOutcome, Usage,
+    WakeReason,
+};
+
+use super::{Draft, words};
+use crate::wire::TimelineKind;
+
+pub(super) fn client(
+    action: LiveClientAction,
+    state: &LiveClientChange,
+    left: Option<&LiveClientLeft>,
+) -> Draft {
+    let who = state.client.as_ref().map(|client| &*client.client_id);
+    let who = who.or(left.map(|left| &*left.client_id));
+    let who = who.unwrap_or("Somebody");
+    let title = match action {
+        LiveClientAction::Attached => format!("{who} came"),
+        LiveClientAction::Takeover => match &state.previous_controller_id {
+            Some(before) if before != who => format!("{who} took control from {before}"),
+            Some(_) | None => format!("{who} took control"),
+        },
+        LiveClientAction::Detached => format!("{who} left"),
+        LiveClientAction::Heartbeat => format!("{who} is still there"),
+    };
+    let controller = state.active_controller_id.as_deref();
+    let text = words::lines([
+        left.and_then(|left| words::labelled("Reason", &left.reason)),
+        controller.and_then(|controller| words::labelled("In control", controller)),
+    ]);
+    Draft::new(TimelineKind::Client, title).text(text)
+}
+
+pub(super) fn control(outcome: &ControlOutcome) -> Draft {
+    let wanted = match outcome.control {
+        Control::Inject => "to tell the agent something",
+        Control::RevokeInject => "to take a message back",
+        Control::ReplaceInject => "to change a message",
+        Control::Remind => "to remind the agent",
+        Control::RevokeReminder => "to take a reminder back",
+        Control::Cancel => "to stop the turn",
+    };
+    let came = match outcome.result {
+        ControlResult::Accepted
+        | ControlResult::Revoked
+        | ControlResult::Replaced
+        | ControlResult::Cancelled => "done",
+        ControlResult::AlreadyCancelled => "it was told to stop before",
+        ControlResult::AlreadyRevoked => "it was taken back before",
+        ControlResult::AlreadyDelivered => "too late, the agent has it",
+        ControlResult::UnknownMessageId => "there is no such message",
+        ControlResult::UnknownReminderId => "there is no such reminder",
+        ControlResult::NotOwnerOrNotAuthorized => "it is somebody else's to do",
+        ControlResult::NoActivePrompt => "nothing was running",
+        ControlResult::QueueFull => "too much was waiting",
+        ControlResult::IdInUse => "there was one of this name already",
+    };
+    let who = &outcome.actor.client_id;
+    let title = format!("{who} wanted {wanted}: {came}");
+    let target = outcome.target.message_id.as_ref().map(|id| id.as_str());
+    let target = target.or(outcome.target.reminder_id.as_deref());
+    Draft::new(TimelineKind::Control, title).text(target.unwrap_or_default())
+}
+
+pub(super) fn daemon(change: DaemonChange) -> Draft {
+    let title = match change {
+        DaemonChange::Idle { .. } => "The agent waits for more to do".to_owned(),
+        DaemonChange::Woke { reason } => {
+            let by = match reason {
+                WakeReason::Message => "a message",
+                WakeReason::Resume => "a host",
+                WakeReason::Watch => "what it watches",
+                WakeReason::Timer => "its clock",
+                WakeReason::Reminder => "a reminder",
+            };
+            format!("The agent was woken by {by}")
+        }
+        DaemonChange::WatchdogTripped {
+            attempts,
+            elapsed_ms,
+        } => {
+            let times = words::count(attempts, "time", "times");
+            let while_ = words::duration(elapsed_ms);
+            format!("The agent was woken {times} in {while_} and did nothing")
+        }
+    };
+    Draft::new(TimelineKind::Session, title)
+}
+
+pub(super) fn turn_ended(outcome: &TurnOutcome) -> Draft {
+    let draft = |title: &str| Draft::new(TimelineKind::Session, title);
+    match outcome {
+        TurnOutcome::Stopped { stop_reason } => draft(match stop_reason {
+            StopReason::EndTurn => "The turn ended",
+            StopReason::MaxTokens => "The turn ended: the agent reached its token limit",
+            StopReason::MaxTurnRequests => "The turn ended: the agent reached its request limit",
+            StopReason::Refusal => "The turn ended: the agent would not go on",
+            StopReason::Cancelled => "The turn was cancelled",
+        }),
+        TurnOutcome::Failed { message } => {
+            draft(&format!("The turn failed: {}", words::line(message))).text(message)
+        }
+    }
+}
+
+pub(super) fn commands(commands: &[Command]) -> Draft {
+    let names = commands.iter().map(|command| format!("/{}", command.name));
+    let title = format!("Commands on offer: {}", words::list(names));
+    let told = commands.iter();
+    let told = told.map(|it| format!("/{}: {}", it.name, it.description));
+    let text = told.collect::<Vec<_>>().join("\n");
+    Draft::new(TimelineKind::Setting, title).text(text)
+}
+
+pub(super) fn tools(change: &ToolsChange) -> Draft {
+    let total = words::count(change.total, "tool", "tools");
+    let text = words::lines([
+        words::labelled("Came", &change.added.join(", ")),
+        words::labelled("Went", &change.removed.join(", ")),
+        words::labelled("Changed", &change.changed.join(", ")),
+    ]);
+    Draft::new(TimelineKind::Setting, format!("There are {total} now")).text(text)
+}
+
+pub(super) fn servers(servers: &[McpServerStatus]) -> Draft {
+    let is_ready = |server: &&McpServerStatus| server.state == McpState::Ready;
+    let ready = servers.iter().filter(is_ready).count();
+    let title = format!("MCP servers: {ready} of {} ready", servers.len());
+    let line = |server: &McpServerStatus| {
+        let state = match server.state {
+            McpState::Connecting => "connecting",
+            McpState::Ready => "ready",
+            McpState::Failed => "failed, is tried again",
+            McpState::GivenUp => "given up",
+        };
+        match &server.error {
+            Some(error) => format!("{}: {state}: {error}", server.name),
+            None => format!("{}: {state}", server.name),
+        }
+    };
+    let text: Vec<_> = servers.iter().map(line).collect();
+    Draft::new(TimelineKind::Setting, title).text(text.join("\n"))
+}
+
+pub(super) fn setting(name: &str, value: &str) -> Draft {
+    Draft::new(TimelineKind::Setting, format!("{name}: {value}"))
+}
+
+pub(super) fn compacted(compacted: &TranscriptCompacted) -> Draft {
+    let messages = words::count(compacted.archived_messages, "message", "messages");
+    let title = format!("Folded away {messages}");
+    let (before, after) = (
+        compacted.estimated_tokens_before,
+        compacted.estimated_tokens_after,
+    );
+    let text = words::lines([
+        Some(compacted.reason.clone()),
+        Some(format!("About {before} tokens before, {after} after")),
+    ]);
+    Draft::new(TimelineKind::Session, title).text(text)
+}
+
+pub(super) fn projected(projected: &TranscriptProjected) -> Draft {
+    let (kept, left_out) = (projected.kept_count, projected.dropped_count);
+    let kept = words::count(kept, "message", "messages");
+    let title = format!("The model was shown {kept}, {left_out} left out");
+    Draft::new(TimelineKind::Session, title).text(&projected.reason)
+}
+
+pub(super) fn usage(usage: &Usage) -> Draft {
+    let title = format!("Context: {} of {} tokens", usage.used, usage.size);
+    let cost = usage.cost.as_ref();
+    let cost = cost.map(|cost| format!("Cost so far: {} {}", cost.amount, cost.currency));
+    Draft::new(TimelineKind::Session, title).text(cost.unwrap_or_default())
+}
+
+pub(super) fn info(info: &SessionInfo) -> Draft {
+    let title = match &info.title {
+        Some(title) => format!("Title: {title}"),
+        None => "What is known of the session changed".to_owned(),
+    };
+    Draft::new(TimelineKind::Session, title)
+}
+
+pub(super) fn recovered(recovered: &Recovered) -> Draft {
+    let calls = recovered.interrupted_calls.len();
+    let interrupted = words::len(calls, "call was", "calls were");
+    let title = format!("Recovered after a crash: {interrupted} interrupted");
+    let names = recovered.interrupted_calls.iter().map(|id| id.as_str());
+    let text = names.collect::<Vec<_>>().join("\n");
+    Draft::new(TimelineKind::Session, title).text(text)
+}
+
+pub(super) fn closed(reason: &str) -> Draft {
+    Draft::new(TimelineKind::Session, "The session was closed").text(reason)
+}

@@ -1,0 +1,324 @@
+//! From events to the document: one pure fold, live and replayed, that also says what changed.
+//!
+//! What was said and done follows from the events alone. What belongs to the process, such as who is there, is
+//! handed in beside them.
+
+mod approval;
+mod call;
+pub(crate) mod facts;
+mod note;
+pub(crate) mod output;
+mod transcript;
+pub(crate) mod whole;
+
+use std::collections::{HashMap, HashSet};
+
+use harn_model::{
+    AgentEvent, AskId, Envelope, PendingChange, ReminderChange, SessionView, StopReason,
+    ToolCallId, TurnId, TurnOutcome, plain_text,
+};
+
+pub use facts::Presence;
+
+use crate::{
+    changes::{Changes, at},
+    wire::{MessageStatus, NoteKind, Question, SessionFacts, State, Status},
+};
+use call::OpenCall;
+use transcript::Spoken;
+
+/// What a crash left behind is told with these words.
+const INTERRUPTED: &str = "the process ended in the middle of this run";
+
+/// Folds the events of a session, from the first, into its document.
+#[derive(Clone)]
+pub struct Document {
+    state: State,
+    /// The fold that every reader shares, for what is not said in messages.
+    view: SessionView,
+    /// The turn that runs.
+    turn: Option<TurnId>,
+    /// How many messages do not wait: where the next one goes.
+    settled: usize,
+    /// The message of the agent that is under way.
+    open: Option<Spoken>,
+    /// Calls that have not ended, and where they are.
+    calls: HashMap<ToolCallId, OpenCall>,
+    /// Whose decision is waited for.
+    asks: HashMap<AskId, ToolCallId>,
+    /// Ids of messages, each of which is there once.
+    names: HashSet<String>,
+}
+
+impl Document {
+    /// The document of a session in which nothing has happened.
+    #[must_use]
+    pub fn new(session: SessionFacts) -> Self {
+        Self {
+            state: State {
+                status: Status::Idle,
+                messages: Vec::new(),
+                error: None,
+                session,
+                plan: Vec::new(),
+                workers: Vec::new(),
+                skills: Vec::new(),
+                usage: None,
+                approvals: Vec::new(),
+                questions: Vec::new(),
+                clients: Vec::new(),
+                controller: None,
+            },
+            view: SessionView::default(),
+            turn: None,
+            settled: 0,
+            open: None,
+            calls: HashMap::new(),
+            asks: HashMap::new(),
+            names: HashSet::new(),
+        }
+    }
+
+    /// The document as it is.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Folds one event in, and adds what changed by it.
+    pub fn apply(&mut self, envelope: &Envelope, out: &mut Changes) {
+        self.view.apply(envelope);
+        let at = envelope.at;
+        match &envelope.event {
+            AgentEvent::TurnStarted(started) => {
+                self.turn.clone_from(&envelope.turn);
+                self.run(out);
+                self.say_now(started, at, out);
+                if let Some(turn) = &envelope.turn {
+                    // What the agent is going to say; it may take a while to begin.
+                    self.begin(turn.as_str(), MessageStatus::Pending, at, out);
+                }
+            }
+            AgentEvent::PromptQueued(queued) => self.queue(queued, at, out),
+            AgentEvent::PromptWithdrawn(withdrawn) => self.withdraw(withdrawn, at, out),
+            AgentEvent::TurnEnded(ended) => match &ended.outcome {
+                TurnOutcome::Stopped {
+                    stop_reason:
+                        StopReason::EndTurn
+                        | StopReason::MaxTokens
+                        | StopReason::MaxTurnRequests
+                        | StopReason::Refusal
+                        | StopReason::Cancelled,
+                } => self.end(None, out),
+                TurnOutcome::Failed { message } => self.end(Some(message), out),
+            },
+            AgentEvent::Recovered(_) => {
+                if self.turn.is_some() {
+                    self.end(Some(INTERRUPTED), out);
+                }
+            }
+            AgentEvent::AgentMessageChunk {
+                content,
+                message_id,
+            } => self.say(message_id.as_ref(), content, at, out),
+            AgentEvent::AgentThoughtChunk {
+                content,
+                message_id,
+            } => self.think(message_id.as_ref(), content, at, out),
+            AgentEvent::UserMessage {
+                message_id,
+                content,
+                live_session,
+            } => {
+                self.end_message(MessageStatus::Complete, out);
+                let author = live_session.as_ref().map(|it| it.client_id.as_str());
+                self.deliver(message_id.as_str(), &plain_text(content), author, at, out);
+            }
+            AgentEvent::Pending(change) => match &**change {
+                PendingChange::MessageQueued(message) => {
+                    let author = message.live_session.as_ref();
+                    let author = author.map(|it| it.client_id.as_str());
+                    let text = plain_text(&message.content);
+                    self.wait(message.message_id.as_str(), &text, author, true, at, out);
+                }
+                PendingChange::MessageReplaced {
+                    message_id,
+                    content,
+                } => self.reword(message_id.as_str(), plain_text(content), out),
+                PendingChange::MessageRevoked { message_id } => {
+                    self.settle(message_id.as_str(), MessageStatus::Error, out);
+                }
+                PendingChange::Cleared => self.settle_steers(out),
+                // What nobody said becomes a note when the agent is told it.
+                PendingChange::ReminderQueued(_) | PendingChange::ReminderRevoked { .. } => {}
+            },
+            AgentEvent::ToolCall(call) => self.announce(call, at, out),
+            AgentEvent::ToolCallUpdate(update) => self.update(update, out),
+            AgentEvent::PermissionAsked(ask) => self.ask(ask, out),
+            AgentEvent::PermissionResolved(resolved) => self.resolve(resolved, out),
+            AgentEvent::Plan { plan } => self.plan(plan, out),
+            AgentEvent::WorkerUpdate(update) => self.worker(update, out),
+            AgentEvent::Usage(usage) => self.usage(usage, out),
+            AgentEvent::SkillActivated {
+                skill_name, reason, ..
+            } => {
+                self.skills(out);
+                let text = match reason.trim() {
+                    "" => format!("Skill {skill_name} is active"),
+                    reason => format!("Skill {skill_name} is active: {reason}"),
+                };
+                self.note(NoteKind::Skill, text, at, out);
+            }
+            AgentEvent::SkillDeactivated { skill_name, .. } => {
+                self.skills(out);
+                let text = format!("Skill {skill_name} is not active any more");
+                self.note(NoteKind::Skill, text, at, out);
+            }
+            AgentEvent::ReminderLifecycle(change) => match &**change {
+                ReminderChange::Injected { reminder, .. }
+                | ReminderChange::Inherited { reminder } => {
+                    self.note(NoteKind::Reminder, reminder.body.clone(), at, out);
+                }
+                // The end of a reminder changes nothing that a person sees happen.
+                ReminderChange::Deduped { .. }
+                | ReminderChange::Aged
+                | ReminderChange::Expired { .. } => {}
+            },
+            AgentEvent::ModeChanged { mode_id } => {
+                let text = format!("The mode is {mode_id} now");
+                self.note(NoteKind::Mode, text, at, out);
+            }
+            AgentEvent::Handoff { handoff, .. } => {
+                let text = format!("Handed over: {}", handoff.task);
+                self.note(NoteKind::Handoff, text, at, out);
+            }
+            AgentEvent::Artifact(artifact) => {
+                let title = artifact.title.as_ref().unwrap_or(&artifact.kind);
+                let text = format!("Made {title}");
+                self.note(NoteKind::Artifact, text, at, out);
+            }
+            AgentEvent::ProgressReported(report) => {
+                if let Some(message) = &report.message {
+                    self.note(NoteKind::Progress, message.clone(), at, out);
+                }
+            }
+            AgentEvent::Progress(progress) => {
+                let text = format!("{}: {}", progress.phase, progress.message);
+                self.note(NoteKind::Progress, text, at, out);
+            }
+            AgentEvent::TranscriptCompacted(compacted) => {
+                let text = format!("{} older messages were folded", compacted.archived_messages);
+                self.note(NoteKind::Compaction, text, at, out);
+            }
+            AgentEvent::PermissionDeny(record) => {
+                let text = format!("{} was not allowed: {}", record.tool_name, record.reason);
+                self.note(NoteKind::Permission, text, at, out);
+            }
+            // Those who ask about calls ask here too; what is asked beside that is handed in.
+            AgentEvent::HitlRequested { .. }
+            | AgentEvent::HitlResponded(_)
+            | AgentEvent::HitlResolved { .. }
+            // Settings, and who is there: handed in as they are now.
+            | AgentEvent::AvailableCommands { .. }
+            | AgentEvent::ConfigChanged { .. }
+            | AgentEvent::SessionInfo(_)
+            | AgentEvent::LiveSessionClient { .. }
+            // Details of how the agent goes about its work, which the timeline has.
+            | AgentEvent::SkillScopeTools { .. }
+            | AgentEvent::SkillNarrow(_)
+            | AgentEvent::SkillMatched(_)
+            | AgentEvent::ToolSearchQuery(_)
+            | AgentEvent::ToolSearchResult(_)
+            | AgentEvent::ToolsChanged(_)
+            | AgentEvent::McpServers { .. }
+            | AgentEvent::TranscriptProjected(_)
+            | AgentEvent::CompositionStart(_)
+            | AgentEvent::CompositionChildCall(_)
+            | AgentEvent::CompositionChildResult(_)
+            | AgentEvent::CompositionFinish(_)
+            | AgentEvent::CompositionError(_)
+            | AgentEvent::LoopCheckpoint(_)
+            | AgentEvent::Daemon(_)
+            | AgentEvent::FsWatch { .. }
+            | AgentEvent::Log(_)
+            // A reminder was noted when it came, and a control shows in what came of it.
+            | AgentEvent::ReminderEmitted(_)
+            | AgentEvent::ControlOutcome(_)
+            // The record behind decisions that are shown.
+            | AgentEvent::PermissionGrant(_)
+            | AgentEvent::PermissionEscalation(_)
+            | AgentEvent::LiveSessionPermissionRoute(_)
+            | AgentEvent::GrantRevoked { .. }
+            // Whoever looks at a session that is closed opens it again.
+            | AgentEvent::SessionClosed { .. } => {}
+        }
+    }
+
+    /// What the session is called and set to, as it is now.
+    pub fn set_session(&mut self, session: SessionFacts, out: &mut Changes) {
+        if self.state.session != session {
+            self.state.session = session;
+            out.set(at!["session"], &self.state.session);
+        }
+    }
+
+    /// Who is there, as it is now.
+    pub fn set_presence(&mut self, presence: Presence, out: &mut Changes) {
+        if self.state.clients != presence.clients {
+            self.state.clients = presence.clients;
+            out.set(at!["clients"], &self.state.clients);
+        }
+        if self.state.controller != presence.controller {
+            self.state.controller = presence.controller;
+            out.set(at!["controller"], &self.state.controller);
+        }
+    }
+
+    /// What people are asked, as it is now.
+    pub fn set_questions(&mut self, questions: Vec<Question>, out: &mut Changes) {
+        if self.state.questions != questions {
+            self.state.questions = questions;
+            out.set(at!["questions"], &self.state.questions);
+        }
+    }
+
+    /// Nothing more can be written of the session: what runs is cut short.
+    pub fn fail(&mut self, why: &str, out: &mut Changes) {
+        self.end(Some(why), out);
+    }
+
+    /// The agent is at work; what went wrong before is over.
+    fn run(&mut self, out: &mut Changes) {
+        self.set_status(Status::Running, out);
+        if self.state.error.take().is_some() {
+            out.tell_anew();
+        }
+    }
+
+    /// The run is over; badly, where it says why.
+    fn end(&mut self, failed: Option<&str>, out: &mut Changes) {
+        let message = match failed {
+            None => MessageStatus::Complete,
+            Some(_) => MessageStatus::Error,
+        };
+        self.settle_calls(out);
+        self.settle_asks(out);
+        self.end_message(message, out);
+        self.turn = None;
+        match failed {
+            None => self.set_status(Status::Idle, out),
+            Some(why) => {
+                self.state.error = Some(why.to_owned());
+                out.set(at!["error"], &why);
+                self.set_status(Status::Error, out);
+            }
+        }
+    }
+
+    fn set_status(&mut self, status: Status, out: &mut Changes) {
+        if self.state.status != status {
+            self.state.status = status;
+            out.set(at!["status"], &status);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What the agent did: tool calls, each at the message it belongs to, and how far they are.
+
+use harn_model::{
+    ContentBlock, Timestamp, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolContent,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Document, output};
+use crate::{
+    changes::{Changes, at},
+    wire::{ApprovalStatus, CallStatus, Diff, MessageStatus, ToolCall},
+};
+
+/// How much of what a call puts out is in the document; all of it is in the log.
+pub(crate) const OUTPUT_BYTES: usize = 64 * 1024;
+
+/// A call that has not ended.
+#[derive(Clone)]
+pub(super) struct OpenCall {
+    /// Where its message is, and where it is there.
+    message: usize,
+    place: usize,
+    content: Vec<ToolContent>,
+    raw_output: Option<Value>,
+}
+
+impl Document {
+    pub(super) fn announce(
+        &mut self,
+        call: &harn_model::ToolCall,
+        at: Timestamp,
+        out: &mut Changes,
+    ) {
+        let message = match &self.open {
+            Some(open) => open.index,
+            None => self.begin(
+                call.tool_call_id.as_str(),
+                MessageStatus::Streaming,
+                at,
+                out,
+            ),
+        };
+        if let Some(open) = &mut self.open {
+            open.acted = true;
+        }
+        let (output, cut) = cut(output::text(&call.content, None));
+        let shown = ToolCall {
+            id: call.tool_call_id.to_string(),
+            name: call.tool_name.clone(),
+            status: status(call.status),
+            title: call.title.clone().unwrap_or_else(|| call.tool_name.clone()),
+            kind: call.kind.unwrap_or_default(),
+            at,
+            duration_ms: None,
+            locations: call.locations.clone(),
+            input: call.raw_input.clone(),
+            output,
+            cut,
+            diffs: diffs(&call.content),
+            error: None,
+            approval: None,
+        };
+        let calls = self.message(message).tool_calls.get_or_insert_default();
+        let place = calls.len();
+        calls.push(shown);
+        if !call.status.is_terminal() {
+            let open = OpenCall {
+                message,
+                place,
+                content: call.content.clone(),
+                raw_output: None,
+            };
+            self.calls.insert(call.tool_call_id.clone(), open);
+        }
+        if let Some(shown) = self.shown(message, place) {
+            out.set(at!["messages", message, "toolCalls", place], shown);
+        }
+        self.set_message_status(message, MessageStatus::Streaming, out);
+    }
+
+    pub(super) fn update(&mut self, update: &ToolCallUpdate, out: &mut Changes) {
+        let Some(mut open) = self.calls.remove(&update.tool_call_id) else {
+            return;
+        };
+        if let Some(content) = &update.content {
+            open.content.clone_from(content);
+        }
+        if let Some(raw) = &update.raw_output {
+            open.raw_output = Some(raw.clone());
+        }
+        let (message, place) = (open.message, open.place);
+        let (text, is_cut) = cut(output::text(&open.content, open.raw_output.as_ref()));
+        let changed = diffs(&open.content);
+        let mut edit = Edit {
+            document: self,
+            path: at!["messages", message, "toolCalls", place],
+            out,
+        };
+        edit.field("status", |call| &mut call.status, status(update.status));
+        if let Some(title) = &update.title {
+            edit.field("title", |call| &mut call.title, title.clone());
+        }
+        if let Some(input) = &update.raw_input {
+            edit.field("input", |call| &mut call.input, input.clone());
+        }
+        if let Some(locations) = &update.locations {
+            edit.field("locations", |call| &mut call.locations, locations.clone());
+        }
+        if let Some(error) = &update.error {
+            edit.field("error", |call| &mut call.error, Some(error.clone()));
+        }
+        if let Some(took) = update.duration_ms {
+            edit.field("durationMs", |call| &mut call.duration_ms, Some(took));
+        }
+        edit.output(text);
+        edit.field("cut", |call| &mut call.cut, is_cut);
+        edit.field("diffs", |call| &mut call.diffs, changed);
+        if !update.status.is_terminal() {
+            self.calls.insert(update.tool_call_id.clone(), open);
+        }
+    }
+
+    /// How a decision about a call stands.
+    pub(super) fn decided(&mut self, call: &ToolCallId, how: ApprovalStatus, out: &mut Changes) {
+        let Some(open) = self.calls.get(call) else {
+            return;
+        };
+        let path = at!["messages", open.message, "toolCalls", open.place];
+        let mut edit = Edit {
+            document: self,
+            path,
+            out,
+        };
+        edit.field("approval", |call| &mut call.approval, Some(how));
+    }
+
+    /// Calls that are left when their turn ends. The runtime leaves none; a log may have been cut.
+    pub(super) fn settle_calls(&mut self, out: &mut Changes) {
+        let mut left: Vec<_> = std::mem::take(&mut self.calls).into_values().collect();
+        left.sort_by_key(|open| (open.message, open.place));
+        for open in left {
+            let path = at!["messages", open.message, "toolCalls", open.place];
+            let mut edit = Edit {
+                document: self,
+                path,
+                out,
+            };
+            edit.field("status", |call| &mut call.status, CallStatus::Error);
+        }
+    }
+
+    fn shown(&self, message: usize, place: usize) -> Option<&ToolCall> {
+        self.state.messages[message].tool_calls.as_ref()?.get(place)
+    }
+}
+
+/// A call that is being changed, and where it is.
+struct Edit<'a> {
+    document: &'a mut Document,
+    path: Vec<String>,
+    out: &'a mut Changes,
+}
+
+impl Edit<'_> {
+    fn call(&mut self) -> Option<&mut ToolCall> {
+        let [_, message, _, place] = self.path.as_slice() else {
+            return None;
+        };
+        let (message, place) = (message.parse().ok()?, place.parse::<usize>().ok()?);
+        let calls = self.document.message(message).tool_calls.as_mut()?;
+        calls.get_mut(place)
+    }
+
+    fn field<T: PartialEq + Serialize>(
+        &mut self,
+        name: &str,
+        of: impl FnOnce(&mut ToolCall) -> &mut T,
+        value: T,
+    ) {
+        let mut path = self.path.clone();
+        path.push(name.to_owned());
+        if let Some(field) = self.call().map(of)
+            && *field != value
+        {
+            *field = value;
+            let field = &*field;
+            // The field is borrowed from the document, and what is told from neither.
+            let told = serde_json::to_value(field).unwrap_or_default();
+            self.out.set(path, &told);
+        }
+    }
+
+    /// Output mostly grows; what was told of it is not told again.
+    fn output(&mut self, text: String) {
+        let mut path = self.path.clone();
+        path.push("output".to_owned());
+        let Some(call) = self.call() else {
+            return;
+        };
+        let grown = text.strip_prefix(call.output.as_str()).map(str::to_owned);
+        call.output = text;
+        match grown {
+            Some(more) => self.out.append(path, &more),
+            None => {
+                let text = call.output.clone();
+                self.out.set(path, &text);
+            }
+        }
+    }
+}
+
+fn status(status: ToolCallStatus) -> CallStatus {
+    match status {
+        ToolCallStatus::Pending | ToolCallStatus::InProgress => CallStatus::Running,
+        ToolCallStatus::Completed => CallStatus::Complete,
+        ToolCallStatus::Failed => CallStatus::Error,
+    }
+}
+
+/// What a call changes, whole.
+pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
+    let diff = |content: &ToolContent| match content {
+        ToolContent::Diff {
+            path,
+            old_text,
+            new_text,
+        } => Some(Diff {
+            path: path.clone(),
+            old_text: old_text.clone(),
+            new_text: new_text.clone(),
+        }),
+        ToolContent::Content {
+            content:
+                ContentBlock::Text { .. }
+                | ContentBlock::Image { .. }
+                | ContentBlock::Audio { .. }
+                | ContentBlock::Resource(_)
+                | ContentBlock::ResourceLink(_),
+        }
+        | ToolContent::Terminal { .. } => None,
+    };
+    content.iter().filter_map(diff).collect()
+}
+
+/// As much of a text as the document has, and whether that is not all.
+fn cut(mut text: String) -> (String, bool) {
+    let is_cut = text.len() > OUTPUT_BYTES;
+    if is_cut {
+        let end = text.floor_char_boundary(OUTPUT_BYTES);
+        text.truncate(end);
+    }
+    (text, is_cut)
+}

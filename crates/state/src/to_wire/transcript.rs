@@ -1,0 +1,307 @@
+//! What was said: messages in the order they came, with those that wait behind all others.
+
+use std::sync::Arc;
+
+use harn_model::{MessageId, Timestamp, TurnStarted, plain_text};
+
+use super::Document;
+use crate::{
+    changes::{Changes, at},
+    wire::{Message, MessageStatus, Role},
+};
+
+/// A message of the agent that is under way: one for each step, so that a call belongs to the text before it.
+#[derive(Clone)]
+pub(super) struct Spoken {
+    /// Where it is.
+    pub(super) index: usize,
+    /// The ids that its thought and its text have in the log.
+    thought: Option<MessageId>,
+    text: Option<MessageId>,
+    /// Whether the agent did something: what it says then is another message.
+    pub(super) acted: bool,
+}
+
+impl Document {
+    /// The agent says more, or something else.
+    pub(super) fn say(
+        &mut self,
+        id: Option<&MessageId>,
+        text: &str,
+        at: Timestamp,
+        out: &mut Changes,
+    ) {
+        let goes_on = self.open.as_ref().is_some_and(|open| {
+            let same = open.text.is_none() || id.is_none() || open.text.as_ref() == id;
+            !open.acted && same
+        });
+        let index = self.spoken(goes_on, id, at, out);
+        if let Some(open) = &mut self.open {
+            open.text = open.text.take().or_else(|| id.cloned());
+        }
+        self.message(index).content.push_str(text);
+        out.append(at!["messages", index, "content"], text);
+    }
+
+    /// The agent thinks more, or of something else.
+    pub(super) fn think(
+        &mut self,
+        id: Option<&MessageId>,
+        text: &str,
+        at: Timestamp,
+        out: &mut Changes,
+    ) {
+        let goes_on = self.open.as_ref().is_some_and(|open| {
+            let same = open.thought.is_none() || id.is_none() || open.thought.as_ref() == id;
+            let silent = self.state.messages[open.index].content.is_empty();
+            !open.acted && silent && same
+        });
+        let index = self.spoken(goes_on, id, at, out);
+        if let Some(open) = &mut self.open {
+            open.thought = open.thought.take().or_else(|| id.cloned());
+        }
+        self.message(index).thought.push_str(text);
+        out.append(at!["messages", index, "thought"], text);
+    }
+
+    /// The message that the agent goes on with, or a new one; which is streaming then.
+    fn spoken(
+        &mut self,
+        goes_on: bool,
+        id: Option<&MessageId>,
+        at: Timestamp,
+        out: &mut Changes,
+    ) -> usize {
+        match &self.open {
+            Some(open) if goes_on => {
+                let index = open.index;
+                self.set_message_status(index, MessageStatus::Streaming, out);
+                index
+            }
+            Some(_) | None => {
+                let name = id.map_or("message", MessageId::as_str);
+                self.begin(name, MessageStatus::Streaming, at, out)
+            }
+        }
+    }
+
+    /// Begins a message of the agent, behind what was said and before what waits.
+    pub(super) fn begin(
+        &mut self,
+        name: &str,
+        status: MessageStatus,
+        at: Timestamp,
+        out: &mut Changes,
+    ) -> usize {
+        self.end_message(MessageStatus::Complete, out);
+        let message = Message {
+            id: self.unique(name),
+            role: Role::Assistant,
+            content: String::new(),
+            status,
+            tool_calls: Some(Vec::new()),
+            at,
+            thought: String::new(),
+            notes: Vec::new(),
+            steer: None,
+            author: None,
+        };
+        let index = self.insert(message, out);
+        self.open = Some(Spoken {
+            index,
+            thought: None,
+            text: None,
+            acted: false,
+        });
+        index
+    }
+
+    /// The message under way is over.
+    pub(super) fn end_message(&mut self, status: MessageStatus, out: &mut Changes) {
+        if let Some(open) = self.open.take() {
+            self.set_message_status(open.index, status, out);
+        }
+    }
+
+    /// A prompt whose turn begins: it may have waited.
+    pub(super) fn say_now(&mut self, started: &TurnStarted, at: Timestamp, out: &mut Changes) {
+        let text = plain_text(&started.prompt);
+        let id = started.message_id.as_str();
+        self.end_message(MessageStatus::Complete, out);
+        if !self.settle(id, MessageStatus::Complete, out) {
+            let message = self.user(id, &text, author(started), false, at);
+            self.insert(message, out);
+        }
+    }
+
+    /// Something that was said in the middle of a run has reached the agent.
+    pub(super) fn deliver(
+        &mut self,
+        id: &str,
+        text: &str,
+        author: Option<&str>,
+        at: Timestamp,
+        out: &mut Changes,
+    ) {
+        if !self.settle(id, MessageStatus::Complete, out) {
+            let message = self.user(id, text, author, true, at);
+            self.insert(message, out);
+        }
+    }
+
+    /// A prompt that waits for its turn.
+    pub(super) fn queue(&mut self, queued: &TurnStarted, at: Timestamp, out: &mut Changes) {
+        let (id, text) = (queued.message_id.as_str(), plain_text(&queued.prompt));
+        self.wait(id, &text, author(queued), false, at, out);
+    }
+
+    /// A prompt that was taken back before its turn began.
+    pub(super) fn withdraw(&mut self, withdrawn: &TurnStarted, at: Timestamp, out: &mut Changes) {
+        let id = withdrawn.message_id.as_str();
+        if !self.settle(id, MessageStatus::Error, out) {
+            let text = plain_text(&withdrawn.prompt);
+            let mut message = self.user(id, &text, author(withdrawn), false, at);
+            message.status = MessageStatus::Error;
+            self.insert(message, out);
+        }
+    }
+
+    /// Something that has not reached the agent yet.
+    pub(super) fn wait(
+        &mut self,
+        id: &str,
+        text: &str,
+        author: Option<&str>,
+        steer: bool,
+        at: Timestamp,
+        out: &mut Changes,
+    ) {
+        let mut message = self.user(id, text, author, steer, at);
+        message.status = MessageStatus::Pending;
+        self.state.messages.push(Arc::new(message));
+        self.tell_from(self.state.messages.len() - 1, out);
+    }
+
+    /// Something that waits says something else now.
+    pub(super) fn reword(&mut self, id: &str, text: String, out: &mut Changes) {
+        if let Some(index) = self.waiting(id) {
+            let message = self.message(index);
+            message.content = text;
+            out.set(
+                at!["messages", index, "content"],
+                &self.state.messages[index].content,
+            );
+        }
+    }
+
+    /// Something that waited does not any more: it takes its place behind what was said. Whether there was
+    /// such a thing.
+    pub(super) fn settle(&mut self, id: &str, status: MessageStatus, out: &mut Changes) -> bool {
+        let Some(index) = self.waiting(id) else {
+            return false;
+        };
+        let message = self.message(index);
+        message.status = status;
+        let place = self.settled;
+        self.settled += 1;
+        if index == place {
+            out.set(at!["messages", index, "status"], &status);
+        } else {
+            let message = self.state.messages.remove(index);
+            self.state.messages.insert(place, message);
+            self.tell_between(place, index + 1, out);
+        }
+        true
+    }
+
+    /// What was said in the middle of a run and waits will never reach the agent.
+    pub(super) fn settle_steers(&mut self, out: &mut Changes) {
+        let waiting = self.state.messages[self.settled..].iter();
+        let steers = waiting.filter(|message| message.steer == Some(true));
+        let steers: Vec<_> = steers.map(|message| message.id.clone()).collect();
+        for id in steers {
+            self.settle(&id, MessageStatus::Error, out);
+        }
+    }
+
+    pub(super) fn message(&mut self, index: usize) -> &mut Message {
+        Arc::make_mut(&mut self.state.messages[index])
+    }
+
+    /// Puts a message behind what was said and before what waits.
+    fn insert(&mut self, message: Message, out: &mut Changes) -> usize {
+        let index = self.settled;
+        self.state.messages.insert(index, Arc::new(message));
+        self.settled += 1;
+        self.tell_from(index, out);
+        index
+    }
+
+    fn tell_from(&self, first: usize, out: &mut Changes) {
+        self.tell_between(first, self.state.messages.len(), out);
+    }
+
+    fn tell_between(&self, first: usize, end: usize, out: &mut Changes) {
+        for (index, message) in self.state.messages[..end].iter().enumerate().skip(first) {
+            out.set(at!["messages", index], message);
+        }
+    }
+
+    pub(super) fn set_message_status(
+        &mut self,
+        index: usize,
+        status: MessageStatus,
+        out: &mut Changes,
+    ) {
+        if self.state.messages[index].status != status {
+            self.message(index).status = status;
+            out.set(at!["messages", index, "status"], &status);
+        }
+    }
+
+    /// Where something is that waits.
+    fn waiting(&self, id: &str) -> Option<usize> {
+        let waiting = &self.state.messages[self.settled..];
+        let found = waiting.iter().position(|message| message.id == id);
+        found.map(|at| self.settled + at)
+    }
+
+    fn user(
+        &mut self,
+        id: &str,
+        text: &str,
+        author: Option<&str>,
+        steer: bool,
+        at: Timestamp,
+    ) -> Message {
+        Message {
+            id: self.unique(id),
+            role: Role::User,
+            content: text.to_owned(),
+            status: MessageStatus::Complete,
+            tool_calls: None,
+            at,
+            thought: String::new(),
+            notes: Vec::new(),
+            steer: Some(steer),
+            author: Some(author.map(str::to_owned)),
+        }
+    }
+
+    /// An id that no other message has. The runtime sees to that; an agent may name its messages itself.
+    fn unique(&mut self, name: &str) -> String {
+        let mut id = name.to_owned();
+        let mut more = 2_u32;
+        while !self.names.insert(id.clone()) {
+            id = format!("{name}-{more}");
+            more += 1;
+        }
+        id
+    }
+}
+
+/// The client that sent a prompt, where it has a name.
+fn author(started: &TurnStarted) -> Option<&str> {
+    let author = started.live_session.as_ref()?;
+    Some(&author.client_id)
+}

@@ -1,0 +1,48 @@
+//! The document of all sessions.
+
+use harn_model::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The sessions there are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Listing {
+    /// The most recently changed first.
+    pub sessions: Vec<SessionRow>,
+}
+
+/// A session, as whoever looks for one sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRow {
+    /// Its id.
+    pub id: String,
+    /// Its title, once it has one.
+    pub title: Option<String>,
+    /// Where it works.
+    pub cwd: String,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When something last happened there.
+    pub updated_at: Timestamp,
+    /// Whether somebody is at work there.
+    pub status: SessionStatus,
+    /// Who controls it, if anybody does.
+    pub controller: Option<String>,
+    /// How many clients are there under a name.
+    pub clients: usize,
+}
+
+/// Whether somebody is at work in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    /// The agent is.
+    Running,
+    /// The agent waits for somebody's decision or answer.
+    Waiting,
+    /// Nobody is.
+    Idle,
+    /// It is not open.
+    Closed,
+}
