@@ -30,6 +30,11 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     follow.current.on = on;
     onEnd?.(on);
   };
+  // Whatever is scrolled from here is noted, so that the event it causes is not taken for the reader's.
+  const note = () => {
+    const element = scroller.current;
+    if (element) Object.assign(follow.current, { top: element.scrollTop, height: element.scrollHeight });
+  };
   const options = {
     count,
     getScrollElement: () => scroller.current,
@@ -39,7 +44,10 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     overscan: 4,
     observeElementRect,
     observeElementOffset,
-    scrollToFn: elementScroll,
+    scrollToFn: (offset: number, how: Parameters<typeof elementScroll>[1], by: Virtualizer<HTMLDivElement, HTMLDivElement>) => {
+      elementScroll(offset, how, by);
+      note();
+    },
     onChange: () => again(0),
   };
   const [virtual] = useState(() => new Virtualizer<HTMLDivElement, HTMLDivElement>(options));
@@ -51,9 +59,7 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     const element = scroller.current;
     if (!element || !follow.current.on) return;
     element.scrollTop = element.scrollHeight;
-    // Noted here, so that the scroll event it causes is not taken for the reader's.
-    follow.current.top = element.scrollTop;
-    follow.current.height = element.scrollHeight;
+    note();
   });
   useLayoutEffect(() => {
     if (!handle) return;
@@ -92,7 +98,14 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     if (event.deltaY < 0) leave();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target === event.currentTarget && ["PageUp", "ArrowUp", "Home"].includes(event.key)) leave();
+    if (event.target !== event.currentTarget) return;
+    if (["PageUp", "ArrowUp", "Home"].includes(event.key)) leave();
+    if (event.key === "End" && from === "end") {
+      // The end may move on while one scrolls to it.
+      event.preventDefault();
+      setFollow(true);
+      again(0);
+    }
   };
   const finger = useRef(0);
   const onTouchStart = (event: TouchEvent) => {
