@@ -122,8 +122,14 @@ async fn say_farewell<S: AsyncRead + AsyncWrite + Unpin>(
     let (code, reason) = farewell.unwrap_or((CloseCode::Normal, ""));
     let reason = Utf8Bytes::from_static(reason);
     let close = Message::Close(Some(CloseFrame { code, reason }));
-    // Who is gone hears no farewell.
-    let _ = timeout(FAREWELL, sink.send(close)).await;
+    let bid = async {
+        // Who said farewell first is answered by what is waiting to be written.
+        if sink.send(close).await.is_err() {
+            let _ = sink.flush().await;
+        }
+    };
+    // Who is gone hears nothing.
+    let _ = timeout(FAREWELL, bid).await;
 }
 
 /// Carries out what comes, until the client leaves or has to.
