@@ -253,8 +253,9 @@ pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
 fn cut(mut text: String) -> (String, bool) {
     let is_cut = text.len() > OUTPUT_BYTES;
     if is_cut {
-        let end = text.floor_char_boundary(OUTPUT_BYTES);
-        text.truncate(end);
+        let mut ends = (0..=OUTPUT_BYTES).rev();
+        let end = ends.find(|&at| text.is_char_boundary(at));
+        text.truncate(end.unwrap_or_default());
     }
     (text, is_cut)
 }
