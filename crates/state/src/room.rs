@@ -164,6 +164,11 @@ impl Room {
         }
     }
 
+    /// Somebody has come: the first document they get has them in it.
+    pub(crate) fn greet(&self) {
+        self.tell(&[], Look::PRESENCE);
+    }
+
     /// Folds in what happened, and tells what changed by it: in one step, so that nobody sees a document that
     /// is ahead of its frames.
     fn tell(&self, deliveries: &[Delivery], look: Look) {
@@ -409,3 +414,6 @@ fn delta(operations: &[&Bytes]) -> Bytes {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
