@@ -224,8 +224,8 @@ impl StateClient {
                     self.closed = true;
                     let close = close.map(|it| (it.code.into(), it.reason.to_string()));
                     let (code, reason) = close.unwrap_or((1005, String::new()));
-                    self.tape
-                        .note(self.speaker, &format!("closed: {code} {reason}"));
+                    let farewell = format!("closed: {code} {reason}");
+                    self.tape.note(self.speaker, farewell.trim_end());
                     Some(Frame::Closed(code, reason))
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => None,
