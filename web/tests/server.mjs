@@ -18,9 +18,10 @@ async function freePort() {
 }
 
 export class Server {
-  static async start() {
+  static async start(scenario = SCENARIO) {
     if (!BINARY) throw new Error("HARN_SERVE must name the harn-serve binary, for instance ../../target/debug/harn-serve");
     const server = new Server();
+    server.scenario = scenario;
     server.folder = await mkdtemp(join(tmpdir(), "harn-page-"));
     server.port = await freePort();
     await server.run();
@@ -29,7 +30,7 @@ export class Server {
 
   /** Starts the process and waits for the address that it prints. */
   async run() {
-    const args = ["serve", "--listen", `127.0.0.1:${this.port}`, "--engine", `script:${SCENARIO}`, "--state-dir", join(this.folder, "state"), "--cwd", this.folder];
+    const args = ["serve", "--listen", `127.0.0.1:${this.port}`, "--engine", `script:${this.scenario}`, "--state-dir", join(this.folder, "state"), "--cwd", this.folder];
     this.process = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"] });
     let said = "";
     this.url = await new Promise((found, failed) => {
