@@ -15,7 +15,7 @@ use harn_model::{AgentEvent, Seq};
 use harn_runtime::{Claim, Controller, Delivery, NoHost, Seat, SessionEnd, Subscription};
 use tokio::{
     sync::watch,
-    time::{Instant, sleep, timeout_at},
+    time::{sleep, sleep_until, timeout_at},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -28,6 +28,9 @@ use crate::{
 
 /// How often a client hears of something, at most.
 pub(crate) const TICK: Duration = Duration::from_millis(16);
+/// How long a frame is open for what comes right behind its first event: what begins a turn, for one, is more
+/// than one event, and there is a disk between them.
+const BREATH: Duration = Duration::from_millis(1);
 /// How much of what was told is kept for those who are behind.
 const KEPT_BYTES: usize = 256 * 1024;
 /// How many deliveries go into one frame: a session that is read from its journal has many at once.
@@ -184,6 +187,11 @@ impl Room {
             },
         };
         (next, look(state))
+    }
+
+    /// Somebody has come: the first document they get has them in it.
+    pub(crate) fn greet(&self) {
+        self.tell(&[], Look::PRESENCE);
     }
 
     /// Folds in what happened, and tells what changed by it: in one step, so that nobody sees a document that
@@ -374,10 +382,10 @@ async fn follow(room: Weak<Room>, session: Controller, mut from: Subscription) {
             },
             () = control.changed() => look = Look::PRESENCE,
         }
-        // What is there already goes into the same frame.
-        let now = sleep(Duration::ZERO).deadline();
+        // What comes in the same breath goes into the same frame.
+        let cut = sleep(BREATH).deadline();
         while ended.is_none() && deliveries.len() < DELIVERIES {
-            match timeout_at(now, from.next()).await {
+            match timeout_at(cut, from.next()).await {
                 Ok(Ok(delivery)) => deliveries.push(delivery),
                 Ok(Err(end)) => ended = Some(end),
                 Err(_) => break,
@@ -396,13 +404,9 @@ async fn follow(room: Weak<Room>, session: Controller, mut from: Subscription) {
             return;
         }
         drop(room);
-        rest(now).await;
+        // Until a client may hear of something again, which takes a breath.
+        sleep_until(cut + TICK - BREATH).await;
     }
-}
-
-/// Until a client may hear of something again.
-async fn rest(since: Instant) {
-    tokio::time::sleep_until(since + TICK).await;
 }
 
 /// Operations as they stand in a message, without the brackets.
@@ -433,3 +437,6 @@ pub(crate) fn message(operations: &[Bytes], before: &str, behind: &str) -> Bytes
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
