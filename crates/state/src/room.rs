@@ -61,6 +61,13 @@ pub(crate) struct Told {
     ended: bool,
 }
 
+impl Told {
+    /// Whether somebody who has everything up to `cursor` can be told more: that it is over counts, too.
+    pub(crate) fn is_more_than(self, cursor: Option<u64>) -> bool {
+        self.ended || cursor != Some(self.last)
+    }
+}
+
 struct Shown {
     document: Document,
     last: u64,

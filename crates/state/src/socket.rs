@@ -213,8 +213,9 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
                 }
             },
             () = async {
-                // An error means that the room is gone, which it is not before this is.
-                let _ = told.changed().await;
+                // By what is told and not by whether it changed: the last frame and the end may come at once. An
+                // error means that the room is gone, which it is not before this is.
+                let _ = told.wait_for(|told| told.is_more_than(cursor)).await;
                 sleep_until(not_before).await;
             } => {}
             () = sleep(SIGN_OF_LIFE) => {
