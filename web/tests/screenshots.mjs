@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { launch } from "./browser.mjs";
 import { Server } from "./server.mjs";
-import { again, box, newSession, say, sees, signedIn } from "./steps.mjs";
+import { again, newSession, say, sees, signedIn } from "./steps.mjs";
 
 const to = (name) => fileURLToPath(new URL(`../../docs/images/${name}.png`, import.meta.url));
 await mkdir(fileURLToPath(new URL("../../docs/images", import.meta.url)), { recursive: true });
@@ -32,8 +32,8 @@ try {
   await sees(phone, "Done.");
   await phone.close();
 
-  await page.locator(".prompt").getByRole("button", { name: "Take over" }).click();
-  await box(page).waitFor();
+  // Whoever leaves hands back.
+  await page.getByRole("button", { name: "Send" }).waitFor();
   await page.getByRole("log", { name: "Conversation" }).evaluate((list) => list.scrollTo(0, 0));
   await page.waitForTimeout(400);
   await page.screenshot({ path: to("transcript") });

@@ -1,5 +1,6 @@
 // Owns the real server of these tests: the binary that HARN_SERVE names, with a scenario, a folder of its own and a free port.
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -24,6 +25,7 @@ export class Server {
     server.scenario = scenario;
     server.folder = await mkdtemp(join(tmpdir(), "harn-page-"));
     server.port = await freePort();
+    server.token = randomBytes(16).toString("hex");
     await server.run();
     return server;
   }
@@ -31,7 +33,7 @@ export class Server {
   /** Starts the process and waits for the address that it prints. */
   async run() {
     const args = ["serve", "--listen", `127.0.0.1:${this.port}`, "--engine", `script:${this.scenario}`, "--state-dir", join(this.folder, "state"), "--cwd", this.folder];
-    this.process = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"] });
+    this.process = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, HARN_SERVE_TOKEN: this.token } });
     let said = "";
     this.url = await new Promise((found, failed) => {
       const hear = (chunk) => {
