@@ -11,7 +11,7 @@ use axum::{
     routing::{get, post},
 };
 use harn_lines::{
-    pace::{Crowd, Member},
+    pace::{Member, Shares},
     ws::{Upgrade, bounds},
 };
 use harn_model::Principal;
@@ -67,17 +67,17 @@ struct Served {
     config: StateConfig,
     rooms: Arc<Rooms>,
     listings: Listings,
-    crowd: Crowd,
+    places: Shares<Principal>,
 }
 
 /// The routes. Each request but those for the page must come with the [`Principal`] it is from, as an
 /// extension.
 pub fn routes(config: StateConfig) -> Router {
     let served = Arc::new(Served {
+        places: Shares::of(config.connections),
         config,
         rooms: Arc::default(),
         listings: Listings::default(),
-        crowd: Crowd::default(),
     });
     Router::new()
         .route("/ws", get(handle_socket))
@@ -95,7 +95,7 @@ async fn handle_socket(
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
     let coming = coming(request.uri())?;
-    let (upgrade, member) = served.upgrade(&mut request)?;
+    let (upgrade, member) = served.upgrade(&hub, &mut request)?;
     let config = &served.config;
     let (rooms, directory) = (served.rooms.clone(), config.directory.clone());
     // Before the answer: who is refused hears why.
@@ -116,7 +116,7 @@ async fn handle_sessions(
     mut request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
-    let (upgrade, member) = served.upgrade(&mut request)?;
+    let (upgrade, member) = served.upgrade(&hub, &mut request)?;
     let board = served.listings.look(&hub).await?;
     let (response, socket) = upgrade.accept(bounds(served.config.message_bytes));
     let ending = served.config.ending.clone();
@@ -134,14 +134,15 @@ async fn handle_assistant(
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let config = &served.config;
+    let hub = served.hub(&request)?;
     let visit = Visit {
-        hub: served.hub(&request)?,
         rooms: served.rooms.clone(),
         directory: config.directory.clone(),
         limit: config.message_bytes,
         coming: coming(request.uri())?,
         detached: detached(request.uri())?,
-        member: served.join()?,
+        member: served.join(&hub)?,
+        hub,
         ending: config.ending.clone(),
     };
     assistant::respond(visit, request).await
@@ -165,17 +166,21 @@ async fn handle_output(
 
 impl Served {
     /// A handshake, and room for one more socket.
-    fn upgrade(&self, request: &mut Request<Body>) -> Result<(Upgrade, Member), StateError> {
+    fn upgrade(
+        &self,
+        hub: &Hub,
+        request: &mut Request<Body>,
+    ) -> Result<(Upgrade, Member), StateError> {
         if !Upgrade::is_asked_for(request.headers()) {
             return Err(StateError::Upgrade);
         }
         let upgrade = Upgrade::read(request, PROTOCOL)?;
-        Ok((upgrade, self.join()?))
+        Ok((upgrade, self.join(hub)?))
     }
 
     /// Room for one more who stays.
-    fn join(&self) -> Result<Member, StateError> {
-        let member = self.crowd.join(self.config.connections);
+    fn join(&self, hub: &Hub) -> Result<Member, StateError> {
+        let member = self.places.join(hub.principal());
         member.ok_or(StateError::TooMany)
     }
 

@@ -15,9 +15,14 @@ async fn until_idle(client: &mut StateClient) -> Vec<(Instant, Frame)> {
     let mut frames = Vec::new();
     while frames.is_empty() || client.state()["status"] != "idle" {
         let frame = client.next().await;
-        frames.push((Instant::now(), frame));
+        frames.push((now(), frame));
     }
     frames
+}
+
+/// The time that tests have stopped.
+fn now() -> Instant {
+    sleep(Duration::ZERO).deadline()
 }
 
 #[tokio::test(start_paused = true)]
