@@ -3,9 +3,11 @@
 
 mod audience;
 mod binary;
+mod page;
 
 pub use audience::{Audience, Heard};
 pub use binary::binary;
+pub use page::{Page, Told};
 
 use std::path::{Path, PathBuf};
 

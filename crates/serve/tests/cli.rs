@@ -65,7 +65,7 @@ fn help_names_every_command() {
 
 #[test]
 fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
-    let table: [(&[&str], &str); 13] = [
+    let table: [(&[&str], &str); 14] = [
         (
             &["acp", "--engine", "llm"],
             "the engines are explore and script:FILE",

@@ -153,6 +153,10 @@ fn a_browser_is_opened_that_is_signed_in() {
     let mac = cookie.rsplit_once('.').unwrap().1.to_owned();
     server.end();
     let logged = fs::read_to_string(dir.path().join("log")).unwrap();
+    assert!(
+        logged.contains("TRACE") || logged.contains("DEBUG"),
+        "{logged}"
+    );
     for secret in [code.as_str(), &mac, TOKEN] {
         assert!(!logged.contains(secret), "{secret} is in {logged}");
     }

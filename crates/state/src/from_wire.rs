@@ -21,8 +21,8 @@ const KNOWN: [&str; 11] = [
     "handback",
 ];
 
-/// How many commands a frame may have.
-const MOST: usize = 64;
+/// How many commands may come together.
+pub(crate) const MOST: usize = 64;
 
 /// The commands of a frame, each read by itself: one that makes no sense does not undo those before it.
 pub(crate) fn commands(frame: &str) -> Result<Vec<Result<Command, Refused>>, Refused> {
@@ -46,7 +46,8 @@ pub(crate) fn commands(frame: &str) -> Result<Vec<Result<Command, Refused>>, Ref
     Ok(commands.iter().map(command).collect())
 }
 
-fn command(given: &Value) -> Result<Command, Refused> {
+/// One of them.
+pub(crate) fn command(given: &Value) -> Result<Command, Refused> {
     let name = given.get("type").and_then(Value::as_str);
     match name {
         Some(name) if KNOWN.contains(&name) => Command::deserialize(given)

@@ -21,12 +21,19 @@ pub(crate) enum Refused {
     Prompt(#[from] PromptError),
     #[error(transparent)]
     Setting(#[from] SettingError),
+    /// In a box: it would make every result that may be refused as large as it is.
     #[error(transparent)]
-    Control(#[from] ControlError),
+    Control(Box<ControlError>),
     #[error(transparent)]
     Client(#[from] LiveClientError),
     #[error(transparent)]
     Answer(#[from] HitlError),
+}
+
+impl From<ControlError> for Refused {
+    fn from(error: ControlError) -> Self {
+        Self::Control(Box::new(error))
+    }
 }
 
 impl Refused {

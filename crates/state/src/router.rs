@@ -8,7 +8,7 @@ use axum::{
     extract::State,
     http::{Request, Uri},
     response::Response,
-    routing::get,
+    routing::{get, post},
 };
 use harn_lines::{
     pace::{Crowd, Member},
@@ -19,6 +19,7 @@ use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    assistant::{self, Visit},
     client::{Client, Coming},
     error::StateError,
     listing::Listings,
@@ -38,13 +39,13 @@ pub struct StateConfig {
     pub hub: Hub,
     /// Where sessions work whose client does not say where; absolute.
     pub directory: PathBuf,
-    /// How many sockets there may be at a time.
+    /// How many sockets and responses that stay open there may be at a time.
     pub connections: usize,
-    /// The longest frame a client may send.
+    /// The longest frame or request a client may send.
     pub message_bytes: usize,
     /// How many frames a client may send in a second, over a while.
     pub messages_per_second: u32,
-    /// Ends every socket, with a word of farewell.
+    /// Ends every socket, with a word of farewell, and every response that stays open.
     pub ending: CancellationToken,
 }
 
@@ -81,6 +82,7 @@ pub fn routes(config: StateConfig) -> Router {
     Router::new()
         .route("/ws", get(handle_socket))
         .route("/ws/sessions", get(handle_sessions))
+        .route("/assistant", post(handle_assistant))
         .route("/state/timeline", get(handle_timeline))
         .route("/state/output", get(handle_output))
         .with_state(served)
@@ -127,6 +129,24 @@ async fn handle_sessions(
     Ok(response)
 }
 
+async fn handle_assistant(
+    State(served): State<Arc<Served>>,
+    request: Request<Body>,
+) -> Result<Response, StateError> {
+    let config = &served.config;
+    let visit = Visit {
+        hub: served.hub(&request)?,
+        rooms: served.rooms.clone(),
+        directory: config.directory.clone(),
+        limit: config.message_bytes,
+        coming: coming(request.uri())?,
+        detached: detached(request.uri())?,
+        member: served.join()?,
+        ending: config.ending.clone(),
+    };
+    assistant::respond(visit, request).await
+}
+
 async fn handle_timeline(
     State(served): State<Arc<Served>>,
     request: Request<Body>,
@@ -150,8 +170,13 @@ impl Served {
             return Err(StateError::Upgrade);
         }
         let upgrade = Upgrade::read(request, PROTOCOL)?;
+        Ok((upgrade, self.join()?))
+    }
+
+    /// Room for one more who stays.
+    fn join(&self) -> Result<Member, StateError> {
         let member = self.crowd.join(self.config.connections);
-        Ok((upgrade, member.ok_or(StateError::TooMany)?))
+        member.ok_or(StateError::TooMany)
     }
 
     /// The sessions of who sent a request. One that nobody vouches for is not served.
@@ -188,6 +213,19 @@ fn coming(uri: &Uri) -> Result<Coming, StateError> {
         name,
         watches,
     })
+}
+
+/// Whether what a request begins goes on when its client leaves, by its URL.
+fn detached(uri: &Uri) -> Result<bool, StateError> {
+    let given = Given::parse(uri.query().unwrap_or_default())?;
+    match given.optional("detach")? {
+        None | Some("" | "false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => {
+            let (name, wanted) = ("detach", "true or false");
+            Err(StateError::BadQuery { name, wanted })
+        }
+    }
 }
 
 /// Whether others can be shown this as somebody's name.

@@ -34,7 +34,7 @@ use crate::{
     client::Client,
     commands, from_wire,
     listing::{self, Board},
-    room::{Next, Room, TICK},
+    room::{self, Next, Room, TICK},
     to_wire::whole,
     wire::{Listing, ServerMessage, State},
 };
@@ -122,8 +122,14 @@ async fn say_farewell<S: AsyncRead + AsyncWrite + Unpin>(
     let (code, reason) = farewell.unwrap_or((CloseCode::Normal, ""));
     let reason = Utf8Bytes::from_static(reason);
     let close = Message::Close(Some(CloseFrame { code, reason }));
-    // Who is gone hears no farewell.
-    let _ = timeout(FAREWELL, sink.send(close)).await;
+    let bid = async {
+        // Who said farewell first is answered by what is waiting to be written.
+        if sink.send(close).await.is_err() {
+            let _ = sink.flush().await;
+        }
+    };
+    // Who is gone hears nothing.
+    let _ = timeout(FAREWELL, bid).await;
 }
 
 /// Carries out what comes, until the client leaves or has to.
@@ -161,7 +167,7 @@ async fn carry_out(client: &mut Client, frame: &str, says: &mpsc::Sender<Say>) -
     for command in given {
         let before = client.room().clone();
         let done = match command {
-            Ok(command) => commands::handle(client, command).await,
+            Ok(command) => commands::handle(client, command).await.map(|_| ()),
             Err(refused) => Err(refused),
         };
         if !Arc::ptr_eq(&before, client.room()) {
@@ -187,8 +193,8 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
         match room.next(&mut cursor) {
             Next::Nothing => {}
             Next::Ended => return Some((CloseCode::Again, "the session was closed")),
-            Next::Delta(message) => {
-                send(sink, frames(message)).await.ok()?;
+            Next::Delta(operations) => {
+                send(sink, frames(delta(&operations))).await.ok()?;
                 not_before = after_a_tick();
             }
             Next::Whole(state) => {
@@ -207,8 +213,9 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
                 }
             },
             () = async {
-                // An error means that the room is gone, which it is not before this is.
-                let _ = told.changed().await;
+                // By what is told and not by whether it changed: the last frame and the end may come at once. An
+                // error means that the room is gone, which it is not before this is.
+                let _ = told.wait_for(|told| told.is_more_than(cursor)).await;
                 sleep_until(not_before).await;
             } => {}
             () = sleep(SIGN_OF_LIFE) => {
@@ -220,6 +227,11 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
 
 fn after_a_tick() -> Instant {
     sleep(TICK).deadline()
+}
+
+/// What changed of the document, as a message.
+fn delta(operations: &[Bytes]) -> Bytes {
+    room::message(operations, r#"{"type":"delta","operations":["#, "]}")
 }
 
 /// The whole document, as a message.

@@ -16,6 +16,8 @@ mod link;
 pub mod openharness;
 mod recorder;
 mod rules;
+mod state;
+pub mod state_fold;
 mod thread_screen;
 mod threads;
 
@@ -29,5 +31,6 @@ pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;
 pub use recorder::{Direction, Recorder};
 pub use rules::MemoryRules;
+pub use state::{Answered, Frame, StateClient, StateServer};
 pub use thread_screen::ThreadScreen;
 pub use threads::ThreadsClient;

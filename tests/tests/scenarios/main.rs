@@ -8,6 +8,7 @@
 
 mod heard;
 mod meetings;
+mod pages;
 mod scenarios;
 mod stage;
 mod wire;
@@ -62,6 +63,7 @@ macro_rules! play {
 suite!(acp, crate::wires::Acp);
 suite!(threads, crate::wires::Threads);
 suite!(openharness, crate::wires::OpenHarness);
+suite!(state, crate::wires::State);
 
 meetings!(
     acp_then_threads,
@@ -81,6 +83,51 @@ meetings!(
     who_drives_decides_and_all_are_told,
     who_stays_decides_when_who_drove_has_left,
 );
+meetings!(
+    acp_then_state,
+    crate::wires::Acp,
+    crate::wires::State,
+    what_was_said_here_is_told_there,
+    what_was_asked_here_is_answered_there,
+    who_drives_decides_and_all_are_told,
+    who_stays_decides_when_who_drove_has_left,
+);
+meetings!(
+    state_then_acp,
+    crate::wires::State,
+    crate::wires::Acp,
+    what_was_said_here_is_told_there,
+    what_was_asked_here_is_answered_there,
+    who_drives_decides_and_all_are_told,
+    who_stays_decides_when_who_drove_has_left,
+);
+meetings!(
+    threads_then_state,
+    crate::wires::Threads,
+    crate::wires::State,
+    what_was_said_here_is_told_there,
+    what_was_asked_here_is_answered_there,
+    who_drives_decides_and_all_are_told,
+    who_stays_decides_when_who_drove_has_left,
+);
+meetings!(
+    state_then_threads,
+    crate::wires::State,
+    crate::wires::Threads,
+    what_was_said_here_is_told_there,
+    what_was_asked_here_is_answered_there,
+    who_drives_decides_and_all_are_told,
+    who_stays_decides_when_who_drove_has_left,
+);
+meetings!(
+    state_then_state,
+    crate::wires::State,
+    crate::wires::State,
+    what_was_said_here_is_told_there,
+    what_was_asked_here_is_answered_there,
+    who_drives_decides_and_all_are_told,
+    who_stays_decides_when_who_drove_has_left,
+);
 // Its conversations have names of their own, so that one comes from it and not to it; and it drives until its
 // runs are over, so that nobody else is asked.
 meetings!(
@@ -93,5 +140,11 @@ meetings!(
     openharness_then_threads,
     crate::wires::OpenHarness,
     crate::wires::Threads,
+    what_was_said_here_is_told_there,
+);
+meetings!(
+    openharness_then_state,
+    crate::wires::OpenHarness,
+    crate::wires::State,
     what_was_said_here_is_told_there,
 );

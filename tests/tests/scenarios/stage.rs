@@ -163,6 +163,11 @@ async fn play(cx: TurnContext, signs: Arc<Signs>) -> Result<StopReason, AgentErr
             cx.cancelled().await;
             return Err(AgentError::Cancelled);
         }
+        "wonder" => {
+            let port = cx.question("Which port?").choices(["8080", "9090"]);
+            let port = port.ask().await?;
+            cx.say(format!("Port {}.", port.text())).await?;
+        }
         "hold" => {
             signs.reached.add_permits(1);
             take(&signs.go).await;

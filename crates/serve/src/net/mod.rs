@@ -248,7 +248,7 @@ impl Door {
         // Without stderr there is nobody to tell.
         let _ = io::stderr().write_all(words.as_bytes());
         if let Some(page) = page.filter(|_| self.open) {
-            page::show(page);
+            page::show(&page);
         }
     }
 

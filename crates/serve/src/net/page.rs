@@ -23,15 +23,16 @@ pub(super) fn url(listens: SocketAddr, secure: bool, code: &str) -> String {
 }
 
 /// Opens it. Nothing waits for that: what opens a browser may last as long as the browser does.
-pub(super) fn show(url: String) {
+pub(super) fn show(url: &str) {
+    let to_open = url.to_owned();
     let work = move || {
-        if !open::commands(&url).into_iter().any(opened) {
-            complain(&url);
+        if !open::commands(&to_open).into_iter().any(opened) {
+            complain(&to_open);
         }
     };
     let thread = thread::Builder::new().name("harn-browser".to_owned());
-    if let Err(error) = thread.spawn(work) {
-        tracing::warn!(%error, "no browser could be opened");
+    if thread.spawn(work).is_err() {
+        complain(url);
     }
 }
 

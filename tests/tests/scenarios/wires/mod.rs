@@ -2,8 +2,10 @@
 
 mod acp;
 mod openharness;
+mod state;
 mod threads;
 
 pub(crate) use acp::Acp;
 pub(crate) use openharness::OpenHarness;
+pub(crate) use state::State;
 pub(crate) use threads::Threads;

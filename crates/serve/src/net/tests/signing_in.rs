@@ -251,9 +251,9 @@ async fn a_cookie_counts_for_our_own_page_only() {
     fn site(site: &str) -> (&'static str, &str) {
         ("sec-fetch-site", site)
     }
-    let (yes, no) = (0, 401);
+    let (yes, no): (u16, u16) = (0, 401);
     // What is only read, what does something, what becomes a WebSocket.
-    let table: [(&str, Vec<(&str, &str)>, [u16; 3]); 15] = [
+    let table = [
         ("our page", vec![origin(&ours)], [yes; 3]),
         ("our page by another name", vec![origin(&local)], [yes; 3]),
         ("our page by a given name", vec![origin(&named)], [yes; 3]),
