@@ -55,7 +55,7 @@ describe("a permission", () => {
 
   it("shows the whole command, which runs only when it is allowed", async () => {
     const page = await fresh();
-    const file = join(server.folder, "made-by-the-page");
+    const file = join(server.work, "made-by-the-page");
     await say(page, "run");
     await card(page).locator(".command", { hasText: "touch made-by-the-page && echo 'whole command' shown" }).waitFor();
     assert.equal(existsSync(file), false);
@@ -85,7 +85,7 @@ describe("output", () => {
     await newSession(page);
     await say(page, "count");
     await sees(page, "Counted.");
-    await page.getByRole("button", { name: "Count" }).click();
+    await page.locator(".tool").getByRole("button", { name: "Count" }).click();
     const output = page.locator(".output");
     assert.ok((await output.textContent()).length < 70_000);
     await page.getByRole("button", { name: "This is cut. Show all" }).click();

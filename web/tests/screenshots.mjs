@@ -7,7 +7,7 @@ import { again, newSession, say, sees, signedIn } from "./steps.mjs";
 
 const to = (name) => fileURLToPath(new URL(`../../docs/images/${name}.png`, import.meta.url));
 await mkdir(fileURLToPath(new URL("../../docs/images", import.meta.url)), { recursive: true });
-const server = await Server.start(fileURLToPath(new URL("screens.yaml", import.meta.url)));
+const server = await Server.start(fileURLToPath(new URL("screens.yaml", import.meta.url)), "limiter");
 const browser = await launch();
 try {
   const wide = { viewport: { width: 1280, height: 840 }, colorScheme: "light" };

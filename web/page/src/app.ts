@@ -101,8 +101,9 @@ export class App extends Topics {
     this.#begun = true;
     this.who = { kind: "asking" };
     this.touch("who");
-    this.sessions.link.start();
+    // The session first: a browser opens one socket to a host after the other.
     this.#show(parseRoute(location.hash));
+    this.sessions.link.start();
     void this.#ask();
   }
 

@@ -9,7 +9,7 @@ describe("visible", () => {
     ["a lone escape", "a\u001b", "block", "a\\x1b"],
     ["a bell, a null and a delete", "\u0007\u0000\u007f", "block", "\\x07\\x00\\x7f"],
     ["a C1 control", "\u009b31m", "block", "\\u009b31m"],
-    ["a right-to-left override", "rm \u202e/tmp", "line", "rm \\u202e/tmp"],
+    ["a right-to-left override", "rm \u202e/var", "line", "rm \\u202e/var"],
     ["isolates", "\u2066x\u2069", "line", "\\u2066x\\u2069"],
     ["direction marks", "\u200e\u200f\u061c", "block", "\\u200e\\u200f\\u061c"],
     ["zero-width characters", "a\u200bb\u200cc\u200dd\ufeff\u2060", "block", "a\\u200bb\\u200cc\\u200dd\\ufeff\\u2060"],
