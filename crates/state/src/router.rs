@@ -238,3 +238,84 @@ fn is_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
     name.len() <= 64 && name.bytes().all(plain)
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn how_a_client_comes() {
+        let long = format!("client={}", "n".repeat(64));
+        let longer = format!("client={}", "n".repeat(65));
+        let queries = [
+            "",
+            "session=s1",
+            "session=",
+            "session=s1&cwd=%2Fwork%2Fa%20b&client=ann&role=observer",
+            "role=controller",
+            "client=a.b-c_d:1",
+            &long,
+            &longer,
+            "client=",
+            "client=a b",
+            "client=a%20b",
+            "client=%C3%A9va",
+            "client=%00",
+            "client=<b>",
+            "role=king",
+            "role=Observer",
+            "session=a&session=b",
+            "session=a%2F..%2F..%2Fetc",
+            "token=t&_=1",
+            "session=%ff",
+        ];
+        let mut told = String::new();
+        for query in queries {
+            let Ok(uri) = format!("/ws?{query}").parse::<Uri>() else {
+                told.push_str(&format!("{query}: is no URI\n"));
+                continue;
+            };
+            let query = query.replace(&"n".repeat(60), "…");
+            match coming(&uri) {
+                Ok(coming) => {
+                    let Coming {
+                        session,
+                        cwd,
+                        name,
+                        watches,
+                    } = coming;
+                    let session = session.map(|id| id.to_string());
+                    let name = name.map(|name| name.replace(&"n".repeat(60), "…"));
+                    told.push_str(&format!(
+                        "{query}: {session:?} {cwd:?} {name:?} {watches}\n"
+                    ));
+                }
+                Err(error) => told.push_str(&format!("{query}: {error}\n")),
+            }
+        }
+        expect![[r#"
+            : None None None false
+            session=s1: Some("s1") None None false
+            session=: None None None false
+            session=s1&cwd=%2Fwork%2Fa%20b&client=ann&role=observer: Some("s1") Some("/work/a b") Some("ann") true
+            role=controller: None None None false
+            client=a.b-c_d:1: None None Some("a.b-c_d:1") false
+            client=…nnnn: None None Some("…nnnn") false
+            client=…nnnnn: client must be a name of at most 64 letters, digits, - . _ and :
+            client=: None None None false
+            client=a b: is no URI
+            client=a%20b: client must be a name of at most 64 letters, digits, - . _ and :
+            client=%C3%A9va: client must be a name of at most 64 letters, digits, - . _ and :
+            client=%00: client must be a name of at most 64 letters, digits, - . _ and :
+            client=<b>: is no URI
+            role=king: role must be controller or observer
+            role=Observer: role must be controller or observer
+            session=a&session=b: session is given more than once; give it once
+            session=a%2F..%2F..%2Fetc: Some("a/../../etc") None None false
+            token=t&_=1: None None None false
+            session=%ff: Some("�") None None false
+        "#]].assert_eq(&told);
+    }
+}

@@ -62,6 +62,25 @@ fn the_readme_says_what_each_shows() {
     assert_eq!(named, TRANSCRIPTS);
 }
 
+/// What the page about the protocol shows was said by the code.
+#[test]
+fn examples_are_from_the_transcripts() {
+    let page = fs::read_to_string(repository("docs/state.md")).unwrap();
+    let transcripts = TRANSCRIPTS.iter().map(|name| {
+        fs::read_to_string(repository("fixtures/state").join(format!("{name}.jsonl"))).unwrap()
+    });
+    let transcripts: String = transcripts.collect();
+    let mut blocks = page.split("```json\n");
+    blocks.next();
+    let blocks = blocks.map(|rest| rest.split("```").next().unwrap());
+    let examples: Vec<_> = blocks.flat_map(str::lines).collect();
+    assert!(examples.len() >= 4, "{examples:?}");
+    for example in examples {
+        let message = format!("\"message\":{example}}}\n");
+        assert!(transcripts.contains(&message), "{example}");
+    }
+}
+
 /// Compares what was recorded with `fixtures/state/<name>.jsonl`.
 #[track_caller]
 fn check_transcript(name: &str, recorder: &Recorder) {

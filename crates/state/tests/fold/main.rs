@@ -4,14 +4,14 @@
 
 mod strategy;
 
-use std::collections::HashSet;
+use std::{collections::HashSet, path::Path};
 
 use harn_model::{AgentEvent, Envelope};
 use harn_state::{
     Changes, Document,
     wire::{ApprovalStatus, CallStatus, MessageStatus, Role, SessionFacts, State, Status},
 };
-use harn_testkit::{every_event, state_fold};
+use harn_testkit::{event_name, every_event, golden, state_fold};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -152,6 +152,39 @@ fn of_a_session_in_which_everything_happens() {
         assert_ne!(last[key], json!([]), "{key}");
     }
     assert!(last["usage"].is_object());
+}
+
+/// What each event does to the document, an operation a line.
+#[test]
+fn what_every_event_changes() {
+    const LONGEST: usize = 150;
+    let mut document = Document::new(SessionFacts::default());
+    let mut told = String::new();
+    for envelope in every_event() {
+        let mut changes = Changes::default();
+        document.apply(&envelope, &mut changes);
+        let (seq, name) = (envelope.seq.0, event_name(&envelope.event));
+        told.push_str(&format!("{seq:3} {name}\n"));
+        let Some(operations) = changes.operations() else {
+            told.push_str("      the document anew\n");
+            continue;
+        };
+        for operation in operations {
+            let operation = serde_json::to_value(operation).unwrap();
+            let steps = operation["path"].as_array().unwrap().iter();
+            let steps: Vec<_> = steps.map(|step| step.as_str().unwrap()).collect();
+            let mut value = operation["value"].to_string();
+            if value.len() > LONGEST {
+                value.truncate(value.floor_char_boundary(LONGEST));
+                value.push('…');
+            }
+            let kind = operation["type"].as_str().unwrap();
+            told.push_str(&format!("      {kind} {} {value}\n", steps.join(".")));
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fold/every-event.txt");
+    let repair = "UPDATE_EXPECT=1 cargo test -p harn-state --test fold";
+    golden::check(&path, &told, repair);
 }
 
 /// A session that is opened again has the document it had.
