@@ -27,6 +27,10 @@ fuzz seconds="60" *targets:
 peers *binary:
     peers/run {{ binary }}
 
+# The web page: its parts, its build, and a browser on it; a path takes another binary than the one just built.
+web *binary:
+    web/run {{ binary }}
+
 # The figures of docs/performance.md, measured here.
 bench:
     cargo bench -p harn-bench

@@ -1,6 +1,7 @@
 // What the agent asks a person: permissions with the exact command or change, questions, and hostile words in them.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { launch } from "./browser.mjs";
@@ -54,7 +55,7 @@ describe("a permission", () => {
 
   it("shows the whole command, which runs only when it is allowed", async () => {
     const page = await fresh();
-    const file = join(server.folder, "made-by-the-page");
+    const file = join(server.work, "made-by-the-page");
     await say(page, "run");
     await card(page).locator(".command", { hasText: "touch made-by-the-page && echo 'whole command' shown" }).waitFor();
     assert.equal(existsSync(file), false);
@@ -63,6 +64,33 @@ describe("a permission", () => {
     assert.equal(existsSync(file), true);
     await page.getByRole("button", { name: /touch made-by-the-page/ }).click();
     await page.locator(".output", { hasText: "whole command shown" }).waitFor();
+    await close(page);
+  });
+});
+
+describe("output", () => {
+  it("that is long is cut, and fetched whole when asked for", async (t) => {
+    const text = Array.from({ length: 20_000 }, (_, at) => `${at + 1}\n`).join("");
+    const call = { tool_call_id: "count-{turn}", tool_name: "count" };
+    const scenario = join(server.folder, "count.json");
+    const steps = [
+      { emit: { type: "tool_call", ...call, title: "Count", kind: "read", status: "in_progress" } },
+      { emit: { type: "tool_call_update", ...call, status: "completed", content: [{ type: "content", content: { type: "text", text } }] } },
+      { say: "Counted." },
+    ];
+    await writeFile(scenario, JSON.stringify({ name: "count", turns: [{ steps }] }));
+    const counting = await Server.start(scenario);
+    t.after(() => counting.stop());
+    const page = await signedIn(browser, counting);
+    await newSession(page);
+    await say(page, "count");
+    await sees(page, "Counted.");
+    await page.locator(".tool").getByRole("button", { name: "Count" }).click();
+    const output = page.locator(".output");
+    assert.ok((await output.textContent()).length < 70_000);
+    await page.getByRole("button", { name: "This is cut. Show all" }).click();
+    await page.waitForFunction(() => document.querySelector(".output").textContent.length > 100_000);
+    assert.equal(await output.textContent(), text);
     await close(page);
   });
 });
@@ -88,14 +116,14 @@ describe("hostile words", () => {
     await card(page).waitFor();
     // In the question: the override, the blank and the escape are there to be seen.
     const asked = await card(page).innerText();
-    for (const mark of ["\\u202e", "\\u200b", "␛[8m"]) assert.ok(asked.includes(mark), `${mark} in ${asked}`);
+    for (const mark of ["\\u202e", "\\u200b", "\\x1b[8m"]) assert.ok(asked.includes(mark), `${mark} in ${asked}`);
     assert.ok(!/[\u202a-\u202e\u2066-\u2069\u200b\u001b]/.test(asked));
     // In the call: its title and its output.
     const call = page.locator(".tool").first();
-    assert.ok((await call.innerText()).includes("\\u202egnp.exe␛[2J"));
+    assert.ok((await call.innerText()).includes("\\u202egnp.exe\\x1b[2J"));
     await call.getByRole("button").first().click();
     const output = await page.locator(".output").first().innerText();
-    for (const part of ["<script>window.owned=1</script>", "␛[31mred␛[0m␇", "\\u202eright\\u202c\\u200bzero"]) assert.ok(output.includes(part), output);
+    for (const part of ["<script>window.owned=1</script>", "\\x1b[31mred\\x1b[0m\\x07", "\\u202eright\\u202c\\u200bzero"]) assert.ok(output.includes(part), output);
     // In the answer: no element, no link that runs, no image that is fetched.
     const words = page.locator(".words");
     assert.equal(await words.locator("script, img, svg, iframe").count(), 0);

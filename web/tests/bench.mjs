@@ -1,8 +1,10 @@
 // The three promises of speed, measured in a real browser: first sight of a long session, scrolling, and a click while
 // updates rain. Ends with 1 when one is not kept.
+import { WebSocket } from "ws";
 import { launch, openPage } from "./browser.mjs";
 import { answer, longSession, user } from "./mock/made.mjs";
 import { start } from "./mock/server.mjs";
+import { Server } from "./server.mjs";
 
 const MESSAGES = 10_000;
 const UPDATES = 2_000;
@@ -21,19 +23,56 @@ const noteFirstSight = () => {
   requestAnimationFrame(look);
 };
 
-async function firstSight(browser) {
-  const server = await start({ made: longSession(MESSAGES) });
+async function firstSight(browser, name, url, cookies, last) {
   const times = [];
   for (let round = 0; round < 5; round++) {
     const page = await openPage(browser);
+    await page.context().addCookies(cookies);
     await page.addInitScript(noteFirstSight);
-    await page.goto(server.url);
+    await page.goto(url);
     times.push(await (await page.waitForFunction(() => window.firstSight)).jsonValue());
-    if (round === 4) await scrolling(page);
+    if (round === 4) await last(page);
     await page.context().close();
   }
+  promise(`first sight of ${MESSAGES.toLocaleString("en")} messages, ${name}, median of 5`, median(times), 1_000);
+}
+
+async function made(browser) {
+  const server = await start(longSession(MESSAGES));
+  await firstSight(browser, "made up", server.url, [], scrolling);
   await server.stop();
-  promise(`first sight of ${MESSAGES.toLocaleString("en")} messages, median of 5`, median(times), 1_000);
+}
+
+/** The same with the real server, where there is one: half as many prompts, and their answers. */
+async function real(browser) {
+  const server = await Server.start();
+  const page = await openPage(browser);
+  await page.goto(server.url);
+  await page.getByRole("heading", { name: "New session" }).waitFor();
+  const session = await fill(server, MESSAGES / 2);
+  await firstSight(browser, "real server", `${server.origin}#/s/${session}`, await page.context().cookies(), async () => {});
+  await server.stop();
+}
+
+async function fill(server, prompts) {
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/ws`, ["harn.state.v1"], { headers: { authorization: `Bearer ${server.token}` } });
+  let session = null;
+  let left = prompts;
+  await new Promise((done, failed) => {
+    const next = () => (left-- > 0 ? socket.send(JSON.stringify({ type: "commands", commands: [{ type: "submit", prompt: `Prompt ${left}` }] })) : done());
+    socket.on("message", (data) => {
+      const frame = JSON.parse(String(data));
+      if (frame.type === "error") failed(new Error(frame.message));
+      if (frame.type === "state" && session === null) {
+        session = frame.state.session.id;
+        next();
+      }
+      if (frame.type === "delta" && frame.operations.findLast((op) => op.path[0] === "status")?.value === "idle") next();
+    });
+    socket.on("error", failed);
+  });
+  socket.close();
+  return session;
 }
 
 async function scrolling(page) {
@@ -67,7 +106,7 @@ async function rain(browser) {
   const at = Date.now();
   made.status = "running";
   made.messages.push(user("go", "Go.", at), answer("rain", "", at + 1, { status: "streaming" }));
-  const server = await start({ made });
+  const server = await start(made);
   const index = String(made.messages.length - 1);
   const page = await openPage(browser);
   await page.goto(server.url);
@@ -109,7 +148,8 @@ async function rain(browser) {
 }
 
 const browser = await launch();
-await firstSight(browser);
+await made(browser);
+if (process.env.HARN_SERVE) await real(browser);
 await rain(browser);
 await browser.close();
 for (const { name, value, bar, unit, kept } of results) console.log(`${kept ? "kept  " : "MISSED"}  ${name}: ${value} ${unit} (at most ${bar})`);

@@ -1,6 +1,7 @@
 // Owns the real server of these tests: the binary that HARN_SERVE names, with a scenario, a folder of its own and a free port.
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,19 +19,24 @@ async function freePort() {
 }
 
 export class Server {
-  static async start() {
+  /** `name` is what the folder is called that the agent works in. */
+  static async start(scenario = SCENARIO, name = "work") {
     if (!BINARY) throw new Error("HARN_SERVE must name the harn-serve binary, for instance ../../target/debug/harn-serve");
     const server = new Server();
+    server.scenario = scenario;
     server.folder = await mkdtemp(join(tmpdir(), "harn-page-"));
+    server.work = join(server.folder, name);
+    await mkdir(server.work);
     server.port = await freePort();
+    server.token = randomBytes(16).toString("hex");
     await server.run();
     return server;
   }
 
   /** Starts the process and waits for the address that it prints. */
   async run() {
-    const args = ["serve", "--listen", `127.0.0.1:${this.port}`, "--engine", `script:${SCENARIO}`, "--state-dir", join(this.folder, "state"), "--cwd", this.folder];
-    this.process = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const args = ["serve", "--listen", `127.0.0.1:${this.port}`, "--engine", `script:${this.scenario}`, "--state-dir", join(this.folder, "state"), "--cwd", this.work];
+    this.process = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, HARN_SERVE_TOKEN: this.token } });
     let said = "";
     this.url = await new Promise((found, failed) => {
       const hear = (chunk) => {

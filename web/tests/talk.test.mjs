@@ -1,7 +1,7 @@
 // Talking with an agent: prompts, streams, stops, queues, steers, and what survives a reload or a restart.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { launch } from "./browser.mjs";
+import { launch, openPage } from "./browser.mjs";
 import { Server } from "./server.mjs";
 import { again, box, close, newSession, say, sees, signedIn, status, transcript } from "./steps.mjs";
 
@@ -24,7 +24,6 @@ const fresh = async (options) => {
 
 describe("signing in", () => {
   it("needs a token where there is no cookie, and the code leaves the address", async () => {
-    const { openPage } = await import("./browser.mjs");
     const page = await openPage(browser);
     await page.goto(`${server.origin}#code=wrong`);
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -32,6 +31,9 @@ describe("signing in", () => {
     await page.getByLabel("Token").fill("nonsense");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("alert").filter({ hasText: /\w/ }).waitFor();
+    await page.getByLabel("Token").fill(server.token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "New session" }).waitFor();
     await close(page);
   });
 

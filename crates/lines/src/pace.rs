@@ -2,8 +2,10 @@
 //! busy session costs few large writes and not many small ones; a client that floods is stopped.
 
 use std::{
+    collections::HashMap,
+    hash::Hash,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -54,6 +56,37 @@ impl Crowd {
         const LONGEST: Duration = Duration::from_millis(40);
         let count = u32::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
         (SHORTEST + A_CLIENT.saturating_mul(count)).min(LONGEST)
+    }
+}
+
+/// A crowd in which each of several parties has its share: a quarter of all places is kept from each of them,
+/// for the others.
+pub struct Shares<K> {
+    most: usize,
+    all: Crowd,
+    own: Mutex<HashMap<K, Crowd>>,
+}
+
+impl<K: Eq + Hash + Clone> Shares<K> {
+    /// So many places.
+    #[must_use]
+    pub fn of(most: usize) -> Self {
+        Self {
+            most,
+            all: Crowd::default(),
+            own: Mutex::default(),
+        }
+    }
+
+    /// One more of a party, unless there are as many as there may be.
+    #[must_use]
+    pub fn join(&self, party: &K) -> Option<Member> {
+        let own = {
+            let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+            own.entry(party.clone()).or_default().clone()
+        };
+        let own = own.join(self.most - self.most / 4)?;
+        self.all.join_with(self.most, own)
     }
 }
 
@@ -129,6 +162,17 @@ mod tests {
         assert!(alone.rest() > short);
         drop(others);
         assert_eq!(alone.rest(), short);
+    }
+
+    #[test]
+    fn nobody_has_all_the_places() {
+        let shares = Shares::of(4);
+        let ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
+        assert_eq!(ada.len(), 3);
+        let bob: Vec<_> = std::iter::from_fn(|| shares.join(&"bob")).collect();
+        assert_eq!(bob.len(), 1);
+        drop(ada);
+        assert!(shares.join(&"bob").is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_text_in_pieces_is_one_message() {
-        let pieces = ["", "ab", "", "c", ""].map(Bytes::from_static);
+        let pieces = ["", "ab", "", "c", ""].map(Bytes::from);
         let frames: Vec<_> = frames_of(pieces.into_iter()).collect();
         let code = |frame: &Frame| frame.header().opcode;
         let parts = frames.iter().map(|it| (code(it), it.header().is_final));

@@ -145,7 +145,11 @@ async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>
     let Some(name) = name else {
         return Ok(match watches {
             true => Arc::new(quiet(room.session(), "state")),
-            false => room.nameless(),
+            false => {
+                let seat = room.nameless();
+                room.greet();
+                seat
+            }
         });
     };
     let seat = Arc::new(quiet(room.session(), name));
@@ -159,7 +163,10 @@ async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>
         },
     };
     match attached {
-        Ok(()) => Ok(seat),
+        Ok(()) => {
+            room.greet();
+            Ok(seat)
+        }
         Err(LiveClientError::Closed) => Err(StateError::Closed),
         Err(error) => Err(StateError::Client(error)),
     }

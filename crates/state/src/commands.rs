@@ -9,24 +9,28 @@ mod steer;
 mod submit;
 mod withdraw;
 
+use harn_model::TurnId;
+
 use crate::{client::Client, refused::Refused, wire::Command};
 
-/// Carries out a command. What came of it is seen in the document.
-pub(crate) async fn handle(client: &mut Client, command: Command) -> Result<(), Refused> {
+/// Carries out a command. What came of it is seen in the document; told is only the turn that began by it, or
+/// goes on.
+pub(crate) async fn handle(
+    client: &mut Client,
+    command: Command,
+) -> Result<Option<TurnId>, Refused> {
     match command {
-        Command::Submit { prompt } => submit::handle(client, prompt).await?,
-        Command::Cancel {} => cancel::handle(client).await?,
-        Command::Steer { message } => steer::handle(client, message).await?,
+        Command::Submit { prompt } => submit::handle(client, prompt).await.map(Some),
+        Command::Steer { message } => steer::handle(client, message).await,
         Command::Approve {
             tool_call_id,
             option_id,
-        } => decide::approve(client, &tool_call_id, option_id.as_deref()).await?,
+        } => decide::approve(client, &tool_call_id, option_id.as_deref()).await,
         Command::Deny {
             tool_call_id,
             reason,
             option_id,
-        } => decide::deny(client, &tool_call_id, option_id.as_deref(), reason).await?,
-        Command::Configure { config } => configure::handle(client, config).await?,
+        } => decide::deny(client, &tool_call_id, option_id.as_deref(), reason).await,
         Command::Answer {
             question_id,
             answer,
@@ -40,14 +44,17 @@ pub(crate) async fn handle(client: &mut Client, command: Command) -> Result<(), 
                 accepted,
                 reason,
             };
-            answer::handle(client, question_id, answer).await?;
+            answer::handle(client, question_id, answer).await
         }
-        Command::Withdraw { message_id } => withdraw::handle(client, &message_id).await?,
-        Command::Takeover {} => client.take_over().await?,
-        Command::Handback {} => client.hand_back().await?,
-        Command::Resume { session_id, prompt } => {
-            resume::handle(client, session_id, prompt).await?;
-        }
+        Command::Resume { session_id, prompt } => resume::handle(client, session_id, prompt).await,
+        Command::Cancel {} => none(cancel::handle(client).await),
+        Command::Configure { config } => none(configure::handle(client, config).await),
+        Command::Withdraw { message_id } => none(withdraw::handle(client, &message_id).await),
+        Command::Takeover {} => none(client.take_over().await),
+        Command::Handback {} => none(client.hand_back().await),
     }
-    Ok(())
+}
+
+fn none(done: Result<(), Refused>) -> Result<Option<TurnId>, Refused> {
+    done.map(|()| None)
 }

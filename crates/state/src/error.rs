@@ -29,6 +29,18 @@ pub(crate) enum StateError {
     /// A value of the query is there more than once, so that nobody can tell which one counts.
     #[error("{0} is given more than once; give it once")]
     Twice(&'static str),
+    /// The body is none of this protocol's.
+    #[error("the body must be a JSON object whose commands are a list")]
+    NoBody,
+    /// The body is longer than is taken.
+    #[error("the body is longer than {limit} bytes; leave the state out of it")]
+    TooLong {
+        /// How long it may be.
+        limit: usize,
+    },
+    /// The body did not come.
+    #[error("the body took too long to arrive; send it at once")]
+    Slow,
     /// The query cannot be read at all.
     #[error("the query must be name=value pairs with & between them, percent-encoded")]
     NoQuery,
@@ -63,7 +75,11 @@ impl StateError {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::NoSession | Self::NoCall => StatusCode::NOT_FOUND,
-            Self::BadQuery { .. } | Self::Twice(_) | Self::NoQuery => StatusCode::BAD_REQUEST,
+            Self::BadQuery { .. } | Self::Twice(_) | Self::NoQuery | Self::NoBody => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::TooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::Closed => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unreadable(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Session(error) => session_status(error),
@@ -194,6 +210,9 @@ mod tests {
             },
             StateError::Twice("after"),
             StateError::NoQuery,
+            StateError::NoBody,
+            StateError::TooLong { limit: 1024 },
+            StateError::Slow,
             SessionEnd::Closed.into(),
             SessionEnd::Failed("the journal lost events".into()).into(),
             SessionError::NotFound("secret".into()).into(),
@@ -233,6 +252,9 @@ mod tests {
             400 {"error":"after must be a number"}
             400 {"error":"after is given more than once; give it once"}
             400 {"error":"the query must be name=value pairs with & between them, percent-encoded"}
+            400 {"error":"the body must be a JSON object whose commands are a list"}
+            413 {"error":"the body is longer than 1024 bytes; leave the state out of it"}
+            408 {"error":"the body took too long to arrive; send it at once"}
             503 {"error":"the session was closed meanwhile; ask again to open it"}
             500 {"error":"the journal lost events"}
             404 {"error":"there is no such session; /ws/sessions has them all"}

@@ -6,23 +6,33 @@ use serde_json::Value;
 
 use crate::{refused::Refused, wire::Command};
 
-/// The commands there are, for who sends another.
-const KNOWN: [&str; 11] = [
-    "submit",
-    "cancel",
-    "steer",
-    "approve",
-    "deny",
-    "resume",
-    "configure",
-    "answer",
-    "withdraw",
-    "takeover",
-    "handback",
+/// The commands there are, and what each takes, for who sends another.
+const KNOWN: [(&str, &str); 11] = [
+    ("submit", "prompt, a text"),
+    ("cancel", "nothing"),
+    ("steer", "message, a text"),
+    ("approve", "toolCallId and maybe optionId, texts"),
+    (
+        "deny",
+        "toolCallId and maybe reason and optionId, all of them texts",
+    ),
+    ("resume", "sessionId and maybe prompt, texts"),
+    (
+        "configure",
+        "config, an object; permissionMode and title in it are texts",
+    ),
+    (
+        "answer",
+        "questionId, a text, with answer, a text, or approved or accepted, true or false, and maybe reason, a \
+         text",
+    ),
+    ("withdraw", "messageId, a text"),
+    ("takeover", "nothing"),
+    ("handback", "nothing"),
 ];
 
-/// How many commands a frame may have.
-const MOST: usize = 64;
+/// How many commands may come together.
+pub(crate) const MOST: usize = 64;
 
 /// The commands of a frame, each read by itself: one that makes no sense does not undo those before it.
 pub(crate) fn commands(frame: &str) -> Result<Vec<Result<Command, Refused>>, Refused> {
@@ -46,15 +56,20 @@ pub(crate) fn commands(frame: &str) -> Result<Vec<Result<Command, Refused>>, Ref
     Ok(commands.iter().map(command).collect())
 }
 
-fn command(given: &Value) -> Result<Command, Refused> {
+/// One of them. What is wrong with it is not repeated: it may be meant for nobody's eyes.
+pub(crate) fn command(given: &Value) -> Result<Command, Refused> {
     let name = given.get("type").and_then(Value::as_str);
-    match name {
-        Some(name) if KNOWN.contains(&name) => Command::deserialize(given)
-            .map_err(|error| Refused::bad(format!("the command {name} is wrong: {error}"))),
-        Some(_) | None => Err(Refused::bad(format!(
-            "the command has no type that is known; the types are {}",
-            KNOWN.join(", ")
-        ))),
+    let known = KNOWN.iter().find(|(known, _)| name == Some(known));
+    match known {
+        Some((name, takes)) => Command::deserialize(given)
+            .map_err(|_| Refused::bad(format!("the command {name} is wrong; it takes {takes}"))),
+        None => {
+            let names: Vec<_> = KNOWN.iter().map(|(name, _)| *name).collect();
+            let names = names.join(", ");
+            Err(Refused::bad(format!(
+                "the command has no type that is known; the types are {names}"
+            )))
+        }
     }
 }
 
@@ -122,3 +137,6 @@ fn choose<'a>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! session's events; one room a session makes it once for everyone who looks at it. Who may come in is decided
 //! before a request gets here, and said by its [`Principal`](harn_model::Principal).
 
+mod assistant;
 mod changes;
 mod client;
 mod commands;
@@ -12,10 +13,12 @@ mod from_wire;
 mod listing;
 mod methods;
 mod page;
+pub mod published;
 mod refused;
 mod room;
 mod rooms;
 mod router;
+pub mod schema;
 mod socket;
 mod timeline;
 mod to_wire;

@@ -13,13 +13,12 @@ use std::{
 use bytes::Bytes;
 use harn_model::{Principal, SessionId};
 use harn_runtime::{Controller, Hub, SessionError, SessionFilter, SessionSummary};
-use serde::Serialize;
 use tokio::{sync::watch, time::sleep};
 
 use crate::{
     changes::{Changes, at},
     error::StateError,
-    wire::{Listing, Operation, SessionRow, SessionStatus},
+    wire::{Listing, ListingMessage, SessionRow, SessionStatus},
 };
 
 /// How often what is open is looked at.
@@ -175,10 +174,10 @@ pub(crate) fn message(known: Option<&Listing>, now: &Listing) -> Option<Bytes> {
     let changes = known.and_then(|known| changes(known, now));
     let message = match &changes {
         Some(changes) if changes.is_empty() => return None,
-        Some(changes) => Told::Delta {
+        Some(changes) => ListingMessage::Delta {
             operations: changes.operations().unwrap_or_default(),
         },
-        None => Told::State { state: now },
+        None => ListingMessage::State { state: now },
     };
     serde_json::to_vec(&message).ok().map(Bytes::from)
 }
@@ -192,14 +191,6 @@ fn changes(known: &Listing, now: &Listing) -> Option<Changes> {
         changes.set(at!["sessions", index], row);
     }
     same.then_some(changes)
-}
-
-/// The frames of this document.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Told<'a> {
-    State { state: &'a Listing },
-    Delta { operations: &'a [Operation] },
 }
 
 #[cfg(test)]

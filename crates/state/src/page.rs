@@ -70,3 +70,133 @@ fn kind(path: &str) -> &'static str {
         Some(_) | None => "application/octet-stream",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        body::{Body, to_bytes},
+        extract::Request,
+        http::Method,
+    };
+    use expect_test::expect;
+    use hyper::service::Service;
+    use hyper_util::service::TowerToHyperService;
+
+    use super::*;
+
+    async fn ask(method: Method, path: &str) -> (StatusCode, Vec<(String, String)>, Vec<u8>) {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.body(Body::empty()).unwrap();
+        let service = TowerToHyperService::new(routes());
+        let response = service.call(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let headers = parts.headers.iter();
+        let headers = headers.map(|(name, value)| {
+            let value = value.to_str().unwrap();
+            (name.to_string(), value.to_owned())
+        });
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        (parts.status, headers.collect(), body.to_vec())
+    }
+
+    /// The files of a kind, as the page names them.
+    fn named(ending: &str) -> Vec<String> {
+        let files = FILES.get_dir("assets").unwrap().files();
+        let paths = files.map(|file| format!("/{}", file.path().display()));
+        paths.filter(|path| path.ends_with(ending)).collect()
+    }
+
+    #[tokio::test]
+    async fn the_page_may_do_nothing_that_its_files_do_not() {
+        let (status, headers, body) = ask(Method::GET, "/").await;
+        assert_eq!(status, StatusCode::OK);
+        let told: String = headers
+            .iter()
+            .filter(|(name, _)| name != "content-length")
+            .map(|(name, value)| format!("{name}: {value}\n"))
+            .collect();
+        expect![[r#"
+            content-type: text/html; charset=utf-8
+            cache-control: no-cache
+            content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'
+            x-content-type-options: nosniff
+            referrer-policy: no-referrer
+            x-frame-options: DENY
+            cross-origin-opener-policy: same-origin
+        "#]].assert_eq(&told);
+        let page = String::from_utf8(body).unwrap();
+        // What such a policy refuses is not in it: neither code nor style beside the files.
+        assert!(
+            !page.contains("<style") && !page.contains("style="),
+            "{page}"
+        );
+        let scripts: Vec<_> = page.split("<script").skip(1).collect();
+        assert!(!scripts.is_empty());
+        for script in scripts {
+            let tag = script.split('>').next().unwrap();
+            assert!(tag.contains("src=\"./assets/"), "{tag}");
+        }
+    }
+
+    #[tokio::test]
+    async fn every_file_has_its_kind_and_is_kept() {
+        let mut kinds = Vec::new();
+        for ending in [".js", ".css", ".svg"] {
+            for path in named(ending) {
+                let (status, headers, body) = ask(Method::GET, &path).await;
+                assert_eq!(status, StatusCode::OK, "{path}");
+                assert!(!body.is_empty(), "{path}");
+                let header = |name: &str| {
+                    let found = headers.iter().find(|(given, _)| given == name);
+                    found.map(|(_, value)| value.clone()).unwrap_or_default()
+                };
+                assert_eq!(header("cache-control"), FOR_EVER);
+                assert_eq!(header("x-content-type-options"), "nosniff");
+                assert_eq!(header("content-security-policy"), POLICY);
+                kinds.push(format!("{ending} {}", header("content-type")));
+            }
+        }
+        kinds.dedup();
+        let expected = [
+            ".js text/javascript; charset=utf-8",
+            ".css text/css; charset=utf-8",
+            ".svg image/svg+xml",
+        ];
+        assert_eq!(kinds, expected);
+        assert_eq!(kind("a.png"), "image/png");
+        assert_eq!(kind("a.webmanifest"), "application/json");
+        assert_eq!(kind("a"), "application/octet-stream");
+    }
+
+    #[tokio::test]
+    async fn what_is_not_of_the_page_is_not_there() {
+        for path in [
+            "/assets/nothing.js",
+            "/assets/",
+            "/assets/..%2Findex.html",
+            "/assets/%2e%2e%2findex.html",
+            "/assets/a/b.js",
+            "/index.html",
+        ] {
+            let (status, _, body) = ask(Method::GET, path).await;
+            assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
+            assert!(!body.starts_with(b"<"), "{path}");
+        }
+        assert!(is_page("/") && is_page("/assets/a.js"));
+        assert!(!is_page("/ws") && !is_page("/assets") && !is_page("/state/output"));
+    }
+
+    #[tokio::test]
+    async fn a_head_has_no_body_and_nothing_can_be_sent() {
+        let path = named(".js").remove(0);
+        for path in ["/", &path] {
+            let (status, headers, body) = ask(Method::HEAD, path).await;
+            assert_eq!(status, StatusCode::OK);
+            assert!(body.is_empty());
+            let (_, of_get, _) = ask(Method::GET, path).await;
+            assert_eq!(headers, of_get);
+            let (status, _, _) = ask(Method::POST, path).await;
+            assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+        }
+    }
+}

@@ -21,16 +21,88 @@ pub(crate) enum Refused {
     Prompt(#[from] PromptError),
     #[error(transparent)]
     Setting(#[from] SettingError),
+    /// In a box: it would make every result that may be refused as large as it is.
     #[error(transparent)]
-    Control(#[from] ControlError),
+    Control(Box<ControlError>),
     #[error(transparent)]
     Client(#[from] LiveClientError),
     #[error(transparent)]
     Answer(#[from] HitlError),
 }
 
+impl From<ControlError> for Refused {
+    fn from(error: ControlError) -> Self {
+        Self::Control(Box::new(error))
+    }
+}
+
 impl Refused {
     pub(crate) fn bad(words: impl Into<String>) -> Self {
         Self::Bad(words.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use harn_model::{Actor, ControlResult};
+
+    use super::*;
+
+    /// Each says what was wrong and what would be right.
+    #[test]
+    fn every_refusal_has_its_words() {
+        let other = || Some("ann".to_owned());
+        let table: Vec<Refused> = vec![
+            Refused::bad("prompt is empty; say something"),
+            NotInControl::NotController {
+                controller: other(),
+            }
+            .into(),
+            NotInControl::NotController { controller: None }.into(),
+            NotInControl::PromptInjectionOff {
+                controller: "ann".to_owned(),
+            }
+            .into(),
+            NotInControl::PermissionRoutingOff {
+                controller: "ann".to_owned(),
+            }
+            .into(),
+            StateError::NoSession.into(),
+            PromptError::QueueFull { waiting: 64 }.into(),
+            PromptError::Closed.into(),
+            SettingError::UnknownMode {
+                given: "mad".to_owned(),
+                known: "ask, auto".to_owned(),
+            }
+            .into(),
+            ControlError::Refused {
+                result: ControlResult::UnknownMessageId,
+                actor: Actor {
+                    client_id: "bob".to_owned(),
+                    role: "host_owner".to_owned(),
+                    source: "state".to_owned(),
+                },
+                owner: None,
+            }
+            .into(),
+            LiveClientError::TooMany { limit: 1024 }.into(),
+            HitlError::Unknown("q".to_owned()).into(),
+        ];
+        let told: String = table.iter().map(|refused| format!("{refused}\n")).collect();
+        expect![[r#"
+            prompt is empty; say something
+            only ann, which controls the session, may do this; send takeover to take control
+            nobody controls the session; only whoever does may do this; send takeover to take control
+            ann controls the session without saying anything to the agent; send takeover to take control
+            ann controls the session without answering questions; send takeover to take control
+            there is no such session; /ws/sessions has them all
+            64 prompts are waiting already; wait for one to end
+            the session is closed
+            there is no mode "mad"; the modes are ask, auto
+            no pending message has this id
+            1024 clients are on the session already, which is the limit
+            nothing with the id "q" is waiting for an answer
+        "#]].assert_eq(&told);
     }
 }

@@ -15,7 +15,7 @@ use harn_model::{AgentEvent, Seq};
 use harn_runtime::{Claim, Controller, Delivery, NoHost, Seat, SessionEnd, Subscription};
 use tokio::{
     sync::watch,
-    time::{Instant, sleep, timeout_at},
+    time::{sleep, sleep_until, timeout_at},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -28,6 +28,9 @@ use crate::{
 
 /// How often a client hears of something, at most.
 pub(crate) const TICK: Duration = Duration::from_millis(16);
+/// How long a frame is open for what comes right behind its first event: what begins a turn, for one, is more
+/// than one event, and there is a disk between them.
+const BREATH: Duration = Duration::from_millis(1);
 /// How much of what was told is kept for those who are behind.
 const KEPT_BYTES: usize = 256 * 1024;
 /// How many deliveries go into one frame: a session that is read from its journal has many at once.
@@ -42,6 +45,9 @@ pub(crate) struct Room {
     shown: Mutex<Shown>,
     /// The number of the last frame, or that there will be none.
     told: watch::Sender<Told>,
+    /// The last event that was folded in; none where there will be no more. Not a part of the above: most who
+    /// are told of frames have no use for it.
+    folded: watch::Sender<Option<Seq>>,
     /// The seat of all who come without a name.
     nameless: Mutex<Weak<Seat>>,
     /// Ends the task that follows the session.
@@ -79,8 +85,8 @@ enum Frame {
 /// What to tell a client next.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// What changed since, as a message.
-    Delta(Bytes),
+    /// What changed since: operations, without the brackets around them.
+    Delta(Vec<Bytes>),
     /// The document. Its messages are shared, so that who reads slowly does not cost what it is long.
     Whole(Box<State>),
     /// Nothing yet.
@@ -118,6 +124,7 @@ impl Room {
                 kept: 0,
             }),
             told,
+            folded: watch::Sender::new(Some(from.position())),
             nameless: Mutex::default(),
             _following: following.clone().drop_guard(),
             session,
@@ -154,21 +161,44 @@ impl Room {
         self.told.subscribe()
     }
 
+    /// Waits until an event is folded in, or nothing will be any more.
+    pub(crate) async fn caught_up(&self, seq: Seq) {
+        let mut folded = self.folded.subscribe();
+        let there = |folded: &Option<Seq>| folded.is_none_or(|folded| folded >= seq);
+        // An error means that the room is gone, which it is not while somebody is in it.
+        let _ = folded.wait_for(there).await;
+    }
+
     /// What to tell somebody who has everything up to `cursor`, or nothing; moves the cursor behind it.
     pub(crate) fn next(&self, cursor: &mut Option<u64>) -> Next {
+        self.next_and(cursor, |_| ()).0
+    }
+
+    /// The same, with a look at the document that they have then.
+    pub(crate) fn next_and<T>(
+        &self,
+        cursor: &mut Option<u64>,
+        look: impl FnOnce(&State) -> T,
+    ) -> (Next, T) {
         let shown = lock(&self.shown);
-        let number = shown.last;
-        if *cursor == Some(number) {
-            return match self.told.borrow().ended {
+        let state = shown.document.state();
+        let before = cursor.replace(shown.last);
+        let next = match before {
+            Some(seen) if seen == shown.last => match self.told.borrow().ended {
                 true => Next::Ended,
                 false => Next::Nothing,
-            };
-        }
-        let before = std::mem::replace(cursor, Some(number));
-        match before.and_then(|seen| shown.since(seen)) {
-            Some(message) => Next::Delta(message),
-            None => Next::Whole(Box::new(shown.document.state().clone())),
-        }
+            },
+            before => match before.and_then(|seen| shown.since(seen)) {
+                Some(operations) => Next::Delta(operations),
+                None => Next::Whole(Box::new(state.clone())),
+            },
+        };
+        (next, look(state))
+    }
+
+    /// Somebody has come: the first document they get has them in it.
+    pub(crate) fn greet(&self) {
+        self.tell(&[], Look::PRESENCE);
     }
 
     /// Folds in what happened, and tells what changed by it: in one step, so that nobody sees a document that
@@ -185,6 +215,9 @@ impl Room {
         }
         seen.enter(&mut shown.document, &mut changes);
         self.cut(&mut shown, &changes);
+        if let Some(last) = events().next_back() {
+            self.folded.send_replace(Some(last.seq));
+        }
     }
 
     fn look(&self, look: Look) -> Seen {
@@ -219,6 +252,7 @@ impl Room {
             self.cut(&mut shown, &changes);
         }
         self.told.send_modify(|told| told.ended = true);
+        self.folded.send_replace(None);
     }
 }
 
@@ -234,18 +268,18 @@ impl Shown {
         }
     }
 
-    /// What was told behind this frame, in one message; nothing where that is not kept, or cannot be told so.
-    fn since(&self, seen: u64) -> Option<Bytes> {
+    /// What was told behind this frame; nothing where that is not kept, or cannot be told so.
+    fn since(&self, seen: u64) -> Option<Vec<Bytes>> {
         let behind = usize::try_from(self.last.checked_sub(seen)?).ok()?;
         let first = self.frames.len().checked_sub(behind)?;
         let mut deltas = Vec::with_capacity(behind);
         for frame in self.frames.range(first..) {
             match frame {
-                Frame::Delta(operations) => deltas.push(operations),
+                Frame::Delta(operations) => deltas.push(operations.clone()),
                 Frame::Anew => return None,
             }
         }
-        Some(delta(&deltas))
+        Some(deltas)
     }
 }
 
@@ -355,10 +389,10 @@ async fn follow(room: Weak<Room>, session: Controller, mut from: Subscription) {
             },
             () = control.changed() => look = Look::PRESENCE,
         }
-        // What is there already goes into the same frame.
-        let now = sleep(Duration::ZERO).deadline();
+        // What comes in the same breath goes into the same frame.
+        let cut = sleep(BREATH).deadline();
         while ended.is_none() && deliveries.len() < DELIVERIES {
-            match timeout_at(now, from.next()).await {
+            match timeout_at(cut, from.next()).await {
                 Ok(Ok(delivery)) => deliveries.push(delivery),
                 Ok(Err(end)) => ended = Some(end),
                 Err(_) => break,
@@ -377,13 +411,9 @@ async fn follow(room: Weak<Room>, session: Controller, mut from: Subscription) {
             return;
         }
         drop(room);
-        rest(now).await;
+        // Until a client may hear of something again, which takes a breath.
+        sleep_until(cut + TICK - BREATH).await;
     }
-}
-
-/// Until a client may hear of something again.
-async fn rest(since: Instant) {
-    tokio::time::sleep_until(since + TICK).await;
 }
 
 /// Operations as they stand in a message, without the brackets.
@@ -396,23 +426,24 @@ fn inner(operations: &[Operation]) -> Bytes {
     }
 }
 
-/// One message of what several frames tell.
-fn delta(operations: &[&Bytes]) -> Bytes {
-    const BEFORE: &[u8] = br#"{"type":"delta","operations":["#;
-    const AFTER: &[u8] = b"]}";
+/// One message of what several frames tell, between what comes before and behind it.
+pub(crate) fn message(operations: &[Bytes], before: &str, behind: &str) -> Bytes {
     let length: usize = operations.iter().map(|it| it.len() + 1).sum();
-    let mut message = BytesMut::with_capacity(BEFORE.len() + length + AFTER.len());
-    message.put_slice(BEFORE);
+    let mut message = BytesMut::with_capacity(before.len() + length + behind.len());
+    message.put_slice(before.as_bytes());
     for (index, operations) in operations.iter().enumerate() {
         if index > 0 {
             message.put_u8(b',');
         }
         message.put_slice(operations);
     }
-    message.put_slice(AFTER);
+    message.put_slice(behind.as_bytes());
     message.freeze()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

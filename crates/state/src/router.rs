@@ -8,10 +8,10 @@ use axum::{
     extract::State,
     http::{Request, Uri},
     response::Response,
-    routing::get,
+    routing::{get, post},
 };
 use harn_lines::{
-    pace::{Crowd, Member},
+    pace::{Member, Shares},
     ws::{Upgrade, bounds},
 };
 use harn_model::Principal;
@@ -19,6 +19,7 @@ use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    assistant::{self, Visit},
     client::{Client, Coming},
     error::StateError,
     listing::Listings,
@@ -38,13 +39,13 @@ pub struct StateConfig {
     pub hub: Hub,
     /// Where sessions work whose client does not say where; absolute.
     pub directory: PathBuf,
-    /// How many sockets there may be at a time.
+    /// How many sockets and responses that stay open there may be at a time.
     pub connections: usize,
-    /// The longest frame a client may send.
+    /// The longest frame or request a client may send.
     pub message_bytes: usize,
     /// How many frames a client may send in a second, over a while.
     pub messages_per_second: u32,
-    /// Ends every socket, with a word of farewell.
+    /// Ends every socket, with a word of farewell, and every response that stays open.
     pub ending: CancellationToken,
 }
 
@@ -66,21 +67,22 @@ struct Served {
     config: StateConfig,
     rooms: Arc<Rooms>,
     listings: Listings,
-    crowd: Crowd,
+    places: Shares<Principal>,
 }
 
 /// The routes. Each request but those for the page must come with the [`Principal`] it is from, as an
 /// extension.
 pub fn routes(config: StateConfig) -> Router {
     let served = Arc::new(Served {
+        places: Shares::of(config.connections),
         config,
         rooms: Arc::default(),
         listings: Listings::default(),
-        crowd: Crowd::default(),
     });
     Router::new()
         .route("/ws", get(handle_socket))
         .route("/ws/sessions", get(handle_sessions))
+        .route("/assistant", post(handle_assistant))
         .route("/state/timeline", get(handle_timeline))
         .route("/state/output", get(handle_output))
         .with_state(served)
@@ -93,7 +95,7 @@ async fn handle_socket(
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
     let coming = coming(request.uri())?;
-    let (upgrade, member) = served.upgrade(&mut request)?;
+    let (upgrade, member) = served.upgrade(&hub, &mut request)?;
     let config = &served.config;
     let (rooms, directory) = (served.rooms.clone(), config.directory.clone());
     // Before the answer: who is refused hears why.
@@ -114,7 +116,7 @@ async fn handle_sessions(
     mut request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
-    let (upgrade, member) = served.upgrade(&mut request)?;
+    let (upgrade, member) = served.upgrade(&hub, &mut request)?;
     let board = served.listings.look(&hub).await?;
     let (response, socket) = upgrade.accept(bounds(served.config.message_bytes));
     let ending = served.config.ending.clone();
@@ -125,6 +127,25 @@ async fn handle_sessions(
         }
     });
     Ok(response)
+}
+
+async fn handle_assistant(
+    State(served): State<Arc<Served>>,
+    request: Request<Body>,
+) -> Result<Response, StateError> {
+    let config = &served.config;
+    let hub = served.hub(&request)?;
+    let visit = Visit {
+        rooms: served.rooms.clone(),
+        directory: config.directory.clone(),
+        limit: config.message_bytes,
+        coming: coming(request.uri())?,
+        detached: detached(request.uri())?,
+        member: served.join(&hub)?,
+        hub,
+        ending: config.ending.clone(),
+    };
+    assistant::respond(visit, request).await
 }
 
 async fn handle_timeline(
@@ -145,13 +166,22 @@ async fn handle_output(
 
 impl Served {
     /// A handshake, and room for one more socket.
-    fn upgrade(&self, request: &mut Request<Body>) -> Result<(Upgrade, Member), StateError> {
+    fn upgrade(
+        &self,
+        hub: &Hub,
+        request: &mut Request<Body>,
+    ) -> Result<(Upgrade, Member), StateError> {
         if !Upgrade::is_asked_for(request.headers()) {
             return Err(StateError::Upgrade);
         }
         let upgrade = Upgrade::read(request, PROTOCOL)?;
-        let member = self.crowd.join(self.config.connections);
-        Ok((upgrade, member.ok_or(StateError::TooMany)?))
+        Ok((upgrade, self.join(hub)?))
+    }
+
+    /// Room for one more who stays.
+    fn join(&self, hub: &Hub) -> Result<Member, StateError> {
+        let member = self.places.join(hub.principal());
+        member.ok_or(StateError::TooMany)
     }
 
     /// The sessions of who sent a request. One that nobody vouches for is not served.
@@ -190,8 +220,102 @@ fn coming(uri: &Uri) -> Result<Coming, StateError> {
     })
 }
 
+/// Whether what a request begins goes on when its client leaves, by its URL.
+fn detached(uri: &Uri) -> Result<bool, StateError> {
+    let given = Given::parse(uri.query().unwrap_or_default())?;
+    match given.optional("detach")? {
+        None | Some("" | "false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => {
+            let (name, wanted) = ("detach", "true or false");
+            Err(StateError::BadQuery { name, wanted })
+        }
+    }
+}
+
 /// Whether others can be shown this as somebody's name.
 fn is_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
     name.len() <= 64 && name.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn how_a_client_comes() {
+        let long = format!("client={}", "n".repeat(64));
+        let longer = format!("client={}", "n".repeat(65));
+        let queries = [
+            "",
+            "session=s1",
+            "session=",
+            "session=s1&cwd=%2Fwork%2Fa%20b&client=ann&role=observer",
+            "role=controller",
+            "client=a.b-c_d:1",
+            &long,
+            &longer,
+            "client=",
+            "client=a b",
+            "client=a%20b",
+            "client=%C3%A9va",
+            "client=%00",
+            "client=<b>",
+            "role=king",
+            "role=Observer",
+            "session=a&session=b",
+            "session=a%2F..%2F..%2Fetc",
+            "token=t&_=1",
+            "session=%ff",
+        ];
+        let mut told = String::new();
+        for query in queries {
+            let Ok(uri) = format!("/ws?{query}").parse::<Uri>() else {
+                told.push_str(&format!("{query}: is no URI\n"));
+                continue;
+            };
+            let query = query.replace(&"n".repeat(60), "…");
+            match coming(&uri) {
+                Ok(coming) => {
+                    let Coming {
+                        session,
+                        cwd,
+                        name,
+                        watches,
+                    } = coming;
+                    let session = session.map(|id| id.to_string());
+                    let name = name.map(|name| name.replace(&"n".repeat(60), "…"));
+                    told.push_str(&format!(
+                        "{query}: {session:?} {cwd:?} {name:?} {watches}\n"
+                    ));
+                }
+                Err(error) => told.push_str(&format!("{query}: {error}\n")),
+            }
+        }
+        expect![[r#"
+            : None None None false
+            session=s1: Some("s1") None None false
+            session=: None None None false
+            session=s1&cwd=%2Fwork%2Fa%20b&client=ann&role=observer: Some("s1") Some("/work/a b") Some("ann") true
+            role=controller: None None None false
+            client=a.b-c_d:1: None None Some("a.b-c_d:1") false
+            client=…nnnn: None None Some("…nnnn") false
+            client=…nnnnn: client must be a name of at most 64 letters, digits, - . _ and :
+            client=: None None None false
+            client=a b: is no URI
+            client=a%20b: client must be a name of at most 64 letters, digits, - . _ and :
+            client=%C3%A9va: client must be a name of at most 64 letters, digits, - . _ and :
+            client=%00: client must be a name of at most 64 letters, digits, - . _ and :
+            client=<b>: is no URI
+            role=king: role must be controller or observer
+            role=Observer: role must be controller or observer
+            session=a&session=b: session is given more than once; give it once
+            session=a%2F..%2F..%2Fetc: Some("a/../../etc") None None false
+            token=t&_=1: None None None false
+            session=%ff: Some("�") None None false
+        "#]].assert_eq(&told);
+    }
 }

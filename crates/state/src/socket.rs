@@ -34,7 +34,7 @@ use crate::{
     client::Client,
     commands, from_wire,
     listing::{self, Board},
-    room::{Next, Room, TICK},
+    room::{self, Next, Room, TICK},
     to_wire::whole,
     wire::{Listing, ServerMessage, State},
 };
@@ -167,7 +167,7 @@ async fn carry_out(client: &mut Client, frame: &str, says: &mpsc::Sender<Say>) -
     for command in given {
         let before = client.room().clone();
         let done = match command {
-            Ok(command) => commands::handle(client, command).await,
+            Ok(command) => commands::handle(client, command).await.map(|_| ()),
             Err(refused) => Err(refused),
         };
         if !Arc::ptr_eq(&before, client.room()) {
@@ -193,8 +193,8 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
         match room.next(&mut cursor) {
             Next::Nothing => {}
             Next::Ended => return Some((CloseCode::Again, "the session was closed")),
-            Next::Delta(message) => {
-                send(sink, frames(message)).await.ok()?;
+            Next::Delta(operations) => {
+                send(sink, frames(delta(&operations))).await.ok()?;
                 not_before = after_a_tick();
             }
             Next::Whole(state) => {
@@ -227,6 +227,11 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
 
 fn after_a_tick() -> Instant {
     sleep(TICK).deadline()
+}
+
+/// What changed of the document, as a message.
+fn delta(operations: &[Bytes]) -> Bytes {
+    room::message(operations, r#"{"type":"delta","operations":["#, "]}")
 }
 
 /// The whole document, as a message.

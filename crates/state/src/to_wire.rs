@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use harn_model::{
     AgentEvent, AskId, Envelope, PendingChange, ReminderChange, SessionView, StopReason,
-    ToolCallId, TurnId, TurnOutcome, plain_text,
+    ToolCallId, TurnOutcome, plain_text,
 };
 
 pub use facts::Presence;
@@ -24,7 +24,7 @@ use crate::{
     changes::{Changes, at},
     wire::{MessageStatus, NoteKind, Question, SessionFacts, State, Status},
 };
-use call::OpenCall;
+use call::{OpenCall, Place};
 use transcript::Spoken;
 
 /// What a crash left behind is told with these words.
@@ -36,16 +36,14 @@ pub struct Document {
     state: State,
     /// The fold that every reader shares, for what is not said in messages.
     view: SessionView,
-    /// The turn that runs.
-    turn: Option<TurnId>,
     /// How many messages do not wait: where the next one goes.
     settled: usize,
     /// The message of the agent that is under way.
     open: Option<Spoken>,
     /// Calls that have not ended, and where they are.
     calls: HashMap<ToolCallId, OpenCall>,
-    /// Whose decision is waited for.
-    asks: HashMap<AskId, ToolCallId>,
+    /// What decisions are waited for, and the calls they are about, where those are shown.
+    asks: HashMap<AskId, Option<Place>>,
     /// Ids of messages, each of which is there once.
     names: HashSet<String>,
 }
@@ -70,7 +68,6 @@ impl Document {
                 controller: None,
             },
             view: SessionView::default(),
-            turn: None,
             settled: 0,
             open: None,
             calls: HashMap::new(),
@@ -91,7 +88,6 @@ impl Document {
         let at = envelope.at;
         match &envelope.event {
             AgentEvent::TurnStarted(started) => {
-                self.turn.clone_from(&envelope.turn);
                 self.run(out);
                 self.say_now(started, at, out);
                 if let Some(turn) = &envelope.turn {
@@ -113,7 +109,7 @@ impl Document {
                 TurnOutcome::Failed { message } => self.end(Some(message), out),
             },
             AgentEvent::Recovered(_) => {
-                if self.turn.is_some() {
+                if self.state.status == Status::Running {
                     self.end(Some(INTERRUPTED), out);
                 }
             }
@@ -290,9 +286,7 @@ impl Document {
     /// The agent is at work; what went wrong before is over.
     fn run(&mut self, out: &mut Changes) {
         self.set_status(Status::Running, out);
-        if self.state.error.take().is_some() {
-            out.tell_anew();
-        }
+        self.forget_error(out);
     }
 
     /// The run is over; badly, where it says why.
@@ -301,17 +295,26 @@ impl Document {
             None => MessageStatus::Complete,
             Some(_) => MessageStatus::Error,
         };
-        self.settle_calls(out);
         self.settle_asks(out);
+        self.settle_calls(out);
         self.end_message(message, out);
-        self.turn = None;
         match failed {
-            None => self.set_status(Status::Idle, out),
+            None => {
+                self.set_status(Status::Idle, out);
+                self.forget_error(out);
+            }
             Some(why) => {
                 self.state.error = Some(why.to_owned());
                 out.set(at!["error"], &why);
                 self.set_status(Status::Error, out);
             }
+        }
+    }
+
+    /// No operation removes anything.
+    fn forget_error(&mut self, out: &mut Changes) {
+        if self.state.error.take().is_some() {
+            out.tell_anew();
         }
     }
 

@@ -13,5 +13,5 @@ pub use document::{
     SessionFacts, State, Status, ToolCall, UsageFacts, WorkerFacts,
 };
 pub use frame::{ClientMessage, Operation, ServerMessage};
-pub use listing::{Listing, SessionRow, SessionStatus};
+pub use listing::{Listing, ListingMessage, SessionRow, SessionStatus};
 pub use timeline::{TimelineKind, TimelinePage, TimelineRow};

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { WebSocket, WebSocketServer, type WebSocket as Peer } from "ws";
 import { connectHarness, type ConnectOptions, type HarnessConnection } from "../src/index.js";
+import { liveServer, noServer } from "./live.js";
 import { checkState } from "./shape.js";
 import { assistant, state, user } from "./state.js";
 import { until } from "./until.js";
@@ -139,10 +140,11 @@ describe("connectHarness", () => {
   });
 });
 
-const live = process.env["HARN_SERVE_URL"];
-const token = process.env["HARN_SERVE_TOKEN"];
-describe("connectHarness to a harn-serve that runs", { skip: live === undefined && "HARN_SERVE_URL is not set" }, () => {
+describe("connectHarness to harn-serve", { skip: noServer }, () => {
+  const server = liveServer();
+
   it("has a document of the right shape at every frame of a turn", async () => {
+    const { url: live, token } = server();
     const url = new URL("/ws", live);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const errors: string[] = [];

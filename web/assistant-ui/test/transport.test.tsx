@@ -1,5 +1,5 @@
-// assistant-ui's own transport, drawn and pressed: against a small server of the same wire, and, with HARN_SERVE_URL (such as
-// http://127.0.0.1:8080) and HARN_SERVE_TOKEN set, against a harn-serve that runs.
+// assistant-ui's own transport, drawn and pressed: against a small server of the same wire, and against harn-serve where there is
+// one.
 
 import { shown } from "./dom.js";
 import assert from "node:assert/strict";
@@ -8,20 +8,34 @@ import { useAssistantTransportSendCommand, type AssistantTransportProtocol } fro
 import { useCallback, type ReactNode } from "react";
 import { Thread, type Answer } from "../example/Thread.js";
 import { useHarnessTransport } from "../example/useHarnessTransport.js";
+import type { Command, HarnessState } from "../src/index.js";
 import { assistantServer, TOKEN } from "./assistant-server.js";
+import { liveServer, noServer, unknownPlay } from "./live.js";
 import { enter, type Screen } from "./screen.js";
 import { until } from "./until.js";
 
 const PROTOCOLS: readonly AssistantTransportProtocol[] = ["data-stream", "assistant-transport"];
 
+/** What only a component in the page can have. */
+type Inside = { send?: (command: Command) => void };
+
 /** The thread, with approvals answered by a command: this transport does not carry assistant-ui's own answer. */
-function Page(): ReactNode {
+function Page({ inside }: { inside: Inside }): ReactNode {
   const send = useAssistantTransportSendCommand();
+  inside.send = send;
   const answer = useCallback<Answer>(({ toolCallId }, optionId) => send({ type: "approve", toolCallId, optionId }), []);
   return <Thread answer={answer} />;
 }
 
-type Open = { readonly screen: Screen; readonly errors: string[]; say(text: string): Promise<void>; idle(): Promise<void>; failed(): Promise<string> };
+type Open = {
+  readonly screen: Screen;
+  readonly inside: Readonly<Inside>;
+  readonly errors: string[];
+  session(): string | undefined;
+  say(text: string): Promise<void>;
+  idle(): Promise<void>;
+  failed(): Promise<string>;
+};
 
 async function open(url: string, protocol: AssistantTransportProtocol, token: string | undefined): Promise<Open> {
   const errors: string[] = [];
@@ -30,12 +44,15 @@ async function open(url: string, protocol: AssistantTransportProtocol, token: st
     errors.push(error.message);
     looks.forEach((look) => look());
   };
-  const screen = enter(() => useHarnessTransport({ url, protocol, onError, ...(token !== undefined && { token }) }), <Page />);
+  const inside: Inside = {};
+  const screen = enter(() => useHarnessTransport({ url, protocol, onError, ...(token !== undefined && { token }) }), <Page inside={inside} />);
   after(() => screen.leave());
   await shown("the composer", () => screen.find("textarea"));
   return {
     screen,
+    inside,
     errors,
+    session: () => (screen.runtime().thread.getState().extras as { state: HarnessState | null }).state?.session.id,
     say: async (text) => screen.runtime().thread.append(text),
     idle: () =>
       until("the end of the response", () => !screen.runtime().thread.getState().isRunning || null, (again) =>
@@ -116,14 +133,13 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-const live = process.env["HARN_SERVE_URL"];
-const token = process.env["HARN_SERVE_TOKEN"];
 for (const protocol of PROTOCOLS) {
-  describe(`harn-serve, ${protocol}`, { skip: live === undefined && "HARN_SERVE_URL is not set" }, () => {
-    const url = `${live?.replace(/\/$/, "")}/assistant`;
+  describe(`harn-serve, ${protocol}`, { skip: noServer }, () => {
+    const server = liveServer();
+    const visit = (query = "", token = server().token): Promise<Open> => open(new URL(`/assistant${query}`, server().url).href, protocol, token);
 
     it("answers, asks where it must, and goes on in the same session", async () => {
-      const { screen, errors, say, idle } = await open(url, protocol, token);
+      const { screen, errors, say, idle } = await visit();
       for (const turns of [1, 2]) {
         await say("Hello");
         await shown("the prompt and an answer", () => {
@@ -143,8 +159,52 @@ for (const protocol of PROTOCOLS) {
       }
     });
 
-    it("turns away who has no token", { skip: token === undefined && "HARN_SERVE_TOKEN is not set" }, async () => {
-      const { say, failed } = await open(url, protocol, "wrong");
+    it("ends the response to ask, and streams the rest after the answer", { skip: unknownPlay }, async () => {
+      const { screen, errors, say, idle } = await visit();
+      await say("write a note");
+      await shown("the question", () => screen.messages().at(-1)?.startsWith("assistant requires-action: May I write a note? "));
+      await idle();
+      await screen.press("Allow this once");
+      await shown("the rest", () => screen.messages().at(-1)?.startsWith("assistant complete: That was it."));
+      await idle();
+      assert.equal(screen.find(".call button"), null);
+      assert.deepEqual(errors, []);
+    });
+
+    it("stops what it began when it is stopped, and finds it stopped when it comes again", { skip: unknownPlay }, async () => {
+      const { screen, session, say, idle } = await visit();
+      await say("slow");
+      await screen.shows("user: slow", "assistant running: working");
+      await screen.press("stop");
+      await idle();
+      const again = await visit(`?session=${session()}`);
+      again.screen.runtime().thread.resumeRun({ parentId: null });
+      // The response ends with the run; had it not been stopped, this would go on for ever.
+      await again.screen.shows("user: slow", "assistant complete: working");
+      await again.idle();
+      await again.say("Hello");
+      await shown("another answer", () => again.screen.messages().at(-1)?.endsWith("There are **three** lines."));
+      assert.deepEqual(again.errors, []);
+    });
+
+    it("shows a run that failed, which is no error of the transport", { skip: unknownPlay }, async () => {
+      const { screen, errors, say, idle } = await visit();
+      await say("break");
+      await screen.shows("user: break", "assistant incomplete: I begin, ");
+      await idle();
+      assert.deepEqual(errors, []);
+    });
+
+    it("tells why a command was refused, and shows what there is", { skip: unknownPlay }, async () => {
+      const { screen, inside, session, failed } = await visit();
+      inside.send?.({ type: "approve", toolCallId: "nothing" });
+      assert.match(await failed(), /^no decision is waited for about this toolCallId/);
+      await until("the document of a session", session, (again) => screen.runtime().thread.subscribe(again));
+    });
+
+    it("turns away who has no token", async (test) => {
+      if (server().token === undefined) return test.skip("HARN_SERVE_TOKEN is not set");
+      const { say, failed } = await visit("", "wrong");
       await say("Hello");
       assert.match(await failed(), /^Status 401: ./);
     });

@@ -20,18 +20,22 @@ export class App extends Topics {
   /** The time of a message that the transcript should show next. */
   jumpTo: number | null = null;
   readonly sessions: Feed<SessionsState>;
-  #name = clientName();
+  #name: string;
+  #copied: boolean;
   #begun = false;
 
   constructor() {
     super();
+    ({ name: this.#name, copied: this.#copied } = clientName());
     this.sessions = new Feed(() => socketUrl("ws/sessions"), { onHandshakeFailed: () => this.#verdict(null) });
     applyTheme(this.theme);
   }
 
   async start(): Promise<void> {
     window.addEventListener("hashchange", () => void this.#follow());
-    watchForTwin(() => this.#name, () => this.#rename());
+    const settled = watchForTwin(() => this.#name, () => this.#rename());
+    // Under a name that another tab has, this one would first be taken for it.
+    if (this.#copied) await settled;
     await this.#follow();
   }
 
@@ -97,8 +101,9 @@ export class App extends Topics {
     this.#begun = true;
     this.who = { kind: "asking" };
     this.touch("who");
-    this.sessions.link.start();
+    // The session first: a browser opens one socket to a host after the other.
     this.#show(parseRoute(location.hash));
+    this.sessions.link.start();
     void this.#ask();
   }
 

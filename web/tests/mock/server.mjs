@@ -1,11 +1,10 @@
-// A stand-in for the server: serves the built page and a made-up session over the state wire. It shows how fast the
-// page is with exactly so many frames, which a real agent does not promise; everything else is tested with the real one.
+// Owns a stand-in for the server: the built page and a made-up session over the state wire. It shows how fast the page is
+// with exactly so many frames, which a real agent does not promise; everything else is tested with the real server.
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { WebSocketServer } from "ws";
-import { fresh, longSession, rows } from "./made.mjs";
 
 const ROOT = fileURLToPath(new URL("../../../crates/state/page/", import.meta.url));
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
@@ -14,20 +13,18 @@ const CSP =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 /** Starts on a free port of the loopback; `made` is the session's state. */
-export async function start({ port = 0, made = fresh(), root = ROOT, onCommand = () => {} } = {}) {
+export async function start(made) {
   const sockets = new Set();
   const lists = new Set();
   const row = { id: made.session.id, title: made.session.title, cwd: made.session.cwd, createdAt: made.session.createdAt, updatedAt: Date.now(), status: "idle", controller: null, clients: 1 };
-  const list = { sessions: [row, ...rows()] };
+  const list = { sessions: [row] };
 
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://mock");
     const json = (status, body) => response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     if (pathname === "/login" && request.method === "GET") return json(200, { principal: "owner" });
     if (pathname === "/login" || pathname === "/logout") return response.writeHead(204).end();
-    if (pathname === "/state/timeline") return json(200, { rows: [], next: null, last: 0 });
-    if (pathname === "/state/output") return response.writeHead(200, { "content-type": "text/plain; charset=utf-8" }).end("everything\n");
-    const file = join(root, normalize(pathname === "/" ? "/index.html" : pathname));
+    const file = join(ROOT, normalize(pathname === "/" ? "/index.html" : pathname));
     try {
       const body = await readFile(file);
       response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream", "content-security-policy": CSP }).end(body);
@@ -48,14 +45,10 @@ export async function start({ port = 0, made = fresh(), root = ROOT, onCommand =
       const client = url.searchParams.get("client");
       if (client !== null) made.controller ??= client;
       ws.send(JSON.stringify({ type: "state", state: made }));
-      ws.on("message", (data) => {
-        for (const command of JSON.parse(String(data)).commands) onCommand(command, api);
-      });
     });
   });
 
   const api = {
-    state: made,
     delta(operations) {
       const text = JSON.stringify({ type: "delta", operations });
       for (const ws of sockets) ws.send(text);
@@ -68,13 +61,7 @@ export async function start({ port = 0, made = fresh(), root = ROOT, onCommand =
       }),
     url: "",
   };
-  await new Promise((listening) => server.listen(port, "127.0.0.1", listening));
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
   api.url = `http://127.0.0.1:${server.address().port}/#/s/${made.session.id}`;
   return api;
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const many = Number(process.argv[2] ?? 0);
-  const { url } = await start({ port: Number(process.env.PORT ?? 0), made: many > 0 ? longSession(many) : fresh() });
-  console.log(url);
 }

@@ -114,13 +114,14 @@ mod tests {
         let events = [
             at(3, "t1", AgentEvent::TurnStarted(started(first.message()))),
             at(4, "t1", AgentEvent::message("hello")),
+            at(5, "t2", AgentEvent::PromptQueued(started(second.message()))),
             at(
-                5,
+                6,
                 "t2",
                 AgentEvent::PromptWithdrawn(started(second.message())),
             ),
-            at(6, "t1", ended),
-            at(7, "t3", AgentEvent::TurnStarted(started("msg_1".into()))),
+            at(7, "t1", ended),
+            at(8, "t3", AgentEvent::TurnStarted(started("msg_1".into()))),
         ];
         let mut index = Index::default();
         for event in &events {
@@ -131,8 +132,8 @@ mod tests {
             Some(Turn { before, over })
         };
         assert_eq!(index.turn(&"t1".into()), turn(2, true));
-        assert_eq!(index.turn(&"t2".into()), turn(4, true));
-        assert_eq!(index.turn(&"t3".into()), turn(6, false));
+        assert_eq!(index.turn(&"t2".into()), turn(5, true));
+        assert_eq!(index.turn(&"t3".into()), turn(7, false));
         assert_eq!(index.turn(&"t4".into()), None);
         assert_eq!(index.ran(&first), Ran::As("t1".into()));
         assert_eq!(index.ran(&second), Ran::As("t2".into()));

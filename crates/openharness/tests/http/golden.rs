@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use harn_model::Seq;
 use harn_openharness::PATHS;
 use harn_testkit::{
     TestHub, golden,
@@ -10,7 +11,7 @@ use harn_testkit::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Agent, repository};
+use crate::support::{Agent, repository, session};
 
 /// Every transcript, so that a file whose test is gone is noticed.
 const TRANSCRIPTS: &[&str] = &[
@@ -374,6 +375,12 @@ async fn too_much_waits_in_a_session() {
     agent.go_on();
     let rest = goes_on("req_4", &running.continuation());
     assert_eq!(shell.post(&rest).await.state(), "ended");
+    // Whether the next one waits shows in the places behind it, so nothing runs when it comes.
+    let session = hub.hub().open(&session(&running), None).await.unwrap();
+    let mut events = session.subscribe(Seq::ZERO);
+    while session.view().ended_turns < 2 {
+        events.next().await.unwrap();
+    }
     // It was not refused for good.
     assert_eq!(shell.post(&busy).await.text(), "You said hello.");
     check(&hub, "busy");

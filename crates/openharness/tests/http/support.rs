@@ -11,14 +11,22 @@ use std::{
 
 use harn_model::{
     AgentEvent, Artifact, GrantScope, PermissionOption, PermissionOptionKind, PlanEntry,
-    PromptSupport, StopReason, ToolCall, ToolKind,
+    PromptSupport, SessionId, StopReason, ToolCall, ToolKind,
 };
 use harn_runtime::{AgentError, Question, ToolOutput, TurnContext};
-use harn_testkit::{MemoryRules, ScriptedAgent, TestHub, TestHubBuilder};
+use harn_testkit::{MemoryRules, ScriptedAgent, TestHub, TestHubBuilder, openharness::Answer};
 use tokio::{sync::Semaphore, time::timeout};
 
 /// Only so that a hang fails instead of hanging: nothing here measures time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The session that a run is of.
+pub(crate) fn session(answer: &Answer) -> SessionId {
+    let continuation = answer.continuation();
+    let run = continuation["run_id"].as_str().unwrap();
+    let (session, _) = run.strip_prefix("run_").unwrap().split_once('.').unwrap();
+    session.into()
+}
 
 /// What a test knows of the agent.
 #[derive(Clone)]

@@ -2,19 +2,12 @@
 
 use std::sync::Arc;
 
-use harn_model::{LiveClientMode, SessionId};
+use harn_model::LiveClientMode;
 use harn_runtime::{Act, AttachClient, Claim, NoHost, Taking};
-use harn_testkit::openharness::{Answer, Shell, decides, goes_on, says};
+use harn_testkit::openharness::{Shell, decides, goes_on, says};
 use serde_json::json;
 
-use crate::support::Agent;
-
-fn session(answer: &Answer) -> SessionId {
-    let continuation = answer.continuation();
-    let run = continuation["run_id"].as_str().unwrap();
-    let (session, _) = run.strip_prefix("run_").unwrap().split_once('.').unwrap();
-    session.into()
-}
+use crate::support::{Agent, session};
 
 #[tokio::test]
 async fn the_same_names_of_two_tenants_are_two_sessions() {

@@ -57,6 +57,8 @@ pub(crate) enum Msg {
     SetMode(String, oneshot::Sender<Seq>),
     SetOption(String, String, oneshot::Sender<Seq>),
     SetTitle(String, oneshot::Sender<Seq>),
+    /// Somebody wants to know when all before this is dealt with.
+    DealtWith(oneshot::Sender<Seq>),
     Close {
         reply: oneshot::Sender<()>,
         /// Whether the journal tells of it: somebody asked for it, the process is not just ending.
@@ -443,6 +445,14 @@ impl Controller {
         let (reply, done) = oneshot::channel();
         self.request(Msg::SetTitle(title.to_owned(), reply), done)
             .await
+    }
+
+    /// Waits until what was asked of the session before this is dealt with: a prompt has begun or waits, an
+    /// answer is taken. The last event that was published then; none where the session has ended.
+    pub async fn dealt_with(&self) -> Option<Seq> {
+        let (reply, done) = oneshot::channel();
+        self.inbox.send(Msg::DealtWith(reply)).await.ok()?;
+        done.await.ok()
     }
 
     /// Cancels what runs, settles it, and gives the session's lock back.

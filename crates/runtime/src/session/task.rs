@@ -214,6 +214,10 @@ impl SessionTask {
                 // The caller may have gone; the change stands.
                 let _ = reply.send(seq);
             }
+            Some(Msg::DealtWith(reply)) => {
+                // The caller may have gone.
+                let _ = reply.send(self.shared.view().last_seq);
+            }
             Some(Msg::Close { reply, told }) => return self.wind_up(vec![reply], told).await,
             // Every handle is gone.
             None => return self.wind_up(Vec::new(), false).await,

@@ -324,3 +324,25 @@ async fn wherever_a_crash_cuts_the_journal_nobody_waits_afterwards() {
     "#]]
     .assert_eq(&(seen.join("\n") + "\n"));
 }
+
+/// A prompt is taken before anything is written of it; whoever has to see what came of it can wait for that.
+#[tokio::test]
+async fn what_was_asked_is_dealt_with_before_this_returns() {
+    let world = World::new();
+    let release = Arc::new(Notify::new());
+    let hub = world.hub(holding(&release));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "hold").await;
+    let seq = session.dealt_with().await;
+    let view = session.view();
+    assert_eq!(view.open_turn.map(|open| open.id), Some(turn));
+    let second = prompt(&session, "second").await;
+    assert!(session.dealt_with().await > seq);
+    assert_eq!(session.view().queued[0].id, second);
+    session.cancel(second).await;
+    assert!(session.dealt_with().await.is_some());
+    assert_eq!(session.view().queued, []);
+    release.notify_one();
+    hub.close(session.id()).await;
+    assert_eq!(session.dealt_with().await, None);
+}

@@ -14,6 +14,7 @@ const ENDING: &str = ".schema.json";
 fn schemas() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let acp = harn_acp::ext::published::SCHEMAS.iter();
     acp.chain(harn_threads::published::SCHEMAS)
+        .chain(harn_state::published::SCHEMAS)
         .chain(harn_openharness::published::SCHEMAS)
 }
 

@@ -1,6 +1,6 @@
 //! `answer`: what a person says to what they are asked.
 
-use harn_model::HitlResponse;
+use harn_model::{HitlResponse, TurnId};
 use harn_runtime::Act;
 use serde_json::Value;
 
@@ -14,8 +14,14 @@ pub(super) struct Given {
     pub(super) reason: Option<String>,
 }
 
-pub(super) async fn handle(client: &Client, id: String, given: Given) -> Result<(), Refused> {
+/// The turn that goes on by it.
+pub(super) async fn handle(
+    client: &Client,
+    id: String,
+    given: Given,
+) -> Result<Option<TurnId>, Refused> {
     client.drive(Act::Answer).await?;
+    let turn = client.seat().session().cancel_target();
     let (Some(term), _) = client.seat().asked() else {
         let why = "somebody else is asked just now; who decides is about to change, try again";
         return Err(Refused::bad(why));
@@ -30,5 +36,5 @@ pub(super) async fn handle(client: &Client, id: String, given: Given) -> Result<
         ..HitlResponse::default()
     };
     client.seat().hitl_respond(response, term).await?;
-    Ok(())
+    Ok(turn)
 }

@@ -1,6 +1,6 @@
 //! `approve` and `deny`: decisions about tool calls that wait for one. The first that comes counts.
 
-use harn_model::{Decision, PermissionAsked};
+use harn_model::{Decision, PermissionAsked, TurnId};
 use harn_runtime::Act;
 
 use crate::{client::Client, from_wire, refused::Refused};
@@ -9,7 +9,7 @@ pub(super) async fn approve(
     client: &Client,
     call: &str,
     option: Option<&str>,
-) -> Result<(), Refused> {
+) -> Result<Option<TurnId>, Refused> {
     let ask = find(client, call)?;
     let decision = from_wire::approval(&ask, option)?;
     answer(client, ask, decision).await
@@ -20,7 +20,7 @@ pub(super) async fn deny(
     call: &str,
     option: Option<&str>,
     reason: Option<String>,
-) -> Result<(), Refused> {
+) -> Result<Option<TurnId>, Refused> {
     let ask = find(client, call)?;
     let decision = from_wire::refusal(&ask, option, reason)?;
     answer(client, ask, decision).await
@@ -34,12 +34,18 @@ fn find(client: &Client, call: &str) -> Result<PermissionAsked, Refused> {
     })
 }
 
-async fn answer(client: &Client, ask: PermissionAsked, decision: Decision) -> Result<(), Refused> {
+/// The turn that goes on by it.
+async fn answer(
+    client: &Client,
+    ask: PermissionAsked,
+    decision: Decision,
+) -> Result<Option<TurnId>, Refused> {
     client.drive(Act::Answer).await?;
+    let turn = client.seat().session().cancel_target();
     let (Some(term), _) = client.seat().asked() else {
         let why = "somebody else is asked just now; who decides is about to change, try again";
         return Err(Refused::bad(why));
     };
     client.seat().answer(ask.ask_id, decision, term).await;
-    Ok(())
+    Ok(turn)
 }

@@ -1,5 +1,7 @@
 //! `resume`: goes over to another session, and says something there.
 
+use harn_model::TurnId;
+
 use super::submit;
 use crate::{client::Client, refused::Refused};
 
@@ -7,11 +9,11 @@ pub(super) async fn handle(
     client: &mut Client,
     session: String,
     prompt: Option<String>,
-) -> Result<(), Refused> {
+) -> Result<Option<TurnId>, Refused> {
     client.go(&session.into()).await?;
     // It has gone, whatever comes of the prompt; the socket finds out by itself.
-    if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
-        submit::handle(client, prompt).await?;
+    match prompt.filter(|prompt| !prompt.trim().is_empty()) {
+        Some(prompt) => submit::handle(client, prompt).await.map(Some),
+        None => Ok(None),
     }
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Questions about tool calls, with all that a decision needs, for as long as they are open.
 
-use harn_model::{PermissionAsked, PermissionResolved};
+use harn_model::{AskId, PermissionAsked, PermissionResolved};
 
 use super::{Document, call::diffs, output};
 use crate::{
@@ -10,34 +10,49 @@ use crate::{
 
 impl Document {
     pub(super) fn ask(&mut self, ask: &PermissionAsked, out: &mut Changes) {
-        let call = ask.tool_call.tool_call_id.clone();
-        self.decided(&call, ApprovalStatus::Pending, out);
+        // One that has this id already will not be answered any more.
+        self.close(&ask.ask_id, ApprovalStatus::Denied, out);
+        let call = self.place_of(&ask.tool_call.tool_call_id);
+        if let Some(call) = call {
+            self.decided(call, ApprovalStatus::Pending, out);
+        }
         self.asks.insert(ask.ask_id.clone(), call);
         self.state.approvals.push(approval(ask));
         out.set(at!["approvals"], &self.state.approvals);
     }
 
     pub(super) fn resolve(&mut self, resolved: &PermissionResolved, out: &mut Changes) {
-        let Some(call) = self.asks.remove(&resolved.ask_id) else {
-            return;
-        };
         let how = match resolved.decision.allows() {
             true => ApprovalStatus::Approved,
             false => ApprovalStatus::Denied,
         };
-        self.decided(&call, how, out);
-        let id = resolved.ask_id.as_str();
-        self.state.approvals.retain(|approval| approval.id != id);
-        out.set(at!["approvals"], &self.state.approvals);
+        self.close(&resolved.ask_id, how, out);
     }
 
     /// Questions that are left when their turn ends. The runtime leaves none; a log may have been cut.
     pub(super) fn settle_asks(&mut self, out: &mut Changes) {
-        self.asks.clear();
-        if !self.state.approvals.is_empty() {
-            self.state.approvals.clear();
-            out.set(at!["approvals"], &self.state.approvals);
+        let left: Vec<_> = self
+            .state
+            .approvals
+            .iter()
+            .map(|it| it.id.clone())
+            .collect();
+        for id in left {
+            self.close(&id.into(), ApprovalStatus::Denied, out);
         }
+    }
+
+    /// Somebody decided, or nobody will.
+    fn close(&mut self, ask: &AskId, how: ApprovalStatus, out: &mut Changes) {
+        let Some(call) = self.asks.remove(ask) else {
+            return;
+        };
+        if let Some(call) = call {
+            self.decided(call, how, out);
+        }
+        let id = ask.as_str();
+        self.state.approvals.retain(|approval| approval.id != id);
+        out.set(at!["approvals"], &self.state.approvals);
     }
 }
 

@@ -15,12 +15,17 @@ use crate::{
 /// How much of what a call puts out is in the document; all of it is in the log.
 pub(crate) const OUTPUT_BYTES: usize = 64 * 1024;
 
+/// Where a call is, for good: the place of its message, and its place there.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    message: usize,
+    index: usize,
+}
+
 /// A call that has not ended.
 #[derive(Clone)]
 pub(super) struct OpenCall {
-    /// Where its message is, and where it is there.
-    message: usize,
-    place: usize,
+    place: Place,
     content: Vec<ToolContent>,
     raw_output: Option<Value>,
 }
@@ -61,20 +66,23 @@ impl Document {
             error: None,
             approval: None,
         };
+        // One that has this id already will not be heard of any more.
+        if let Some(before) = self.calls.remove(&call.tool_call_id) {
+            self.settle_call(&before, out);
+        }
         let calls = self.message(message).tool_calls.get_or_insert_default();
-        let place = calls.len();
+        let index = calls.len();
         calls.push(shown);
         if !call.status.is_terminal() {
             let open = OpenCall {
-                message,
-                place,
+                place: Place { message, index },
                 content: call.content.clone(),
                 raw_output: None,
             };
             self.calls.insert(call.tool_call_id.clone(), open);
         }
-        if let Some(shown) = self.shown(message, place) {
-            out.set(at!["messages", message, "toolCalls", place], shown);
+        if let Some(shown) = self.shown(message, index) {
+            out.set(at!["messages", message, "toolCalls", index], shown);
         }
         self.set_message_status(message, MessageStatus::Streaming, out);
     }
@@ -89,14 +97,10 @@ impl Document {
         if let Some(raw) = &update.raw_output {
             open.raw_output = Some(raw.clone());
         }
-        let (message, place) = (open.message, open.place);
+        let place = open.place;
         let (text, is_cut) = cut(output::text(&open.content, open.raw_output.as_ref()));
         let changed = diffs(&open.content);
-        let mut edit = Edit {
-            document: self,
-            path: at!["messages", message, "toolCalls", place],
-            out,
-        };
+        let mut edit = self.edit(place, out);
         edit.field("status", |call| &mut call.status, status(update.status));
         if let Some(title) = &update.title {
             edit.field("title", |call| &mut call.title, title.clone());
@@ -121,55 +125,59 @@ impl Document {
         }
     }
 
+    /// Where a call is that has not ended.
+    pub(super) fn place_of(&self, call: &ToolCallId) -> Option<Place> {
+        self.calls.get(call).map(|open| open.place)
+    }
+
     /// How a decision about a call stands.
-    pub(super) fn decided(&mut self, call: &ToolCallId, how: ApprovalStatus, out: &mut Changes) {
-        let Some(open) = self.calls.get(call) else {
-            return;
-        };
-        let path = at!["messages", open.message, "toolCalls", open.place];
-        let mut edit = Edit {
-            document: self,
-            path,
-            out,
-        };
+    pub(super) fn decided(&mut self, call: Place, how: ApprovalStatus, out: &mut Changes) {
+        let mut edit = self.edit(call, out);
         edit.field("approval", |call| &mut call.approval, Some(how));
     }
 
     /// Calls that are left when their turn ends. The runtime leaves none; a log may have been cut.
     pub(super) fn settle_calls(&mut self, out: &mut Changes) {
         let mut left: Vec<_> = std::mem::take(&mut self.calls).into_values().collect();
-        left.sort_by_key(|open| (open.message, open.place));
-        for open in left {
-            let path = at!["messages", open.message, "toolCalls", open.place];
-            let mut edit = Edit {
-                document: self,
-                path,
-                out,
-            };
-            edit.field("status", |call| &mut call.status, CallStatus::Error);
+        left.sort_by_key(|open| (open.place.message, open.place.index));
+        left.iter().for_each(|open| self.settle_call(open, out));
+    }
+
+    fn settle_call(&mut self, open: &OpenCall, out: &mut Changes) {
+        let mut edit = self.edit(open.place, out);
+        edit.field("status", |call| &mut call.status, CallStatus::Error);
+    }
+
+    fn edit<'a>(&'a mut self, place: Place, out: &'a mut Changes) -> Edit<'a> {
+        Edit {
+            document: self,
+            place,
+            out,
         }
     }
 
-    fn shown(&self, message: usize, place: usize) -> Option<&ToolCall> {
-        self.state.messages[message].tool_calls.as_ref()?.get(place)
+    fn shown(&self, message: usize, index: usize) -> Option<&ToolCall> {
+        self.state.messages[message].tool_calls.as_ref()?.get(index)
     }
 }
 
 /// A call that is being changed, and where it is.
 struct Edit<'a> {
     document: &'a mut Document,
-    path: Vec<String>,
+    place: Place,
     out: &'a mut Changes,
 }
 
 impl Edit<'_> {
     fn call(&mut self) -> Option<&mut ToolCall> {
-        let [_, message, _, place] = self.path.as_slice() else {
-            return None;
-        };
-        let (message, place) = (message.parse().ok()?, place.parse::<usize>().ok()?);
+        let Place { message, index } = self.place;
         let calls = self.document.message(message).tool_calls.as_mut()?;
-        calls.get_mut(place)
+        calls.get_mut(index)
+    }
+
+    fn path(&self, field: &str) -> Vec<String> {
+        let Place { message, index } = self.place;
+        at!["messages", message, "toolCalls", index, field]
     }
 
     fn field<T: PartialEq + Serialize>(
@@ -178,8 +186,7 @@ impl Edit<'_> {
         of: impl FnOnce(&mut ToolCall) -> &mut T,
         value: T,
     ) {
-        let mut path = self.path.clone();
-        path.push(name.to_owned());
+        let path = self.path(name);
         if let Some(field) = self.call().map(of)
             && *field != value
         {
@@ -193,8 +200,7 @@ impl Edit<'_> {
 
     /// Output mostly grows; what was told of it is not told again.
     fn output(&mut self, text: String) {
-        let mut path = self.path.clone();
-        path.push("output".to_owned());
+        let path = self.path("output");
         let Some(call) = self.call() else {
             return;
         };
@@ -247,8 +253,9 @@ pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
 fn cut(mut text: String) -> (String, bool) {
     let is_cut = text.len() > OUTPUT_BYTES;
     if is_cut {
-        let end = text.floor_char_boundary(OUTPUT_BYTES);
-        text.truncate(end);
+        let mut ends = (0..=OUTPUT_BYTES).rev();
+        let end = ends.find(|&at| text.is_char_boundary(at));
+        text.truncate(end.unwrap_or_default());
     }
     (text, is_cut)
 }

@@ -100,3 +100,68 @@ fn rest_of(state: &State) -> Rest<'_> {
 fn write(value: &impl Serialize, piece: &mut Vec<u8>) {
     let _ = serde_json::to_writer(piece, value);
 }
+
+#[cfg(test)]
+mod tests {
+    use harn_testkit::every_event;
+
+    use super::*;
+    use crate::{changes::Changes, to_wire::Document};
+
+    fn joined(state: &State) -> (usize, String) {
+        let mut text = Vec::new();
+        let mut count = 0;
+        for piece in pieces(state.clone(), "<", ">") {
+            text.extend_from_slice(&piece);
+            count += 1;
+        }
+        (count, String::from_utf8(text).unwrap())
+    }
+
+    #[track_caller]
+    fn check(state: &State) -> usize {
+        let (count, text) = joined(state);
+        assert_eq!(text, format!("<{}>", serde_json::to_string(state).unwrap()));
+        count
+    }
+
+    #[test]
+    fn pieces_are_the_document() {
+        let mut document = Document::new(SessionFacts::default());
+        assert_eq!(check(document.state()), 1);
+        for envelope in every_event() {
+            document.apply(&envelope, &mut Changes::default());
+            check(document.state());
+        }
+        document.fail("the disk is full", &mut Changes::default());
+        let pieces = check(document.state());
+        let bytes = serde_json::to_string(document.state()).unwrap().len();
+        assert!(
+            pieces > bytes / (4 * PIECE_BYTES),
+            "{pieces} of {bytes} bytes"
+        );
+    }
+
+    /// One that is long is a piece of its own, and there is no more of it at a time.
+    #[test]
+    fn a_piece_is_not_much_longer_than_a_message() {
+        let mut document = Document::new(SessionFacts::default());
+        for n in 0..20 {
+            let event = harn_model::AgentEvent::AgentMessageChunk {
+                content: "long ".repeat(4000),
+                message_id: Some(format!("m{n}").into()),
+            };
+            let envelope = harn_model::Envelope {
+                seq: harn_model::Seq(n + 1),
+                at: 0,
+                turn: None,
+                event,
+            };
+            document.apply(&envelope, &mut Changes::default());
+        }
+        check(document.state());
+        let state = document.state().clone();
+        let longest = pieces(state, "", "").map(|piece| piece.len()).max();
+        assert!(longest.unwrap() < 2 * 20_000, "{longest:?}");
+    }
+}

@@ -4,6 +4,24 @@ use harn_model::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Operation;
+
+/// What a client of that document is sent.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ListingMessage<'a> {
+    /// The whole document; takes the place of whatever the client had.
+    State {
+        /// The document.
+        state: &'a Listing,
+    },
+    /// What changed since the last frame; all of it, or none where an operation does not fit.
+    Delta {
+        /// To be applied in order.
+        operations: &'a [Operation],
+    },
+}
+
 /// The sessions there are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Listing {

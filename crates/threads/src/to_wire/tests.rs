@@ -240,23 +240,31 @@ fn calls_that_show_and_change() {
 
 #[test]
 fn a_prompt_that_is_taken_back() {
-    let withdrawn = |message: &str| {
-        AgentEvent::PromptWithdrawn(Box::new(TurnStarted {
+    let prompt = |message: &str| {
+        Box::new(TurnStarted {
             message_id: message.into(),
             prompt: vec![ContentBlock::text("Go")],
             live_session: None,
-        }))
+        })
     };
-    // The second one while a turn runs: telling its end would end that.
-    let events = vec![withdrawn("w"), started(Vec::new()), withdrawn("x")];
+    let queued = |message| AgentEvent::PromptQueued(prompt(message));
+    let withdrawn = |message| AgentEvent::PromptWithdrawn(prompt(message));
+    // The second one while a turn runs: telling its end would end that. That they waited is not told.
+    let events = vec![
+        queued("w"),
+        withdrawn("w"),
+        started(Vec::new()),
+        queued("x"),
+        withdrawn("x"),
+    ];
     check(
         events,
         expect![[r#"
-            {"notification":"turn.started","time":1}
+            {"notification":"turn.started","time":2}
             {"notification":"item.started","item":{"itemId":"itm_w","type":"user_message","data":{"parts":[{"type":"text","text":"Go"}]}}}
             {"notification":"item.completed","itemId":"itm_w"}
-            {"notification":"turn.error","status":"cancelled","error":"the turn was cancelled before it began","time":1}
-            {"notification":"turn.started","time":2}
+            {"notification":"turn.error","status":"cancelled","error":"the turn was cancelled before it began","time":2}
+            {"notification":"turn.started","time":3}
             {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
             {"notification":"item.completed","itemId":"itm_m"}
         "#]],

@@ -16,23 +16,24 @@ export function ago(at: number, now: number): string {
   return `${Math.floor(s / 86_400)} d`;
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const SECONDS = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
-const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const two = (n: number) => String(n).padStart(2, "0");
+const day = (at: Date) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+const time = (at: Date, seconds: boolean) => `${two(at.getHours())}:${two(at.getMinutes())}${seconds ? `:${two(at.getSeconds())}` : ""}`;
 
-const sameDay = (a: number, b: number) => new Date(a).toDateString() === new Date(b).toDateString();
-
-/** The time of day, with the day when it is another. */
+/** The time of day, with the day when it is another. By hand: the formatters of the platform take their time to load. */
 export function clock(at: number, seconds = false): string {
-  const time = (seconds ? SECONDS : CLOCK).format(at);
-  return sameDay(at, Date.now()) ? time : `${DAY.format(at)}, ${time}`;
+  const then = new Date(at);
+  const said = time(then, seconds);
+  return day(then) === day(new Date()) ? said : `${day(then)} ${said}`;
 }
 
-export const fullTime = (at: number): string => FULL.format(at);
+export function fullTime(at: number): string {
+  const then = new Date(at);
+  return `${day(then)} ${time(then, true)}`;
+}
 
 export function count(n: number, one: string, many = `${one}s`): string {
-  return `${n.toLocaleString()} ${n === 1 ? one : many}`;
+  return `${String(n).replace(/\B(?=(\d{3})+$)/g, ",")} ${n === 1 ? one : many}`;
 }
 
 export function tokens(n: number): string {

@@ -51,10 +51,13 @@ export function visibleText(text: string, reading: Reading = "line"): string {
     .join("");
 }
 
+// Spelled in letters that every font has; the pictures of control characters are missing in many.
+const SHORT: Record<string, string> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+
 function name(char: string): string {
   const code = char.codePointAt(0)!;
-  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-  if (code === 0x7f) return "␡";
+  if (Object.hasOwn(SHORT, char)) return SHORT[char]!;
+  if (code < 0x20 || code === 0x7f) return `\\x${code.toString(16).padStart(2, "0")}`;
   // The printable rest of an escape sequence.
   if (code < 0x7f) return char;
   if (code > 0xffff) return `\\u{${code.toString(16)}}`;

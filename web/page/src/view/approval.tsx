@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
-import type { Approval, ApprovalOption } from "../wire/types.js";
+import type { Approval, ApprovalOption, Json } from "../wire/types.js";
 import { AnswerButton, Countdown } from "./asks.js";
 import { DiffView } from "./diff.js";
 import { Icon, kindIcon, kindName } from "./icons.js";
@@ -25,33 +25,29 @@ export function ApprovalCard({ approval, session, able }: Props) {
     // An answer that was refused, or lost on its way, may be given again.
     setTimeout(() => setAnswered(false), 2_000);
   };
-  const title = approval.title === "" ? approval.name : approval.title;
+  // The command itself stands below, whole: the heading need not say it again.
+  const title = approval.title === approval.command ? "Run this command?" : approval.title || approval.name;
   const rejects = approval.options.filter((option) => !isAllow(option));
   return (
     <article class="card approval" aria-label={`Permission: ${visibleText(title)}`}>
       <header class="card-head">
-        <Icon name={kindIcon(approval.kind)} />
         <h3>
-          <Shown text={title} as="line" />
+          <Icon name={kindIcon(approval.kind)} /> <Shown text={title} as="line" />
         </h3>
-        <span class="muted">{kindName(approval.kind)} · <Shown text={approval.name} as="line" /></span>
+        <span class="muted">
+          {kindName(approval.kind)} · <Shown text={approval.name} as="line" />
+          {approval.worker !== null && <> · asked by <strong><Shown text={approval.worker} as="line" /></strong></>}
+        </span>
         <Countdown deadline={approval.deadline} />
       </header>
       <div class="card-body">
-        {approval.worker !== null && (
-          <p>
-            Asked by worker <strong><Shown text={approval.worker} as="line" /></strong>
-          </p>
-        )}
+        <Subject approval={approval} />
         {approval.reason !== null && <p><Shown text={approval.reason} as="prose" /></p>}
         {approval.risks.length > 0 && (
           <ul class="risks">
-            {approval.risks.map((risk) => <li><Icon name="warn" /> <span><Shown text={risk} as="line" /></span></li>)}
+            {approval.risks.map((risk) => <li><Icon name="warn" /> <span><Shown text={risk.replaceAll("_", " ")} as="line" /></span></li>)}
           </ul>
         )}
-        <Subject approval={approval} />
-      </div>
-      <footer class="card-foot">
         {rejects.length > 0 && (
           <input
             class="reason"
@@ -61,6 +57,8 @@ export function ApprovalCard({ approval, session, able }: Props) {
             onInput={(event) => setReason(event.currentTarget.value)}
           />
         )}
+      </div>
+      <footer class="card-foot">
         <div class="answers">
           {rejects.map((option) => <OptionButton key={option.id} option={option} able={ready} onClick={() => answer(option)} />)}
           {approval.options.filter(isAllow).map((option) => (
@@ -83,7 +81,7 @@ function Subject({ approval }: { approval: Approval }) {
       {command !== null && <Mono text={command} class="command" />}
       {diffs.map((diff) => <DiffView key={diff.path} diff={diff} />)}
       {command === null && diffs.length === 0 && input !== null && <Input input={input} />}
-      {(command !== null || diffs.length > 0) && input !== null && (
+      {(command !== null || diffs.length > 0) && input !== null && !saysOnly(input, command) && (
         <details>
           <summary>Input</summary>
           <Input input={input} />
@@ -95,18 +93,25 @@ function Subject({ approval }: { approval: Approval }) {
   );
 }
 
+/** An input that says no more than the command that is shown. */
+function saysOnly(input: Json, command: string | null): boolean {
+  if (input === null || typeof input !== "object" || Array.isArray(input)) return input === command;
+  return Object.entries(input).every(([key, value]) => key === "command" && value === command);
+}
+
 const SCOPES: Record<string, string> = {
   once: "this once", session: "this session", workspace: "this workspace", project: "this project", user: "everywhere",
 };
 
 function OptionButton({ option, able, onClick }: { option: ApprovalOption; able: boolean; onClick: () => void }) {
   const scope = SCOPES[option.scope] ?? option.scope;
+  const saysScope = option.name.toLowerCase().includes(option.scope.toLowerCase());
   // What lasts is less at hand than what is for this once.
   const tone = option.kind === "allow_always" ? "allow lasting" : isAllow(option) ? "allow" : "reject";
   return (
     <AnswerButton tone={tone} able={able} onClick={onClick}>
       <Shown text={option.name} as="line" />
-      <span class="scope"><Shown text={scope} as="line" /></span>
+      {!saysScope && <span class="scope"><Shown text={scope} as="line" /></span>}
     </AnswerButton>
   );
 }

@@ -1,6 +1,6 @@
 // Owns the panel beside the transcript: plan, workers, skills, usage and the people attached.
 import type { ComponentChildren } from "preact";
-import { count, money, tokens } from "../text/say.js";
+import { money, tokens } from "../text/say.js";
 import type { Session } from "../wire/session.js";
 import type { PlanEntry, Usage } from "../wire/types.js";
 import { useTopics } from "./hooks.js";
@@ -75,7 +75,7 @@ function UsageView({ usage }: { usage: Usage }) {
         <span style={{ width: `${(share * 100).toFixed(1)}%` }} />
       </div>
       <p>
-        {tokens(usage.used)} of {count(usage.size, "token").replace(usage.size.toLocaleString(), tokens(usage.size))}
+        {tokens(usage.used)} of {tokens(usage.size)} tokens
         <span class="part-note"> {Math.round(share * 100)} %</span>
       </p>
       <p>{usage.cost === null ? <span class="muted">Cost not known</span> : money(usage.cost.amount, usage.cost.currency)}</p>

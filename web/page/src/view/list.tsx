@@ -30,6 +30,11 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     follow.current.on = on;
     onEnd?.(on);
   };
+  // Whatever is scrolled from here is noted, so that the event it causes is not taken for the reader's.
+  const note = () => {
+    const element = scroller.current;
+    if (element) Object.assign(follow.current, { top: element.scrollTop, height: element.scrollHeight });
+  };
   const options = {
     count,
     getScrollElement: () => scroller.current,
@@ -39,7 +44,10 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     overscan: 4,
     observeElementRect,
     observeElementOffset,
-    scrollToFn: elementScroll,
+    scrollToFn: (offset: number, how: Parameters<typeof elementScroll>[1], by: Virtualizer<HTMLDivElement, HTMLDivElement>) => {
+      elementScroll(offset, how, by);
+      note();
+    },
     onChange: () => again(0),
   };
   const [virtual] = useState(() => new Virtualizer<HTMLDivElement, HTMLDivElement>(options));
@@ -49,7 +57,9 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
   useLayoutEffect(() => {
     virtual._willUpdate();
     const element = scroller.current;
-    if (element && follow.current.on) element.scrollTop = element.scrollHeight;
+    if (!element || !follow.current.on) return;
+    element.scrollTop = element.scrollHeight;
+    note();
   });
   useLayoutEffect(() => {
     if (!handle) return;
@@ -73,21 +83,53 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     if (!element || from !== "end") return;
     const { scrollTop, scrollHeight, clientHeight } = element;
     const last = follow.current;
-    // Up, while nothing above got shorter: that was the reader.
-    const up = scrollTop < last.top - 1 && scrollHeight >= last.height;
-    if (scrollHeight - scrollTop - clientHeight <= NEAR) setFollow(true);
-    else if (up) setFollow(false);
+    const shorter = scrollHeight < last.height;
+    // Up, while nothing got shorter: that was the reader. Down to the end: so was that.
+    if (scrollTop < last.top && !shorter) setFollow(false);
+    else if ((scrollTop > last.top || shorter) && scrollHeight - scrollTop - clientHeight <= NEAR) setFollow(true);
     last.top = scrollTop;
     last.height = scrollHeight;
   };
-  // A wheel or a finger says it before the first scroll event, which following would undo.
+  // A wheel, a key or a finger says it before the first scroll event, which following would undo.
+  const leave = () => {
+    if (scroller.current && scroller.current.scrollTop > 0) setFollow(false);
+  };
   const onWheel = (event: WheelEvent) => {
-    if (event.deltaY < 0 && scroller.current && scroller.current.scrollTop > 0) setFollow(false);
+    if (event.deltaY < 0) leave();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== event.currentTarget) return;
+    if (["PageUp", "ArrowUp", "Home"].includes(event.key)) leave();
+    if (event.key === "End" && from === "end") {
+      // The end may move on while one scrolls to it.
+      event.preventDefault();
+      setFollow(true);
+      again(0);
+    }
+  };
+  const finger = useRef(0);
+  const onTouchStart = (event: TouchEvent) => {
+    finger.current = event.touches[0]?.clientY ?? 0;
+  };
+  const onTouchMove = (event: TouchEvent) => {
+    if ((event.touches[0]?.clientY ?? 0) > finger.current + 4) leave();
   };
 
   const items = virtual.getVirtualItems();
   return (
-    <div class={`list ${name ?? ""}`} ref={scroller} onScroll={onScroll} onWheel={onWheel} tabIndex={0} role="log" aria-label={label} aria-live="off">
+    <div
+      class={`list ${name ?? ""}`}
+      ref={scroller}
+      onScroll={onScroll}
+      onWheel={onWheel}
+      onKeyDown={onKeyDown}
+      onTouchStart={onTouchStart}
+      onTouchMove={onTouchMove}
+      tabIndex={0}
+      role="log"
+      aria-label={label}
+      aria-live="off"
+    >
       <div class="list-all" style={{ height: `${virtual.getTotalSize()}px` }}>
         <div class="list-seen" style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
           {items.map((item) => (

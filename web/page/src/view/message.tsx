@@ -1,9 +1,8 @@
 // Owns one message of the transcript: who spoke, the thought, the words, the calls and the quiet lines between them.
 import { BlockCache } from "../text/markdown.js";
 import { clock, fullTime } from "../text/say.js";
-import type { Message, Note, NoteKind, ToolCall } from "../wire/types.js";
+import type { Message, Note, ToolCall } from "../wire/types.js";
 import { Fold, type Folds } from "./folds.js";
-import { Icon } from "./icons.js";
 import { MarkdownBlock } from "./markdown.js";
 import { memo } from "./memo.js";
 import { Shown } from "./shown.js";
@@ -20,6 +19,8 @@ type Props = {
   /** The first of a row of messages of one speaker, which is named there. */
   first: boolean;
   agent: string;
+  /** The name this tab goes by. */
+  me: string | null;
   sessionId: string;
   folds: Folds;
   /** Null when it may not be taken back from here. */
@@ -31,12 +32,12 @@ export const MessageView = memo(function MessageView(props: Props) {
   return props.message.role === "user" ? <Said {...props} /> : <Answer {...props} />;
 });
 
-function Said({ message, withdraw, flash, folds, sessionId }: Props) {
+function Said({ message, me, withdraw, flash, folds, sessionId }: Props) {
   const { status } = message;
   return (
     <article class={`said is-${status}`} data-flash={flash} aria-label="Prompt">
       <header class="who">
-        <strong>{message.author ? <Shown text={message.author} as="line" /> : "You"}</strong>
+        <strong>{message.author && message.author !== me ? <Shown text={message.author} as="line" /> : "You"}</strong>
         {message.steer && <span class="tag">steer</span>}
         {status === "pending" && <span class="tag waiting">{message.steer ? "not yet delivered" : "queued"}</span>}
         {status === "error" && <span class="tag failed">not delivered</span>}
@@ -57,7 +58,7 @@ function Said({ message, withdraw, flash, folds, sessionId }: Props) {
 
 function Answer({ message, first, agent, folds, sessionId, flash }: Props) {
   const { content, thought, status, toolCalls } = message;
-  const streaming = status === "streaming";
+  const streaming = status === "streaming" || status === "pending";
   const calls = toolCalls ?? [];
   const blocks = content === "" ? [] : cache.get(`${sessionId}/${message.id}`, content, !streaming);
   return (
@@ -108,16 +109,11 @@ function Between({ calls, notes, folds, sessionId }: { calls: ToolCall[]; notes:
   return <div class="between">{rows.sort((a, b) => a.at - b.at).map(({ view }) => view)}</div>;
 }
 
-const NOTES: Record<NoteKind, string> = {
-  skill: "Skill", reminder: "Reminder", mode: "Mode", handoff: "Handoff", artifact: "Artifact", progress: "Progress",
-  compaction: "Compaction", permission: "Permission", info: "",
-};
-
 function NoteView({ note }: { note: Note }) {
   return (
-    <p class="note" title={fullTime(note.at)}>
-      {note.kind === "permission" && <Icon name="check" />}
-      {NOTES[note.kind] && <span class="note-kind">{NOTES[note.kind]}</span>} <Shown text={note.text} as="prose" />
+    <p class={`note is-${note.kind}`} title={fullTime(note.at)}>
+      {note.kind === "reminder" && "Reminder: "}
+      <Shown text={note.text} as="prose" />
     </p>
   );
 }

@@ -26,6 +26,12 @@ export function Page({ app }: { app: App }) {
     window.addEventListener("keydown", onKey, true);
     return () => window.removeEventListener("keydown", onKey, true);
   }, [app]);
+  // The keyboard goes where the eye goes.
+  useEffect(() => {
+    if (app.drawer === null) return;
+    const drawer = document.querySelector(app.drawer === "sessions" ? ".side" : ".details");
+    drawer?.querySelector<HTMLElement>("a, button, input")?.focus();
+  }, [app.drawer]);
   if (app.who.kind === "out") return <SignIn app={app} why={app.who.why} />;
   const { session } = app;
   return (

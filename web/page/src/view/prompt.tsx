@@ -1,5 +1,5 @@
 // Owns the prompt box: writing, sending, queueing, steering, stopping, and the menu of commands.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { commandOf, keyAct, menuOf, offerOf, type Sending } from "../prompt.js";
 import { readDraft, writeDraft } from "../wire/kept.js";
 import type { Session } from "../wire/session.js";
@@ -26,13 +26,6 @@ export function PromptBox({ session }: { session: Session }) {
   useEffect(() => {
     if (state !== null && document.activeElement === document.body && matchMedia("(hover: hover)").matches) box.current?.focus();
   }, [state === null]);
-  // Two pixels more than the text, so that no scroll bar comes and goes.
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    element.style.height = "0";
-    element.style.height = `${element.scrollHeight + 2}px`;
-  }, [text, state === null]);
 
   if (state === null) return null;
   const offer = offerOf(state, session.heldBy);
@@ -70,20 +63,22 @@ export function PromptBox({ session }: { session: Session }) {
     <section class="prompt" aria-label="Prompt">
       {menu.length > 0 && <Menu commands={menu} picked={picked} onPick={pick} />}
       <div class="prompt-box" data-locked={locked}>
-        <textarea
-          ref={box}
-          rows={1}
-          value={text}
-          readOnly={locked}
-          placeholder={locked ? "You are watching" : offer.kind === "running" ? "Queue what comes next, or steer…" : "What is to be done? / for commands"}
-          aria-label="Prompt"
-          aria-autocomplete="list"
-          aria-haspopup="listbox"
-          aria-controls="commands"
-          aria-activedescendant={menu.length > 0 ? `command-${picked}` : undefined}
-          onInput={(event) => write(event.currentTarget.value)}
-          onKeyDown={onKeyDown}
-        />
+        <div class="grow" data-text={text}>
+          <textarea
+            ref={box}
+            rows={1}
+            value={text}
+            readOnly={locked}
+            placeholder={locked ? "You are watching" : offer.kind === "running" ? "Queue what comes next, or steer…" : "What is to be done? / for commands"}
+            aria-label="Prompt"
+            aria-autocomplete="list"
+            aria-haspopup="listbox"
+            aria-controls="commands"
+            aria-activedescendant={menu.length > 0 ? `command-${picked}` : undefined}
+            onInput={(event) => write(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+          />
+        </div>
         <div class="prompt-bar">
           <Settings session={session} locked={locked} />
           <div class="prompt-acts">

@@ -73,7 +73,7 @@ const Row = memo(function Row({ row, onJump }: RowProps) {
       <span class="event-kind">{row.kind}</span>
       <span class="event-words">
         <span class="event-title"><Shown text={row.title} as="line" /></span>
-        {row.text !== "" && row.text !== row.title && <span class="event-text"><Shown text={row.text.slice(0, 400)} as="line" /></span>}
+        {row.text !== "" && row.text !== row.title && <span class="event-text"><Shown text={row.text.slice(0, 400).replace(/\s+/g, " ")} as="line" /></span>}
       </span>
     </button>
   );

@@ -67,7 +67,7 @@ function Status({ call }: { call: ToolCall }) {
       </span>
     );
   }
-  const took = call.durationMs === null ? "" : duration(call.durationMs);
+  const took = call.durationMs ? duration(call.durationMs) : "";
   if (call.status === "error") return <span class="tool-state failed">{call.approval === "denied" ? "refused" : "failed"} {took}</span>;
   return <span class="tool-state done">{took || "done"}</span>;
 }

@@ -48,6 +48,7 @@ export function Transcript({ app, session }: { app: App; session: Session }) {
         version={session.doc.rowVersion(index)}
         first={messages[index - 1]?.role !== "assistant"}
         agent={state.session.agent}
+        me={session.client}
         sessionId={state.session.id}
         folds={folds}
         withdraw={message.status === "pending" ? withdraw : null}

@@ -26,17 +26,19 @@ function write(kind: "localStorage" | "sessionStorage", key: string, value: stri
 }
 
 const CLIENT = "harn.client";
+const TWIN_ANSWERS_WITHIN = 60;
 
 export function freshName(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(4));
   return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** The name this tab attaches under; the same after a reload. */
-export function clientName(): string {
+/** The name this tab attaches under; the same after a reload. `copied`: it may be a copy, as this tab may be. */
+export function clientName(): { name: string; copied: boolean } {
   const known = read("sessionStorage", CLIENT);
-  if (known !== null && /^web-[0-9a-f]{8}$/.test(known)) return known;
-  return renameClient();
+  if (known === null || !/^web-[0-9a-f]{8}$/.test(known)) return { name: renameClient(), copied: false };
+  const [how] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+  return { name: known, copied: how?.type !== "reload" };
 }
 
 export function renameClient(): string {
@@ -48,16 +50,25 @@ export function renameClient(): string {
 /**
  * A duplicated tab begins with a copy of the other's name. The older tab answers a newcomer that has its name, and the
  * newcomer calls `onTwin` to take another. A reloaded tab hears nothing: the page that had the name is gone.
+ * Resolves when an answer has come, or would have come by now.
  */
-export function watchForTwin(name: () => string, onTwin: () => void): void {
-  if (typeof BroadcastChannel === "undefined") return;
+export function watchForTwin(name: () => string, onTwin: () => void): Promise<void> {
+  if (typeof BroadcastChannel === "undefined") return Promise.resolve();
   const channel = new BroadcastChannel("harn.clients");
   const me = freshName();
   channel.onmessage = ({ data }: MessageEvent<{ hello?: string; taken?: string; from?: string; to?: string }>) => {
     if (data.hello === name()) channel.postMessage({ taken: data.hello, to: data.from });
-    if (data.taken === name() && data.to === me) onTwin();
+    if (data.taken !== name() || data.to !== me) return;
+    onTwin();
+    heard();
   };
+  let heard = () => {};
+  const settled = new Promise<void>((done) => {
+    heard = done;
+    setTimeout(done, TWIN_ANSWERS_WITHIN);
+  });
   channel.postMessage({ hello: name(), from: me });
+  return settled;
 }
 
 const draftKey = (session: string | null) => `harn.draft.${session ?? "new"}`;

@@ -166,6 +166,24 @@ fn a_run_is_parked_while_something_is_open() {
 }
 
 #[test]
+fn a_run_that_waits_has_come_nowhere() {
+    let queued = AgentEvent::PromptQueued(Box::new(TurnStarted {
+        message_id: "m".into(),
+        prompt: Vec::new(),
+        live_session: None,
+    }));
+    let (mut waits, mut unheard) = (fold(0), fold(0));
+    waits.apply(&at(7, queued), |_| None);
+    let (told, unheard) = (waits.tell(Seq::ZERO), unheard.tell(Seq::ZERO));
+    assert_eq!(told.state, State::Running);
+    assert_eq!(told.place, unheard.place);
+    assert_eq!(
+        (told.began_at, told.until),
+        (unheard.began_at, unheard.until)
+    );
+}
+
+#[test]
 fn every_end_is_told() {
     let recovered = Recovered {
         interrupted_calls: Vec::new(),

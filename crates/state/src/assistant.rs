@@ -1,0 +1,90 @@
+//! `POST /assistant`: the document for the transport that assistant-ui ships with, out of the same rooms as
+//! over a socket.
+//!
+//! Its client sends commands, and is told the document until nothing goes on by itself. While a response is
+//! open it sends nothing, so one that waited for a decision would wait for ever: it ends when somebody is
+//! asked, and the answer is the next request.
+
+mod attendance;
+mod body;
+mod format;
+mod reply;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::{path::PathBuf, sync::Arc};
+
+use axum::{body::Body, http::Request, response::Response};
+use harn_lines::pace::Member;
+use harn_runtime::Hub;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    client::{Client, Coming},
+    error::StateError,
+    refused::Refused,
+    rooms::Rooms,
+    wire::Command,
+};
+use attendance::Attendance;
+use format::Format;
+use reply::Reply;
+use request::Asked;
+
+/// Where a request comes to.
+pub(crate) struct Visit {
+    /// The sessions of who sent it.
+    pub(crate) hub: Hub,
+    /// Where they are looked at.
+    pub(crate) rooms: Arc<Rooms>,
+    /// Where a new session works.
+    pub(crate) directory: PathBuf,
+    /// The longest body.
+    pub(crate) limit: usize,
+    /// What the URL says.
+    pub(crate) coming: Coming,
+    /// Whether the URL says that what was begun goes on when the client leaves.
+    pub(crate) detached: bool,
+    /// A place among those who are served.
+    pub(crate) member: Member,
+    /// Ends the response.
+    pub(crate) ending: CancellationToken,
+}
+
+/// Carries out what a client wants, and tells it what comes of it.
+pub(crate) async fn respond(
+    mut visit: Visit,
+    request: Request<Body>,
+) -> Result<Response, StateError> {
+    let (head, body) = request.into_parts();
+    let format = Format::of(&head.headers);
+    let body = body::read(&head.headers, body, visit.limit).await?;
+    let asked = Asked::read(&body)?;
+    // It may be long, and the response may take a while.
+    drop(body);
+    let coming = &mut visit.coming;
+    coming.session = coming.session.take().or(asked.session);
+    let client = Client::come(visit.hub, visit.rooms, visit.coming, visit.directory).await?;
+    let room = client.room().clone();
+    let mut attendance = Attendance::new(client, visit.detached || asked.detached);
+    let refused = carry_out(&mut attendance, asked.commands).await.err();
+    // What a command does is in the document a moment later. Whoever looked before would see nothing going
+    // on, and a page would see its own message gone.
+    if let Some(seq) = room.session().dealt_with().await {
+        room.caught_up(seq).await;
+    }
+    let reply = Reply::new(format, room, attendance, refused, visit.ending);
+    Ok(format.response(reply.body(visit.member)))
+}
+
+/// Carries out commands in their order, up to one that is refused; none where one of them makes no sense.
+async fn carry_out(
+    attendance: &mut Attendance,
+    commands: Result<Vec<Command>, Refused>,
+) -> Result<(), Refused> {
+    for command in commands? {
+        attendance.carry_out(command).await?;
+    }
+    Ok(())
+}

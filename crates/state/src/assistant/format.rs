@@ -1,0 +1,232 @@
+//! The two formats that clients of assistant-ui read. Which one is the client's own setting and stands nowhere
+//! in its request, so that the one that is not the usual has to be asked for.
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderName, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::{room, to_wire::whole, wire::State};
+
+/// What a response is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// Lines, each with what it is in front: `data-stream`.
+    Lines,
+    /// Server-sent events: `assistant-transport`.
+    Events,
+}
+
+/// An error, in a response of events.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "error")]
+struct ErrorEvent<'a> {
+    path: [&'a str; 0],
+    error: &'a str,
+}
+
+impl Format {
+    /// What a client can read.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let mut accepts = headers.get_all(header::ACCEPT).iter();
+        let events = accepts.any(|accept| {
+            let accept = accept.to_str().unwrap_or_default();
+            accept.to_ascii_lowercase().contains("text/event-stream")
+        });
+        match events {
+            true => Self::Events,
+            false => Self::Lines,
+        }
+    }
+
+    /// A response with this body. What is said there may be anybody's: a browser must not take it for a page.
+    pub(super) fn response(self, body: Body) -> Response {
+        const NOSNIFF: (HeaderName, &str) = (header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+        const KIND: HeaderName = HeaderName::from_static("x-vercel-ai-data-stream");
+        match self {
+            Self::Lines => {
+                let headers = [
+                    (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+                    (header::CACHE_CONTROL, "no-store"),
+                    (KIND, "v1"),
+                    NOSNIFF,
+                ];
+                (headers, body).into_response()
+            }
+            Self::Events => {
+                let headers = [
+                    (header::CONTENT_TYPE, "text/event-stream"),
+                    (header::CACHE_CONTROL, "no-cache"),
+                    NOSNIFF,
+                ];
+                (headers, body).into_response()
+            }
+        }
+    }
+
+    /// The document, in place of whatever the client has.
+    pub(super) fn whole(self, state: State) -> Box<dyn Iterator<Item = Bytes> + Send> {
+        let (before, behind) = match self {
+            Self::Lines => (r#"aui-state:[{"type":"set","path":[],"value":"#, "}]\n"),
+            Self::Events => (
+                r#"data: {"type":"update-state","path":[],"operations":[{"type":"set","path":[],"value":"#,
+                "}]}\n\n",
+            ),
+        };
+        Box::new(whole::pieces(state, before, behind).map(harmless))
+    }
+
+    /// What changed of it.
+    pub(super) fn delta(self, operations: &[Bytes]) -> Bytes {
+        let (before, behind) = match self {
+            Self::Lines => ("aui-state:[", "]\n"),
+            Self::Events => (
+                r#"data: {"type":"update-state","path":[],"operations":["#,
+                "]}\n\n",
+            ),
+        };
+        harmless(room::message(operations, before, behind))
+    }
+
+    /// Something that went wrong.
+    pub(super) fn error(self, words: &str) -> Bytes {
+        // A text can always be written.
+        let written = match self {
+            Self::Lines => {
+                let words = serde_json::to_string(words).unwrap_or_default();
+                format!("3:{words}\n")
+            }
+            Self::Events => {
+                let (path, error) = ([], words);
+                let event = serde_json::to_string(&ErrorEvent { path, error }).unwrap_or_default();
+                format!("data: {event}\n\n")
+            }
+        };
+        written.into()
+    }
+
+    /// A sign of life that a client takes no notice of.
+    pub(super) fn alive(self) -> Bytes {
+        Bytes::from_static(match self {
+            Self::Lines => b"\n",
+            Self::Events => b":\n\n",
+        })
+    }
+
+    /// What the last word is, where there has to be one.
+    pub(super) fn end(self) -> Option<Bytes> {
+        match self {
+            Self::Lines => None,
+            Self::Events => Some(Bytes::from_static(b"data: [DONE]\n\n")),
+        }
+    }
+}
+
+/// The same without names that make a client drop the whole message: it takes them for an attack on its own
+/// objects. A tool may well be called with such names. As we write JSON, a quote inside of a text never stands
+/// alone, so that what is found is the end of a name.
+fn harmless(written: Bytes) -> Bytes {
+    const NAMES: [(&str, &str); 2] = [
+        (r#""__proto__":"#, r#""(__proto__)":"#),
+        (r#""constructor":{"#, r#""(constructor)":{"#),
+    ];
+    let Ok(text) = std::str::from_utf8(&written) else {
+        return written;
+    };
+    if NAMES.iter().all(|(name, _)| !text.contains(name)) {
+        return written;
+    }
+    let renamed = NAMES.iter().fold(text.to_owned(), |text, (name, other)| {
+        text.replace(name, other)
+    });
+    renamed.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{to_wire::Document, wire::SessionFacts};
+
+    fn check(format: Format, expect: Expect) {
+        let state = Document::new(SessionFacts::default()).state().clone();
+        let mut told: Vec<u8> = format.whole(state).flatten().collect();
+        let operations = [
+            r#"{"type":"set","path":["status"],"value":"running"}"#,
+            r#"{"type":"append-text","path":["messages","1","content"],"value":"a\n\"é"}"#,
+        ];
+        let operations = operations.map(|it| Bytes::from_static(it.as_bytes()));
+        told.extend(format.delta(&operations));
+        told.extend(format.alive());
+        told.extend(format.error("somebody \"else\"\nis in control"));
+        told.extend(format.end().into_iter().flatten());
+        expect.assert_eq(std::str::from_utf8(&told).unwrap());
+    }
+
+    #[test]
+    fn lines() {
+        check(
+            Format::Lines,
+            expect![[r#"
+            aui-state:[{"type":"set","path":[],"value":{"status":"idle","messages":[],"session":{"id":"","title":null,"cwd":"","agent":"","createdAt":0,"mode":"","modes":[],"options":[],"commands":[]},"plan":[],"workers":[],"skills":[],"usage":null,"approvals":[],"questions":[],"clients":[],"controller":null}}]
+            aui-state:[{"type":"set","path":["status"],"value":"running"},{"type":"append-text","path":["messages","1","content"],"value":"a\n\"é"}]
+
+            3:"somebody \"else\"\nis in control"
+        "#]],
+        );
+    }
+
+    #[test]
+    fn events() {
+        check(
+            Format::Events,
+            expect![[r#"
+            data: {"type":"update-state","path":[],"operations":[{"type":"set","path":[],"value":{"status":"idle","messages":[],"session":{"id":"","title":null,"cwd":"","agent":"","createdAt":0,"mode":"","modes":[],"options":[],"commands":[]},"plan":[],"workers":[],"skills":[],"usage":null,"approvals":[],"questions":[],"clients":[],"controller":null}}]}
+
+            data: {"type":"update-state","path":[],"operations":[{"type":"set","path":["status"],"value":"running"},{"type":"append-text","path":["messages","1","content"],"value":"a\n\"é"}]}
+
+            :
+
+            data: {"type":"error","path":[],"error":"somebody \"else\"\nis in control"}
+
+            data: [DONE]
+
+        "#]],
+        );
+    }
+
+    #[test]
+    fn events_have_to_be_asked_for() {
+        for (accept, format) in [
+            (None, Format::Lines),
+            (Some("*/*"), Format::Lines),
+            (Some("text/event-stream"), Format::Events),
+            (Some("text/plain, Text/Event-Stream;q=0.9"), Format::Events),
+        ] {
+            let accept = accept.map(|accept| (header::ACCEPT, accept.parse().unwrap()));
+            let headers: HeaderMap = accept.into_iter().collect();
+            assert_eq!(Format::of(&headers), format, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_a_client_refuses_are_others() {
+        let told = |value: Value| {
+            let harmless = harmless(value.to_string().into());
+            serde_json::from_slice::<Value>(&harmless).unwrap()
+        };
+        let plain =
+            json!({"__proto__ ": 1, "a": "\"__proto__\":", "constructor": "x", "b": ["__proto__"]});
+        assert_eq!(told(plain.clone()), plain);
+        let bad = json!({"a": {"__proto__": {"constructor": {"prototype": 1}}}});
+        let good = json!({"a": {"(__proto__)": {"(constructor)": {"prototype": 1}}}});
+        assert_eq!(told(bad), good);
+        // The end of a longer name is no harm, and stays JSON.
+        assert!(told(json!({"x\"__proto__": 1})).is_object());
+    }
+}

@@ -1,0 +1,246 @@
+//! What a client of assistant-ui asks for. It sends its whole copy of the document along, of which nothing is
+//! believed but which session it is of.
+
+use harn_model::SessionId;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use crate::{error::StateError, from_wire, refused::Refused, wire::Command};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The session it is about, where it says.
+    pub(super) session: Option<SessionId>,
+    /// Whether what it begins goes on when it leaves.
+    pub(super) detached: bool,
+    /// What is wanted, or why that makes no sense.
+    pub(super) commands: Result<Vec<Command>, Refused>,
+}
+
+/// The body, as far as it matters. What is null is as good as missing.
+#[derive(Deserialize)]
+struct Body<'a> {
+    commands: Vec<Value>,
+    #[serde(default)]
+    session: Option<Value>,
+    #[serde(default)]
+    detach: Option<Value>,
+    /// As it stands: it may be as long as a session, and may be anything at first.
+    #[serde(default, borrow)]
+    state: Option<&'a RawValue>,
+}
+
+/// What is looked for in a document that a client sends back.
+#[derive(Deserialize)]
+struct Echo {
+    session: Echoed,
+}
+
+#[derive(Deserialize)]
+struct Echoed {
+    id: String,
+}
+
+impl Asked {
+    pub(super) fn read(body: &[u8]) -> Result<Self, StateError> {
+        let body: Body<'_> = serde_json::from_slice(body).map_err(|_| StateError::NoBody)?;
+        let named = match body.session {
+            None | Some(Value::Null) => None,
+            Some(Value::String(id)) => Some(id),
+            Some(_) => {
+                let (name, wanted) = ("session", "the id of a session");
+                return Err(StateError::BadQuery { name, wanted });
+            }
+        };
+        let detached = match body.detach {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(detached)) => detached,
+            Some(_) => {
+                let (name, wanted) = ("detach", "true or false");
+                return Err(StateError::BadQuery { name, wanted });
+            }
+        };
+        let echoed = || {
+            let echo = serde_json::from_str::<Echo>(body.state?.get());
+            Some(echo.ok()?.session.id)
+        };
+        let session = named.filter(|id| !id.is_empty()).or_else(echoed);
+        Ok(Self {
+            session: session.map(Into::into),
+            detached,
+            commands: commands(&body.commands),
+        })
+    }
+}
+
+/// The commands, if all of them make sense: who is told of one that does not was told nothing of the others.
+fn commands(given: &[Value]) -> Result<Vec<Command>, Refused> {
+    if given.len() > from_wire::MOST {
+        let most = from_wire::MOST;
+        return Err(Refused::bad(format!(
+            "these are more than {most} commands; send them in several requests"
+        )));
+    }
+    given.iter().map(command).collect()
+}
+
+fn command(given: &Value) -> Result<Command, Refused> {
+    match given.get("type").and_then(Value::as_str) {
+        Some("add-message") => {
+            let prompt = message(given)?;
+            Ok(Command::Submit { prompt })
+        }
+        Some("add-tool-result") => Err(Refused::bad(
+            "add-tool-result is not taken, the tools run on the server; decide about a call with approve or deny",
+        )),
+        Some("resume") => Err(Refused::bad(
+            "resume is not taken here; name the session in the URL, as in /assistant?session=ID",
+        )),
+        Some(_) | None => from_wire::command(given),
+    }
+}
+
+/// What a message says.
+fn message(given: &Value) -> Result<String, Refused> {
+    let is_new = given.get("sourceId").is_none_or(Value::is_null);
+    if !is_new {
+        let words = "what was said cannot be edited; send another message";
+        return Err(Refused::bad(words));
+    }
+    let message = &given["message"];
+    if message["role"] != "user" {
+        let words = "add-message takes messages of the user; the role must be user";
+        return Err(Refused::bad(words));
+    }
+    let Some(parts) = message["parts"].as_array() else {
+        let words = "the message of add-message has no parts; they must be a list";
+        return Err(Refused::bad(words));
+    };
+    let text = |part: &Value| match part["type"].as_str() {
+        Some("text") => part["text"].as_str().map(str::to_owned),
+        Some(_) | None => None,
+    };
+    let texts: Option<Vec<_>> = parts.iter().map(text).collect();
+    let texts = texts.ok_or_else(|| {
+        Refused::bad("only text can be sent this way; leave images and files out of the message")
+    })?;
+    Ok(texts.join("\n\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(body: Value) -> Result<Asked, StateError> {
+        Asked::read(body.to_string().as_bytes())
+    }
+
+    fn refusal(command: Value) -> String {
+        let asked = read(json!({"commands": [{"type": "cancel"}, command]})).unwrap();
+        asked.commands.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_the_library_sends_is_understood() {
+        let asked = read(json!({
+            "commands": [
+                {"type": "add-message", "parentId": "a1", "sourceId": null,
+                 "message": {"role": "user", "parts": [
+                    {"type": "text", "text": "hello"}, {"type": "text", "text": "there"}]}},
+                {"type": "approve", "toolCallId": "t1"},
+            ],
+            "state": {"messages": [], "session": {"id": "s1", "cwd": "/"}},
+            "threadId": "__LOCALID_SGYlC9T",
+            "parentId": "a1",
+            "tools": {},
+        }));
+        let asked = asked.unwrap();
+        let prompt = "hello\n\nthere".to_owned();
+        let approve = Command::Approve {
+            tool_call_id: "t1".to_owned(),
+            option_id: None,
+        };
+        assert_eq!(
+            asked.commands.unwrap(),
+            [Command::Submit { prompt }, approve]
+        );
+        assert_eq!(asked.session, Some("s1".into()));
+        assert!(!asked.detached);
+    }
+
+    #[test]
+    fn the_session_is_what_is_said_before_what_is_echoed() {
+        let state = || json!({"session": {"id": "echoed"}});
+        for (session, state, wanted) in [
+            (json!("named"), state(), Some("named")),
+            (json!(null), state(), Some("echoed")),
+            (json!(""), state(), Some("echoed")),
+            (json!(null), json!(null), None),
+            (json!(null), json!({"messages": []}), None),
+            (json!(null), json!({"session": {"id": 5}}), None),
+            (json!(null), json!("anything"), None),
+        ] {
+            let asked = read(json!({"commands": [], "session": session, "state": state}));
+            assert_eq!(asked.unwrap().session, wanted.map(Into::into), "{state}");
+        }
+        let bare = read(json!({"commands": []})).unwrap();
+        assert_eq!(bare.session, None);
+        let detached = read(json!({"commands": [], "detach": true})).unwrap();
+        assert!(detached.detached);
+    }
+
+    #[test]
+    fn a_body_of_another_shape_is_refused_without_its_words() {
+        for body in [
+            json!([]),
+            json!({}),
+            json!({"commands": "secret"}),
+            json!({"commands": null}),
+            json!({"commands": [], "session": ["secret"]}),
+            json!({"commands": [], "detach": "secret"}),
+        ] {
+            let error = read(body.clone()).unwrap_err();
+            assert_eq!(error.status(), 400, "{body}");
+            assert!(!error.to_string().contains("secret"), "{body}");
+        }
+        assert!(Asked::read(b"{\"commands\":[").is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_with_words() {
+        let said = |parts: Value| json!({"type": "add-message", "message": {"role": "user", "parts": parts}});
+        let image = said(
+            json!([{"type": "text", "text": "look"}, {"type": "image", "image": "data:image/png;base64,AAAA"}]),
+        );
+        let edit = json!({"type": "add-message", "sourceId": "u1", "message": {"role": "user", "parts": []}});
+        let agent = json!({"type": "add-message", "message": {"role": "assistant", "parts": []}});
+        let result = json!({"type": "add-tool-result", "toolCallId": "t1", "result": 1});
+        let table = [
+            image,
+            edit,
+            agent,
+            said(json!(null)),
+            result,
+            json!({"type": "resume", "sessionId": "s"}),
+            json!({"type": "nonsense"}),
+            json!(5),
+        ];
+        let told: Vec<_> = table.into_iter().map(refusal).collect();
+        expect_test::expect![[r#"
+            only text can be sent this way; leave images and files out of the message
+            what was said cannot be edited; send another message
+            add-message takes messages of the user; the role must be user
+            the message of add-message has no parts; they must be a list
+            add-tool-result is not taken, the tools run on the server; decide about a call with approve or deny
+            resume is not taken here; name the session in the URL, as in /assistant?session=ID
+            the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback"#]]
+        .assert_eq(&told.join("\n"));
+        let many = vec![json!({"type": "cancel"}); from_wire::MOST + 1];
+        let many = read(json!({ "commands": many })).unwrap();
+        assert!(many.commands.is_err());
+    }
+}

@@ -1,0 +1,235 @@
+//! The transport of assistant-ui over its route, with an agent that does as it is told.
+
+mod leaving;
+mod stage;
+
+use axum::http::header;
+use harn_model::Principal;
+use harn_runtime::{AttachClient, Claim, NoHost};
+use serde_json::json;
+
+use super::format::Format;
+use stage::{BOTH, Stage, Told, lasting, says};
+
+#[tokio::test]
+async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
+    for format in BOTH {
+        let stage = Stage::new();
+        let told = stage.told("", format, json!([says("hello")])).await;
+        assert_eq!((told.status, &told.error), (200, &None));
+        let first = [
+            "user complete: hello",
+            "assistant complete: You said hello.",
+        ];
+        assert_eq!(told.said(), first);
+        assert_eq!(told.operations[0], "set /");
+        assert_eq!(told.document["status"], "idle");
+        let id = told.id().to_owned();
+        assert_eq!(lasting(told.document.clone()), stage.document(&id).await);
+
+        // The page knows the session from what it was told, and from nothing else.
+        let again = json!({"commands": [says("more")], "state": told.document});
+        let told = Told::read(stage.post("", format, again).await, format).await;
+        assert_eq!(told.id(), id);
+        let second = ["user complete: more", "assistant complete: You said more."];
+        assert_eq!(told.said(), [first, second].concat());
+        assert_eq!(lasting(told.document.clone()), stage.document(&id).await);
+    }
+}
+
+#[tokio::test]
+async fn the_formats_have_their_headers() {
+    let stage = Stage::new();
+    let told = stage.told("", Format::Lines, json!([])).await;
+    let headers = &told.headers;
+    assert_eq!(headers[header::CONTENT_TYPE], "text/plain; charset=utf-8");
+    assert_eq!(headers["x-vercel-ai-data-stream"], "v1");
+    assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+    let told = stage.told("", Format::Events, json!([])).await;
+    let headers = &told.headers;
+    assert_eq!(headers[header::CONTENT_TYPE], "text/event-stream");
+    assert_eq!(headers[header::CACHE_CONTROL], "no-cache");
+}
+
+/// Whether the first look is before or behind the end of the run, the message is in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_document_has_what_was_said_in_it() {
+    let stage = Stage::new();
+    for round in 1..=20 {
+        let query = if round == 1 { "" } else { "session=session-1" };
+        let response = stage.post(query, Format::Lines, json!({"commands": [says("hello")]}));
+        let mut body = response.await.into_body().into_data_stream();
+        let first = futures::StreamExt::next(&mut body).await.unwrap().unwrap();
+        let first = std::str::from_utf8(&first).unwrap();
+        let asked = first.matches(r#""content":"hello""#).count();
+        assert_eq!(asked, round, "{first}");
+        let rest: Vec<_> = futures::StreamExt::collect(body).await;
+        assert!(rest.into_iter().all(|piece| piece.is_ok()));
+    }
+}
+
+#[tokio::test]
+async fn a_question_ends_the_response_and_the_answer_goes_on() {
+    for format in BOTH {
+        let stage = Stage::new();
+        let told = stage.told("", format, json!([says("write")])).await;
+        assert_eq!(told.error, None);
+        assert_eq!(told.document["status"], "running");
+        let call = told.document["approvals"][0]["toolCallId"].clone();
+        assert_eq!(told.document["messages"][1]["toolCalls"][0]["id"], call);
+        let query = format!("session={}", told.id());
+
+        // Nobody has answered: there is nothing to wait for.
+        let same = stage.told(&query, format, json!([])).await;
+        assert_eq!(lasting(same.document), lasting(told.document));
+
+        stage.agent.go_on();
+        let approve = json!([{"type": "approve", "toolCallId": call}]);
+        let told = stage.told(&query, format, approve.clone()).await;
+        assert_eq!(told.error, None);
+        assert_eq!(told.document["approvals"], json!([]));
+        assert_eq!(told.document["status"], "idle");
+        let said = told.said();
+        assert_eq!(said.last().unwrap(), "assistant complete: It is in a.txt.");
+        let id = told.id().to_owned();
+        assert_eq!(lasting(told.document), stage.document(&id).await);
+
+        let late = stage.told(&query, format, approve).await;
+        let words = "no decision is waited for about this toolCallId; it may be decided already";
+        assert_eq!(late.error.as_deref(), Some(words));
+    }
+}
+
+#[tokio::test]
+async fn a_person_is_asked_and_answers() {
+    let stage = Stage::new();
+    let told = stage.told("", Format::Lines, json!([says("choose")])).await;
+    let question = &told.document["questions"][0];
+    assert_eq!(question["subject"], "Which port?");
+    let query = format!("session={}", told.id());
+    let answer = json!([{"type": "answer", "questionId": question["id"], "answer": "9090"}]);
+    let told = stage.told(&query, Format::Lines, answer).await;
+    assert_eq!(told.said()[1], "assistant complete: Port 9090.");
+    assert_eq!(told.document["questions"], json!([]));
+}
+
+#[tokio::test]
+async fn everything_that_waits_is_waited_for() {
+    let stage = Stage::new();
+    let commands = json!([says("one"), says("fail"), says("three")]);
+    let told = stage.told("", Format::Events, commands).await;
+    let said = told.said();
+    assert_eq!(said.len(), 6, "{said:?}");
+    assert_eq!(said[3], "assistant error: ");
+    assert_eq!(said[5], "assistant complete: You said three.");
+    assert_eq!(told.document["status"], "idle");
+    // A run that fails is told by the document, and no error of the transport.
+    let query = format!("session={}", told.id());
+    let told = stage
+        .told(&query, Format::Events, json!([says("fail")]))
+        .await;
+    assert_eq!(told.error, None);
+    assert_eq!(told.document["error"], "the model is out of reach");
+}
+
+#[tokio::test]
+async fn what_runs_is_joined_and_followed_to_its_end() {
+    let stage = Stage::new();
+    let begun = json!({"commands": [says("wait")]});
+    let begun = stage.post("", Format::Lines, begun).await;
+    stage.agent.waits().await;
+    let joined = stage.post("session=session-1", Format::Events, json!({"commands": []}));
+    let joined = joined.await;
+    stage.agent.go_on();
+    let joined = Told::read(joined, Format::Events).await;
+    let begun = Told::read(begun, Format::Lines).await;
+    assert_eq!(begun.said()[1], "assistant complete: Working. Done.");
+    assert_eq!(lasting(joined.document), lasting(begun.document));
+}
+
+#[tokio::test]
+async fn what_is_refused_is_told_behind_the_document() {
+    for format in BOTH {
+        let stage = Stage::new();
+        let result = json!({"type": "add-tool-result", "toolCallId": "t", "result": 1});
+        // Nothing of it is done where one of it makes no sense.
+        let told = stage.told("", format, json!([says("hello"), result])).await;
+        assert_eq!(told.status, 200);
+        assert_eq!(told.operations, ["set /"]);
+        assert_eq!(told.said(), [""; 0]);
+        let words = "add-tool-result is not taken, the tools run on the server; decide about a call with approve or deny";
+        assert_eq!(told.error.as_deref(), Some(words));
+
+        // What was done before it stays done, and goes on.
+        let query = format!("session={}", told.id());
+        let mode = json!({"type": "configure", "config": {"permissionMode": "nonsense"}});
+        let told = stage
+            .told(&query, format, json!([says("wait"), mode]))
+            .await;
+        assert!(
+            told.error.as_ref().unwrap().contains("nonsense"),
+            "{told:?}"
+        );
+        assert_eq!(told.document["status"], "running");
+        stage.agent.waits().await;
+        stage.agent.go_on();
+        let told = stage.told(&query, format, json!([])).await;
+        assert_eq!(told.said()[1], "assistant complete: Working. Done.");
+    }
+}
+
+#[tokio::test]
+async fn who_is_not_in_control_is_told_who_is() {
+    let stage = Stage::new();
+    let told = stage.told("", Format::Lines, json!([])).await;
+    let (id, session) = (told.id().to_owned(), stage.session(told.id()));
+    let seat = session.sit("ada", std::sync::Arc::new(NoHost), Claim::Never);
+    seat.attach(AttachClient::controller("ada")).await.unwrap();
+    let query = format!("session={id}");
+    let told = stage
+        .told(&query, Format::Lines, json!([says("hello")]))
+        .await;
+    let words = told.error.clone().unwrap();
+    assert!(words.contains("ada"), "{words}");
+    assert_eq!(told.document["controller"], "ada");
+    assert_eq!(told.said(), [""; 0]);
+    // By a name of its own it may take over, and is in control while it is there.
+    let query = format!("{query}&client=bob");
+    let taken = json!([{"type": "takeover"}, says("hello")]);
+    let told = stage.told(&query, Format::Lines, taken).await;
+    assert_eq!(told.error, None);
+    assert_eq!(told.document["messages"][0]["author"], "bob");
+    assert_eq!(told.document["controller"], "bob");
+}
+
+#[tokio::test]
+async fn who_has_no_business_here_is_turned_away() {
+    let stage = Stage::new();
+    let told = stage.told("", Format::Lines, json!([says("hello")])).await;
+    let query = format!("session={}", told.id());
+    let nowhere = stage.told("session=nowhere", Format::Lines, json!([says("hello")]));
+    let nowhere = nowhere.await;
+    let words = "there is no such session; /ws/sessions has them all";
+    assert_eq!((nowhere.status, nowhere.refusal().as_str()), (404, words));
+
+    let empty = || json!({"commands": []}).to_string();
+    let mallory = Some(Principal::new("mallory"));
+    let foreign = stage.post_as(mallory, &query, Format::Lines, empty()).await;
+    let foreign = Told::read(foreign, Format::Lines).await;
+    assert_eq!((foreign.status, foreign.refusal().as_str()), (404, words));
+    let nobody = stage.post_as(None, &query, Format::Lines, empty()).await;
+    assert_eq!(nobody.status(), 401);
+
+    let (owner, limit) = (Some(Principal::owner()), stage.config.message_bytes);
+    for (query, body, status) in [
+        (query.as_str(), "{".to_owned(), 400),
+        (query.as_str(), "{}".to_owned(), 400),
+        ("role=king", empty(), 400),
+        ("detach=perhaps", empty(), 400),
+        ("cwd=not/absolute", empty(), 400),
+        (query.as_str(), " ".repeat(limit + 1), 413),
+    ] {
+        let answer = stage.post_as(owner.clone(), query, Format::Lines, body);
+        assert_eq!(answer.await.status(), status, "{query}");
+    }
+}

@@ -1,0 +1,189 @@
+//! Clients that leave, that do not read, and a server that ends.
+
+use std::sync::Arc;
+
+use axum::{Extension, body::BodyDataStream, http::Request};
+use futures::StreamExt;
+use harn_lines::pace::Crowd;
+use harn_model::{AgentEvent, Principal, Seq, StopReason, TurnOutcome};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+use super::{
+    super::{Visit, format::Format, respond},
+    stage::{Stage, Told, says},
+};
+use crate::{client::Coming, rooms::Rooms};
+
+const CANCELLED: TurnOutcome = TurnOutcome::Stopped {
+    stop_reason: StopReason::Cancelled,
+};
+const DONE: TurnOutcome = TurnOutcome::Stopped {
+    stop_reason: StopReason::EndTurn,
+};
+
+async fn piece(body: &mut BodyDataStream) -> String {
+    let piece = body.next().await.unwrap().unwrap();
+    String::from_utf8(piece.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn who_leaves_stops_what_it_began_and_nothing_else() {
+    let stage = Stage::new();
+    let first = json!({"commands": [says("wait")]});
+    let first = stage.post("", Format::Lines, first).await;
+    stage.agent.waits().await;
+    let query = "session=session-1";
+    // Two that wait, of two requests.
+    let second = json!({"commands": [says("wait"), says("wait")]});
+    let second = stage.post(query, Format::Lines, second).await;
+    let third = stage.post(query, Format::Lines, json!({"commands": [says("hello")]}));
+    let third = third.await;
+    drop(second);
+    let mut from = stage.session("session-1").subscribe(Seq::ZERO);
+    let mut withdrawn = 0;
+    while withdrawn < 2 {
+        let delivery = from.next().await.unwrap();
+        let events = delivery.events().iter().map(|it| &it.event);
+        withdrawn += events
+            .filter(|event| matches!(event, AgentEvent::PromptWithdrawn(_)))
+            .count();
+    }
+    stage.agent.go_on();
+    let third = Told::read(third, Format::Lines).await;
+    let said = [
+        "user complete: wait",
+        "assistant complete: Working. Done.",
+        "user error: wait",
+        "user error: wait",
+        "user complete: hello",
+        "assistant complete: You said hello.",
+    ];
+    assert_eq!(third.said(), said);
+    assert_eq!(stage.outcomes("session-1", 2).await, [DONE, DONE]);
+    // A response that has ended has nothing to leave.
+    let first = Told::read(first, Format::Lines).await;
+    assert_eq!(first.document["status"], "idle");
+}
+
+#[tokio::test]
+async fn what_runs_is_cancelled_when_its_connection_breaks() {
+    let stage = Stage::new();
+    let routes = stage.routes.clone().layer(Extension(Principal::owner()));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = tokio::spawn(async move { axum::serve(listener, routes).await });
+    let body = json!({"commands": [says("wait")]}).to_string();
+    let length = body.len();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head =
+        format!("POST /assistant HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n");
+    let request = head + &body;
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut told = [0; 15];
+    stream.read_exact(&mut told).await.unwrap();
+    assert_eq!(&told, b"HTTP/1.1 200 OK");
+    stage.agent.waits().await;
+    drop(stream);
+    assert_eq!(stage.outcomes("session-1", 1).await, [CANCELLED]);
+    serving.abort();
+}
+
+#[tokio::test]
+async fn who_is_detached_leaves_what_it_began_to_itself() {
+    for (query, detach) in [("detach=true", json!(null)), ("", json!(true))] {
+        let stage = Stage::new();
+        let begun = json!({"commands": [says("wait")], "detach": detach});
+        let begun = stage.post(query, Format::Lines, begun).await;
+        stage.agent.waits().await;
+        drop(begun);
+        stage.agent.go_on();
+        assert_eq!(stage.outcomes("session-1", 1).await, [DONE]);
+    }
+}
+
+/// Who only looks has nothing to stop; who answers a question is as good as who asked for it.
+#[tokio::test]
+async fn who_lets_a_run_go_on_stops_it_by_leaving() {
+    let stage = Stage::new();
+    let asked = stage.told("", Format::Lines, json!([says("write")])).await;
+    let call = &asked.document["approvals"][0]["toolCallId"];
+    let query = "session=session-1";
+    let approve = json!({"commands": [{"type": "approve", "toolCallId": call}]});
+    let approved = stage.post(query, Format::Lines, approve).await;
+    stage.agent.waits().await;
+    let looks = stage.post(query, Format::Lines, json!({"commands": []}));
+    drop(looks.await);
+    drop(approved);
+    assert_eq!(stage.outcomes("session-1", 1).await, [CANCELLED]);
+}
+
+#[tokio::test]
+async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
+    let stage = Stage::new();
+    let rooms = Arc::new(Rooms::default());
+    let visit = Visit {
+        hub: stage.hub.hub().clone(),
+        rooms: rooms.clone(),
+        directory: stage.hub.workspace(),
+        limit: 1024,
+        coming: Coming::default(),
+        detached: false,
+        member: Crowd::default().join(1).unwrap(),
+        ending: stage.config.ending.clone(),
+    };
+    let body = json!({"commands": [says("flood")]}).to_string();
+    let request = Request::post("/assistant").body(body.into()).unwrap();
+    let response = respond(visit, request).await.unwrap();
+    let mut body = response.into_body().into_data_stream();
+    let first = piece(&mut body).await;
+    assert!(first.ends_with("}]\n"), "{first}");
+    stage.agent.waits().await;
+    stage.agent.go_on();
+    stage.agent.waits().await;
+    let session = stage.session("session-1");
+    let room = rooms.enter(stage.hub.hub(), session.clone()).await.unwrap();
+    room.caught_up(session.last_seq()).await;
+    let next = piece(&mut body).await;
+    let begins = r#"aui-state:[{"type":"set","path":[],"value":{"status":"running","messages":["#;
+    assert!(next.starts_with(begins), "{}", &next[..200]);
+    assert!(next.len() > 64 * 16 * 1024);
+    stage.agent.go_on();
+    let mut whole = first + &next;
+    while let Some(more) = body.next().await {
+        whole.push_str(std::str::from_utf8(&more.unwrap()).unwrap());
+    }
+    let response = axum::response::Response::new(whole.into());
+    let told = Told::read(response, Format::Lines).await;
+    assert_eq!(told.document["status"], "idle");
+    assert_eq!(told.operations[..2], ["set /", "set /"]);
+    let content = told.document["messages"][1]["content"].as_str().unwrap();
+    assert_eq!(content.len(), 64 * 16 * 1024);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_that_is_silent_shows_that_it_lives_and_ends_with_the_server() {
+    for (format, sign) in [(Format::Lines, "\n"), (Format::Events, ":\n\n")] {
+        let stage = Stage::new();
+        let begun = json!({"commands": [says("wait")]});
+        let begun = stage.post("", format, begun).await;
+        stage.agent.waits().await;
+        let mut body = begun.into_body().into_data_stream();
+        let mut told = String::new();
+        while !told.ends_with(&format!("{sign}{sign}")) {
+            told.push_str(&piece(&mut body).await);
+        }
+        stage.config.ending.cancel();
+        while let Some(more) = body.next().await {
+            told.push_str(std::str::from_utf8(&more.unwrap()).unwrap());
+        }
+        let response = axum::response::Response::new(told.into());
+        let told = Told::read(response, format).await;
+        assert!(told.signs_of_life > 0);
+        assert_eq!(told.document["status"], "running");
+        assert_eq!(told.error, None);
+    }
+}

@@ -1,0 +1,307 @@
+//! Routes with an agent behind them that does what its prompt says, and a client that folds what it is told as
+//! the shipped library does.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{HeaderMap, Request, header},
+    response::Response,
+};
+use harn_model::{AgentEvent, Principal, Seq, SessionId, StopReason, ToolKind, TurnOutcome};
+use harn_runtime::{AgentError, Controller, ToolOutput, TurnContext};
+use harn_testkit::{ScriptedAgent, TestHub, state_fold};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use crate::{
+    StateConfig,
+    assistant::format::Format,
+    room::{Next, Room},
+    routes,
+};
+
+pub(super) const BOTH: [Format; 2] = [Format::Lines, Format::Events];
+
+/// What a test knows of the agent.
+#[derive(Clone)]
+pub(super) struct Agent {
+    waiting: Arc<Semaphore>,
+    gate: Arc<Semaphore>,
+}
+
+impl Agent {
+    fn new() -> Self {
+        Self {
+            waiting: Arc::new(Semaphore::new(0)),
+            gate: Arc::new(Semaphore::new(0)),
+        }
+    }
+
+    /// Waits until a turn has come to the gate.
+    pub(super) async fn waits(&self) {
+        self.waiting.acquire().await.unwrap().forget();
+    }
+
+    /// Lets a turn through the gate.
+    pub(super) fn go_on(&self) {
+        self.gate.add_permits(1);
+    }
+
+    async fn stop(&self, cx: &TurnContext) -> Result<(), AgentError> {
+        cx.flush().await?;
+        self.waiting.add_permits(1);
+        tokio::select! {
+            through = self.gate.acquire() => through.unwrap().forget(),
+            () = cx.cancelled() => return Err(AgentError::Cancelled),
+        }
+        Ok(())
+    }
+
+    async fn turn(&self, cx: TurnContext) -> Result<StopReason, AgentError> {
+        match cx.prompt_text().as_str() {
+            "wait" => {
+                cx.say("Working.").await?;
+                self.stop(&cx).await?;
+                cx.say(" Done.").await?;
+            }
+            "flood" => {
+                self.stop(&cx).await?;
+                for _ in 0..64 {
+                    cx.say("0123456789abcdef".repeat(1024)).await?;
+                }
+                self.stop(&cx).await?;
+            }
+            "write" => {
+                cx.say("May I?").await?;
+                let tool = cx.tool("write_file").kind(ToolKind::Edit);
+                match tool.title("Write a.txt").path("a.txt").ask().await {
+                    Ok(tool) => tool.complete(ToolOutput::default()).await?,
+                    Err(AgentError::Denied { .. }) => return Ok(StopReason::EndTurn),
+                    Err(other) => return Err(other),
+                }
+                self.stop(&cx).await?;
+                cx.say("It is in a.txt.").await?;
+            }
+            "choose" => {
+                let port = cx.question("Which port?").choices(["8080", "9090"]);
+                let port = port.ask().await?;
+                cx.say(format!("Port {}.", port.text())).await?;
+            }
+            "fail" => return Err(AgentError::failed("the model is out of reach")),
+            text => {
+                cx.think("What was it?").await?;
+                cx.say("You said ").await?;
+                cx.say(format!("{text}.")).await?;
+            }
+        }
+        Ok(StopReason::EndTurn)
+    }
+}
+
+pub(super) struct Stage {
+    pub(super) hub: TestHub,
+    pub(super) agent: Agent,
+    pub(super) config: StateConfig,
+    pub(super) routes: Router,
+}
+
+impl Stage {
+    pub(super) fn new() -> Self {
+        let agent = Agent::new();
+        let turns = agent.clone();
+        let hub = TestHub::new(ScriptedAgent::new(move |cx| {
+            let agent = turns.clone();
+            async move { agent.turn(cx).await }
+        }));
+        let config = StateConfig::new(hub.hub().clone(), hub.workspace());
+        Self {
+            hub,
+            agent,
+            routes: routes(config.clone()),
+            config,
+        }
+    }
+
+    /// Posts a request of the owner.
+    pub(super) async fn post(&self, query: &str, format: Format, body: Value) -> Response {
+        self.post_as(Some(Principal::owner()), query, format, body.to_string())
+            .await
+    }
+
+    pub(super) async fn post_as(
+        &self,
+        principal: Option<Principal>,
+        query: &str,
+        format: Format,
+        body: String,
+    ) -> Response {
+        let accept = match format {
+            Format::Lines => "*/*",
+            Format::Events => "text/event-stream",
+        };
+        let request = Request::post(format!("/assistant?{query}"));
+        let request = request.header(header::ACCEPT, accept);
+        let mut request = request.body(Body::from(body)).unwrap();
+        request.extensions_mut().extend(extensions(principal));
+        let service = TowerToHyperService::new(self.routes.clone());
+        service.call(request).await.unwrap()
+    }
+
+    /// Posts commands, and reads all that is answered.
+    pub(super) async fn told(&self, query: &str, format: Format, commands: Value) -> Told {
+        let response = self.post(query, format, json!({ "commands": commands }));
+        Told::read(response.await, format).await
+    }
+
+    pub(super) fn session(&self, id: &str) -> Controller {
+        self.hub.hub().live(&SessionId::new(id)).unwrap()
+    }
+
+    /// The document of a session as a room has it, but for who is there just now.
+    pub(super) async fn document(&self, id: &str) -> Value {
+        let room = Room::open(self.session(id), "Scripted".to_owned());
+        match room.await.unwrap().next(&mut None) {
+            Next::Whole(state) => lasting(serde_json::to_value(&*state).unwrap()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// How the first turns of a session ended, once they have.
+    pub(super) async fn outcomes(&self, id: &str, turns: usize) -> Vec<TurnOutcome> {
+        let mut from = self.session(id).subscribe(Seq::ZERO);
+        let mut outcomes = Vec::new();
+        while outcomes.len() < turns {
+            for envelope in from.next().await.unwrap().events() {
+                if let AgentEvent::TurnEnded(ended) = &envelope.event {
+                    outcomes.push(ended.outcome.clone());
+                }
+            }
+        }
+        outcomes
+    }
+}
+
+fn extensions(principal: Option<Principal>) -> axum::http::Extensions {
+    let mut extensions = axum::http::Extensions::new();
+    if let Some(principal) = principal {
+        extensions.insert(principal);
+    }
+    extensions
+}
+
+/// A document without who is there.
+pub(super) fn lasting(mut document: Value) -> Value {
+    for of_now in ["clients", "controller"] {
+        document.as_object_mut().unwrap().remove(of_now);
+    }
+    document
+}
+
+pub(super) fn says(text: &str) -> Value {
+    let parts = json!([{"type": "text", "text": text}]);
+    let message = json!({"role": "user", "parts": parts});
+    json!({"type": "add-message", "message": message, "parentId": null, "sourceId": null})
+}
+
+/// What a client was told.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    /// Of every message the first operation, shortly.
+    pub(super) operations: Vec<String>,
+    pub(super) document: Value,
+    pub(super) error: Option<String>,
+    pub(super) signs_of_life: usize,
+}
+
+impl Told {
+    pub(super) async fn read(response: Response, format: Format) -> Self {
+        let (head, body) = response.into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        let body = String::from_utf8(body.to_vec()).unwrap();
+        let mut told = Self {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            ..Self::default()
+        };
+        match told.status {
+            200 => told.fold(&body, format),
+            _ => told.error = Some(body),
+        }
+        told
+    }
+
+    /// The words of a refusal.
+    pub(super) fn refusal(&self) -> String {
+        let body: Value = serde_json::from_str(self.error.as_ref().unwrap()).unwrap();
+        body["error"].as_str().unwrap().to_owned()
+    }
+
+    pub(super) fn id(&self) -> &str {
+        self.document["session"]["id"].as_str().unwrap()
+    }
+
+    /// What was said, as role, status and text.
+    pub(super) fn said(&self) -> Vec<String> {
+        let messages = self.document["messages"].as_array().unwrap().iter();
+        let words = messages.map(|message| {
+            let word = |name: &str| message[name].as_str().unwrap().to_owned();
+            format!("{} {}: {}", word("role"), word("status"), word("content"))
+        });
+        words.collect()
+    }
+
+    fn fold(&mut self, body: &str, format: Format) {
+        match format {
+            Format::Lines => {
+                let lines = body.strip_suffix('\n').unwrap();
+                lines.split('\n').for_each(|line| self.line(line));
+            }
+            Format::Events => {
+                let events = body.strip_suffix("\n\n").unwrap();
+                let (events, done) = events.rsplit_once("\n\n").unwrap();
+                assert_eq!(done, "data: [DONE]");
+                events.split("\n\n").for_each(|event| self.event(event));
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        match line.split_once(':') {
+            None if line.is_empty() => self.signs_of_life += 1,
+            Some(("aui-state", operations)) => self.operations(operations.parse().unwrap()),
+            Some(("3", words)) => self.error = Some(serde_json::from_str(words).unwrap()),
+            Some(_) | None => panic!("a line of another kind: {line}"),
+        }
+    }
+
+    fn event(&mut self, event: &str) {
+        if event == ":" {
+            self.signs_of_life += 1;
+            return;
+        }
+        let data = event.strip_prefix("data: ").unwrap();
+        let mut data: Value = data.parse().unwrap();
+        assert_eq!(data["path"], json!([]));
+        match data["type"].as_str() {
+            Some("update-state") => self.operations(data["operations"].take()),
+            Some("error") => self.error = Some(data["error"].as_str().unwrap().to_owned()),
+            Some(_) | None => panic!("an event of another kind: {event}"),
+        }
+    }
+
+    fn operations(&mut self, operations: Value) {
+        assert!(self.error.is_none(), "nothing comes behind an error");
+        state_fold::apply_all(&mut self.document, &operations).unwrap();
+        let first = &operations[0];
+        let kind = first["type"].as_str().unwrap();
+        let path: Vec<_> = first["path"].as_array().unwrap().iter().collect();
+        let path: Vec<_> = path.iter().map(|step| step.as_str().unwrap()).collect();
+        self.operations.push(format!("{kind} /{}", path.join("/")));
+    }
+}

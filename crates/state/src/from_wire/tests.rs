@@ -1,0 +1,278 @@
+//! Frames and what is read in them, as tables.
+
+use expect_test::{Expect, expect};
+use harn_model::{GrantScope, ToolCall};
+use serde_json::json;
+
+use super::*;
+
+/// What is read, a line each.
+fn read(frame: &str) -> String {
+    let shown = match commands(frame) {
+        Err(refused) => return format!("refused: {refused}\n"),
+        Ok(given) => given.into_iter().map(|command| match command {
+            Ok(command) => format!("{command:?}\n"),
+            Err(refused) => format!("refused: {refused}\n"),
+        }),
+    };
+    shown.collect()
+}
+
+#[track_caller]
+fn check(frames: &[&str], expected: Expect) {
+    let shown: String = frames.iter().map(|frame| read(frame)).collect();
+    expected.assert_eq(&shown);
+}
+
+fn frame(command: &str) -> String {
+    format!(r#"{{"type":"commands","commands":[{command}]}}"#)
+}
+
+#[track_caller]
+fn check_commands(commands: &[&str], expected: Expect) {
+    let frames: Vec<_> = commands.iter().map(|it| frame(it)).collect();
+    let frames: Vec<_> = frames.iter().map(String::as_str).collect();
+    check(&frames, expected);
+}
+
+#[test]
+fn every_command() {
+    check_commands(
+        &[
+            r#"{"type":"submit","prompt":"go"}"#,
+            r#"{"type":"cancel"}"#,
+            r#"{"type":"steer","message":"left"}"#,
+            r#"{"type":"approve","toolCallId":"c"}"#,
+            r#"{"type":"approve","toolCallId":"c","optionId":"o"}"#,
+            r#"{"type":"deny","toolCallId":"c","reason":"no","optionId":null}"#,
+            r#"{"type":"resume","sessionId":"s","prompt":"go"}"#,
+            r#"{"type":"configure","config":{"permissionMode":"auto","title":"t","effort":1}}"#,
+            r#"{"type":"configure","config":{}}"#,
+            r#"{"type":"answer","questionId":"q","answer":"80"}"#,
+            r#"{"type":"answer","questionId":"q","approved":true,"reason":"fine"}"#,
+            r#"{"type":"answer","questionId":"q","accepted":false}"#,
+            r#"{"type":"withdraw","messageId":"m"}"#,
+            r#"{"type":"takeover"}"#,
+            r#"{"type":"handback"}"#,
+        ],
+        expect![[r#"
+            Submit { prompt: "go" }
+            Cancel
+            Steer { message: "left" }
+            Approve { tool_call_id: "c", option_id: None }
+            Approve { tool_call_id: "c", option_id: Some("o") }
+            Deny { tool_call_id: "c", reason: Some("no"), option_id: None }
+            Resume { session_id: "s", prompt: Some("go") }
+            Configure { config: Configure { permission_mode: Some("auto"), title: Some("t"), options: {"effort": Number(1)} } }
+            Configure { config: Configure { permission_mode: None, title: None, options: {} } }
+            Answer { question_id: "q", answer: Some("80"), approved: None, accepted: None, reason: None }
+            Answer { question_id: "q", answer: None, approved: Some(true), accepted: None, reason: Some("fine") }
+            Answer { question_id: "q", answer: None, approved: None, accepted: Some(false), reason: None }
+            Withdraw { message_id: "m" }
+            Takeover
+            Handback
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_no_frame() {
+    check(
+        &[
+            "",
+            "hello",
+            "{",
+            "7",
+            "null",
+            "[]",
+            "{}",
+            r#"{"type":"commands"}"#,
+            r#"{"type":"commands","commands":{}}"#,
+            r#"{"type":"state","commands":[]}"#,
+            r#"{"type":["commands"],"commands":[]}"#,
+            r#"{"commands":[{"type":"cancel"}]}"#,
+            r#"{"__proto__":{"type":"commands"},"commands":[]}"#,
+        ],
+        expect![[r#"
+            refused: the frame is not JSON; send {"type":"commands","commands":[…]}
+            refused: the frame is not JSON; send {"type":"commands","commands":[…]}
+            refused: the frame is not JSON; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_no_command() {
+    check_commands(
+        &[
+            "null",
+            "7",
+            "\"cancel\"",
+            "[]",
+            "{}",
+            r#"{"type":null}"#,
+            r#"{"type":"Cancel"}"#,
+            r#"{"type":"__proto__"}"#,
+            r#"{"type":"constructor"}"#,
+            r#"{"type":"submit"}"#,
+            r#"{"type":"submit","prompt":null}"#,
+            r#"{"type":"submit","prompt":["go"]}"#,
+            r#"{"type":"approve"}"#,
+            r#"{"type":"approve","toolCallId":7}"#,
+            r#"{"type":"configure"}"#,
+            r#"{"type":"configure","config":"auto"}"#,
+            r#"{"type":"configure","config":{"title":7}}"#,
+            r#"{"type":"answer","questionId":"q","approved":"yes"}"#,
+            r#"{"type":"resume"}"#,
+        ],
+        expect![[r#"
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: the command submit is wrong; it takes prompt, a text
+            refused: the command submit is wrong; it takes prompt, a text
+            refused: the command submit is wrong; it takes prompt, a text
+            refused: the command approve is wrong; it takes toolCallId and maybe optionId, texts
+            refused: the command approve is wrong; it takes toolCallId and maybe optionId, texts
+            refused: the command configure is wrong; it takes config, an object; permissionMode and title in it are texts
+            refused: the command configure is wrong; it takes config, an object; permissionMode and title in it are texts
+            refused: the command configure is wrong; it takes config, an object; permissionMode and title in it are texts
+            refused: the command answer is wrong; it takes questionId, a text, with answer, a text, or approved or accepted, true or false, and maybe reason, a text
+            refused: the command resume is wrong; it takes sessionId and maybe prompt, texts
+        "#]],
+    );
+}
+
+/// What nobody knows is passed over, as on every wire of ours.
+#[test]
+fn what_is_more_is_passed_over() {
+    check(
+        &[
+            r#"{"type":"commands","commands":[{"type":"cancel","why":1}],"id":7,"__proto__":{}}"#,
+            r#"{"type":"commands","commands":[]}"#,
+            r#"{"type":"commands","commands":[{"type":"no"},{"type":"cancel"},7]}"#,
+        ],
+        expect![[r#"
+            Cancel
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            Cancel
+            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+        "#]],
+    );
+}
+
+/// A key of a setting is a name like any other, and no door to something else.
+#[test]
+fn names_of_settings_are_only_names() {
+    let given = frame(
+        r#"{"type":"configure","config":{"__proto__":{"title":"t"},"constructor":"c","toString":1}}"#,
+    );
+    let [Ok(Command::Configure { config })] = &commands(&given).unwrap()[..] else {
+        panic!();
+    };
+    assert_eq!((&config.title, &config.permission_mode), (&None, &None));
+    let names: Vec<_> = config.options.keys().collect();
+    assert_eq!(names, ["__proto__", "constructor", "toString"]);
+}
+
+#[test]
+fn a_frame_has_so_many_commands() {
+    let many = |count: usize| frame(&vec![r#"{"type":"cancel"}"#; count].join(","));
+    assert_eq!(commands(&many(MOST)).unwrap().len(), MOST);
+    let refused = commands(&many(MOST + 1)).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "the frame has more than 64 commands; send them in several"
+    );
+}
+
+#[test]
+fn what_is_deep_is_no_json() {
+    for deep in [
+        "[".repeat(1_000_000),
+        "{\"a\":".repeat(500_000),
+        frame(&format!(
+            r#"{{"type":"configure","config":{{"a":{}"#,
+            "[".repeat(500_000)
+        )),
+    ] {
+        let refused = commands(&deep).unwrap_err().to_string();
+        assert!(refused.starts_with("the frame is not JSON"), "{refused}");
+    }
+}
+
+#[test]
+fn words_are_more_than_space() {
+    assert_eq!(words("prompt", " go ".to_owned()).unwrap(), " go ");
+    for nothing in ["", " ", "\n\t\u{2003}"] {
+        let refused = words("prompt", nothing.to_owned()).unwrap_err();
+        assert_eq!(refused.to_string(), "prompt is empty; say something");
+    }
+}
+
+fn ask(kinds: &[PermissionOptionKind]) -> PermissionAsked {
+    let options = kinds.iter().map(|kind| PermissionOption {
+        option_id: format!("{kind:?}"),
+        name: String::new(),
+        kind: *kind,
+        scope: GrantScope::Once,
+    });
+    let mut call = ToolCall::new("c", "run_command");
+    call.raw_input = json!({"command": "ls"});
+    PermissionAsked::new("ask".into(), call, options.collect())
+}
+
+#[test]
+fn decisions() {
+    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+    let all = ask(&[AllowAlways, AllowOnce, RejectAlways, RejectOnce]);
+    let narrow = ask(&[AllowAlways]);
+    let mut told = String::new();
+    let mut tell = |what: &str, decision: Result<Decision, Refused>| match decision {
+        Ok(decision) => told.push_str(&format!("{what}: {decision:?}\n")),
+        Err(refused) => told.push_str(&format!("{what}: refused: {refused}\n")),
+    };
+    for option in [
+        None,
+        Some("AllowAlways"),
+        Some("RejectOnce"),
+        Some("other"),
+        Some(""),
+    ] {
+        tell(&format!("approve {option:?}"), approval(&all, option));
+        let reason = Some("why".to_owned());
+        tell(&format!("deny {option:?}"), refusal(&all, option, reason));
+    }
+    tell("approve, always only", approval(&narrow, None));
+    tell("deny, always only", refusal(&narrow, None, None));
+    expect![[r#"
+        approve None: Allowed { option_id: "AllowOnce", args: None }
+        deny None: Rejected { option_id: Some("RejectOnce"), reason: Some("why") }
+        approve Some("AllowAlways"): Allowed { option_id: "AllowAlways", args: None }
+        deny Some("AllowAlways"): refused: optionId "AllowAlways" allows the call; send it with approve
+        approve Some("RejectOnce"): refused: optionId "RejectOnce" refuses the call; send it with deny
+        deny Some("RejectOnce"): Rejected { option_id: Some("RejectOnce"), reason: Some("why") }
+        approve Some("other"): refused: optionId is none of this question's; they are AllowAlways, AllowOnce, RejectAlways, RejectOnce
+        deny Some("other"): refused: optionId is none of this question's; they are AllowAlways, AllowOnce, RejectAlways, RejectOnce
+        approve Some(""): refused: optionId is none of this question's; they are AllowAlways, AllowOnce, RejectAlways, RejectOnce
+        deny Some(""): refused: optionId is none of this question's; they are AllowAlways, AllowOnce, RejectAlways, RejectOnce
+        approve, always only: refused: this call cannot be allowed once
+        deny, always only: Rejected { option_id: None, reason: None }
+    "#]].assert_eq(&told);
+}

@@ -1,0 +1,155 @@
+//! What a room keeps, and for how long.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use harn_model::{ContentBlock, StopReason};
+use harn_runtime::NewSession;
+use harn_testkit::{ScriptedAgent, TestHub};
+use tokio::runtime::Handle;
+
+use super::*;
+use crate::{rooms::Rooms, wire::SessionFacts};
+
+fn shown() -> Shown {
+    Shown {
+        document: Document::new(SessionFacts::default()),
+        last: 0,
+        frames: VecDeque::new(),
+        kept: 0,
+    }
+}
+
+fn text(operations: Option<Vec<Bytes>>) -> Option<String> {
+    let operations = operations?;
+    let texts = operations.iter().map(|it| std::str::from_utf8(it).unwrap());
+    Some(texts.collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn what_was_told_since_is_told_together() {
+    let mut shown = shown();
+    for operations in ["1", "2,3", "4"] {
+        shown.keep(Frame::Delta(Bytes::from_static(operations.as_bytes())));
+    }
+    let told = |operations: &str| Some(operations.to_owned());
+    assert_eq!(text(shown.since(3)), told(""));
+    assert_eq!(text(shown.since(2)), told("4"));
+    assert_eq!(text(shown.since(0)), told("1,2,3,4"));
+    // Nobody is ahead.
+    assert_eq!(shown.since(4), None);
+    shown.keep(Frame::Anew);
+    shown.keep(Frame::Delta(Bytes::from_static(b"6")));
+    assert_eq!(text(shown.since(4)), told("6"));
+    assert_eq!(shown.since(3), None, "only the document tells it");
+}
+
+#[test]
+fn no_more_is_kept_than_fits() {
+    let mut shown = shown();
+    let frame = |bytes: usize| Frame::Delta(vec![b'x'; bytes].into());
+    for _ in 0..100 {
+        shown.keep(frame(KEPT_BYTES / 10));
+        assert!(shown.kept <= KEPT_BYTES);
+    }
+    assert_eq!(shown.last, 100);
+    let kept = shown.frames.len() as u64;
+    assert!((8..=10).contains(&kept), "{kept}");
+    assert!(shown.since(100 - kept).is_some());
+    assert!(shown.since(100 - kept - 1).is_none());
+    // Small ones count, and one that is too long is not kept at all.
+    for _ in 0..100_000 {
+        shown.keep(frame(1));
+    }
+    assert!(shown.frames.len() < KEPT_BYTES / 32);
+    shown.keep(frame(KEPT_BYTES));
+    assert_eq!((shown.frames.len(), shown.kept), (0, 0));
+    assert_eq!(shown.since(shown.last - 1), None);
+}
+
+async fn session(test: &TestHub) -> Controller {
+    let new = NewSession {
+        cwd: test.workspace(),
+        additional_directories: Vec::new(),
+    };
+    test.hub().create(new).await.unwrap()
+}
+
+/// Nobody in it, no room: neither the document nor whoever follows the session.
+#[tokio::test(start_paused = true)]
+async fn a_room_is_there_while_somebody_is_in_it() {
+    let test = TestHub::new(ScriptedAgent::silent());
+    let session = session(&test).await;
+    let tasks = || Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let rooms = Rooms::default();
+    let enter = async || rooms.enter(test.hub(), session.clone()).await.unwrap();
+    let (one, two) = (enter().await, enter().await);
+    assert!(Arc::ptr_eq(&one, &two), "one room a session");
+    assert_eq!(tasks(), before + 1);
+    let gone = Arc::downgrade(&one);
+    drop(one);
+    assert!(gone.upgrade().is_some());
+    drop(two);
+    assert!(gone.upgrade().is_none());
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(tasks(), before);
+    // And there is another one when somebody comes again.
+    let again = enter().await;
+    assert_eq!(tasks(), before + 1);
+    drop(again);
+}
+
+/// A session that was closed and opened again is followed anew.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_opened_again_has_another_room() {
+    let test = TestHub::new(ScriptedAgent::silent());
+    let session = session(&test).await;
+    let rooms = Rooms::default();
+    let room = rooms.enter(test.hub(), session.clone()).await.unwrap();
+    let mut cursor = None;
+    assert!(matches!(room.next(&mut cursor), Next::Whole(_)));
+    let mut told = room.watch();
+    test.hub().close(session.id()).await;
+    while !matches!(room.next(&mut cursor), Next::Ended) {
+        told.changed().await.unwrap();
+    }
+    let again = test.hub().open(session.id(), None).await.unwrap();
+    let other = rooms.enter(test.hub(), again).await.unwrap();
+    assert!(!Arc::ptr_eq(&room, &other));
+}
+
+/// Who looks in vain is told nothing, and who looked last week everything at once.
+#[tokio::test(start_paused = true)]
+async fn a_cursor_is_all_that_a_reader_costs() {
+    static WORDS: AtomicUsize = AtomicUsize::new(0);
+    let agent = ScriptedAgent::new(|cx| async move {
+        let word = WORDS.fetch_add(1, Ordering::Relaxed);
+        cx.say(format!("{word}")).await?;
+        Ok(StopReason::EndTurn)
+    });
+    let test = TestHub::new(agent);
+    let session = session(&test).await;
+    let rooms = Rooms::default();
+    let room = rooms.enter(test.hub(), session.clone()).await.unwrap();
+    let (mut fast, mut slow) = (None, None);
+    assert!(matches!(room.next(&mut fast), Next::Whole(_)));
+    assert!(matches!(room.next(&mut slow), Next::Whole(_)));
+    for _ in 0..10 {
+        let prompt = vec![ContentBlock::text("x".repeat(KEPT_BYTES / 20))];
+        session.prompt(prompt, |_| ()).await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+        assert!(matches!(room.next(&mut fast), Next::Delta(_)));
+        assert!(matches!(room.next(&mut fast), Next::Nothing));
+    }
+    assert!(matches!(room.next(&mut slow.clone()), Next::Delta(_)));
+    for _ in 0..20 {
+        let prompt = vec![ContentBlock::text("x".repeat(KEPT_BYTES / 10))];
+        session.prompt(prompt, |_| ()).await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+    }
+    let Next::Whole(state) = room.next(&mut slow) else {
+        panic!("the backlog is gone");
+    };
+    assert_eq!(state.messages.len(), 60);
+    assert!(matches!(room.next(&mut slow), Next::Nothing));
+}

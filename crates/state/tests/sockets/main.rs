@@ -1,0 +1,13 @@
+//! Sockets on sessions: what they are told and when, what they may do, and how it ends. Each is a real
+//! WebSocket in memory, and time stands still until nobody can do anything any more.
+#![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
+
+mod answers;
+mod control;
+mod ends;
+mod flow;
+mod refused;
+mod sessions;
+mod settings;
+mod stage;
+mod turns;

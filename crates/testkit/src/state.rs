@@ -1,0 +1,278 @@
+//! A client of the state wire that lets nothing pass: what it is sent fits the schema, and every operation
+//! fits the copy it keeps. It talks to the routes over a WebSocket in memory.
+
+mod client;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{HeaderMap, Method, Request, StatusCode},
+};
+use harn_model::Principal;
+use harn_state::{StateConfig, routes};
+use hyper::{body::Incoming, server::conn::http1, service::Service, service::service_fn};
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use tokio::io::{DuplexStream, duplex};
+use tokio_tungstenite::{
+    client_async_with_config,
+    tungstenite::{Error, client::IntoClientRequest, protocol::WebSocketConfig},
+};
+
+use crate::{Direction, Recorder, TestHub};
+pub use client::{Frame, StateClient};
+
+/// How much may be on the way between a client and the server.
+const ON_THE_WAY: usize = 64 * 1024;
+
+/// The routes of the state wire, for clients in this process.
+#[derive(Clone)]
+pub struct StateServer {
+    routes: Router,
+    principal: Option<Principal>,
+    on_the_way: usize,
+    tape: Tape,
+}
+
+/// What an HTTP request was answered with.
+#[derive(Debug)]
+pub struct Answered {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: String,
+}
+
+impl TestHub {
+    /// Serves the state wire, in the workspace.
+    #[must_use]
+    pub fn serve_state(&self) -> StateServer {
+        self.serve_state_with(|_| ())
+    }
+
+    /// The same within other bounds.
+    pub fn serve_state_with(&self, adjust: impl FnOnce(&mut StateConfig)) -> StateServer {
+        let mut config = StateConfig::new(self.hub().clone(), self.workspace());
+        adjust(&mut config);
+        StateServer {
+            routes: routes(config),
+            principal: Some(Principal::owner()),
+            on_the_way: ON_THE_WAY,
+            tape: Tape::new(self.recorder().clone()),
+        }
+    }
+}
+
+impl StateServer {
+    /// The same routes for somebody else, or for nobody.
+    #[must_use]
+    pub fn of(&self, principal: Option<&str>) -> Self {
+        Self {
+            principal: principal.map(|name| Principal::new(Arc::from(name))),
+            ..self.clone()
+        }
+    }
+
+    /// The same, with so many bytes at most on the way to a client that does not read.
+    #[must_use]
+    pub fn narrow(&self, bytes: usize) -> Self {
+        Self {
+            on_the_way: bytes,
+            ..self.clone()
+        }
+    }
+
+    /// A client of a session's document, by what stands behind the question mark; it has the document.
+    ///
+    /// # Panics
+    ///
+    /// When it is not let in, or gets something else first.
+    pub async fn connect(&self, query: &str) -> StateClient {
+        let mut client = self.open("/ws", query).await;
+        client.greeted().await;
+        client
+    }
+
+    /// A client of the document of all sessions; it has the document.
+    ///
+    /// # Panics
+    ///
+    /// When it is not let in, or gets something else first.
+    pub async fn connect_sessions(&self) -> StateClient {
+        let mut client = self.open("/ws/sessions", "").await;
+        client.greeted().await;
+        client
+    }
+
+    /// A client that has read nothing yet.
+    ///
+    /// # Panics
+    ///
+    /// When it is not let in.
+    pub async fn open(&self, path: &'static str, query: &str) -> StateClient {
+        match self.try_open(path, query).await {
+            Ok(client) => client,
+            Err(refused) => panic!("{path}?{query}: {} {}", refused.status, refused.body),
+        }
+    }
+
+    /// A client, or what it is answered that is not let in.
+    ///
+    /// # Errors
+    ///
+    /// When it is not let in.
+    ///
+    /// # Panics
+    ///
+    /// When the answer is none.
+    pub async fn try_open(
+        &self,
+        path: &'static str,
+        query: &str,
+    ) -> Result<StateClient, Box<Answered>> {
+        let target = match query {
+            "" => path.to_owned(),
+            query => format!("{path}?{query}"),
+        };
+        let speaker = self.tape.enter(&target);
+        let request = match format!("ws://localhost{target}").into_client_request() {
+            Ok(request) => request,
+            Err(error) => panic!("{target}: {error}"),
+        };
+        match client_async_with_config(request, self.dial(), Some(bounds())).await {
+            Ok((socket, _)) => Ok(StateClient::new(socket, path, self.tape.clone(), speaker)),
+            Err(Error::Http(response)) => {
+                let (parts, body) = response.into_parts();
+                let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
+                self.tape.refused(parts.status, &body);
+                Err(Box::new(Answered {
+                    status: parts.status,
+                    headers: parts.headers,
+                    body,
+                }))
+            }
+            Err(error) => panic!("{target}: {error}"),
+        }
+    }
+
+    /// A connection, served until it ends.
+    fn dial(&self) -> DuplexStream {
+        let (near, far) = duplex(self.on_the_way);
+        let (routes, principal) = (self.routes.clone(), self.principal.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            if let Some(principal) = &principal {
+                request.extensions_mut().insert(principal.clone());
+            }
+            TowerToHyperService::new(routes.clone()).call(request)
+        });
+        let serving = http1::Builder::new().serve_connection(TokioIo::new(near), service);
+        // It ends when either side does.
+        tokio::spawn(serving.with_upgrades());
+        far
+    }
+
+    /// Sends a request without a body.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be sent.
+    pub async fn request(&self, method: Method, target: &str) -> Answered {
+        let request = Request::builder().method(method).uri(target);
+        let mut request = match request.body(Body::empty()) {
+            Ok(request) => request,
+            Err(error) => panic!("{target}: {error}"),
+        };
+        if let Some(principal) = &self.principal {
+            request.extensions_mut().insert(principal.clone());
+        }
+        let service = TowerToHyperService::new(self.routes.clone());
+        let response = match service.call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        let (parts, body) = response.into_parts();
+        let bytes = match to_bytes(body, usize::MAX).await {
+            Ok(bytes) => bytes,
+            Err(error) => panic!("{target}: {error}"),
+        };
+        Answered {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    /// Gets something over HTTP.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be asked for.
+    pub async fn get(&self, target: &str) -> Answered {
+        self.request(Method::GET, target).await
+    }
+}
+
+/// The transcript, which says whose a line is where several sockets talk.
+#[derive(Clone)]
+struct Tape {
+    recorder: Recorder,
+    speakers: Arc<Mutex<Speakers>>,
+}
+
+#[derive(Default)]
+struct Speakers {
+    known: usize,
+    last: usize,
+}
+
+impl Tape {
+    fn new(recorder: Recorder) -> Self {
+        Self {
+            recorder,
+            speakers: Arc::default(),
+        }
+    }
+
+    /// Somebody comes.
+    fn enter(&self, target: &str) -> usize {
+        let mut speakers = self.speakers.lock().unwrap_or_else(PoisonError::into_inner);
+        speakers.known += 1;
+        speakers.last = speakers.known;
+        let number = speakers.known;
+        self.recorder
+            .note(&format!("socket {number}: GET {target}"));
+        number
+    }
+
+    fn refused(&self, status: StatusCode, body: &str) {
+        let status = status.as_u16();
+        self.recorder.note(&format!("refused: {status} {body}"));
+    }
+
+    fn line(&self, speaker: usize, direction: Direction, line: &[u8]) {
+        self.turn_to(speaker);
+        self.recorder.line(direction, line);
+    }
+
+    fn note(&self, speaker: usize, text: &str) {
+        self.turn_to(speaker);
+        self.recorder.note(text);
+    }
+
+    fn turn_to(&self, speaker: usize) {
+        let mut speakers = self.speakers.lock().unwrap_or_else(PoisonError::into_inner);
+        if speakers.last != speaker {
+            speakers.last = speaker;
+            self.recorder.note(&format!("socket {speaker}:"));
+        }
+    }
+}
+
+/// The buffers of a client, small so that what it does not read stays with the server.
+fn bounds() -> WebSocketConfig {
+    WebSocketConfig::default().read_buffer_size(4 * 1024)
+}

@@ -1,0 +1,328 @@
+//! The client itself: commands out, frames in, and the copy that they make.
+
+use std::{sync::OnceLock, time::Duration};
+
+use futures::{FutureExt, SinkExt, StreamExt};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use tokio::{io::DuplexStream, time::timeout};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{Error, Message},
+};
+
+use super::Tape;
+use crate::{Direction, state_fold};
+
+/// How long a client waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long nothing comes where nothing more is to come. Shorter than what keeps a socket alive.
+const QUIET: Duration = Duration::from_secs(3);
+
+/// What a client was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Frame {
+    /// The whole document.
+    State,
+    /// What changed, as it came.
+    Delta(Value),
+    /// Something the client sent was wrong.
+    Error(String),
+    /// The end, with its code and reason.
+    Closed(u16, String),
+}
+
+/// A socket, and the document as its client has it.
+///
+/// # Panics
+///
+/// Every method does, showing the transcript so far, when a frame does not fit, something other than what it
+/// expects comes, or nothing within its patience.
+pub struct StateClient {
+    socket: WebSocketStream<DuplexStream>,
+    path: &'static str,
+    tape: Tape,
+    speaker: usize,
+    copy: Value,
+    closed: bool,
+}
+
+impl StateClient {
+    pub(super) fn new(
+        socket: WebSocketStream<DuplexStream>,
+        path: &'static str,
+        tape: Tape,
+        speaker: usize,
+    ) -> Self {
+        Self {
+            socket,
+            path,
+            tape,
+            speaker,
+            copy: Value::Null,
+            closed: false,
+        }
+    }
+
+    /// The document, as far as it was read.
+    #[must_use]
+    pub fn state(&self) -> &Value {
+        &self.copy
+    }
+
+    /// The id of the session.
+    #[must_use]
+    pub fn session(&self) -> String {
+        self.text("/session/id").to_owned()
+    }
+
+    /// What a pointer leads to in the document, where it is a text.
+    #[must_use]
+    pub fn text(&self, pointer: &str) -> &str {
+        let value = self.copy.pointer(pointer);
+        value.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The messages, each as `role status content`.
+    #[must_use]
+    pub fn messages(&self) -> Vec<String> {
+        let messages = self.copy["messages"].as_array().into_iter().flatten();
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let told = messages.map(|it| {
+            let (role, status) = (word(&it["role"]), word(&it["status"]));
+            format!("{role} {status} {}", word(&it["content"]))
+        });
+        told.collect()
+    }
+
+    /// Sends commands, in one frame, that must fit the schema.
+    pub async fn send(&mut self, commands: Value) {
+        let frame = json!({"type": "commands", "commands": commands});
+        if let Err(problem) = validators().commands.validate(&frame) {
+            self.fail(&format!("{frame} is no frame of a client: {problem}"));
+        }
+        self.send_raw(&frame.to_string()).await;
+    }
+
+    /// Sends one command.
+    pub async fn command(&mut self, command: Value) {
+        self.send(json!([command])).await;
+    }
+
+    /// Says something to the agent.
+    pub async fn submit(&mut self, prompt: &str) {
+        self.command(json!({"type": "submit", "prompt": prompt}))
+            .await;
+    }
+
+    /// Sends text as it is.
+    pub async fn send_raw(&mut self, text: &str) {
+        let line = text.as_bytes();
+        self.tape.line(self.speaker, Direction::ToAgent, line);
+        self.send_message(Message::text(text)).await;
+    }
+
+    /// Sends any message, unrecorded.
+    pub async fn send_message(&mut self, message: Message) {
+        match timeout(PATIENCE, self.socket.send(message)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => self.fail(&format!("nothing can be sent: {error}")),
+            Err(_) => self.fail("the server does not read"),
+        }
+    }
+
+    /// The first frame is the document.
+    pub(super) async fn greeted(&mut self) {
+        let first = self.next().await;
+        if first != Frame::State {
+            self.fail(&format!("the first frame is not the document: {first:?}"));
+        }
+    }
+
+    /// The next frame, folded in.
+    pub async fn next(&mut self) -> Frame {
+        match timeout(PATIENCE, self.read()).await {
+            Ok(frame) => frame,
+            Err(_) => self.fail("nothing came"),
+        }
+    }
+
+    /// All that comes until nothing more does. An error that nobody expects is one.
+    pub async fn quiet(&mut self) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        while let Ok(frame) = timeout(QUIET, self.read()).await {
+            if let Frame::Error(message) = &frame {
+                self.fail(&format!("nobody expected an error: {message}"));
+            }
+            let closed = matches!(frame, Frame::Closed(..));
+            frames.push(frame);
+            if closed {
+                break;
+            }
+        }
+        frames
+    }
+
+    /// Reads until the document is so.
+    pub async fn until(&mut self, is_so: impl Fn(&Value) -> bool) {
+        while !is_so(&self.copy) {
+            match self.next().await {
+                Frame::State | Frame::Delta(_) => {}
+                other @ (Frame::Error(_) | Frame::Closed(..)) => {
+                    self.fail(&format!("nobody expected {other:?}"));
+                }
+            }
+        }
+    }
+
+    /// Reads until the status is this.
+    pub async fn until_status(&mut self, status: &str) {
+        self.until(|state| state["status"] == status).await;
+    }
+
+    /// Reads until an error comes; returns its words.
+    pub async fn refused(&mut self) -> String {
+        loop {
+            match self.next().await {
+                Frame::State | Frame::Delta(_) => {}
+                Frame::Error(message) => return message,
+                Frame::Closed(code, reason) => {
+                    self.fail(&format!("closed with {code} {reason}"));
+                }
+            }
+        }
+    }
+
+    /// Reads until the server says farewell; returns the code and the reason.
+    pub async fn farewell(&mut self) -> (u16, String) {
+        loop {
+            if let Frame::Closed(code, reason) = self.next().await {
+                return (code, reason);
+            }
+        }
+    }
+
+    /// Leaves, and is answered.
+    pub async fn close(mut self) {
+        self.tape.note(self.speaker, "the client leaves");
+        let said = timeout(PATIENCE, self.socket.close(None)).await;
+        if !matches!(said, Ok(Ok(()))) {
+            self.fail("the server does not hear the farewell");
+        }
+        while !self.closed {
+            if timeout(PATIENCE, self.read()).await.is_err() {
+                self.fail("the server does not answer the farewell");
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Frame {
+        loop {
+            let frame = match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => Some(self.take(&text)),
+                Some(Ok(Message::Close(close))) => {
+                    self.closed = true;
+                    let close = close.map(|it| (it.code.into(), it.reason.to_string()));
+                    let (code, reason) = close.unwrap_or((1005, String::new()));
+                    let farewell = format!("closed: {code} {reason}");
+                    self.tape.note(self.speaker, farewell.trim_end());
+                    Some(Frame::Closed(code, reason))
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => None,
+                Some(Ok(Message::Binary(_) | Message::Frame(_))) => {
+                    self.fail("the server sends text")
+                }
+                None | Some(Err(Error::ConnectionClosed)) => {
+                    self.closed = true;
+                    Some(Frame::Closed(1006, String::new()))
+                }
+                Some(Err(error)) => self.fail(&format!("the connection broke: {error}")),
+            };
+            if let Some(frame) = frame {
+                return frame;
+            }
+        }
+    }
+
+    /// Keeps account of a frame.
+    fn take(&mut self, text: &str) -> Frame {
+        let line = text.as_bytes();
+        self.tape.line(self.speaker, Direction::ToClient, line);
+        let mut frame: Value = match serde_json::from_str(text) {
+            Ok(frame) => frame,
+            Err(error) => self.fail(&format!("the last frame is no JSON: {error}")),
+        };
+        let schema = match self.path {
+            "/ws" => &validators().frames,
+            _ => &validators().sessions,
+        };
+        if let Err(problem) = schema.validate(&frame) {
+            self.fail(&format!("the last frame does not fit: {problem}"));
+        }
+        match frame["type"].as_str() {
+            Some("state") => {
+                self.copy = frame["state"].take();
+                Frame::State
+            }
+            Some("delta") => {
+                let operations = frame["operations"].take();
+                if let Err(problem) = state_fold::apply_all(&mut self.copy, &operations) {
+                    self.fail(&format!("the last frame does not fit: {problem}"));
+                }
+                let fits = json!({"type": "state", "state": self.copy});
+                if let Err(problem) = schema.validate(&fits) {
+                    self.fail(&format!("the last frame makes no document: {problem}"));
+                }
+                Frame::Delta(operations)
+            }
+            _ => Frame::Error(frame["message"].as_str().unwrap_or_default().to_owned()),
+        }
+    }
+
+    #[track_caller]
+    fn fail(&self, problem: &str) -> ! {
+        let transcript = self.tape.recorder.transcript();
+        panic!("{problem}\n\nThe transcript so far:\n{transcript}");
+    }
+}
+
+impl Drop for StateClient {
+    fn drop(&mut self) {
+        if self.closed || std::thread::panicking() {
+            return;
+        }
+        // What came and was not read has to fit, too.
+        while let Some(frame) = self.read().now_or_never() {
+            match frame {
+                Frame::State | Frame::Delta(_) => {}
+                Frame::Error(message) => self.fail(&format!("nobody read an error: {message}")),
+                Frame::Closed(..) => return,
+            }
+        }
+    }
+}
+
+/// The published schemas.
+struct Validators {
+    frames: Validator,
+    commands: Validator,
+    sessions: Validator,
+}
+
+fn validators() -> &'static Validators {
+    static VALIDATORS: OnceLock<Validators> = OnceLock::new();
+    let of = |name: &str| {
+        let published = harn_state::published::SCHEMAS.iter();
+        let schema = published.clone().find(|(file, _)| *file == name);
+        let schema = schema.and_then(|(_, text)| serde_json::from_str(text).ok());
+        match jsonschema::validator_for(&schema.unwrap_or(Value::Null)) {
+            Ok(validator) => validator,
+            Err(error) => panic!("{name}: {error}"),
+        }
+    };
+    VALIDATORS.get_or_init(|| Validators {
+        frames: of("state-frames.schema.json"),
+        commands: of("state-commands.schema.json"),
+        sessions: of("state-sessions.schema.json"),
+    })
+}
