@@ -1,8 +1,6 @@
 //! Several clients on one session, over WebSockets: what a crowd that watches costs the agent and in memory,
 //! what one costs that never reads, and how soon control has passed.
 
-mod link;
-
 use std::{
     fs,
     net::{SocketAddr, TcpListener},
@@ -15,13 +13,13 @@ use serde_json::{Value, json};
 use tokio::{runtime, task::JoinSet};
 
 use crate::{
+    link::Link,
     machine::Memory,
     median, percentile,
     program::Running,
     setup::{PACED, Setup},
     table::{Bar, Figure, Table, Unit},
 };
-use link::Link;
 
 const TOKEN: &str = "a-token-that-only-this-run-knows-of";
 

@@ -14,6 +14,7 @@ mod ending;
 mod flood;
 mod history;
 mod lines;
+mod link;
 mod live;
 mod machine;
 mod observers;
@@ -24,6 +25,7 @@ mod sessions;
 mod setup;
 mod stalled;
 mod start;
+mod state;
 mod steering;
 mod table;
 mod threads;
@@ -38,7 +40,7 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 14] = [
+const MEASURES: [(&str, Measure); 15] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
@@ -52,6 +54,7 @@ const MEASURES: [(&str, Measure); 14] = [
     ("tools", tools::measure),
     ("threads", threads::measure),
     ("openharness", openharness::measure),
+    ("state", state::measure),
     // Last, because it prints a table of its own below the figures.
     ("translate", translate::measure),
 ];

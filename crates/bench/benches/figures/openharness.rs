@@ -76,7 +76,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 }
 
 /// An address nobody listens on.
-fn free() -> Result<SocketAddr> {
+pub(crate) fn free() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 

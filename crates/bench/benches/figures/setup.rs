@@ -24,6 +24,9 @@ pub(crate) const CYCLE: u64 = 1000;
 /// Updates of a turn that says a thousand things a second.
 pub(crate) const PACED: u64 = 3000;
 
+/// Updates of a turn that says two thousand things a second.
+pub(crate) const STREAMED: u64 = 10_000;
+
 /// Updates of a turn that one of several clients does not read.
 pub(crate) const NUMBERED: u64 = 100_000;
 
@@ -72,6 +75,12 @@ pub(crate) struct Setup {
     pub(crate) threads: u32,
     /// Requests over one connection.
     pub(crate) exchanges: usize,
+    /// Turns of a long session that is shown.
+    pub(crate) past: usize,
+    /// How often it is shown.
+    pub(crate) shows: usize,
+    /// Words whose way to a client is timed, one by one.
+    pub(crate) words: usize,
     /// Built when the first figure needs it: not all do, and it takes minutes.
     harn_serve: OnceCell<PathBuf>,
     dir: TempDir,
@@ -106,6 +115,9 @@ impl Setup {
             turns: if quick { 100 } else { 500 },
             threads: 1_000,
             exchanges: if quick { 300 } else { 2_000 },
+            past: if quick { 500 } else { 5_000 },
+            shows: if quick { 3 } else { 9 },
+            words: if quick { 50 } else { 250 },
             harn_serve: OnceCell::new(),
             dir: TempDir::with_prefix("harn-bench-")?,
         };
@@ -145,6 +157,13 @@ impl Setup {
     pub(crate) fn floor_serialise(&self) -> Program {
         Program::new(env!("CARGO_BIN_EXE_floor-serialise"), self.logs())
             .arg(self.updates.to_string())
+    }
+
+    /// Tells whoever comes what is in a file.
+    pub(crate) fn floor_ws(&self, address: SocketAddr, file: &Path) -> Program {
+        Program::new(env!("CARGO_BIN_EXE_floor-ws"), self.logs())
+            .arg(address.to_string())
+            .arg(file)
     }
 
     /// Answers so many bytes to whatever is posted there.
@@ -279,16 +298,23 @@ fn steered() -> String {
     text
 }
 
-/// Turns that say ten things every ten milliseconds, and as many as they can, and one.
+/// Turns that say ten things every ten milliseconds, twice as many, as many as they can, and one.
 fn watched() -> String {
     let mut text = String::from("name: watched\nturns:\n");
     let emit = format!("{{emit: {{type: agent_message_chunk, content: \"{FORTY}\"}}}}");
+    let twenty = vec![emit.clone(); 20].join(", ");
     let ten = vec![emit; 10].join(", ");
     let times = PACED / 10;
     // Writing to a string does not fail.
     let _ = writeln!(
         text,
         "  - match: \"^paced$\"\n    steps: [{{repeat: {{times: {times}, steps: [{ten}, {{sleep_ms: 10}}]}}}}, {{stop: end_turn}}]"
+    );
+    let times = STREAMED / 20;
+    // A sleep takes some of the next millisecond, too.
+    let _ = writeln!(
+        text,
+        "  - match: \"^streamed$\"\n    steps: [{{repeat: {{times: {times}, steps: [{twenty}, {{sleep_ms: 9}}]}}}}, {{stop: end_turn}}]"
     );
     text += &turn("^numbered$", NUMBERED / CYCLE, (0..CYCLE).map(numbered));
     text += "  - match: \"^greet$\"\n    steps: [{say: \"here\"}, {stop: end_turn}]\n";

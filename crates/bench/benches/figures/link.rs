@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How much is read at a time.
 const CHUNK: usize = 16 * 1024;
 
-pub(super) struct Link {
+pub(crate) struct Link {
     stream: TcpStream,
     buffer: Vec<u8>,
     /// What of the buffer has been looked at.
@@ -26,8 +26,20 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Connects and says hello.
-    pub(super) async fn open(address: SocketAddr, token: &str, name: &str) -> Result<Self> {
+    /// Connects to ACP and says hello.
+    pub(crate) async fn open(address: SocketAddr, token: &str, name: &str) -> Result<Self> {
+        let mut link = Self::connect(address, token, "/acp").await?;
+        let hello = json!({
+            "protocolVersion": 1,
+            "clientCapabilities": {"_meta": {"harn": {"profile": "harn", "eventIds": true}}},
+            "clientInfo": {"name": name, "version": "0.0.0"},
+        });
+        link.ask("initialize", hello).await?;
+        Ok(link)
+    }
+
+    /// Connects, and says nothing.
+    pub(crate) async fn connect(address: SocketAddr, token: &str, path: &str) -> Result<Self> {
         let mut link = Self {
             stream: reach(address).await?,
             buffer: Vec::with_capacity(CHUNK),
@@ -36,7 +48,7 @@ impl Link {
             long: Vec::new(),
         };
         let hello = format!(
-            "GET /acp HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+            "GET {path} HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
              Sec-WebSocket-Key: aGFybi1iZW5jaC1saW5rMQ==\r\nSec-WebSocket-Version: 13\r\n\
              Authorization: Bearer {token}\r\n\r\n"
         );
@@ -51,38 +63,37 @@ impl Link {
         let head = String::from_utf8_lossy(&link.buffer[..end]);
         ensure!(head.starts_with("HTTP/1.1 101"), "no upgrade: {head}");
         link.read = end;
-        let hello = json!({
-            "protocolVersion": 1,
-            "clientCapabilities": {"_meta": {"harn": {"profile": "harn", "eventIds": true}}},
-            "clientInfo": {"name": name, "version": "0.0.0"},
-        });
-        link.ask("initialize", hello).await?;
         Ok(link)
     }
 
     /// Sends a request; its id.
-    pub(super) async fn send(&mut self, method: &str, params: Value) -> Result<u64> {
+    pub(crate) async fn send(&mut self, method: &str, params: Value) -> Result<u64> {
         self.last_id += 1;
         let id = self.last_id;
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        let message = message.to_string();
+        self.tell(&message.to_string()).await?;
+        Ok(id)
+    }
+
+    /// Sends a message.
+    pub(crate) async fn tell(&mut self, message: &str) -> Result<()> {
         // A text, whole, under a mask that changes nothing.
         let mut frame = vec![0x81, 0x80 | 127];
         frame.extend((message.len() as u64).to_be_bytes());
         frame.extend([0; 4]);
         frame.extend(message.as_bytes());
         self.stream.write_all(&frame).await?;
-        Ok(id)
+        Ok(())
     }
 
     /// Sends a request and waits for its answer; what comes before it is passed over.
-    pub(super) async fn ask(&mut self, method: &str, params: Value) -> Result<Value> {
+    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.send(method, params).await?;
         self.answer(id, |_| Ok(())).await
     }
 
     /// Reads up to an answer, and shows what comes before it.
-    pub(super) async fn answer(
+    pub(crate) async fn answer(
         &mut self,
         id: u64,
         mut seen: impl FnMut(&[u8]) -> Result<()>,
@@ -103,7 +114,7 @@ impl Link {
     }
 
     /// The next message.
-    pub(super) async fn next(&mut self) -> Result<&[u8]> {
+    pub(crate) async fn next(&mut self) -> Result<&[u8]> {
         loop {
             let unread = &self.buffer[self.read..];
             if let Some((kind, from, to)) = frame(unread) {

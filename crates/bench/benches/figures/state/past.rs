@@ -1,0 +1,88 @@
+//! A long session, written to a journal by an agent that works as agents do: a prompt, a word, a call.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::Result;
+use harn_journal::JsonlStore;
+use harn_model::{AgentEvent, ContentBlock, StopReason, ToolKind};
+use harn_runtime::{
+    Agent, AgentError, Clock, Delivery, Hub, HubConfig, NewSession, NoDisk, NoHost, SessionEnd,
+    TurnContext, async_trait,
+};
+
+use crate::{observers::Counted, setup::Setup, state::clients};
+
+/// What is said and what a call has to show, a turn.
+const SAID: usize = 400;
+const SHOWN: usize = 600;
+
+/// Writes it: its id.
+pub(super) fn write(state_dir: &Path, setup: &Setup) -> Result<String> {
+    clients()?.block_on(async {
+        let config = HubConfig::new(
+            Arc::new(Worker),
+            Arc::new(JsonlStore::new(state_dir)),
+            Arc::new(Wall(Instant::now())),
+            Arc::new(Counted::default()),
+            Arc::new(NoHost),
+            Arc::new(NoDisk),
+        );
+        let hub = Hub::new(config);
+        let new = NewSession {
+            cwd: setup.cwd(),
+            additional_directories: Vec::new(),
+        };
+        let session = hub.create(new).await?;
+        let mut from = session.subscribe_from_now();
+        for turn in 0..setup.past {
+            let words = ContentBlock::text(format!("What about the part at {turn}?"));
+            session.prompt(vec![words], |_| ()).await?;
+            while !has_ended(from.next().await) {}
+        }
+        let id = session.id().to_string();
+        hub.shutdown().await;
+        Ok(id)
+    })
+}
+
+/// Whether a turn ended in it; nothing comes behind the end of a session either.
+fn has_ended(delivery: Result<Delivery, SessionEnd>) -> bool {
+    let Ok(delivery) = delivery else {
+        return true;
+    };
+    let ended = |event: &AgentEvent| matches!(event, AgentEvent::TurnEnded(_));
+    delivery.events().iter().any(|it| ended(&it.event))
+}
+
+struct Worker;
+
+#[async_trait]
+impl Agent for Worker {
+    async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+        cx.say("There is a word to say. ".repeat(SAID / 24)).await?;
+        let look = cx.tool("read_file").kind(ToolKind::Read).path("README.md");
+        let look = look.start().await?;
+        let shown = "A line of the file that was read\n".repeat(SHOWN / 33);
+        look.complete(shown).await?;
+        Ok(StopReason::EndTurn)
+    }
+}
+
+/// The time of this machine.
+pub(super) struct Wall(pub(super) Instant);
+
+impl Clock for Wall {
+    fn now(&self) -> u64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.unwrap_or_default().as_millis();
+        u64::try_from(now).unwrap_or(u64::MAX)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}

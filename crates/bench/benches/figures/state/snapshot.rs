@@ -1,0 +1,140 @@
+//! How soon a page has a long session: from before it connects until the document is there, whole. By a process
+//! that has to open the session first, and by one in which somebody looks at it already.
+//!
+//! The floor sends the same bytes; the peer is our own ACP, which tells the same past line by line.
+
+use std::{fs, thread, time::Duration};
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{Place, TOKEN, clients};
+use crate::{
+    link::Link,
+    median,
+    openharness::free,
+    setup::Setup,
+    table::{Bar, Figure, Table, Unit},
+};
+
+/// Seconds, of each kind.
+#[derive(Default)]
+struct Took {
+    cold: Vec<f64>,
+    warm: Vec<f64>,
+    cold_acp: Vec<f64>,
+    warm_acp: Vec<f64>,
+    floor: Vec<f64>,
+}
+
+pub(super) fn measure(setup: &Setup, place: &Place, table: &mut Table) -> Result<()> {
+    let mut took = Took::default();
+    let bytes = clients()?.block_on(show(setup, place, &mut took))?;
+    let count = 2 * setup.past;
+    let mut add = |name: &str, value: &[f64], against, other: &[f64], bar| {
+        table.add(&Figure {
+            name: format!("{name} of {count} messages"),
+            unit: Unit::Millis,
+            value: median(value),
+            against: Some((against, median(other))),
+            bar,
+        });
+    };
+    let Took {
+        cold,
+        warm,
+        cold_acp,
+        warm_acp,
+        floor,
+    } = &took;
+    let by_acp = Bar::RatioAtMost(1.0);
+    add("stored session", cold, "acp load", cold_acp, by_acp);
+    add("stored session", cold, "same bytes", floor, Bar::Told);
+    add("open session", warm, "acp load", warm_acp, by_acp);
+    add("open session", warm, "same bytes", floor, Bar::Told);
+    table.add(&Figure {
+        name: format!("the document of {count} messages"),
+        unit: Unit::Mebibytes,
+        value: bytes as f64,
+        against: None,
+        bar: Bar::Told,
+    });
+    Ok(())
+}
+
+async fn show(setup: &Setup, place: &Place, took: &mut Took) -> Result<usize> {
+    let file = setup.logs().join("document.json");
+    let path = place.path();
+    let mut bytes = 0;
+    let floor_address = free()?;
+    let mut floor = None;
+    for _ in 0..setup.shows {
+        let _server = place.ours.program.start()?;
+        listening(place).await?;
+        let (seconds, _first) = page(place, &path).await?;
+        took.cold.push(seconds);
+        let (seconds, document) = page(place, &path).await?;
+        took.warm.push(seconds);
+        took.warm_acp.push(load(setup, place).await?);
+        drop(_server);
+
+        let _server = place.ours.program.start()?;
+        listening(place).await?;
+        took.cold_acp.push(load(setup, place).await?);
+        drop(_server);
+
+        if floor.is_none() {
+            fs::write(&file, &document)?;
+            floor = Some(setup.floor_ws(floor_address, &file).start()?);
+            Link::connect(floor_address, TOKEN, "/").await?;
+        }
+        bytes = document.len();
+        let begun = Instant::now();
+        let mut link = Link::connect(floor_address, TOKEN, "/").await?;
+        ensure!(link.next().await?.len() == bytes, "not the same bytes");
+        took.floor.push(begun.elapsed().as_secs_f64());
+    }
+    Ok(bytes)
+}
+
+/// Waits until the server takes connections: that is no part of what is measured.
+async fn listening(place: &Place) -> Result<()> {
+    let link = Link::connect(place.address, TOKEN, "/ws/sessions").await?;
+    drop(link);
+    // It comes to rest.
+    thread::sleep(Duration::from_millis(100));
+    Ok(())
+}
+
+/// How long it takes until a page has the document, and what it is.
+async fn page(place: &Place, path: &str) -> Result<(f64, Vec<u8>)> {
+    let begun = Instant::now();
+    let mut link = Link::connect(place.address, TOKEN, path).await?;
+    let document = link.next().await?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let head = br#"{"type":"state","#;
+    ensure!(document.starts_with(head), "no document came first");
+    let document = document.to_vec();
+    // Somebody looks at it until the process ends.
+    std::mem::forget(link);
+    Ok((seconds, document))
+}
+
+/// The same with ACP: how long it takes until all of the past is told.
+async fn load(setup: &Setup, place: &Place) -> Result<f64> {
+    let begun = Instant::now();
+    let mut link = Link::open(place.address, TOKEN, "editor").await?;
+    let params = json!({"sessionId": place.session, "cwd": setup.cwd(), "mcpServers": []});
+    let id = link.send("session/load", params).await?;
+    let mut lines = 0;
+    link.answer(id, |_| {
+        lines += 1;
+        Ok(())
+    })
+    .await?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let least = 2 * setup.past;
+    ensure!(lines >= least, "{lines} lines of {least} messages");
+    Ok(seconds)
+}

@@ -1,0 +1,37 @@
+//! The floor of a document over a WebSocket: a bare tungstenite server that tells whoever comes what is in a
+//! file, as one message.
+//!
+//! `floor-ws ADDRESS FILE`; ends when it is ended.
+
+use std::{fs, io};
+
+use futures::{SinkExt, StreamExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::{
+    accept_async,
+    tungstenite::{Error, Message, Utf8Bytes},
+};
+
+#[tokio::main]
+async fn main() -> io::Result<()> {
+    let mut args = std::env::args().skip(1);
+    let wrong = || io::Error::other("usage: floor-ws ADDRESS FILE");
+    let address = args.next().ok_or_else(wrong)?;
+    let text = Utf8Bytes::from(fs::read_to_string(args.next().ok_or_else(wrong)?)?);
+    let listener = TcpListener::bind(address).await?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        // Who goes in the middle of it is no concern of the others.
+        tokio::spawn(tell(stream, text.clone()));
+    }
+}
+
+async fn tell(stream: TcpStream, text: Utf8Bytes) -> Result<(), Error> {
+    let mut socket = accept_async(stream).await?;
+    socket.send(Message::Text(text)).await?;
+    while let Some(message) = socket.next().await {
+        message?;
+    }
+    Ok(())
+}
