@@ -179,3 +179,29 @@ async fn others_control_a_session_too() {
     drop(editor);
     ann.until(|state| state["controller"].is_null()).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_only_watches_takes_nothing_from_its_own_name() {
+    let (_test, server) = stage();
+    let mut ann = server.connect("client=ann").await;
+    let query = format!("session={}&client=ann&role=observer", ann.session());
+    let refused = server.try_open("/ws", &query).await.err().unwrap();
+    assert_eq!(refused.status, 409);
+    ann.submit("hello").await;
+    ann.until_status("running").await;
+    ann.until_status("idle").await;
+    assert_eq!(ann.state()["controller"], "ann");
+}
+
+/// An editor takes control without a word, and so without an event.
+#[tokio::test(start_paused = true)]
+async fn control_that_passes_while_a_room_opens_is_seen() {
+    let (test, server) = stage();
+    let first = server.connect("role=observer").await;
+    let id = first.session();
+    first.close().await;
+    let session = test.hub().live(&id.as_str().into()).unwrap();
+    let mut watcher = server.connect(&format!("session={id}&role=observer")).await;
+    let _seat = session.sit("editor", Arc::new(NoHost), Claim::IfFree);
+    watcher.until(|state| state["controller"] == "editor").await;
+}
