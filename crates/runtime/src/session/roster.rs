@@ -172,18 +172,14 @@ impl Roster {
     pub(crate) fn attach(
         &mut self,
         seat: SeatId,
-        mut wanted: AttachClient,
+        wanted: AttachClient,
         now: Now,
     ) -> Result<Change, LiveClientError> {
         if !self.seats.contains_key(&seat) {
             return Err(LiveClientError::Closed);
         }
+        let wanted = self.as_it_is(wanted);
         let id = wanted.client_id.clone();
-        if wanted.taking == Taking::Again
-            && let Some(at) = self.row(&id)
-        {
-            wanted.mode = self.rows[at].client.mode;
-        }
         let drives = wanted.mode == LiveClientMode::Controller;
         let displaces = drives
             && match self.holder() {

@@ -149,8 +149,7 @@ async fn only_who_controls_decides() {
     for command in ["approve", "deny"] {
         bob.command(json!({"type": command, "toolCallId": call}))
             .await;
-        let words =
-            "only ann, which controls the session, may do this; send takeover to take control";
+        let words = "only ann, which controls the session, may do this; a client with a name may send takeover";
         assert_eq!(bob.refused().await, words);
     }
     bob.command(json!({"type": "takeover"})).await;

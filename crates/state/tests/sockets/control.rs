@@ -56,7 +56,8 @@ async fn the_first_with_a_name_controls_and_the_second_watches() {
         (&modes[1]["id"], &modes[1]["mode"]),
         (&json!("bob"), &json!("observer"))
     );
-    let words = "only ann, which controls the session, may do this; send takeover to take control";
+    let words =
+        "only ann, which controls the session, may do this; a client with a name may send takeover";
     for command in [
         json!({"type": "submit", "prompt": "mine"}),
         json!({"type": "steer", "message": "mine"}),
@@ -74,7 +75,8 @@ async fn the_first_with_a_name_controls_and_the_second_watches() {
     bob.until(|state| state["controller"] == "bob").await;
     ann.until(|state| state["controller"] == "bob").await;
     ann.submit("mine").await;
-    let words = "only bob, which controls the session, may do this; send takeover to take control";
+    let words =
+        "only bob, which controls the session, may do this; a client with a name may send takeover";
     assert_eq!(ann.refused().await, words);
     bob.submit("mine").await;
     bob.until_status("running").await;
@@ -143,8 +145,7 @@ async fn who_watches_never_takes_control_by_itself() {
     let mut eve = server.connect("client=eve&role=observer").await;
     assert_eq!(eve.state()["controller"], json!(null));
     eve.submit("mine").await;
-    let words =
-        "nobody controls the session; only whoever does may do this; send takeover to take control";
+    let words = "nobody controls the session; only whoever does may do this; a client with a name may send takeover";
     assert_eq!(eve.refused().await, words);
     let mut nobody = second(&server, &eve, "role=observer").await;
     nobody.submit("mine").await;
