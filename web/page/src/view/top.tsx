@@ -105,7 +105,12 @@ function Connection({ session }: { session: Session }) {
   const lost = link.kind === "away" || (link.kind === "connecting" && link.since !== null);
   const now = useNow(1_000, lost);
   if (link.kind === "refused") {
-    return <p class="banner failed"><Icon name="warn" /> <span>{link.why}</span></p>;
+    return (
+      <p class="banner failed" role="alert">
+        <Icon name="warn" /> <span><Shown text={link.why} as="line" /></span>
+        <button type="button" class="small" onClick={() => session.link.retry()}>Retry</button>
+      </p>
+    );
   }
   if (!lost) return null;
   const left = link.kind === "away" ? Math.max(0, Math.ceil((link.retryAt - now) / 1_000)) : 0;
