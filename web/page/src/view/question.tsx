@@ -31,7 +31,7 @@ export function QuestionCard({ question, session, able }: Props) {
         </span>
         <Countdown deadline={question.deadline} />
       </header>
-      <div class="card-body">
+      <div class="card-body" tabIndex={question.detail === null ? undefined : 0} role="group" aria-label="What it is about">
         {question.detail !== null && <p class="plain"><Shown text={question.detail} as="block" /></p>}
         {question.reviewers.length > 0 && (
           <p class="muted">
