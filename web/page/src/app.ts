@@ -2,7 +2,7 @@
 import { signIn, signOut, takeCode, whoAmI, type Who } from "./wire/auth.js";
 import { Topics } from "./wire/doc.js";
 import { Feed, socketUrl } from "./wire/feed.js";
-import { applyTheme, clientName, readDraft, readTheme, renameClient, watchForTwin, writeDraft, type Theme } from "./wire/kept.js";
+import { applyTheme, clientName, readDraft, readTheme, renameClient, watchForSignOut, watchForTwin, writeDraft, type Theme } from "./wire/kept.js";
 import type { Verdict } from "./wire/link.js";
 import { Session } from "./wire/session.js";
 import type { SessionsState } from "./wire/types.js";
@@ -27,6 +27,7 @@ export class App extends Topics {
   #name: string;
   #copied: boolean;
   #begun = false;
+  #tellSignedOut = watchForSignOut(() => this.#signedOut("You signed out in another tab."));
 
   constructor() {
     super();
@@ -76,6 +77,7 @@ export class App extends Topics {
 
   async leave(): Promise<void> {
     await signOut();
+    this.#tellSignedOut();
     this.#signedOut("You are signed out.");
   }
 
