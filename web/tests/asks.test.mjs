@@ -135,6 +135,18 @@ describe("hostile words", () => {
 });
 
 describe("without a mouse", () => {
+  it("Escape stops what runs, wherever the focus is in the session", async () => {
+    const page = await fresh();
+    await say(page, "note");
+    await card(page).waitFor();
+    await card(page).focus();
+    await page.keyboard.press("Escape");
+    await card(page).waitFor({ state: "detached" });
+    await status(page, "idle");
+    await page.waitForFunction(() => document.activeElement.matches(".prompt textarea"));
+    await close(page);
+  });
+
   it("a permission is reached, refused and the next prompt written", async () => {
     const page = await fresh();
     await page.keyboard.type("note");
@@ -151,7 +163,8 @@ describe("without a mouse", () => {
     assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
     await page.keyboard.press("Enter");
     await sees(page, "Then I leave it.");
-    for (let step = 0; step < 12 && (await page.evaluate(() => document.activeElement.tagName)) !== "TEXTAREA"; step++) await page.keyboard.press("Tab");
+    // The card took the focus with it, and the box has it.
+    await page.waitForFunction(() => document.activeElement.matches(".prompt textarea"));
     await page.keyboard.type("hello");
     await page.keyboard.press("Enter");
     await sees(page, "You said something.");

@@ -37,7 +37,7 @@ export function ApprovalCard({ approval, session, able }: Props) {
   const title = approval.title === approval.command ? "Run this command?" : approval.title || approval.name;
   const rejects = approval.options.filter((option) => !isAllow(option));
   return (
-    <article class="card approval" aria-label={`Permission: ${visibleText(title)}`}>
+    <article class="card approval" tabIndex={-1} aria-label={`Permission: ${visibleText(title)}`}>
       <header class="card-head">
         <h3>
           <Icon name={kindIcon(approval.kind)} /> <Shown text={title} as="line" />

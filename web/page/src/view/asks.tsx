@@ -1,6 +1,6 @@
 // Owns the place above the prompt box where the agent asks: open approvals and questions, oldest first.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { duration } from "../text/say.js";
 import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
@@ -16,7 +16,9 @@ export function Asks({ session }: { session: Session }) {
   const open = approvals.length + questions.length;
   const heldBy = session.heldBy;
   const able = heldBy === null && session.link.state.kind === "open";
-  const armed = useArmed([...approvals, ...questions].map(({ id }) => id).join());
+  const ids = [...approvals, ...questions].map(({ id }) => id);
+  const armed = useArmed(ids.join());
+  useFocusAfter(ids);
   return (
     <section class="asks" aria-label="The agent asks" data-open={open > 0}>
       <p class="sr-only" role="status" aria-live="assertive">
@@ -56,6 +58,18 @@ function useArmed(cards: string): boolean {
     return () => clearTimeout(timer);
   }, [cards]);
   return armed === cards;
+}
+
+/** A card that goes takes the focus with it: the next one gets it, not one of its buttons, or else the prompt box. */
+function useFocusAfter(ids: string[]): void {
+  const before = useRef(ids);
+  useEffect(() => {
+    const went = before.current.some((id) => !ids.includes(id));
+    before.current = ids;
+    // On a phone the box would bring up the keyboard.
+    if (!went || document.activeElement !== document.body || !matchMedia("(hover: hover)").matches) return;
+    document.querySelector<HTMLElement>(ids.length > 0 ? ".asks .card" : ".prompt textarea")?.focus();
+  }, [ids.join()]);
 }
 
 type AnswerProps = { tone: "allow" | "allow lasting" | "reject" | "plain"; able: boolean; onClick: () => void; children: ComponentChildren };

@@ -84,7 +84,7 @@ export function PromptBox({ session }: { session: Session }) {
           <div class="prompt-acts">
             {offer.kind === "running" && (
               <>
-                <button type="button" class="stop" onClick={stop} title="Stop the current run (Esc in the box)">
+                <button type="button" class="stop" onClick={stop} title="Stop the current run (Esc)">
                   <Icon name="stop" /> Stop
                 </button>
                 <button type="button" disabled={empty} onClick={() => send("steer")} title="Reaches the agent at its next safe place (Ctrl+Enter)">

@@ -44,7 +44,11 @@ function SessionTop({ app, session }: { app: App; session: Session }) {
             value={renaming}
             aria-label="Title"
             onInput={(event) => setRenaming(event.currentTarget.value)}
-            onKeyDown={(event) => event.key === "Escape" && setRenaming(null)}
+            onKeyDown={(event) => {
+              if (event.key !== "Escape") return;
+              event.preventDefault();
+              setRenaming(null);
+            }}
             onBlur={() => setRenaming(null)}
           />
         </form>
