@@ -42,9 +42,14 @@ export function Countdown({ deadline }: { deadline: number | null }) {
   const left = Math.max(0, Math.ceil((deadline - now) / 1_000) * 1_000);
   return (
     <span class="countdown" data-soon={left < 30_000} title="Without an answer it is refused or goes on by itself">
-      {left === 0 ? "time is up" : `${left >= 600_000 ? `${Math.round(left / 60_000)} min` : duration(left)} left`}
+      {left === 0 ? "time is up" : `${longTime(left)} left`}
     </span>
   );
+}
+
+function longTime(ms: number): string {
+  if (ms >= 7_200_000) return `${Math.round(ms / 3_600_000)} h`;
+  return ms >= 600_000 ? `${Math.round(ms / 60_000)} min` : duration(ms);
 }
 
 /**

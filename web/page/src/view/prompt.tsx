@@ -53,7 +53,12 @@ export function PromptBox({ session }: { session: Session }) {
     if (act === "submit" || act === "steer") send(act);
     else if (act === "stop") stop();
     else if (act === "close-menu") setMenuClosed(true);
-    else if (act === "pick") pick(menu[picked] ?? menu[0]!);
+    else if (act === "pick") {
+      const command = menu[picked] ?? menu[0]!;
+      // A name that is written out needs no picking.
+      if (event.key === "Enter" && text === `/${command.name}`) send("submit");
+      else pick(command);
+    }
     else setPicked((picked + (act === "next" ? 1 : menu.length - 1)) % menu.length);
   };
 

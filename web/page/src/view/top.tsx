@@ -74,7 +74,7 @@ function Status({ session }: { session: Session }) {
     : state === null
       ? (["loading", "closed"] as const)
       : waiting
-        ? (["waits for you", "waiting"] as const)
+        ? ([session.heldBy === null ? "waits for you" : "waits for an answer", "waiting"] as const)
         : ([state.status, state.status] as const);
   return (
     <span class={`status is-${tone}`} role="status" aria-live="polite">
