@@ -10,7 +10,7 @@ use harn_tools::{skills::Strategy, tool_search::Ranking};
 use super::{engine::EngineChoice, skills::SkillsArgs, trust::TrustArgs};
 use crate::options::ASK_TIMEOUT;
 
-/// Serves an agent to editors and other hosts over the Agent Client Protocol, and over two others
+/// Serves an agent to editors and other hosts over the Agent Client Protocol, over three others, and to browsers
 #[derive(Debug, Parser)]
 #[command(name = "harn-serve", version, max_term_width = 100)]
 pub(super) struct Args {
@@ -111,9 +111,10 @@ pub(super) enum Command {
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
     },
-    /// Serve ACP and OpenHarness on a port, and ACP on a socket in the state directory, until a signal ends it
+    /// Serve a web page, ACP, documents and OpenHarness on a port, and ACP on a socket in the state directory, until a
+    /// signal ends it
     ///
-    /// Editors, terminals and browsers meet here at the same sessions. Every request needs the token in
+    /// Editors, terminals and browsers meet here at the same sessions. Every request but those for the page needs the token in
     /// STATE/token, which is made at the first start and only you can read, or the one in
     /// HARN_SERVE_TOKEN. A browser signs in with the address that is shown at the start, or with the token.
     Serve {
@@ -121,7 +122,7 @@ pub(super) enum Command {
         serve: Serve,
         #[command(flatten)]
         dialect: Dialect,
-        /// Directory that OpenHarness sessions work in, instead of this one
+        /// Directory that sessions of the page, of documents and of OpenHarness work in, instead of this one
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
         /// Where to listen; port 0 takes a free one

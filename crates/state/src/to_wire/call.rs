@@ -116,7 +116,8 @@ impl Document {
         if let Some(error) = &update.error {
             edit.field("error", |call| &mut call.error, Some(error.clone()));
         }
-        if let Some(took) = update.duration_ms {
+        // What it took to run, and not to be allowed.
+        if let Some(took) = update.execution_duration_ms.or(update.duration_ms) {
             edit.field("durationMs", |call| &mut call.duration_ms, Some(took));
         }
         if let Some((text, is_cut)) = shown {
