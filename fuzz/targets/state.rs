@@ -49,8 +49,10 @@ fuzz_target!(init: seeds::write(conversations()), |data: &[u8]| {
     let mut lines = text.split('\n');
     let query = lines.next().unwrap_or_default();
     let lines: Vec<&str> = lines.collect();
-    let played = timeout(Duration::from_secs(60), play(query, &lines));
-    RUNTIME.block_on(async { played.await.expect("an answer in time") });
+    RUNTIME.block_on(async {
+        let played = timeout(Duration::from_secs(60), play(query, &lines));
+        played.await.expect("an answer in time");
+    });
 });
 
 async fn play(query: &str, lines: &[&str]) {

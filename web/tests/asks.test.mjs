@@ -68,6 +68,33 @@ describe("a permission", () => {
   });
 });
 
+describe("a long change", () => {
+  it("is allowed only when all of it is shown, and nothing lies over it on a small screen", async (t) => {
+    const lines = (word, most) => Array.from({ length: most }, (_, at) => `${word} ${at + 1}\n`).join("");
+    const ask = (new_text) => ({ ask: { tool: "write_file", kind: "edit", title: "Write it", input: { path: "a.txt" }, diff: { path: "a.txt", old_text: "", new_text }, on_allow: [{ say: "Written." }], on_reject: [{ say: "Not written." }] } });
+    const scenario = join(server.folder, "long.json");
+    await writeFile(scenario, JSON.stringify({ name: "long", turns: [{ match: "^longer", steps: [ask(lines("line", 2_500))] }, { steps: [ask(lines("line", 1_000))] }] }));
+    const long = await Server.start(scenario);
+    t.after(() => long.stop());
+    const page = await signedIn(browser, long, { viewport: { width: 320, height: 600 } });
+    await newSession(page);
+    await say(page, "long");
+    await card(page).locator('.answer-button.allow[aria-disabled="false"]').first().waitFor();
+    assert.equal(await card(page).locator(".diff-line.added").count(), 1_000);
+    const [body, foot] = [await card(page).locator(".card-body").boundingBox(), await card(page).locator(".card-foot").boundingBox()];
+    assert.ok(body.height >= 100 && body.y + body.height <= foot.y + 1, JSON.stringify({ body, foot }));
+    await card(page).locator(".answer-button.reject").first().click();
+    await sees(page, "Not written.");
+    await say(page, "longer");
+    await card(page).locator('.answer-button.reject[aria-disabled="false"]').first().waitFor();
+    assert.equal(await card(page).locator('.answer-button.allow[aria-disabled="false"]').count(), 0);
+    await card(page).getByRole("button", { name: /Show all/ }).click();
+    await card(page).locator('.answer-button.allow[aria-disabled="false"]').first().click();
+    await sees(page, "Written.");
+    await close(page);
+  });
+});
+
 describe("output", () => {
   it("that is long is cut, and fetched whole when asked for", async (t) => {
     const text = Array.from({ length: 20_000 }, (_, at) => `${at + 1}\n`).join("");
@@ -135,6 +162,18 @@ describe("hostile words", () => {
 });
 
 describe("without a mouse", () => {
+  it("Escape stops what runs, wherever the focus is in the session", async () => {
+    const page = await fresh();
+    await say(page, "note");
+    await card(page).waitFor();
+    await card(page).focus();
+    await page.keyboard.press("Escape");
+    await card(page).waitFor({ state: "detached" });
+    await status(page, "idle");
+    await page.waitForFunction(() => document.activeElement.matches(".prompt textarea"));
+    await close(page);
+  });
+
   it("a permission is reached, refused and the next prompt written", async () => {
     const page = await fresh();
     await page.keyboard.type("note");
@@ -151,7 +190,8 @@ describe("without a mouse", () => {
     assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
     await page.keyboard.press("Enter");
     await sees(page, "Then I leave it.");
-    for (let step = 0; step < 12 && (await page.evaluate(() => document.activeElement.tagName)) !== "TEXTAREA"; step++) await page.keyboard.press("Tab");
+    // The card took the focus with it, and the box has it.
+    await page.waitForFunction(() => document.activeElement.matches(".prompt textarea"));
     await page.keyboard.type("hello");
     await page.keyboard.press("Enter");
     await sees(page, "You said something.");

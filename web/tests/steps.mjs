@@ -6,6 +6,8 @@ import { openPage, watched } from "./browser.mjs";
 export async function signedIn(browser, server, options = {}) {
   const page = await openPage(browser, options);
   await page.goto(server.url);
+  // The form is there before the answer to the code is.
+  await page.locator('[title="Signed in as"]', { hasText: /\w/ }).waitFor({ state: "attached" });
   // A code works once; the next browser gets in with the cookie of the first.
   await page.getByRole("heading", { name: "New session" }).waitFor();
   server.cookies = await page.context().cookies();

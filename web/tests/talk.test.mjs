@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { launch, openPage } from "./browser.mjs";
 import { Server } from "./server.mjs";
-import { again, box, close, newSession, say, sees, signedIn, status, transcript } from "./steps.mjs";
+import { again, box, close, newSession, otherTab, say, sees, signedIn, status, transcript } from "./steps.mjs";
 
 let browser;
 let server;
@@ -40,8 +40,28 @@ describe("signing in", () => {
   it("ends with signing out", async () => {
     const page = await again(browser, server);
     await page.getByRole("heading", { name: "New session" }).waitFor();
+    const other = await otherTab(page);
+    await newSession(other);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    // In the other tabs, too.
+    await other.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.deepEqual(other.complaints, []);
+    await close(page);
+  });
+});
+
+describe("a new session", () => {
+  it("in a folder that is not there says so, and the form is as it was", async () => {
+    const page = await again(browser, server);
+    for (const folder of ["/does/not/exist", "relative"]) {
+      await page.getByLabel("Folder").fill(folder);
+      await page.getByRole("button", { name: "Start" }).click();
+      await page.getByRole("alert").filter({ hasText: "absolute path to an existing directory" }).waitFor();
+      assert.equal(await page.getByLabel("Folder").inputValue(), folder);
+    }
+    await page.getByLabel("Folder").fill(server.work);
+    await newSession(page);
     await close(page);
   });
 });

@@ -5,10 +5,15 @@ use serde_json::Value;
 
 use crate::wire::Operation;
 
+/// How much may be told as changes; the document itself is told instead of more.
+pub(crate) const MOST_BYTES: usize = 1024 * 1024;
+
 /// What changed of a document since it was last told.
 #[derive(Debug, Default)]
 pub struct Changes {
     operations: Vec<Operation>,
+    /// About how many bytes they are.
+    held: usize,
     /// Something is gone, which no operation can say: the document has to be told anew.
     anew: bool,
 }
@@ -48,15 +53,19 @@ impl Changes {
     }
 
     fn put(&mut self, place: Vec<String>, new: Value) {
+        let more = weight(&new);
         // What was put there a moment ago has not been told.
         if let Some(Operation::Set { path, value }) = self.operations.last_mut()
             && *path == place
         {
+            self.held -= weight(value);
             *value = new;
         } else {
             let (path, value) = (place, new);
             self.operations.push(Operation::Set { path, value });
+            self.held += OPERATION;
         }
+        self.hold(more);
     }
 
     /// Makes a text longer.
@@ -71,13 +80,36 @@ impl Changes {
         } else {
             let (path, value) = (place, more.to_owned());
             self.operations.push(Operation::AppendText { path, value });
+            self.held += OPERATION;
+        }
+        self.hold(more.len());
+    }
+
+    fn hold(&mut self, more: usize) {
+        self.held += more;
+        if self.held > MOST_BYTES {
+            self.tell_anew();
         }
     }
 
     /// Has the whole document told.
     pub(crate) fn tell_anew(&mut self) {
         self.anew = true;
-        self.operations.clear();
+        self.operations = Vec::new();
+    }
+}
+
+/// About how many bytes an operation is beside its value.
+const OPERATION: usize = 64;
+
+/// About how many bytes a value is.
+fn weight(value: &Value) -> usize {
+    const NODE: usize = 8;
+    NODE + match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(fields) => fields.iter().map(|(k, v)| k.len() + weight(v)).sum(),
     }
 }
 
@@ -105,6 +137,26 @@ mod tests {
                 {"type": "append-text", "path": content, "value": "!"},
             ])
         );
+    }
+
+    #[test]
+    fn what_is_too_much_is_told_anew() {
+        let mut changes = Changes::default();
+        let long = "x".repeat(MOST_BYTES / 4);
+        // In one place there is one of them.
+        for _ in 0..100 {
+            changes.set(at!["messages", 0], &long);
+        }
+        assert!(changes.operations().is_some());
+        for place in 1..100 {
+            changes.set(at!["messages", place], &long);
+        }
+        assert_eq!(changes.operations(), None);
+        let mut changes = Changes::default();
+        for _ in 0..8 {
+            changes.append(at!["messages", 0, "content"], &long);
+        }
+        assert_eq!(changes.operations(), None);
     }
 
     #[test]

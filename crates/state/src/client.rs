@@ -2,13 +2,18 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use harn_model::{Actor, LiveClientMode, SessionId};
+use harn_model::{Actor, Principal, SessionId, TurnId};
 use harn_runtime::{
     Act, AttachClient, Claim, Controller, Driver, Hub, LiveClientError, NewSession, NoHost,
-    NotInControl, Seat, Taking,
+    NotInControl, Seat, Taking, Term,
 };
 
-use crate::{error::StateError, refused::Refused, room::Room, rooms::Rooms};
+use crate::{
+    error::StateError,
+    refused::Refused,
+    room::{NAMELESS, Room},
+    rooms::Rooms,
+};
 
 /// How a client comes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +36,8 @@ pub(crate) struct Client {
     watches: bool,
     room: Arc<Room>,
     seat: Arc<Seat>,
+    /// Whether it went over to a session, and nobody was told.
+    went: bool,
 }
 
 impl Client {
@@ -61,6 +68,7 @@ impl Client {
             watches,
             room,
             seat,
+            went: false,
         })
     }
 
@@ -82,8 +90,18 @@ impl Client {
         let room = self.rooms.enter(&self.hub, session).await?;
         let seat = sit(&room, self.name.as_deref(), self.watches).await?;
         // Its place at the other session is given up with the last handle to it.
-        (self.room, self.seat) = (room, seat);
+        (self.room, self.seat, self.went) = (room, seat, true);
         Ok(())
+    }
+
+    /// Whose it is. A name is only a name; this is who let it in.
+    pub(crate) fn principal(&self) -> &Principal {
+        self.hub.principal()
+    }
+
+    /// Whether it went over to a session since this was last asked, be it the one it was in.
+    pub(crate) fn went(&mut self) -> bool {
+        std::mem::take(&mut self.went)
     }
 
     /// The session, for what only who controls it may do. Where nobody does, whoever wants something does
@@ -103,6 +121,20 @@ impl Client {
             (_, true) => {}
         }
         Ok(self.seat.drive(act, name)?)
+    }
+
+    /// Since when it is asked, for an answer to count; and the turn that goes on by it. Whoever is in control
+    /// is asked.
+    pub(crate) async fn asked(&self) -> Result<(Term, Option<TurnId>), Refused> {
+        // Before anything else, so that it is the turn that asks, or one that is over.
+        let turn = self.seat.session().cancel_target();
+        self.drive(Act::Answer).await?;
+        match self.seat.asked() {
+            (Some(term), _) => Ok((term, turn)),
+            (None, _) => Err(Refused::bad(
+                "somebody else is asked just now; who decides is about to change, try again",
+            )),
+        }
     }
 
     /// Takes control, whoever has it.
@@ -132,7 +164,7 @@ impl Client {
     /// Whoever steers, as the journal has it.
     pub(crate) fn actor(&self) -> Actor {
         Actor {
-            client_id: self.name().unwrap_or("state").to_owned(),
+            client_id: self.name().unwrap_or(NAMELESS).to_owned(),
             // Who may drive the session may also take back what others said to it.
             role: "host_owner".to_owned(),
             source: "state".to_owned(),
@@ -144,7 +176,7 @@ impl Client {
 async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>, StateError> {
     let Some(name) = name else {
         return Ok(match watches {
-            true => Arc::new(quiet(room.session(), "state")),
+            true => Arc::new(quiet(room.session(), NAMELESS)),
             false => {
                 let seat = room.nameless();
                 room.greet();
@@ -154,16 +186,17 @@ async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>
     };
     let seat = Arc::new(quiet(room.session(), name));
     let attached = match watches {
-        true => attach(&seat, AttachClient::observer(name)).await,
-        false => match attach(&seat, AttachClient::controller(name)).await {
+        true => seat.attach(AttachClient::observer(name)).await,
+        // One that comes again before it was missed is the same as before.
+        false => match seat.attach(again(AttachClient::controller(name))).await {
             Err(LiveClientError::ControllerExists { .. }) => {
-                attach(&seat, AttachClient::observer(name)).await
+                seat.attach(again(AttachClient::observer(name))).await
             }
             attached => attached,
         },
     };
     match attached {
-        Ok(()) => {
+        Ok(_) => {
             room.greet();
             Ok(seat)
         }
@@ -172,23 +205,11 @@ async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>
     }
 }
 
-/// Puts a client on a session. One that comes again before it was missed is the same as before.
-async fn attach(seat: &Seat, client: AttachClient) -> Result<(), LiveClientError> {
-    let attached = seat.attach(client.clone()).await;
-    let Err(LiveClientError::ClientExists { client_id }) = attached else {
-        return attached.map(|_| ());
-    };
-    let controller = seat.live_state().controller;
-    let mode = match controller {
-        Some(controller) if controller.client_id == client_id => LiveClientMode::Controller,
-        Some(_) | None => LiveClientMode::Observer,
-    };
-    let again = AttachClient {
-        mode,
-        taking: Taking::IfNeeded,
+fn again(client: AttachClient) -> AttachClient {
+    AttachClient {
+        taking: Taking::Again,
         ..client
-    };
-    seat.attach(again).await.map(|_| ())
+    }
 }
 
 /// A place that is not in control without a word about it.

@@ -13,7 +13,7 @@ pub(crate) enum Refused {
     #[error("{0}")]
     Bad(String),
     /// Somebody else is in control, or nobody.
-    #[error("{0}; send takeover to take control")]
+    #[error("{0}; a client with a name may send takeover")]
     NotInControl(#[from] NotInControl),
     #[error(transparent)]
     Session(#[from] StateError),
@@ -92,10 +92,10 @@ mod tests {
         let told: String = table.iter().map(|refused| format!("{refused}\n")).collect();
         expect![[r#"
             prompt is empty; say something
-            only ann, which controls the session, may do this; send takeover to take control
-            nobody controls the session; only whoever does may do this; send takeover to take control
-            ann controls the session without saying anything to the agent; send takeover to take control
-            ann controls the session without answering questions; send takeover to take control
+            only ann, which controls the session, may do this; a client with a name may send takeover
+            nobody controls the session; only whoever does may do this; a client with a name may send takeover
+            ann controls the session without saying anything to the agent; a client with a name may send takeover
+            ann controls the session without answering questions; a client with a name may send takeover
             there is no such session; /ws/sessions has them all
             64 prompts are waiting already; wait for one to end
             the session is closed

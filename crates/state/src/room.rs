@@ -12,7 +12,9 @@ use std::{
 
 use bytes::{BufMut, Bytes, BytesMut};
 use harn_model::{AgentEvent, Seq};
-use harn_runtime::{Claim, Controller, Delivery, NoHost, Seat, SessionEnd, Subscription};
+use harn_runtime::{
+    Claim, ControlWatch, Controller, Delivery, NoHost, Seat, SessionEnd, Subscription,
+};
 use tokio::{
     sync::watch,
     time::{sleep, sleep_until, timeout_at},
@@ -22,8 +24,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     changes::Changes,
     error::StateError,
-    to_wire::{Document, Presence, facts},
-    wire::{Operation, Question, SessionFacts, State},
+    to_wire::{Document, facts},
+    wire::{Operation, State},
 };
 
 /// How often a client hears of something, at most.
@@ -36,7 +38,7 @@ const KEPT_BYTES: usize = 256 * 1024;
 /// How many deliveries go into one frame: a session that is read from its journal has many at once.
 const DELIVERIES: usize = 1024;
 /// What clients that give no name are called while they control a session together.
-const NAMELESS: &str = "state";
+pub(crate) const NAMELESS: &str = "state";
 
 /// See the module.
 pub(crate) struct Room {
@@ -109,6 +111,8 @@ impl Room {
             for envelope in delivery.events() {
                 document.apply(envelope, &mut past);
             }
+            // What was read ahead is there at once, and might be for as long as the log is.
+            tokio::task::consume_budget().await;
         }
         let following = CancellationToken::new();
         let (told, _) = watch::channel(Told {
@@ -129,9 +133,11 @@ impl Room {
             _following: following.clone().drop_guard(),
             session,
         });
-        let seen = room.look(Look::ALL);
-        seen.enter(&mut lock(&room.shown).document, &mut Changes::default());
-        let follow = follow(Arc::downgrade(&room), room.session.clone(), from);
+        // Before the look: what changes behind it is heard of. Nobody is asked here.
+        let seat = room.session.sit(NAMELESS, Arc::new(NoHost), Claim::Never);
+        let control = seat.watch();
+        room.look(&mut lock(&room.shown).document, &mut Changes::default());
+        let follow = follow(Arc::downgrade(&room), seat, control, from);
         tokio::spawn(async move {
             tokio::select! {
                 () = following.cancelled() => {}
@@ -198,36 +204,33 @@ impl Room {
 
     /// Somebody has come: the first document they get has them in it.
     pub(crate) fn greet(&self) {
-        self.tell(&[], Look::PRESENCE);
+        self.tell(&[], true);
     }
 
     /// Folds in what happened, and tells what changed by it: in one step, so that nobody sees a document that
-    /// is ahead of its frames.
-    fn tell(&self, deliveries: &[Delivery], look: Look) {
+    /// is ahead of its frames, and nobody's look at the session is older than what was told of it.
+    fn tell(&self, deliveries: &[Delivery], look: bool) {
         let events = || deliveries.iter().flat_map(Delivery::events);
-        let look = events().fold(look, |look, it| look.or(Look::after(&it.event)));
-        // Before the document is locked: the session has locks of its own.
-        let seen = self.look(look);
         let mut changes = Changes::default();
         let mut shown = lock(&self.shown);
         for envelope in events() {
             shown.document.apply(envelope, &mut changes);
         }
-        seen.enter(&mut shown.document, &mut changes);
+        if look || events().any(|envelope| may_change_facts(&envelope.event)) {
+            self.look(&mut shown.document, &mut changes);
+        }
         self.cut(&mut shown, &changes);
         if let Some(last) = events().next_back() {
             self.folded.send_replace(Some(last.seq));
         }
     }
 
-    fn look(&self, look: Look) -> Seen {
-        Seen {
-            session: look
-                .settings
-                .then(|| facts::session(&self.session, &self.agent)),
-            presence: look.presence.then(|| facts::presence(&self.session)),
-            questions: look.questions.then(|| facts::questions(&self.session)),
-        }
+    /// Takes over what is known of the session beside its events. The runtime knows nothing of rooms, so
+    /// that its locks may be taken while the document is locked.
+    fn look(&self, document: &mut Document, changes: &mut Changes) {
+        document.set_session(facts::session(&self.session, &self.agent), changes);
+        document.set_presence(facts::presence(&self.session), changes);
+        document.set_questions(facts::questions(&self.session), changes);
     }
 
     /// Makes a frame of what changed, if anything did.
@@ -261,7 +264,9 @@ impl Shown {
         self.last += 1;
         self.kept += frame.weight();
         self.frames.push_back(frame);
+        // The last is kept however long it is, for those who have all before it.
         while self.kept > KEPT_BYTES
+            && self.frames.len() > 1
             && let Some(gone) = self.frames.pop_front()
         {
             self.kept -= gone.weight();
@@ -294,100 +299,30 @@ impl Frame {
     }
 }
 
-/// What of a session's facts has to be looked at again.
-#[derive(Clone, Copy)]
-struct Look {
-    settings: bool,
-    presence: bool,
-    questions: bool,
-}
-
-impl Look {
-    const ALL: Self = Self {
-        settings: true,
-        presence: true,
-        questions: true,
-    };
-    const NOTHING: Self = Self {
-        settings: false,
-        presence: false,
-        questions: false,
-    };
-    const PRESENCE: Self = Self {
-        presence: true,
-        ..Self::NOTHING
-    };
-
-    fn or(self, other: Self) -> Self {
-        Self {
-            settings: self.settings || other.settings,
-            presence: self.presence || other.presence,
-            questions: self.questions || other.questions,
-        }
-    }
-
-    /// What may be other after an event. Those that are not named change nothing that is looked at.
-    fn after(event: &AgentEvent) -> Self {
-        let settings = matches!(
-            event,
-            AgentEvent::AvailableCommands { .. }
-                | AgentEvent::ConfigChanged { .. }
-                | AgentEvent::ModeChanged { .. }
-                | AgentEvent::SessionInfo(_)
-                | AgentEvent::TurnStarted(_)
-        );
-        let presence = matches!(event, AgentEvent::LiveSessionClient { .. });
-        let questions = matches!(
-            event,
-            AgentEvent::HitlRequested { .. }
-                | AgentEvent::HitlResponded(_)
-                | AgentEvent::HitlResolved { .. }
-                | AgentEvent::TurnEnded(_)
-        );
-        Self {
-            settings,
-            presence,
-            questions,
-        }
-    }
-}
-
-/// What is known of a session beside its events.
-struct Seen {
-    session: Option<SessionFacts>,
-    presence: Option<Presence>,
-    questions: Option<Vec<Question>>,
-}
-
-impl Seen {
-    fn enter(self, document: &mut Document, changes: &mut Changes) {
-        if let Some(session) = self.session {
-            document.set_session(session, changes);
-        }
-        if let Some(presence) = self.presence {
-            document.set_presence(presence, changes);
-        }
-        if let Some(questions) = self.questions {
-            document.set_questions(questions, changes);
-        }
-    }
+/// Whether what is known beside the events may be other after this one. What an agent says and does is what
+/// there is most of, and changes none of it.
+fn may_change_facts(event: &AgentEvent) -> bool {
+    !matches!(
+        event,
+        AgentEvent::AgentMessageChunk { .. }
+            | AgentEvent::AgentThoughtChunk { .. }
+            | AgentEvent::ToolCall(_)
+            | AgentEvent::ToolCallUpdate(_)
+    )
 }
 
 /// Follows a session for a room, as long as somebody is in it.
-async fn follow(room: Weak<Room>, session: Controller, mut from: Subscription) {
-    // Sees who is in control; nobody is asked here.
-    let seat = session.sit(NAMELESS, Arc::new(NoHost), Claim::Never);
-    let mut control = seat.watch();
+async fn follow(room: Weak<Room>, _seat: Seat, mut control: ControlWatch, mut from: Subscription) {
     let mut deliveries = Vec::new();
     loop {
-        let mut look = Look::NOTHING;
+        let mut look = false;
         let mut ended = None;
         tokio::select! {
             delivery = from.next() => match delivery {
                 Ok(delivery) => deliveries.push(delivery),
                 Err(end) => ended = Some(end),
             },
-            () = control.changed() => look = Look::PRESENCE,
+            () = control.changed() => look = true,
         }
         // What comes in the same breath goes into the same frame.
         let cut = sleep(BREATH).deadline();
@@ -398,9 +333,7 @@ async fn follow(room: Weak<Room>, session: Controller, mut from: Subscription) {
                 Err(_) => break,
             }
         }
-        if control.has_changed() {
-            look = Look::PRESENCE;
-        }
+        look |= control.has_changed();
         let Some(room) = room.upgrade() else {
             return;
         };

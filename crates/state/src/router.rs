@@ -25,6 +25,7 @@ use crate::{
     listing::Listings,
     methods::{output, query::Given, timeline},
     page,
+    room::NAMELESS,
     rooms::Rooms,
     socket,
 };
@@ -153,6 +154,7 @@ async fn handle_timeline(
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
+    let _member = served.join(&hub)?;
     Ok(timeline::respond(hub, request.uri().query().unwrap_or_default()).await)
 }
 
@@ -161,6 +163,7 @@ async fn handle_output(
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
+    let _member = served.join(&hub)?;
     Ok(output::respond(hub, request.uri().query().unwrap_or_default()).await)
 }
 
@@ -233,10 +236,10 @@ fn detached(uri: &Uri) -> Result<bool, StateError> {
     }
 }
 
-/// Whether others can be shown this as somebody's name.
+/// Whether others can be shown this as somebody's name, and it is not that of those who have none.
 fn is_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
-    name.len() <= 64 && name.bytes().all(plain)
+    name.len() <= 64 && name.bytes().all(plain) && name != NAMELESS
 }
 
 #[cfg(test)]

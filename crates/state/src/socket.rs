@@ -165,12 +165,11 @@ async fn carry_out(client: &mut Client, frame: &str, says: &mpsc::Sender<Say>) -
         Err(refused) => vec![Err(refused)],
     };
     for command in given {
-        let before = client.room().clone();
         let done = match command {
             Ok(command) => commands::handle(client, command).await.map(|_| ()),
             Err(refused) => Err(refused),
         };
-        if !Arc::ptr_eq(&before, client.room()) {
+        if client.went() {
             says.send(Say::Room(client.room().clone())).await.ok()?;
         }
         if let Err(refused) = done {

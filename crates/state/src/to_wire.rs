@@ -11,11 +11,11 @@ pub(crate) mod output;
 mod transcript;
 pub(crate) mod whole;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use harn_model::{
-    AgentEvent, AskId, Envelope, PendingChange, ReminderChange, SessionView, StopReason,
-    ToolCallId, TurnOutcome, plain_text,
+    AgentEvent, AskId, Envelope, PendingChange, ReminderChange, StopReason, ToolCallId,
+    TurnOutcome, plain_text,
 };
 
 pub use facts::Presence;
@@ -34,8 +34,6 @@ const INTERRUPTED: &str = "the process ended in the middle of this run";
 #[derive(Clone)]
 pub struct Document {
     state: State,
-    /// The fold that every reader shares, for what is not said in messages.
-    view: SessionView,
     /// How many messages do not wait: where the next one goes.
     settled: usize,
     /// The message of the agent that is under way.
@@ -44,8 +42,8 @@ pub struct Document {
     calls: HashMap<ToolCallId, OpenCall>,
     /// What decisions are waited for, and the calls they are about, where those are shown.
     asks: HashMap<AskId, Option<Place>>,
-    /// Ids of messages, each of which is there once.
-    names: HashSet<String>,
+    /// Ids of messages, each of which is there once, and how many were asked for by that name.
+    names: HashMap<String, u32>,
 }
 
 impl Document {
@@ -60,19 +58,18 @@ impl Document {
                 session,
                 plan: Vec::new(),
                 workers: Vec::new(),
-                skills: Vec::new(),
+                skills: BTreeSet::new(),
                 usage: None,
                 approvals: Vec::new(),
                 questions: Vec::new(),
                 clients: Vec::new(),
                 controller: None,
             },
-            view: SessionView::default(),
             settled: 0,
             open: None,
             calls: HashMap::new(),
             asks: HashMap::new(),
-            names: HashSet::new(),
+            names: HashMap::new(),
         }
     }
 
@@ -84,7 +81,6 @@ impl Document {
 
     /// Folds one event in, and adds what changed by it.
     pub fn apply(&mut self, envelope: &Envelope, out: &mut Changes) {
-        self.view.apply(envelope);
         let at = envelope.at;
         match &envelope.event {
             AgentEvent::TurnStarted(started) => {
@@ -158,7 +154,7 @@ impl Document {
             AgentEvent::SkillActivated {
                 skill_name, reason, ..
             } => {
-                self.skills(out);
+                self.skills(|skills| skills.insert(skill_name.clone()), out);
                 let text = match reason.trim() {
                     "" => format!("Skill {skill_name} is active"),
                     reason => format!("Skill {skill_name} is active: {reason}"),
@@ -166,7 +162,7 @@ impl Document {
                 self.note(NoteKind::Skill, text, at, out);
             }
             AgentEvent::SkillDeactivated { skill_name, .. } => {
-                self.skills(out);
+                self.skills(|skills| skills.remove(skill_name), out);
                 let text = format!("Skill {skill_name} is not active any more");
                 self.note(NoteKind::Skill, text, at, out);
             }

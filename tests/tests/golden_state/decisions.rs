@@ -46,6 +46,7 @@ async fn questions_of_every_kind() {
     for answer in [
         json!({"answer": "80"}),
         json!({"approved": false, "reason": "not on a Friday"}),
+        json!({"accepted": true}),
         json!({"approved": true}),
     ] {
         let id = &client.state()["questions"][0]["id"];
@@ -55,7 +56,7 @@ async fn questions_of_every_kind() {
         client.command(command).await;
         client.quiet().await;
     }
-    // Two have to agree.
+    // Two have to agree, and somebody with two tabs is one.
     let question = client.text("/questions/0/id").to_owned();
     let mut other = server.connect("session=session-1&client=grace").await;
     client.quiet().await;
@@ -64,14 +65,12 @@ async fn questions_of_every_kind() {
     client.quiet().await;
     let yes = json!({"type": "answer", "questionId": question, "approved": true});
     other.command(yes).await;
-    other.quiet().await;
-    let question = other.text("/questions/0/id").to_owned();
-    let yes = json!({"type": "answer", "questionId": question, "accepted": true});
-    other.command(yes).await;
+    other.refused().await;
+    other.command(json!({"type": "cancel"})).await;
     other.quiet().await;
     client.quiet().await;
     assert_eq!(client.state(), other.state());
-    let content = "Port 80.Not deployed.Launched.Somebody looks after it.";
+    let content = "Port 80.Not deployed.Somebody looks after it.";
     assert_eq!(client.text("/messages/1/content"), content);
     other.close().await;
     client.quiet().await;

@@ -163,13 +163,6 @@ async fn questions(cx: &TurnContext) -> Result<(), AgentError> {
         false => "Not deployed.",
     };
     cx.say(word).await?;
-    let launch = cx.dual_control("launch").ask().await?;
-    pause(cx).await?;
-    let word = match launch.approved {
-        true => "Launched.",
-        false => "Not launched.",
-    };
-    cx.say(word).await?;
     let help = cx
         .escalation("The disk is full")
         .to("on-call")
@@ -179,6 +172,13 @@ async fn questions(cx: &TurnContext) -> Result<(), AgentError> {
     let word = match help.accepted {
         true => "Somebody looks after it.",
         false => "Nobody looks after it.",
+    };
+    cx.say(word).await?;
+    let launch = cx.dual_control("launch").ask().await?;
+    pause(cx).await?;
+    let word = match launch.approved {
+        true => "Launched.",
+        false => "Not launched.",
     };
     cx.say(word).await?;
     pause(cx).await

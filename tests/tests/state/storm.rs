@@ -9,8 +9,8 @@ use tokio::{net::TcpStream, task::JoinSet};
 
 use crate::{server::Place, support_stress::in_time};
 
-/// As many as the server takes.
-const MOST: usize = 1024;
+/// As many as the server takes of one principal: a quarter of its places is kept for others.
+const MOST: usize = 1024 - 1024 / 4;
 const BEYOND: usize = 40;
 /// How many knock at a time.
 const AT_ONCE: usize = 32;

@@ -2,10 +2,11 @@
 import { signIn, signOut, takeCode, whoAmI, type Who } from "./wire/auth.js";
 import { Topics } from "./wire/doc.js";
 import { Feed, socketUrl } from "./wire/feed.js";
-import { applyTheme, clientName, readDraft, readTheme, renameClient, watchForTwin, writeDraft, type Theme } from "./wire/kept.js";
+import { applyTheme, clientName, readDraft, readTheme, renameClient, watchForSignOut, watchForTwin, writeDraft, type Theme } from "./wire/kept.js";
 import type { Verdict } from "./wire/link.js";
 import { Session } from "./wire/session.js";
 import type { SessionsState } from "./wire/types.js";
+import { verdictOn, type Attempt } from "./wire/verdict.js";
 import { putBack } from "./prompt.js";
 import { formatRoute, parseRoute, type Route, type Tab } from "./route.js";
 
@@ -17,17 +18,23 @@ export class App extends Topics {
   session: Session | null = null;
   drawer: Drawer = null;
   theme: Theme = readTheme();
+  /** The folder in the form for a new session, and why the last one could not be made. */
+  folder = "";
+  unmade = "";
   /** The time of a message that the transcript should show next. */
   jumpTo: number | null = null;
   readonly sessions: Feed<SessionsState>;
   #name: string;
   #copied: boolean;
   #begun = false;
+  #tellSignedOut = watchForSignOut(() => this.#signedOut("You signed out in another tab."));
 
   constructor() {
     super();
     ({ name: this.#name, copied: this.#copied } = clientName());
-    this.sessions = new Feed(() => socketUrl("ws/sessions"), { onHandshakeFailed: () => this.#verdict(null) });
+    this.sessions = new Feed(() => socketUrl("ws/sessions"), {
+      onHandshakeFailed: () => this.#verdict({ url: socketUrl("ws/sessions"), id: null, cwd: null }),
+    });
     applyTheme(this.theme);
   }
 
@@ -56,8 +63,9 @@ export class App extends Topics {
     this.showTab("talk");
   }
 
-  newSession(cwd: string): void {
-    this.#open(null, cwd.trim() === "" ? null : cwd.trim());
+  newSession(): void {
+    this.unmade = "";
+    this.#open(null, this.folder.trim() === "" ? null : this.folder.trim());
     this.setDrawer(null);
   }
 
@@ -69,6 +77,7 @@ export class App extends Topics {
 
   async leave(): Promise<void> {
     await signOut();
+    this.#tellSignedOut();
     this.#signedOut("You are signed out.");
   }
 
@@ -144,7 +153,7 @@ export class App extends Topics {
       id,
       cwd,
       client: this.#name,
-      onHandshakeFailed: (known) => this.#verdict(known),
+      onHandshakeFailed: async (attempt) => this.#unmade(session, await this.#verdict(attempt)),
       onId: (made) => this.#made(session, made),
       onLost: (texts) => {
         writeDraft(session.id, putBack(texts, readDraft(session.id)));
@@ -158,6 +167,7 @@ export class App extends Topics {
   /** A session that was just made gets its address without a step in the history. */
   #made(session: Session, id: string): void {
     if (this.session !== session) return;
+    this.folder = "";
     this.route = { session: id, tab: "talk" };
     history.replaceState(null, "", formatRoute(this.route));
     this.touch("route");
@@ -169,21 +179,19 @@ export class App extends Topics {
     if (this.session) this.#open(this.session.id, null);
   }
 
-  /** A failed handshake tells a page nothing, so it asks: am I signed in, is there such a session? */
-  async #verdict(id: string | null): Promise<Verdict> {
-    const who = await whoAmI();
-    if (who.kind === "out") {
-      this.#signedOut("Please sign in again.");
-      return { kind: "refused", why: "signed out" };
-    }
-    if (who.kind === "in" && id !== null) {
-      const url = new URL("state/timeline", document.baseURI);
-      url.searchParams.set("session", id);
-      url.searchParams.set("limit", "1");
-      const response = await fetch(url).catch(() => null);
-      if (response?.status === 404) return { kind: "refused", why: "There is no such session here." };
-      if (response?.status === 403) return { kind: "refused", why: "This session is not yours to see." };
-    }
-    return { kind: "retry" };
+  async #verdict(attempt: Attempt): Promise<Verdict> {
+    const verdict = await verdictOn(attempt);
+    if (verdict.kind !== "signed out") return verdict;
+    this.#signedOut("Please sign in again.");
+    return { kind: "refused", why: "Signed out." };
+  }
+
+  /** A session that could not be made leaves nothing to show but the form, as it was, and the reason. */
+  #unmade(session: Session, verdict: Verdict): Verdict {
+    if (verdict.kind !== "refused" || session.id !== null || this.session !== session) return verdict;
+    this.#close();
+    this.unmade = verdict.why;
+    this.touch("unmade");
+    return verdict;
   }
 }

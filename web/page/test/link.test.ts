@@ -109,6 +109,24 @@ describe("Link", () => {
     expect(FakeSocket.all.length).toBe(1);
   });
 
+  it("ends in words when the server is there, and refuses three times in a row without any", async () => {
+    const reached = [true, true, false, true, true, true];
+    const link = new Link({ url: () => "", connect, onFrame: () => {}, onState: () => {}, onHandshakeFailed: async () => ({ kind: "retry", reached: reached.shift()! }) });
+    begin(link);
+    for (let round = 0; round < 6; round++) {
+      expect(link.state.kind).toBe("connecting");
+      last().close();
+      await vi.advanceTimersByTimeAsync(0);
+      expect(link.state.kind).toBe(round < 5 ? "away" : "refused");
+      await vi.advanceTimersByTimeAsync(10_000);
+    }
+    expect(FakeSocket.all.length).toBe(6);
+    link.retry();
+    expect(FakeSocket.all.length).toBe(7);
+    last().open();
+    expect(link.state.kind).toBe("open");
+  });
+
   it("is silent once stopped", () => {
     const { link } = made();
     last().open();

@@ -58,6 +58,60 @@ describe("hostile text", () => {
   });
 });
 
+/** How many characters the lexer's expressions are offered: its work, without a clock. */
+function offered(run: () => void): number {
+  const { exec } = RegExp.prototype;
+  let sum = 0;
+  RegExp.prototype.exec = function (text) {
+    const from = this.global ? this.lastIndex : 0;
+    const match = exec.call(this, text);
+    // A search through a text goes on where it left off; everything else may look at all of it.
+    if (this.sticky) sum += match?.[0].length ?? 1;
+    else sum += this.global && match !== null ? match.index + match[0].length - from : text.length - from;
+    return match;
+  };
+  try {
+    run();
+  } finally {
+    RegExp.prototype.exec = exec;
+  }
+  return sum;
+}
+
+const times = (unit: string, length: number) => unit.repeat(Math.ceil(length / unit.length));
+const FLOODS: [string, string][] = [
+  ...["_", "*", "~", "`", "[", "]", "<", "\\", "!", "(", ">", "> ", "- ", "1. ", "* ", "|", "_a", "*a ", "a**", "[a](", "![", "<a ", "x@y", "www.", "a\n", "- a\n", "a\n-\n", "|a|b|\n|-|-|\n", "\n\n", "```\n"]
+    .flatMap((unit): [string, string][] => [[`${JSON.stringify(unit)} at length`, times(unit, 40_000)], [`${JSON.stringify(unit)} and words`, times(unit, 900) + times("a", 15_000)], [`words and ${JSON.stringify(unit)}`, `- a\n${times(unit, 2_000)}`]]),
+  ["deep lists", Array.from({ length: 300 }, (_, at) => `${" ".repeat(at * 2)}- a\n`).join("")],
+  ["wide tables", `|${"a|".repeat(2_000)}\n|${"-|".repeat(2_000)}\n${"|a\n".repeat(1_300)}`],
+];
+
+describe("floods", () => {
+  it.each(FLOODS)("of %s cost little", (_name, text) => {
+    let shown = "";
+    const work = offered(() => {
+      shown = new Blocks().update(text, true).map((block) => ("plain" in block ? block.plain : block.tokens[0]!.raw)).join("");
+    });
+    expect(work).toBeLessThan(60_000_000);
+    // Plain or read, nothing of it is lost but blank lines.
+    expect(shown.replaceAll(/\s/g, "").length).toBe(text.replaceAll(/\s/g, "").length);
+  });
+
+  it("leave the other blocks as they are", () => {
+    const shown = show(`**before**\n\n${"_".repeat(40_000)}a\n\n**after**`);
+    expect(Array.from(shown.querySelectorAll("strong"), (word) => word.textContent)).toEqual(["before", "after"]);
+    expect(shown.querySelector(".plain")!.textContent).toBe(`${"_".repeat(40_000)}a`);
+  });
+
+  it("do not make a long list or a long answer plain", () => {
+    const list = Array.from({ length: 90 }, (_, at) => `- **item ${at}** with \`code\`, and words that say what it is for`).join("\n");
+    expect(show(list).querySelectorAll("li code").length).toBe(90);
+    expect(show(`a\n\n${"-".repeat(80)}\n\nb`).querySelectorAll("hr").length).toBe(1);
+    const answer = Array.from({ length: 500 }, (_, at) => `Paragraph ${at} with \`code\` and **words**, and [a link](https://example.org/${at}).`).join("\n\n");
+    expect(show(answer).querySelectorAll("p a").length).toBe(500);
+  });
+});
+
 describe("ordinary text", () => {
   it("follows links to the web only, and tells nobody where from", () => {
     const link = show("[docs](https://example.org/a)").querySelector("a")!;

@@ -178,6 +178,7 @@ impl Roster {
         if !self.seats.contains_key(&seat) {
             return Err(LiveClientError::Closed);
         }
+        let wanted = self.as_it_is(wanted);
         let id = wanted.client_id.clone();
         let drives = wanted.mode == LiveClientMode::Controller;
         let displaces = drives
@@ -186,7 +187,7 @@ impl Roster {
                 Some(Holder::Seat(other)) => *other != seat,
                 Some(Holder::Client(other)) => *other != id,
             };
-        if displaces && wanted.taking == Taking::IfFree {
+        if displaces && matches!(wanted.taking, Taking::IfFree | Taking::Again) {
             let controller = self.controller_id().unwrap_or_default();
             return Err(LiveClientError::ControllerExists { controller });
         }
@@ -204,7 +205,9 @@ impl Roster {
         let before = self.controller_id();
         let action = match (wanted.taking, drives && (displaces || elsewhere)) {
             (Taking::Outright, _) | (Taking::IfNeeded, true) => LiveClientAction::Takeover,
-            (Taking::IfFree, _) | (Taking::IfNeeded, false) => LiveClientAction::Attached,
+            (Taking::IfFree | Taking::Again, _) | (Taking::IfNeeded, false) => {
+                LiveClientAction::Attached
+            }
         };
         self.changing(|roster| roster.place(seat, wanted, now));
         Ok(self.told(action, Some(&id), before, None))
@@ -258,7 +261,7 @@ impl Roster {
         row.seat = seat;
         let renewed = row.promise.map(|promise| promise.every);
         let every = match wanted.taking {
-            Taking::IfFree | Taking::IfNeeded => wanted.heartbeat,
+            Taking::IfFree | Taking::Again | Taking::IfNeeded => wanted.heartbeat,
             // Who takes control keeps its promises, unless it makes others.
             Taking::Outright => wanted.heartbeat.or(renewed),
         };

@@ -248,7 +248,7 @@ impl Refused {
             Self::TokenMissing => (
                 StatusCode::UNAUTHORIZED,
                 "a token is needed: Authorization: Bearer, or for a WebSocket the protocol harn.bearer.TOKEN \
-                 beside acp; in a browser, sign in at /",
+                 beside acp or harn.state.v1; in a browser, sign in at /",
             ),
             Self::Token => (StatusCode::UNAUTHORIZED, "the token is not right"),
             Self::Cookie => (

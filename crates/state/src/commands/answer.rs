@@ -1,7 +1,6 @@
 //! `answer`: what a person says to what they are asked.
 
 use harn_model::{HitlResponse, TurnId};
-use harn_runtime::Act;
 use serde_json::Value;
 
 use crate::{client::Client, refused::Refused};
@@ -20,15 +19,11 @@ pub(super) async fn handle(
     id: String,
     given: Given,
 ) -> Result<Option<TurnId>, Refused> {
-    client.drive(Act::Answer).await?;
-    let turn = client.seat().session().cancel_target();
-    let (Some(term), _) = client.seat().asked() else {
-        let why = "somebody else is asked just now; who decides is about to change, try again";
-        return Err(Refused::bad(why));
-    };
+    let (term, turn) = client.asked().await?;
     let response = HitlResponse {
         request_id: id,
-        reviewer: client.name().map(str::to_owned),
+        // Clients choose their names, so that one person could be two.
+        reviewer: Some(client.principal().to_string()),
         answer: given.answer.map(Value::String),
         approved: given.approved,
         accepted: given.accepted,

@@ -1,7 +1,6 @@
 //! `approve` and `deny`: decisions about tool calls that wait for one. The first that comes counts.
 
 use harn_model::{Decision, PermissionAsked, TurnId};
-use harn_runtime::Act;
 
 use crate::{client::Client, from_wire, refused::Refused};
 
@@ -40,12 +39,7 @@ async fn answer(
     ask: PermissionAsked,
     decision: Decision,
 ) -> Result<Option<TurnId>, Refused> {
-    client.drive(Act::Answer).await?;
-    let turn = client.seat().session().cancel_target();
-    let (Some(term), _) = client.seat().asked() else {
-        let why = "somebody else is asked just now; who decides is about to change, try again";
-        return Err(Refused::bad(why));
-    };
+    let (term, turn) = client.asked().await?;
     client.seat().answer(ask.ask_id, decision, term).await;
     Ok(turn)
 }

@@ -98,8 +98,10 @@ impl Document {
             open.raw_output = Some(raw.clone());
         }
         let place = open.place;
-        let (text, is_cut) = cut(output::text(&open.content, open.raw_output.as_ref()));
-        let changed = diffs(&open.content);
+        // Both may be long, and most updates say nothing of them.
+        let says = update.content.is_some() || update.raw_output.is_some();
+        let shown = says.then(|| cut(output::text(&open.content, open.raw_output.as_ref())));
+        let changed = update.content.is_some().then(|| diffs(&open.content));
         let mut edit = self.edit(place, out);
         edit.field("status", |call| &mut call.status, status(update.status));
         if let Some(title) = &update.title {
@@ -117,9 +119,13 @@ impl Document {
         if let Some(took) = update.duration_ms {
             edit.field("durationMs", |call| &mut call.duration_ms, Some(took));
         }
-        edit.output(text);
-        edit.field("cut", |call| &mut call.cut, is_cut);
-        edit.field("diffs", |call| &mut call.diffs, changed);
+        if let Some((text, is_cut)) = shown {
+            edit.output(text);
+            edit.field("cut", |call| &mut call.cut, is_cut);
+        }
+        if let Some(changed) = changed {
+            edit.field("diffs", |call| &mut call.diffs, changed);
+        }
         if !update.status.is_terminal() {
             self.calls.insert(update.tool_call_id.clone(), open);
         }

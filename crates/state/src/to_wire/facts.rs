@@ -1,5 +1,7 @@
 //! What is known beside what was said: the plan, workers, skills, usage, and who is there.
 
+use std::collections::BTreeSet;
+
 use harn_model::{HitlRequest, LiveClient, LiveClientMode, Plan, Usage, WorkerUpdate};
 use harn_runtime::{Observer, modes};
 
@@ -54,9 +56,14 @@ impl Document {
         out.set(at!["usage"], &self.state.usage);
     }
 
-    pub(super) fn skills(&mut self, out: &mut Changes) {
-        self.state.skills = self.view.skills.iter().cloned().collect();
-        out.set(at!["skills"], &self.state.skills);
+    pub(super) fn skills(
+        &mut self,
+        change: impl FnOnce(&mut BTreeSet<String>) -> bool,
+        out: &mut Changes,
+    ) {
+        if change(&mut self.state.skills) {
+            out.set(at!["skills"], &self.state.skills);
+        }
     }
 }
 

@@ -291,11 +291,12 @@ impl Document {
     /// An id that no other message has. The runtime sees to that; an agent may name its messages itself.
     fn unique(&mut self, name: &str) -> String {
         let mut id = name.to_owned();
-        let mut more = 2_u32;
-        while !self.names.insert(id.clone()) {
-            id = format!("{name}-{more}");
-            more += 1;
+        while self.names.contains_key(&id) {
+            let given = self.names.entry(name.to_owned()).or_insert(1);
+            *given += 1;
+            id = format!("{name}-{given}");
         }
+        self.names.insert(id.clone(), 1);
         id
     }
 }
@@ -304,4 +305,22 @@ impl Document {
 fn author(started: &TurnStarted) -> Option<&str> {
     let author = started.live_session.as_ref()?;
     Some(&author.client_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::SessionFacts;
+
+    #[test]
+    fn names_that_repeat_are_told_apart() {
+        let mut document = Document::new(SessionFacts::default());
+        let names = ["m", "m", "m-2", "m", "m-2", "n"].map(|name| document.unique(name));
+        assert_eq!(names, ["m", "m-2", "m-2-2", "m-3", "m-2-3", "n"]);
+        // Each asks for the next number, and not for all before it.
+        for _ in 0..100_000 {
+            document.unique("m");
+        }
+        assert_eq!(document.unique("m"), "m-100004");
+    }
 }

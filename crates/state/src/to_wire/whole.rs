@@ -1,6 +1,8 @@
 //! A document as it is sent: written piece by piece as it is taken, so that one that is long is never there
 //! as a text.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use serde::Serialize;
 
@@ -20,7 +22,7 @@ struct Rest<'a> {
     session: &'a SessionFacts,
     plan: &'a [PlanItem],
     workers: &'a [WorkerFacts],
-    skills: &'a [String],
+    skills: &'a BTreeSet<String>,
     usage: &'a Option<UsageFacts>,
     approvals: &'a [Approval],
     questions: &'a [Question],

@@ -1,7 +1,7 @@
 //! The document: what a client knows of a session. The first names of each type are the protocol's own; what
 //! follows is ours, is always there, and may be ignored.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use harn_model::{
     Cost, GrantScope, HitlKind, PermissionOptionKind, PlanEntryStatus, PlanPriority, RiskLabel,
@@ -29,7 +29,7 @@ pub struct State {
     /// Who works for the agent.
     pub workers: Vec<WorkerFacts>,
     /// The skills that are active.
-    pub skills: Vec<String>,
+    pub skills: BTreeSet<String>,
     /// How full the context is, where known.
     pub usage: Option<UsageFacts>,
     /// Tool calls that wait for a decision, oldest first.

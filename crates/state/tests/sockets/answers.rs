@@ -149,8 +149,7 @@ async fn only_who_controls_decides() {
     for command in ["approve", "deny"] {
         bob.command(json!({"type": command, "toolCallId": call}))
             .await;
-        let words =
-            "only ann, which controls the session, may do this; send takeover to take control";
+        let words = "only ann, which controls the session, may do this; a client with a name may send takeover";
         assert_eq!(bob.refused().await, words);
     }
     bob.command(json!({"type": "takeover"})).await;
@@ -195,7 +194,7 @@ async fn all_kinds_of_questions_are_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_people_decide_under_their_names() {
+async fn one_person_under_two_names_is_one() {
     let (_test, server) = stage();
     let mut ann = server.connect("client=ann").await;
     let query = format!("session={}&client=bob", ann.session());
@@ -211,20 +210,14 @@ async fn two_people_decide_under_their_names() {
     ann.command(yes.clone()).await;
     ann.quiet().await;
     assert_eq!(ann.text("/status"), "running");
-    // The same person counts once.
+    let words = "\"owner\" has decided already; others have to";
     ann.command(yes.clone()).await;
-    assert_eq!(
-        ann.refused().await,
-        "\"ann\" has decided already; others have to"
-    );
+    assert_eq!(ann.refused().await, words);
     bob.command(json!({"type": "takeover"})).await;
     bob.until(|state| state["controller"] == "bob").await;
     bob.command(yes).await;
-    bob.until_status("idle").await;
-    assert_eq!(
-        bob.messages().pop().unwrap(),
-        "assistant complete launch: true"
-    );
+    assert_eq!(bob.refused().await, words);
+    assert_eq!(bob.text("/status"), "running");
 }
 
 #[tokio::test(start_paused = true)]

@@ -56,7 +56,8 @@ async fn the_first_with_a_name_controls_and_the_second_watches() {
         (&modes[1]["id"], &modes[1]["mode"]),
         (&json!("bob"), &json!("observer"))
     );
-    let words = "only ann, which controls the session, may do this; send takeover to take control";
+    let words =
+        "only ann, which controls the session, may do this; a client with a name may send takeover";
     for command in [
         json!({"type": "submit", "prompt": "mine"}),
         json!({"type": "steer", "message": "mine"}),
@@ -74,7 +75,8 @@ async fn the_first_with_a_name_controls_and_the_second_watches() {
     bob.until(|state| state["controller"] == "bob").await;
     ann.until(|state| state["controller"] == "bob").await;
     ann.submit("mine").await;
-    let words = "only bob, which controls the session, may do this; send takeover to take control";
+    let words =
+        "only bob, which controls the session, may do this; a client with a name may send takeover";
     assert_eq!(ann.refused().await, words);
     bob.submit("mine").await;
     bob.until_status("running").await;
@@ -143,8 +145,7 @@ async fn who_watches_never_takes_control_by_itself() {
     let mut eve = server.connect("client=eve&role=observer").await;
     assert_eq!(eve.state()["controller"], json!(null));
     eve.submit("mine").await;
-    let words =
-        "nobody controls the session; only whoever does may do this; send takeover to take control";
+    let words = "nobody controls the session; only whoever does may do this; a client with a name may send takeover";
     assert_eq!(eve.refused().await, words);
     let mut nobody = second(&server, &eve, "role=observer").await;
     nobody.submit("mine").await;
@@ -178,4 +179,30 @@ async fn others_control_a_session_too() {
     ann.until_status("idle").await;
     drop(editor);
     ann.until(|state| state["controller"].is_null()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_only_watches_takes_nothing_from_its_own_name() {
+    let (_test, server) = stage();
+    let mut ann = server.connect("client=ann").await;
+    let query = format!("session={}&client=ann&role=observer", ann.session());
+    let refused = server.try_open("/ws", &query).await.err().unwrap();
+    assert_eq!(refused.status, 409);
+    ann.submit("hello").await;
+    ann.until_status("running").await;
+    ann.until_status("idle").await;
+    assert_eq!(ann.state()["controller"], "ann");
+}
+
+/// An editor takes control without a word, and so without an event.
+#[tokio::test(start_paused = true)]
+async fn control_that_passes_while_a_room_opens_is_seen() {
+    let (test, server) = stage();
+    let first = server.connect("role=observer").await;
+    let id = first.session();
+    first.close().await;
+    let session = test.hub().live(&id.as_str().into()).unwrap();
+    let mut watcher = server.connect(&format!("session={id}&role=observer")).await;
+    let _seat = session.sit("editor", Arc::new(NoHost), Claim::IfFree);
+    watcher.until(|state| state["controller"] == "editor").await;
 }

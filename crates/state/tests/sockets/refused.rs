@@ -1,7 +1,10 @@
 //! What is refused: at the door, and of what comes in.
 
+use std::time::Duration;
+
 use harn_testkit::{Frame, StateClient, TestHub};
 use serde_json::json;
+use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::stage::{agent, stage};
@@ -114,7 +117,7 @@ async fn too_many_messages_end_the_socket() {
         client.command(json!({"type": "cancel"})).await;
         sent += 1;
         assert!(sent < 1000);
-        let late = tokio::time::timeout(std::time::Duration::from_millis(1), client.next());
+        let late = timeout(Duration::from_millis(1), client.next());
         if let Ok(Frame::Closed(code, reason)) = late.await {
             break (code, reason);
         }
@@ -126,6 +129,31 @@ async fn too_many_messages_end_the_socket() {
         .connect(&format!("session={}", client.session()))
         .await;
     goes_on(&mut other).await;
+}
+
+/// What was wrong is said one after the other, and who does not hear it is not listened to meanwhile.
+#[tokio::test(start_paused = true)]
+async fn who_sends_and_does_not_read_is_not_read() {
+    const MANY: usize = 10_000;
+    let test = TestHub::new(agent());
+    let server = test.serve_state_with(|config| config.messages_per_second = u32::MAX);
+    let mut client = server.narrow(1024).connect("").await;
+    let mut sent = 0;
+    while sent < MANY {
+        let bad = client.send_message(Message::text("{"));
+        if timeout(Duration::from_secs(1), bad).await.is_err() {
+            break;
+        }
+        sent += 1;
+    }
+    assert!(sent < 500, "{sent}");
+    // Nothing of it is lost; the one that was under way goes out when the client can send again.
+    for _ in 0..sent {
+        client.refused().await;
+    }
+    client.command(json!({"type": "cancel"})).await;
+    client.refused().await;
+    goes_on(&mut client).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,13 +1,11 @@
 // Owns cutting a growing Markdown text into finished blocks, so that a long answer is not read anew with each word.
 import { Lexer, type Token } from "marked";
+import { readable, sections, type Section } from "./sections.js";
 
 /** A top-level piece: read Markdown, or text that is shown as it is. The same object as long as it says the same. */
 export type Block = { tokens: Token[] } | { plain: string };
 
-/** An open block longer than this is shown plainly until it ends: reading it each frame would cost more than it shows. */
 const LONGEST_OPEN = 16_384;
-/** No block longer than this is read at all. */
-const LONGEST_BLOCK = 262_144;
 const PLAIN_PIECE = 4_096;
 
 /** The blocks of one text that mostly grows at its end. */
@@ -17,7 +15,6 @@ export class Blocks {
   /** Where the part begins that may still change its meaning. */
   #openAt = 0;
   #open: Block[] = [];
-  #readAt = 0;
   #ended = false;
 
   update(content: string, ended: boolean): Block[] {
@@ -33,42 +30,24 @@ export class Blocks {
   #forget(): void {
     this.#done = [];
     this.#openAt = 0;
-    this.#readAt = 0;
   }
 
   #read(): void {
-    const rest = this.#text.slice(this.#openAt);
-    const long = !this.#ended && rest.length > LONGEST_OPEN;
-    // A long open part is looked at only when it has grown by half: that keeps the whole cost linear.
-    if (rest.length > LONGEST_BLOCK || (long && this.#text.length - this.#openAt < this.#readAt * 1.5)) {
-      this.#open = plainPieces(rest);
-      return;
+    const found = sections(this.#text.slice(this.#openAt));
+    const open = this.#ended ? undefined : found.pop();
+    for (const section of found) {
+      this.#done.push(...blocksOf(section));
+      this.#openAt += section.text.length;
     }
-    const tokens = lex(rest);
-    this.#readAt = rest.length;
-    if (tokens === null) {
-      this.#open = plainPieces(rest);
-      return;
-    }
-    const last = this.#ended ? tokens.length : lastBlock(tokens);
-    for (const token of tokens.slice(0, last)) {
-      if (token.type !== "space") this.#done.push({ tokens: [token] });
-      this.#openAt += token.raw.length;
-    }
-    const left = tokens.slice(last);
-    this.#open = [];
-    if (left.length === 0) return;
-    const open = this.#text.slice(this.#openAt);
-    this.#open = open.length > LONGEST_OPEN ? plainPieces(open) : [{ tokens: left }];
-    this.#readAt = open.length;
+    // Code that still comes is shown plainly once it is long: reading it each frame would cost more than it shows.
+    this.#open = open === undefined ? [] : open.text.length > LONGEST_OPEN ? plainPieces(open.text) : blocksOf(open);
   }
 }
 
-/** Everything before the last real block is finished; blank space after it may yet belong to a list. */
-function lastBlock(tokens: Token[]): number {
-  let at = tokens.length - 1;
-  while (at > 0 && tokens[at]!.type === "space") at--;
-  return Math.max(at, 0);
+function blocksOf(section: Section): Block[] {
+  const tokens = readable(section) ? lex(section.text) : null;
+  if (tokens === null) return plainPieces(section.text.replace(/\n+$/, ""));
+  return tokens.filter((token) => token.type !== "space").map((token) => ({ tokens: [token] }));
 }
 
 /** Null when the text cannot be read, or not so that its pieces add up to it. */

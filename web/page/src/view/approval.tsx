@@ -1,5 +1,5 @@
 // Owns the card that asks for permission: exactly what would be done, by whom, why, and a button for each answer.
-import { useState } from "preact/hooks";
+import { useCallback, useState } from "preact/hooks";
 import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
 import type { Approval, ApprovalOption, Json } from "../wire/types.js";
@@ -9,12 +9,20 @@ import { Icon, kindIcon, kindName } from "./icons.js";
 import { Mono, Shown } from "./shown.js";
 import { Input, Places } from "./tool.js";
 
+/** A longer change is shown whole when asked for, and allowed only then. */
+const FIRST_LINES = 2_000;
+
 type Props = { approval: Approval; session: Session; able: boolean };
 
 export function ApprovalCard({ approval, session, able }: Props) {
   const [answered, setAnswered] = useState(false);
   const [reason, setReason] = useState("");
+  const [cut, setCut] = useState<number[]>([]);
+  const onWhole = useCallback((at: number, whole: boolean) => {
+    setCut((known) => [...known.filter((other) => other !== at), ...(whole ? [] : [at])]);
+  }, []);
   const ready = able && !answered;
+  const seen = cut.length === 0;
   const answer = (option: ApprovalOption) => {
     const { toolCallId } = approval;
     const sent = isAllow(option)
@@ -29,7 +37,7 @@ export function ApprovalCard({ approval, session, able }: Props) {
   const title = approval.title === approval.command ? "Run this command?" : approval.title || approval.name;
   const rejects = approval.options.filter((option) => !isAllow(option));
   return (
-    <article class="card approval" aria-label={`Permission: ${visibleText(title)}`}>
+    <article class="card approval" tabIndex={-1} aria-label={`Permission: ${visibleText(title)}`}>
       <header class="card-head">
         <h3>
           <Icon name={kindIcon(approval.kind)} /> <Shown text={title} as="line" />
@@ -40,14 +48,14 @@ export function ApprovalCard({ approval, session, able }: Props) {
         </span>
         <Countdown deadline={approval.deadline} />
       </header>
-      <div class="card-body">
-        <Subject approval={approval} />
+      <div class="card-body" tabIndex={0} role="group" aria-label="What it is about">
         {approval.reason !== null && <p><Shown text={approval.reason} as="prose" /></p>}
         {approval.risks.length > 0 && (
           <ul class="risks">
             {approval.risks.map((risk) => <li><Icon name="warn" /> <span><Shown text={risk.replaceAll("_", " ")} as="line" /></span></li>)}
           </ul>
         )}
+        <Subject approval={approval} onWhole={onWhole} />
         {rejects.length > 0 && (
           <input
             class="reason"
@@ -59,10 +67,11 @@ export function ApprovalCard({ approval, session, able }: Props) {
         )}
       </div>
       <footer class="card-foot">
+        {!seen && <p class="muted">The change is long: it can be allowed when all of it is shown.</p>}
         <div class="answers">
           {rejects.map((option) => <OptionButton key={option.id} option={option} able={ready} onClick={() => answer(option)} />)}
           {approval.options.filter(isAllow).map((option) => (
-            <OptionButton key={option.id} option={option} able={ready} onClick={() => answer(option)} />
+            <OptionButton key={option.id} option={option} able={ready && seen} onClick={() => answer(option)} />
           ))}
         </div>
       </footer>
@@ -73,13 +82,13 @@ export function ApprovalCard({ approval, session, able }: Props) {
 const isAllow = (option: ApprovalOption): boolean => option.kind === "allow_once" || option.kind === "allow_always";
 
 /** What it is about: the command, the change, or else the whole input; nothing of it is left out. */
-function Subject({ approval }: { approval: Approval }) {
+function Subject({ approval, onWhole }: { approval: Approval; onWhole: (at: number, whole: boolean) => void }) {
   const { command, diffs, paths, locations, input, output } = approval;
   const places = [...locations, ...paths.filter((path) => !locations.some((place) => place.path === path)).map((path) => ({ path }))];
   return (
     <>
       {command !== null && <Mono text={command} class="command" />}
-      {diffs.map((diff) => <DiffView key={diff.path} diff={diff} />)}
+      {diffs.map((diff, at) => <DiffView key={at} diff={diff} at={at} first={FIRST_LINES} onWhole={onWhole} />)}
       {command === null && diffs.length === 0 && input !== null && <Input input={input} />}
       {(command !== null || diffs.length > 0) && input !== null && !saysOnly(input, command) && (
         <details>

@@ -1,6 +1,6 @@
 // Owns the place above the prompt box where the agent asks: open approvals and questions, oldest first.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { duration } from "../text/say.js";
 import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
@@ -16,7 +16,9 @@ export function Asks({ session }: { session: Session }) {
   const open = approvals.length + questions.length;
   const heldBy = session.heldBy;
   const able = heldBy === null && session.link.state.kind === "open";
-  const armed = useArmed([...approvals, ...questions].map(({ id }) => id).join());
+  const ids = [...approvals, ...questions].map(({ id }) => id);
+  const armed = useArmed(ids.join());
+  useFocusAfter(ids);
   return (
     <section class="asks" aria-label="The agent asks" data-open={open > 0}>
       <p class="sr-only" role="status" aria-live="assertive">
@@ -40,9 +42,14 @@ export function Countdown({ deadline }: { deadline: number | null }) {
   const left = Math.max(0, Math.ceil((deadline - now) / 1_000) * 1_000);
   return (
     <span class="countdown" data-soon={left < 30_000} title="Without an answer it is refused or goes on by itself">
-      {left === 0 ? "time is up" : `${left >= 600_000 ? `${Math.round(left / 60_000)} min` : duration(left)} left`}
+      {left === 0 ? "time is up" : `${longTime(left)} left`}
     </span>
   );
+}
+
+function longTime(ms: number): string {
+  if (ms >= 7_200_000) return `${Math.round(ms / 3_600_000)} h`;
+  return ms >= 600_000 ? `${Math.round(ms / 60_000)} min` : duration(ms);
 }
 
 /**
@@ -56,6 +63,18 @@ function useArmed(cards: string): boolean {
     return () => clearTimeout(timer);
   }, [cards]);
   return armed === cards;
+}
+
+/** A card that goes takes the focus with it: the next one gets it, not one of its buttons, or else the prompt box. */
+function useFocusAfter(ids: string[]): void {
+  const before = useRef(ids);
+  useEffect(() => {
+    const went = before.current.some((id) => !ids.includes(id));
+    before.current = ids;
+    // On a phone the box would bring up the keyboard.
+    if (!went || document.activeElement !== document.body || !matchMedia("(hover: hover)").matches) return;
+    document.querySelector<HTMLElement>(ids.length > 0 ? ".asks .card" : ".prompt textarea")?.focus();
+  }, [ids.join()]);
 }
 
 type AnswerProps = { tone: "allow" | "allow lasting" | "reject" | "plain"; able: boolean; onClick: () => void; children: ComponentChildren };

@@ -1,5 +1,5 @@
 // Owns showing a change to a file: the lines that come and go, with a little of what stays.
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { diffLines, type DiffLine, type LineDiff } from "../text/diff.js";
 import { count } from "../text/say.js";
 import { visibleText } from "../text/visible.js";
@@ -10,11 +10,25 @@ import { Shown } from "./shown.js";
 /** More lines than this are shown when asked for: they cost the page, and rarely help at first sight. */
 const FIRST_LINES = 400;
 
-export const DiffView = memo(function DiffView({ diff }: { diff: FileDiff }) {
+type Props = {
+  diff: FileDiff;
+  first?: number;
+  /** Which one of several it is. */
+  at?: number;
+  /** Told whether all of the change is there to be seen. */
+  onWhole?: (at: number, whole: boolean) => void;
+};
+
+export const DiffView = memo(function DiffView({ diff, first = FIRST_LINES, at = 0, onWhole }: Props) {
   const lines = useMemo(() => diffLines(diff.oldText, diff.newText), [diff.oldText, diff.newText]);
   const [all, setAll] = useState(false);
   const total = lines.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
-  let left = all ? Infinity : FIRST_LINES;
+  const whole = all || total <= first;
+  useLayoutEffect(() => {
+    onWhole?.(at, whole);
+    return () => onWhole?.(at, true);
+  }, [at, whole, onWhole]);
+  let left = whole ? Infinity : first;
   return (
     <figure class="diff" aria-label={`Change of ${visibleText(diff.path)}`}>
       <figcaption>
@@ -39,7 +53,7 @@ export const DiffView = memo(function DiffView({ diff }: { diff: FileDiff }) {
         {left > 0 && lines.skippedAfter > 0 && <Skipped lines={lines.skippedAfter} />}
         {total === 0 && <div class="diff-skip">No line differs.</div>}
       </div>
-      {!all && total > FIRST_LINES && (
+      {!whole && (
         <button type="button" class="quiet wide" onClick={() => setAll(true)}>
           Show all {count(total, "line")}
         </button>

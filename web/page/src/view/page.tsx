@@ -56,6 +56,7 @@ export function Page({ app }: { app: App }) {
 function Open({ app, session }: { app: App; session: Session }) {
   useTopics(session.doc, "*");
   useTitle(session);
+  useEscape(session);
   return (
     <>
       <Banners session={session} />
@@ -66,6 +67,22 @@ function Open({ app, session }: { app: App; session: Session }) {
       </div>
     </>
   );
+}
+
+/** Escape stops what runs, wherever the focus is in the session; what is open, or being written in a field, goes first. */
+function useEscape(session: Session): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || event.repeat) return;
+      if (!(event.target instanceof Element) || !event.target.matches("body, .main *") || event.target.matches("select, [type=search]")) return;
+      if (document.querySelector(".menu, dialog[open]") !== null) return;
+      if (session.state?.status !== "running" || session.heldBy !== null) return;
+      event.preventDefault();
+      session.send({ type: "cancel" });
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [session]);
 }
 
 /** The window's title says from afar whether somebody is waited for. */

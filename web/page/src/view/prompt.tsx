@@ -53,7 +53,12 @@ export function PromptBox({ session }: { session: Session }) {
     if (act === "submit" || act === "steer") send(act);
     else if (act === "stop") stop();
     else if (act === "close-menu") setMenuClosed(true);
-    else if (act === "pick") pick(menu[picked] ?? menu[0]!);
+    else if (act === "pick") {
+      const command = menu[picked] ?? menu[0]!;
+      // A name that is written out needs no picking.
+      if (event.key === "Enter" && text === `/${command.name}`) send("submit");
+      else pick(command);
+    }
     else setPicked((picked + (act === "next" ? 1 : menu.length - 1)) % menu.length);
   };
 
@@ -84,7 +89,7 @@ export function PromptBox({ session }: { session: Session }) {
           <div class="prompt-acts">
             {offer.kind === "running" && (
               <>
-                <button type="button" class="stop" onClick={stop} title="Stop the current run (Esc in the box)">
+                <button type="button" class="stop" onClick={stop} title="Stop the current run (Esc)">
                   <Icon name="stop" /> Stop
                 </button>
                 <button type="button" disabled={empty} onClick={() => send("steer")} title="Reaches the agent at its next safe place (Ctrl+Enter)">

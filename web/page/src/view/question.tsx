@@ -22,7 +22,7 @@ export function QuestionCard({ question, session, able }: Props) {
     setTimeout(() => setAnswered(false), 2_000);
   };
   return (
-    <article class="card question" aria-label={`${KINDS[question.kind]}: ${visibleText(question.subject)}`}>
+    <article class="card question" tabIndex={-1} aria-label={`${KINDS[question.kind]}: ${visibleText(question.subject)}`}>
       <header class="card-head">
         <h3><Shown text={question.subject} as="line" /></h3>
         <span class="muted">
@@ -31,7 +31,7 @@ export function QuestionCard({ question, session, able }: Props) {
         </span>
         <Countdown deadline={question.deadline} />
       </header>
-      <div class="card-body">
+      <div class="card-body" tabIndex={question.detail === null ? undefined : 0} role="group" aria-label="What it is about">
         {question.detail !== null && <p class="plain"><Shown text={question.detail} as="block" /></p>}
         {question.reviewers.length > 0 && (
           <p class="muted">

@@ -35,7 +35,7 @@ export function Sessions({ app }: { app: App }) {
           onInput={(event) => setFilter(event.currentTarget.value)}
         />
       </div>
-      {app.sessions.link.state.kind === "away" && <p class="muted pad" role="status">No connection to the server</p>}
+      <Unconnected app={app} />
       <ul class="sessions" aria-label="Sessions">
         {found.slice(0, most).map((row) => (
           <li key={row.id}>
@@ -59,7 +59,7 @@ export function Sessions({ app }: { app: App }) {
             </a>
           </li>
         ))}
-        {found.length === 0 && <li class="muted pad">{app.sessions.state === null ? "Loading…" : wanted === "" ? "No sessions yet" : "Nothing fits"}</li>}
+        {found.length === 0 && <li class="muted pad">{app.sessions.state === null ? (app.sessions.link.state.kind === "refused" ? "" : "Loading…") : wanted === "" ? "No sessions yet" : "Nothing fits"}</li>}
         {found.length > most && (
           <li>
             <button type="button" class="quiet wide" onClick={() => setMost(most + FIRST)}>
@@ -70,6 +70,17 @@ export function Sessions({ app }: { app: App }) {
       </ul>
       <SideFoot app={app} />
     </>
+  );
+}
+
+function Unconnected({ app }: { app: App }) {
+  const link = app.sessions.link.state;
+  if (link.kind === "away") return <p class="muted pad" role="status">No connection to the server</p>;
+  if (link.kind !== "refused") return null;
+  return (
+    <p class="muted pad" role="alert">
+      <Shown text={link.why} as="line" /> <button type="button" class="small" onClick={() => app.sessions.link.retry()}>Retry</button>
+    </p>
   );
 }
 

@@ -78,7 +78,7 @@ function Detail({ call, sessionId }: { call: ToolCall; sessionId: string }) {
       {call.locations.length > 0 && <Places places={call.locations} />}
       {call.input !== null && (call.diffs.length === 0 || !onlyThePath(call.input)) && (
         <section aria-label="Input">
-          <h4>Input · {call.name}</h4>
+          <h4>Input · <Shown text={call.name} as="line" /></h4>
           <Input input={call.input} />
         </section>
       )}

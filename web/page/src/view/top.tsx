@@ -44,7 +44,11 @@ function SessionTop({ app, session }: { app: App; session: Session }) {
             value={renaming}
             aria-label="Title"
             onInput={(event) => setRenaming(event.currentTarget.value)}
-            onKeyDown={(event) => event.key === "Escape" && setRenaming(null)}
+            onKeyDown={(event) => {
+              if (event.key !== "Escape") return;
+              event.preventDefault();
+              setRenaming(null);
+            }}
             onBlur={() => setRenaming(null)}
           />
         </form>
@@ -70,7 +74,7 @@ function Status({ session }: { session: Session }) {
     : state === null
       ? (["loading", "closed"] as const)
       : waiting
-        ? (["waits for you", "waiting"] as const)
+        ? ([session.heldBy === null ? "waits for you" : "waits for an answer", "waiting"] as const)
         : ([state.status, state.status] as const);
   return (
     <span class={`status is-${tone}`} role="status" aria-live="polite">
@@ -105,7 +109,12 @@ function Connection({ session }: { session: Session }) {
   const lost = link.kind === "away" || (link.kind === "connecting" && link.since !== null);
   const now = useNow(1_000, lost);
   if (link.kind === "refused") {
-    return <p class="banner failed"><Icon name="warn" /> <span>{link.why}</span></p>;
+    return (
+      <p class="banner failed" role="alert">
+        <Icon name="warn" /> <span><Shown text={link.why} as="line" /></span>
+        <button type="button" class="small" onClick={() => session.link.retry()}>Retry</button>
+      </p>
+    );
   }
   if (!lost) return null;
   const left = link.kind === "away" ? Math.max(0, Math.ceil((link.retryAt - now) / 1_000)) : 0;

@@ -71,6 +71,14 @@ export function watchForTwin(name: () => string, onTwin: () => void): Promise<vo
   return settled;
 }
 
+/** Tells this browser's other tabs that it is signed out; returns how. They would keep their sockets otherwise. */
+export function watchForSignOut(onSignedOut: () => void): () => void {
+  if (typeof BroadcastChannel === "undefined") return () => {};
+  const channel = new BroadcastChannel("harn.signed-out");
+  channel.onmessage = () => onSignedOut();
+  return () => channel.postMessage(null);
+}
+
 const draftKey = (session: string | null) => `harn.draft.${session ?? "new"}`;
 export const readDraft = (session: string | null): string => read("sessionStorage", draftKey(session)) ?? "";
 export const writeDraft = (session: string | null, text: string): void =>

@@ -8,7 +8,7 @@ export type LinkState =
   | { kind: "closed" };
 
 /** What a failed handshake meant; a browser does not say, so the page asks in another way. */
-export type Verdict = { kind: "retry" } | { kind: "refused"; why: string };
+export type Verdict = { kind: "retry"; reached: boolean } | { kind: "refused"; why: string };
 
 export type SocketLike = Pick<WebSocket, "send" | "close" | "readyState"> & {
   onopen: (() => void) | null;
@@ -29,6 +29,9 @@ const LONGEST_WAIT = 10_000;
 /** A connection that lasted this long was a good one: the next wait starts small again. */
 const GOOD_AFTER = 3_000;
 const HANDSHAKE_LIMIT = 10_000;
+/** So often a server may be there and refuse without a reason; then it is for the reader to try again. */
+const MOST_UNEXPLAINED = 3;
+const UNEXPLAINED = "The server is there, but refuses this connection and does not say why.";
 const OPEN = 1;
 
 export class Link {
@@ -36,6 +39,7 @@ export class Link {
   #socket: SocketLike | null = null;
   #state: LinkState = { kind: "closed" };
   #failures = 0;
+  #unexplained = 0;
   #lastOpen: number | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #wake = () => {
@@ -66,6 +70,7 @@ export class Link {
   /** Tries again now, whatever the wait. */
   retry(): void {
     if (this.#state.kind === "open" || this.#state.kind === "connecting") return;
+    if (this.#state.kind === "refused") this.#failures = this.#unexplained = 0;
     this.#open();
   }
 
@@ -92,6 +97,7 @@ export class Link {
     this.#timer = setTimeout(() => socket.close(), HANDSHAKE_LIMIT);
     socket.onopen = () => {
       opened = true;
+      this.#unexplained = 0;
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => (this.#failures = 0), GOOD_AFTER);
       this.#lastOpen = null;
@@ -111,9 +117,14 @@ export class Link {
   async #judge(): Promise<void> {
     const state = this.#state;
     const verdict = await this.#options.onHandshakeFailed?.();
-    if (verdict?.kind !== "refused" || this.#state !== state) return;
+    if (verdict === undefined) return;
+    // Only failures in a row count: a server that was away in between has another reason.
+    if (verdict.kind === "retry") this.#unexplained = verdict.reached ? this.#unexplained + 1 : 0;
+    if (this.#state !== state) return;
+    const refused = verdict.kind === "refused" ? verdict.why : this.#unexplained >= MOST_UNEXPLAINED ? UNEXPLAINED : null;
+    if (refused === null) return;
     clearTimeout(this.#timer);
-    this.#enter(verdict);
+    this.#enter({ kind: "refused", why: refused });
   }
 
   #away(): void {

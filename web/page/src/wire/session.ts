@@ -2,6 +2,7 @@
 import { Feed, socketUrl, type FeedSetup } from "./feed.js";
 import type { Verdict } from "./link.js";
 import { Outbox } from "./outbox.js";
+import type { Attempt } from "./verdict.js";
 import type { Command, HarnessState } from "./types.js";
 
 export type Notice = { id: number; text: string };
@@ -12,7 +13,7 @@ export type SessionSetup = Omit<FeedSetup, "onHandshakeFailed"> & {
   cwd?: string | null;
   /** The name to attach under; null only watches. */
   client: string | null;
-  onHandshakeFailed?: (id: string | null) => Promise<Verdict>;
+  onHandshakeFailed?: (attempt: Attempt) => Promise<Verdict>;
   onId?: (id: string) => void;
   /** Prompts that did not arrive: they go back where they were written. */
   onLost?: (texts: string[]) => void;
@@ -32,11 +33,15 @@ export class Session extends Feed<HarnessState> {
     const { onHandshakeFailed, ...rest } = setup;
     super(() => this.#url(), {
       ...rest,
-      onHandshakeFailed: () => onHandshakeFailed?.(this.id) ?? Promise.resolve({ kind: "retry" }),
+      onHandshakeFailed: () => onHandshakeFailed?.(this.#attempt()) ?? Promise.resolve({ kind: "retry", reached: false }),
     });
     this.#setup = setup;
     this.id = setup.id;
     this.client = setup.client;
+  }
+
+  #attempt(): Attempt {
+    return { url: this.#url(), id: this.id, cwd: this.#setup.cwd ?? null };
   }
 
   #url(): string {

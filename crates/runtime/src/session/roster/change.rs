@@ -12,6 +12,9 @@ use super::Roster;
 pub enum Taking {
     /// It is refused.
     IfFree,
+    /// It is refused; but a client of this name that is there over another connection is the same, and goes on
+    /// as what it is.
+    Again,
     /// They are displaced.
     IfNeeded,
     /// They are displaced; that control is taken is the whole point, whether anybody had it or not.

@@ -5,10 +5,22 @@ use std::sync::Arc;
 use harn_model::{LiveClient, LiveClientMode, Timestamp};
 use serde_json::json;
 
-use super::{Asked, Holder, Now, Roster, SeatId, seconds};
+use super::{Asked, AttachClient, Holder, Now, Roster, SeatId, Taking, seconds};
 use crate::HostPort;
 
 impl Roster {
+    /// Who comes again is what it was, whatever it says.
+    pub(super) fn as_it_is(&self, wanted: AttachClient) -> AttachClient {
+        let known = self.row(&wanted.client_id);
+        match known.filter(|_| wanted.taking == Taking::Again) {
+            Some(at) => AttachClient {
+                mode: self.rows[at].client.mode,
+                ..wanted
+            },
+            None => wanted,
+        }
+    }
+
     /// How often control has changed.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch

@@ -36,6 +36,7 @@ fn op() -> impl Strategy<Value = Op> {
     let client = 0..4usize;
     let taking = prop_oneof![
         3 => Just(Taking::IfFree),
+        1 => Just(Taking::Again),
         1 => Just(Taking::IfNeeded),
         1 => Just(Taking::Outright),
     ];
@@ -239,7 +240,15 @@ impl Pair {
                     Some((Some(driver), _)) => *driver == id,
                     Some((None, over)) => *over == at,
                 };
-                if drives && !mine && taking == Taking::IfFree {
+                // Who comes again is what it was, whatever it says.
+                let same = self.model.known.iter().any(|k| k.name == id);
+                let drives = match (taking, same) {
+                    (Taking::Again, true) => {
+                        matches!(&self.model.driver, Some((Some(driver), _)) if *driver == id)
+                    }
+                    _ => drives,
+                };
+                if drives && !mine && matches!(taking, Taking::IfFree | Taking::Again) {
                     let controller = self.model.shown().unwrap();
                     assert_eq!(
                         result,

@@ -7,11 +7,7 @@ use crate::net::login;
 /// Whether a request needs no token. Paths are compared as they were sent, which is how routes are found too.
 pub(super) fn is_public(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
-    match path {
-        login::LOGIN => true,
-        "/" => reads,
-        path => reads && path.starts_with("/assets/"),
-    }
+    path == login::LOGIN || (reads && harn_state::is_page(path))
 }
 
 #[cfg(test)]
