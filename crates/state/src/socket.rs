@@ -16,7 +16,7 @@ use harn_lines::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::mpsc,
-    time::{Instant, sleep, sleep_until, timeout},
+    time::{sleep, timeout},
 };
 use tokio_tungstenite::{
     WebSocketStream,
@@ -34,7 +34,7 @@ use crate::{
     client::Client,
     commands, from_wire,
     listing::{self, Board},
-    room::{self, Next, Room, TICK},
+    room::{self, Next, Room},
     to_wire::whole,
     wire::{Listing, ServerMessage, State},
 };
@@ -187,18 +187,15 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
 ) -> Option<Farewell> {
     let mut told = room.watch();
     let mut cursor = None;
-    let mut not_before = sleep(Duration::ZERO).deadline();
     loop {
         match room.next(&mut cursor) {
             Next::Nothing => {}
             Next::Ended => return Some((CloseCode::Again, "the session was closed")),
             Next::Delta(operations) => {
                 send(sink, frames(delta(&operations))).await.ok()?;
-                not_before = after_a_tick();
             }
             Next::Whole(state) => {
                 send(sink, frames_of(document(*state))).await.ok()?;
-                not_before = after_a_tick();
             }
         }
         tokio::select! {
@@ -212,20 +209,16 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
                 }
             },
             () = async {
-                // By what is told and not by whether it changed: the last frame and the end may come at once. An
-                // error means that the room is gone, which it is not before this is.
+                // The room keeps the pace: a rest of the socket's own would add to it, as the two drift apart. By
+                // what is told and not by whether it changed: the last frame and the end may come at once. An error
+                // means that the room is gone, which it is not before this is.
                 let _ = told.wait_for(|told| told.is_more_than(cursor)).await;
-                sleep_until(not_before).await;
             } => {}
             () = sleep(SIGN_OF_LIFE) => {
                 sink.send(Message::Ping(Bytes::new())).await.ok()?;
             }
         }
     }
-}
-
-fn after_a_tick() -> Instant {
-    sleep(TICK).deadline()
 }
 
 /// What changed of the document, as a message.

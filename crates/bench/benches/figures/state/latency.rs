@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::Result;
-use axum::Extension;
+use axum::{Extension, serve::ListenerExt};
 use futures::SinkExt;
 use harn_acp::http::{self, HttpConfig};
 use harn_journal::JsonlStore;
@@ -65,6 +65,8 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         let session = hub.create(new).await?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
+        // As the binary does it; one that refuses is only slower.
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let router = routes(StateConfig::new(hub.clone(), setup.cwd()))
             .merge(http::routes(HttpConfig::new(hub.clone(), only_one)))
             .layer(Extension(Principal::owner()));

@@ -160,7 +160,8 @@ async fn watch(mut link: Link, pid: Option<u32>) -> Result<(Link, Watched)> {
         if let Some(pid) = pid.filter(|_| seen.frames % 8 == 0) {
             seen.resident = seen.resident.max(Memory::of(pid)?.resident);
         }
-        if ended {
+        // It may be the end of the run before.
+        if ended && heard > 0 {
             let all = heard == STREAMED || seen.anew > 0;
             ensure!(all, "{heard} of {STREAMED} updates");
             return Ok((link, seen));
