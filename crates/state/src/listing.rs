@@ -1,6 +1,6 @@
 //! All sessions as a document of its own, for as long as somebody looks at it.
 //!
-//! What is open in this process is looked at every second, what lies on the disk less often, once for all
+//! What is open in this process is looked at four times a second, what lies on the disk less often, once for all
 //! clients of a principal.
 
 use std::{
@@ -21,10 +21,10 @@ use crate::{
     wire::{Listing, ListingMessage, SessionRow, SessionStatus},
 };
 
-/// How often what is open is looked at.
-const GLANCE: Duration = Duration::from_secs(1);
+/// How often what is open is looked at: somebody who begins a session looks for it in the list.
+const GLANCE: Duration = Duration::from_millis(250);
 /// How many glances may pass before the disk is looked at again.
-const GLANCES: u32 = 5;
+const GLANCES: u32 = 20;
 
 /// Who looks at the sessions of whom.
 #[derive(Default)]
