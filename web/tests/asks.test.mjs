@@ -68,6 +68,115 @@ describe("a permission", () => {
   });
 });
 
+describe("the answers to a permission", () => {
+  const keys = (page) => card(page).locator(".answer-button kbd").allInnerTexts();
+  const ready = (page) => card(page).locator('.answer-button.allow[aria-disabled="false"]').first().waitFor();
+  const report = (page, words) => card(page).getByRole("status").filter({ hasText: words }).waitFor();
+
+  it("have the letters and the order of the terminal, and name what lasts", async () => {
+    const page = await fresh();
+    await say(page, "run");
+    await ready(page);
+    assert.deepEqual(await keys(page), ["y", "s", "w", "n", "x"]);
+    const names = await card(page).locator(".answer-button").allInnerTexts();
+    assert.deepEqual(names.map((name) => name.replace(/^\w\s+/, "")), [
+      "Allow this once", "Allow for this session", "Always allow in this workspace", "Reject this once", "Always reject in this workspace",
+    ]);
+    await card(page).getByText("Lasting answers are about `touch made-by-the-page && echo 'whole command' shown`").waitFor();
+    await card(page).locator(".answer-button.reject").first().click();
+    await close(page);
+  });
+
+  it("are given by a letter while the card has the focus, and a key without meaning is reported", async () => {
+    const page = await fresh();
+    await say(page, "note");
+    await ready(page);
+    // In the box and in the field for a reason, letters are letters.
+    await box(page).pressSequentially("yn");
+    await card(page).getByLabel("Reason for a refusal").pressSequentially("yn");
+    assert.equal(await card(page).count(), 1);
+    await card(page).focus();
+    for (const key of ["q", "Y", "S", "W", "X"]) {
+      await page.keyboard.press(key);
+      await report(page, `“${key}” is no answer`);
+    }
+    await report(page, "y, s, w, n, x");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Control+y");
+    assert.equal(await card(page).count(), 1);
+    await page.keyboard.press("y");
+    await sees(page, "It is written.");
+    assert.equal(await box(page).inputValue(), "yn");
+    await box(page).fill("");
+    await say(page, "note again");
+    await ready(page);
+    await card(page).focus();
+    await page.keyboard.press("n");
+    await sees(page, "Then I leave it.");
+    await close(page);
+  });
+
+  it("for the session hold for the session", async () => {
+    const page = await fresh();
+    await say(page, "run");
+    await ready(page);
+    await card(page).focus();
+    await page.keyboard.press("s");
+    await sees(page, "The command is through.");
+    await say(page, "run it again");
+    await page.waitForFunction(() => document.querySelectorAll(".tool.is-complete").length === 2);
+    await close(page);
+  });
+
+  for (const [width, height] of [[375, 812], [375, 667], [1280, 800]]) {
+    it(`can all be seen at ${width} by ${height}, whatever is asked`, async (t) => {
+      const command = `echo ${"a long command that has many words ".repeat(40)}`;
+      const scenario = join(server.folder, `wide-${width}-${height}.json`);
+      const changed = Array.from({ length: 300 }, (_, at) => `line ${at}\n`).join("");
+      await writeFile(scenario, JSON.stringify({ name: "wide", turns: [{ match: "^change", steps: [{ write: { path: "a.txt", text: changed } }] }, { steps: [{ run: { command } }] }] }));
+      const wide = await Server.start(scenario);
+      t.after(() => wide.stop());
+      const page = await signedIn(browser, wide, { viewport: { width, height } });
+      await newSession(page);
+      for (const prompt of ["command", "change"]) {
+        await say(page, prompt);
+        await ready(page);
+        const places = await card(page).locator(".answer-button").evaluateAll((buttons) => buttons.map((button) => {
+          const { x, y, width, height, bottom, right } = button.getBoundingClientRect();
+          const seen = [[x + 3, y + 3], [right - 3, bottom - 3]].every(([left, top]) => button.contains(document.elementFromPoint(left, top)));
+          return { text: button.innerText, seen, x, y, width, height };
+        }));
+        assert.equal(places.length, 5);
+        assert.deepEqual(places.filter(({ seen }) => !seen), []);
+        const body = await card(page).locator(".card-body").boundingBox();
+        assert.ok(body.height >= 60, JSON.stringify(body));
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+        await card(page).locator(".answer-button.reject").first().click();
+        await card(page).waitFor({ state: "detached" });
+        await status(page, "idle");
+      }
+      await close(page);
+    });
+  }
+
+  it("belong to one question at a time, and the others are a step away", async () => {
+    const page = await fresh();
+    await say(page, "both");
+    await page.getByText("Question 1 of 2").waitFor();
+    assert.equal(await card(page).count(), 1);
+    const first = await card(page).locator(".command").innerText();
+    await page.getByRole("button", { name: "Next question" }).click();
+    await page.getByText("Question 2 of 2").waitFor();
+    assert.notEqual(await card(page).locator(".command").innerText(), first);
+    for (let left = 2; left > 0; left--) {
+      await ready(page);
+      await card(page).locator(".answer-button.reject").first().click();
+    }
+    await sees(page, "Both are answered.");
+    await close(page);
+  });
+});
+
 describe("a long change", () => {
   it("is allowed only when all of it is shown, and nothing lies over it on a small screen", async (t) => {
     const lines = (word, most) => Array.from({ length: most }, (_, at) => `${word} ${at + 1}\n`).join("");
@@ -180,13 +289,14 @@ describe("without a mouse", () => {
     await page.keyboard.press("Enter");
     await card(page).waitFor();
     await card(page).locator('.answer-button[aria-disabled="false"]').first().waitFor();
-    // Backwards from the box: the answers come just before it, the refusal before the allowance.
+    // Backwards from the box: the answers come just before it, the refusals before the allowances.
     let seen = "";
-    for (let step = 0; step < 12 && !seen.includes("reject"); step++) {
+    for (let step = 0; step < 12 && !/reject$/.test(seen); step++) {
       await page.keyboard.press("Shift+Tab");
       seen = await page.evaluate(() => document.activeElement.className);
+      assert.ok(!seen.includes("allow"), seen);
     }
-    assert.ok(seen.includes("reject"), seen);
+    assert.match(seen, /reject$/);
     assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
     await page.keyboard.press("Enter");
     await sees(page, "Then I leave it.");

@@ -61,12 +61,13 @@ export class Server {
     await gone;
   }
 
-  async stop() {
+  /** Ends the process; `keep` leaves its folder for the next one. */
+  async stop({ keep = false } = {}) {
     if (this.process.exitCode === null && this.process.signalCode === null) {
       const gone = new Promise((done) => this.process.once("exit", done));
       this.process.kill("SIGTERM");
       await gone;
     }
-    await rm(this.folder, { recursive: true, force: true });
+    if (!keep) await rm(this.folder, { recursive: true, force: true });
   }
 }

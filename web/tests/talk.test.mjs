@@ -174,6 +174,31 @@ describe("what survives", () => {
     await close(page);
   });
 
+  it("who said it: what a person sent from the page is theirs after a reload, in a new tab, after a restart and in another browser", async () => {
+    const page = await fresh();
+    const said = async (from) => {
+      await sees(from, "You said something.");
+      return from.locator(".said .who strong").allInnerTexts();
+    };
+    await say(page, "hello");
+    assert.deepEqual(await said(page), ["You"]);
+    await page.reload();
+    assert.deepEqual(await said(page), ["You"]);
+    const tab = await otherTab(page);
+    assert.deepEqual(await said(tab), ["You"]);
+    const address = page.url();
+    await close(page);
+    await server.stop({ keep: true });
+    await server.run();
+    await tab.goto("about:blank");
+    await tab.goto(address);
+    assert.deepEqual(await said(tab), ["You"]);
+    const other = await again(browser, server, {}, address);
+    assert.deepEqual(await said(other), ["You"]);
+    await close(other);
+    await close(tab);
+  });
+
   it("a server that dies in the middle of a turn: the banner, the draft, and the truth about the turn", async () => {
     const page = await fresh();
     await say(page, "crash");

@@ -200,4 +200,48 @@ describe("a long session", () => {
     await jump.waitFor({ state: "detached" });
     await close(page);
   });
+
+  const talkedMuch = async () => {
+    const page = await fresh({ viewport: { width: 1280, height: 420 } });
+    for (let turn = 0; turn < 9; turn++) {
+      await say(page, `hello ${turn}`);
+      await transcript(page).locator(".said", { hasText: `hello ${turn}` }).waitFor();
+      await status(page, "idle");
+    }
+    return page;
+  };
+  const isAtEnd = () => {
+    const list = document.querySelector(".transcript .list");
+    return list.scrollHeight > list.clientHeight + 50 && list.scrollHeight - list.scrollTop - list.clientHeight <= 8;
+  };
+
+  it("goes to its end when one sends something", async () => {
+    const page = await talkedMuch();
+    await transcript(page).hover();
+    await page.mouse.wheel(0, -300);
+    const jump = page.getByRole("button", { name: "Jump to latest" });
+    await jump.waitFor();
+    await say(page, "hello from above");
+    await jump.waitFor({ state: "detached" });
+    await page.locator(".said", { hasText: "hello from above" }).waitFor();
+    await page.waitForFunction(isAtEnd);
+    await close(page);
+  });
+
+  it("follows its end through every change of size while a permission is asked for", async () => {
+    const page = await talkedMuch();
+    await say(page, "note");
+    await page.locator(".card.approval").waitFor();
+    for (const [width, height] of [[1280, 800], [1280, 560], [600, 900], [1000, 620], [375, 700], [1280, 700]]) {
+      await page.setViewportSize({ width, height });
+      await page.waitForFunction(isAtEnd);
+      assert.equal(await page.getByRole("button", { name: "Jump to latest" }).count(), 0);
+    }
+    await page.locator(".answer-button.reject").first().click();
+    await sees(page, "Then I leave it.");
+    await say(page, "stream");
+    await page.locator(".words strong", { hasText: "That was all." }).waitFor();
+    await page.waitForFunction(isAtEnd);
+    await close(page);
+  });
 });

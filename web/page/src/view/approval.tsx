@@ -1,5 +1,6 @@
-// Owns the card that asks for permission: exactly what would be done, by whom, why, and a button for each answer.
+// Owns the card that asks for permission: exactly what would be done, by whom, why, and a button and a key for each answer.
 import { useCallback, useState } from "preact/hooks";
+import { allows, answersOf, characterOf, lasts, type Answer } from "../permission.js";
 import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
 import type { Approval, ApprovalOption, Json } from "../wire/types.js";
@@ -12,20 +13,24 @@ import { Input, Places } from "./tool.js";
 /** A longer change is shown whole when asked for, and allowed only then. */
 const FIRST_LINES = 2_000;
 
-type Props = { approval: Approval; session: Session; able: boolean };
+type Props = {
+  approval: Approval;
+  session: Session;
+  /** Why no answer can be given now. */
+  refusal: string | null;
+};
 
-export function ApprovalCard({ approval, session, able }: Props) {
+export function ApprovalCard({ approval, session, refusal }: Props) {
   const [answered, setAnswered] = useState(false);
   const [reason, setReason] = useState("");
   const [cut, setCut] = useState<number[]>([]);
   const onWhole = useCallback((at: number, whole: boolean) => {
     setCut((known) => [...known.filter((other) => other !== at), ...(whole ? [] : [at])]);
   }, []);
-  const ready = able && !answered;
   const seen = cut.length === 0;
   const answer = (option: ApprovalOption) => {
     const { toolCallId } = approval;
-    const sent = isAllow(option)
+    const sent = allows(option)
       ? session.send({ type: "approve", toolCallId, optionId: option.id })
       : session.send({ type: "deny", toolCallId, optionId: option.id, ...(reason.trim() ? { reason: reason.trim() } : {}) });
     if (!sent) return;
@@ -33,11 +38,21 @@ export function ApprovalCard({ approval, session, able }: Props) {
     // An answer that was refused, or lost on its way, may be given again.
     setTimeout(() => setAnswered(false), 2_000);
   };
+  const answers = answersOf(approval.options);
+  const refusalOf = ({ option }: Answer) => {
+    if (answered) return "The answer is on its way.";
+    return allows(option) && !seen ? "Show all of the change before you allow it." : refusal;
+  };
+  const { report, onKeyDown } = useAnswerKeys(
+    answers.map((given) => ({ key: given.key, refusal: refusalOf(given), give: () => answer(given.option) })),
+  );
+  // Answers that last are about the same, which is shown once; where they are not, each one names its own.
+  const subjects = [...new Set(answers.filter(({ option }) => lasts(option)).map(({ about }) => about))];
+  const about = subjects.length === 1 ? subjects[0]! : null;
   // The command itself stands below, whole: the heading need not say it again.
   const title = approval.title === approval.command ? "Run this command?" : approval.title || approval.name;
-  const rejects = approval.options.filter((option) => !isAllow(option));
   return (
-    <article class="card approval" tabIndex={-1} aria-label={`Permission: ${visibleText(title)}`}>
+    <article class="card approval" tabIndex={-1} aria-label={`Permission: ${visibleText(title)}`} onKeyDown={onKeyDown}>
       <header class="card-head">
         <h3>
           <Icon name={kindIcon(approval.kind)} /> <Shown text={title} as="line" />
@@ -56,7 +71,7 @@ export function ApprovalCard({ approval, session, able }: Props) {
           </ul>
         )}
         <Subject approval={approval} onWhole={onWhole} />
-        {rejects.length > 0 && (
+        {answers.some(({ option }) => !allows(option)) && (
           <input
             class="reason"
             value={reason}
@@ -68,18 +83,19 @@ export function ApprovalCard({ approval, session, able }: Props) {
       </div>
       <footer class="card-foot">
         {!seen && <p class="muted">The change is long: it can be allowed when all of it is shown.</p>}
-        <div class="answers">
-          {rejects.map((option) => <OptionButton key={option.id} option={option} able={ready} onClick={() => answer(option)} />)}
-          {approval.options.filter(isAllow).map((option) => (
-            <OptionButton key={option.id} option={option} able={ready && seen} onClick={() => answer(option)} />
-          ))}
-        </div>
+        {[true, false].map((allowing) => (
+          <div class="answers">
+            {answers.filter(({ option }) => allows(option) === allowing).map((given) => (
+              <OptionButton key={given.option.id} answer={given} short={about !== null} able={refusalOf(given) === null} onClick={() => answer(given.option)} />
+            ))}
+          </div>
+        ))}
+        {about !== null && <p class="muted about">Lasting answers are about <Shown text={about} as="line" /></p>}
+        <KeyReport report={report} />
       </footer>
     </article>
   );
 }
-
-const isAllow = (option: ApprovalOption): boolean => option.kind === "allow_once" || option.kind === "allow_always";
 
 /** What it is about: the command, the change, or else the whole input; nothing of it is left out. */
 function Subject({ approval, onWhole }: { approval: Approval; onWhole: (at: number, whole: boolean) => void }) {
@@ -108,19 +124,47 @@ function saysOnly(input: Json, command: string | null): boolean {
   return Object.entries(input).every(([key, value]) => key === "command" && value === command);
 }
 
-const SCOPES: Record<string, string> = {
-  once: "this once", session: "this session", workspace: "this workspace", project: "this project", user: "everywhere",
-};
+type ButtonProps = { answer: Answer; short: boolean; able: boolean; onClick: () => void };
 
-function OptionButton({ option, able, onClick }: { option: ApprovalOption; able: boolean; onClick: () => void }) {
-  const scope = SCOPES[option.scope] ?? option.scope;
-  const saysScope = option.name.toLowerCase().includes(option.scope.toLowerCase());
+function OptionButton({ answer: { option, key, label }, short, able, onClick }: ButtonProps) {
   // What lasts is less at hand than what is for this once.
-  const tone = option.kind === "allow_always" ? "allow lasting" : isAllow(option) ? "allow" : "reject";
+  const tone = `${allows(option) ? "allow" : "reject"}${lasts(option) ? " lasting" : ""}` as const;
   return (
-    <AnswerButton tone={tone} able={able} onClick={onClick}>
-      <Shown text={option.name} as="line" />
-      {!saysScope && <span class="scope"><Shown text={scope} as="line" /></span>}
+    <AnswerButton tone={tone} letter={key} title={visibleText(option.name)} able={able} onClick={onClick}>
+      <span><Shown text={short ? label : option.name} as="line" /></span>
     </AnswerButton>
+  );
+}
+
+type KeyedAnswer = { key: string; refusal: string | null; give: () => void };
+
+/**
+ * Answers by a key while the card has the focus. A field in the card keeps its letters, and a key that means nothing, or
+ * nothing now, is reported: the report is for the eye and for screen readers.
+ */
+function useAnswerKeys(answers: KeyedAnswer[]): { report: string; onKeyDown: (event: KeyboardEvent) => void } {
+  const [report, setReport] = useState("");
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target instanceof Element && event.target.closest("input, textarea, select") !== null) return;
+    const pressed = characterOf(event);
+    if (pressed === null) return;
+    event.preventDefault();
+    const answer = answers.find(({ key }) => key === pressed);
+    if (answer === undefined) setReport(`“${visibleText(pressed)}” is no answer. The keys are ${answers.map(({ key }) => key).join(", ")}.`);
+    else if (answer.refusal !== null) setReport(answer.refusal);
+    else {
+      setReport("");
+      answer.give();
+    }
+  };
+  return { report, onKeyDown };
+}
+
+/** What became of the last key, or else that there are keys. */
+function KeyReport({ report }: { report: string }) {
+  return (
+    <p class="key-report" role="status" data-report={report !== ""}>
+      {report === "" ? "The keys answer while this card has the focus." : report}
+    </p>
   );
 }

@@ -1,4 +1,4 @@
-// Owns the place above the prompt box where the agent asks: open approvals and questions, oldest first.
+// Owns the place above the prompt box where the agent asks: one open approval or question at a time, oldest first.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { duration } from "../text/say.js";
@@ -6,6 +6,7 @@ import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
 import { ApprovalCard } from "./approval.js";
 import { useNow, useTopics } from "./hooks.js";
+import { Icon } from "./icons.js";
 import { QuestionCard } from "./question.js";
 
 const ARMED_AFTER = 350;
@@ -13,26 +14,41 @@ const ARMED_AFTER = 350;
 export function Asks({ session }: { session: Session }) {
   useTopics(session.doc, "approvals", "questions", "controller", "link");
   const { approvals = [], questions = [] } = session.state ?? {};
-  const open = approvals.length + questions.length;
-  const heldBy = session.heldBy;
-  const able = heldBy === null && session.link.state.kind === "open";
-  const ids = [...approvals, ...questions].map(({ id }) => id);
-  const armed = useArmed(ids.join());
+  const open = [...approvals, ...questions];
+  const [chosen, setChosen] = useState<string | null>(null);
+  const at = Math.max(0, open.findIndex(({ id }) => id === chosen));
+  const shown = open[at]?.id;
+  const ids = open.map(({ id }) => id);
+  const armed = useArmed(`${ids.join()} ${shown}`);
+  const refusal = whyNot(session, armed);
   useFocusAfter(ids);
+  const step = (by: number) => setChosen(ids[(at + by + ids.length) % ids.length] ?? null);
+  const approval = approvals.find(({ id }) => id === shown);
+  const question = questions.find(({ id }) => id === shown);
   return (
-    <section class="asks" aria-label="The agent asks" data-open={open > 0}>
+    <section class="asks" aria-label="The agent asks" data-open={open.length > 0}>
       <p class="sr-only" role="status" aria-live="assertive">
-        {open === 0 ? "" : approvals.length > 0 ? `Permission needed: ${visibleText(approvals[0]!.title)}` : `Question: ${visibleText(questions[0]!.subject)}`}
+        {approval ? `Permission needed: ${visibleText(approval.title)}` : question ? `Question: ${visibleText(question.subject)}` : ""}
       </p>
-      {open > 1 && <p class="asks-count">{open} open questions</p>}
-      {approvals.map((approval) => (
-        <ApprovalCard key={approval.id} approval={approval} session={session} able={able && armed} />
-      ))}
-      {questions.map((question) => (
-        <QuestionCard key={question.id} question={question} session={session} able={able && armed} />
-      ))}
+      {open.length > 1 && (
+        <div class="asks-steps">
+          <span>Question {at + 1} of {open.length}</span>
+          <button type="button" class="quiet small" aria-label="Previous question" onClick={() => step(-1)}><Icon name="back" /></button>
+          <button type="button" class="quiet small" aria-label="Next question" onClick={() => step(1)}><Icon name="chevron" /></button>
+        </div>
+      )}
+      {approval && <ApprovalCard key={approval.id} approval={approval} session={session} refusal={refusal} />}
+      {question && <QuestionCard key={question.id} question={question} session={session} able={refusal === null} />}
     </section>
   );
+}
+
+/** Why no answer can be given now; null when one can. */
+function whyNot(session: Session, armed: boolean): string | null {
+  const { heldBy } = session;
+  if (heldBy !== null) return `${visibleText(heldBy)} controls this session.`;
+  if (session.link.state.kind !== "open") return "There is no connection to the server.";
+  return armed ? null : "The question has only just appeared. Press the key again.";
 }
 
 /** What is left until a question answers itself. */
@@ -77,11 +93,19 @@ function useFocusAfter(ids: string[]): void {
   }, [ids.join()]);
 }
 
-type AnswerProps = { tone: "allow" | "allow lasting" | "reject" | "plain"; able: boolean; onClick: () => void; children: ComponentChildren };
+type AnswerProps = {
+  tone: "allow" | "allow lasting" | "reject" | "reject lasting" | "plain";
+  letter?: string;
+  title?: string;
+  able: boolean;
+  onClick: () => void;
+  children: ComponentChildren;
+};
 
-export function AnswerButton({ tone, able, onClick, children }: AnswerProps) {
+export function AnswerButton({ tone, letter, title, able, onClick, children }: AnswerProps) {
   return (
-    <button type="button" class={`answer-button ${tone}`} aria-disabled={!able} onClick={() => able && onClick()}>
+    <button type="button" class={`answer-button ${tone}`} title={title} aria-keyshortcuts={letter} aria-disabled={!able} onClick={() => able && onClick()}>
+      {letter !== undefined && <kbd aria-hidden="true">{letter}</kbd>}
       {children}
     </button>
   );

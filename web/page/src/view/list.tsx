@@ -21,10 +21,12 @@ type Props = {
 /** This near to the end is at the end. */
 const NEAR = 8;
 
+const sizeOf = ({ clientWidth, clientHeight }: Element): string => `${clientWidth} ${clientHeight}`;
+
 export function List({ count, estimate, label, row, from, handle, onEnd, class: name }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [, again] = useReducer((n: number) => n + 1, 0);
-  const follow = useRef({ on: from === "end", top: 0, height: 0 });
+  const follow = useRef({ on: from === "end", top: 0, height: 0, view: "" });
   const setFollow = (on: boolean) => {
     if (follow.current.on === on) return;
     follow.current.on = on;
@@ -33,7 +35,7 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
   // Whatever is scrolled from here is noted, so that the event it causes is not taken for the reader's.
   const note = () => {
     const element = scroller.current;
-    if (element) Object.assign(follow.current, { top: element.scrollTop, height: element.scrollHeight });
+    if (element) Object.assign(follow.current, { top: element.scrollTop, height: element.scrollHeight, view: sizeOf(element) });
   };
   const options = {
     count,
@@ -83,12 +85,14 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     if (!element || from !== "end") return;
     const { scrollTop, scrollHeight, clientHeight } = element;
     const last = follow.current;
+    // A list of another size is scrolled by the browser: the end is somewhere else then, and the reader did nothing.
+    const resized = sizeOf(element) !== last.view;
     const shorter = scrollHeight < last.height;
     // Up, while nothing got shorter: that was the reader. Down to the end: so was that.
-    if (scrollTop < last.top && !shorter) setFollow(false);
+    if (resized) again(0);
+    else if (scrollTop < last.top && !shorter) setFollow(false);
     else if ((scrollTop > last.top || shorter) && scrollHeight - scrollTop - clientHeight <= NEAR) setFollow(true);
-    last.top = scrollTop;
-    last.height = scrollHeight;
+    note();
   };
   // A wheel, a key or a finger says it before the first scroll event, which following would undo.
   const leave = () => {

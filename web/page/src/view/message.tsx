@@ -1,6 +1,7 @@
 // Owns one message of the transcript: who spoke, the thought, the words, the calls and the quiet lines between them.
 import { BlockCache } from "../text/markdown.js";
 import { clock, fullTime } from "../text/say.js";
+import { isPage } from "../wire/kept.js";
 import type { Message, Note, ToolCall } from "../wire/types.js";
 import { Fold, type Folds } from "./folds.js";
 import { MarkdownBlock } from "./markdown.js";
@@ -19,8 +20,6 @@ type Props = {
   /** The first of a row of messages of one speaker, which is named there. */
   first: boolean;
   agent: string;
-  /** The name this tab goes by. */
-  me: string | null;
   sessionId: string;
   folds: Folds;
   /** Null when it may not be taken back from here. */
@@ -32,12 +31,12 @@ export const MessageView = memo(function MessageView(props: Props) {
   return props.message.role === "user" ? <Said {...props} /> : <Answer {...props} />;
 });
 
-function Said({ message, me, withdraw, flash, folds, sessionId }: Props) {
+function Said({ message, withdraw, flash, folds, sessionId }: Props) {
   const { status } = message;
   return (
     <article class={`said is-${status}`} data-flash={flash} aria-label="Prompt">
       <header class="who">
-        <strong>{message.author && message.author !== me ? <Shown text={message.author} as="line" /> : "You"}</strong>
+        <strong>{message.author && !isPage(message.author) ? <Shown text={message.author} as="line" /> : "You"}</strong>
         {message.steer && <span class="tag">steer</span>}
         {status === "pending" && <span class="tag waiting">{message.steer ? "not yet delivered" : "queued"}</span>}
         {status === "error" && <span class="tag failed">not delivered</span>}

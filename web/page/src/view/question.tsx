@@ -99,8 +99,8 @@ function YesNo({ question, ready, send }: PartProps) {
         onInput={(event) => setReason(event.currentTarget.value)}
       />
       <div class="answers">
-        <AnswerButton tone="reject" able={ready} onClick={() => say(false)}>{handed ? "Decline" : "Refuse"}</AnswerButton>
         <AnswerButton tone="allow" able={ready} onClick={() => say(true)}>{handed ? "Accept" : "Approve"}</AnswerButton>
+        <AnswerButton tone="reject" able={ready} onClick={() => say(false)}>{handed ? "Decline" : "Refuse"}</AnswerButton>
       </div>
     </>
   );

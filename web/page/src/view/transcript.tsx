@@ -10,7 +10,7 @@ import { List, type ListHandle } from "./list.js";
 import { MessageView } from "./message.js";
 
 export function Transcript({ app, session }: { app: App; session: Session }) {
-  useTopics(session.doc, "messages", "controller", "session");
+  useTopics(session.doc, "messages", "controller", "session", "said");
   useTopics(app, "jump");
   const folds = useMemo(() => new Folds(), [session]);
   const list = useRef<ListHandle>(null);
@@ -19,6 +19,11 @@ export function Transcript({ app, session }: { app: App; session: Session }) {
   const state = session.state;
   const messages = state?.messages ?? [];
 
+  // Whoever sends something wants to see it, and what comes of it.
+  const said = session.doc.version("said");
+  useEffect(() => {
+    if (said > 0) list.current?.end();
+  }, [said]);
   useEffect(() => {
     if (app.jumpTo === null || messages.length === 0) return;
     const index = messageAt(messages, app.jumpTo);
@@ -48,7 +53,6 @@ export function Transcript({ app, session }: { app: App; session: Session }) {
         version={session.doc.rowVersion(index)}
         first={messages[index - 1]?.role !== "assistant"}
         agent={state.session.agent}
-        me={session.client}
         sessionId={state.session.id}
         folds={folds}
         withdraw={message.status === "pending" ? withdraw : null}

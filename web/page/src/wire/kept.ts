@@ -33,10 +33,16 @@ export function freshName(): string {
   return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
+/**
+ * Whether a client's name is one that a tab gave itself. A session is shown to one principal only, so whatever such a
+ * client sent, the person at this page sent: from this tab, before a reload, or from another browser.
+ */
+export const isPage = (name: string): boolean => /^web-[0-9a-f]{8}$/.test(name);
+
 /** The name this tab attaches under; the same after a reload. `copied`: it may be a copy, as this tab may be. */
 export function clientName(): { name: string; copied: boolean } {
   const known = read("sessionStorage", CLIENT);
-  if (known === null || !/^web-[0-9a-f]{8}$/.test(known)) return { name: renameClient(), copied: false };
+  if (known === null || !isPage(known)) return { name: renameClient(), copied: false };
   const [how] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
   return { name: known, copied: how?.type !== "reload" };
 }

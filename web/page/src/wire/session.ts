@@ -67,8 +67,8 @@ export class Session extends Feed<HarnessState> {
     if (!this.link.send(JSON.stringify({ type: "commands", commands: [command] }))) {
       return this.#unsent("the connection was lost at this moment.");
     }
-    if (command.type === "submit") this.outbox.sent(command.prompt, state.messages.length);
-    if (command.type === "steer") this.outbox.sent(command.message, state.messages.length);
+    if (command.type === "submit") this.#said(command.prompt, state);
+    if (command.type === "steer") this.#said(command.message, state);
     return true;
   }
 
@@ -105,6 +105,12 @@ export class Session extends Feed<HarnessState> {
   protected override refused(message: string): void {
     this.notify(message);
     this.#giveBack();
+  }
+
+  /** The topic `said` is for whoever shows the messages: one that was sent from here is to be seen. */
+  #said(text: string, { messages }: HarnessState): void {
+    this.outbox.sent(text, messages.length);
+    this.doc.touch("said");
   }
 
   #giveBack(): void {

@@ -1,0 +1,70 @@
+// Owns the grammar of a permission question, which the terminal shares: the order of the answers, a key for each, and
+// what a key that is pressed means. Pure.
+import type { ApprovalOption } from "./wire/types.js";
+
+export type Answer = {
+  option: ApprovalOption;
+  key: string;
+  /** What the button shows. */
+  label: string;
+  /** What an answer that lasts is about, where the option's name states it. */
+  about: string | null;
+};
+
+/** The narrowest allowance first. No letter is a capital one. */
+const ORDER = ["y", "s", "w", "n", "x"];
+
+function letterOf({ kind, scope }: ApprovalOption): string | null {
+  switch (kind) {
+    case "allow_once":
+      return "y";
+    case "allow_always":
+      return scope === "session" ? "s" : "w";
+    case "reject_once":
+      return "n";
+    case "reject_always":
+      return "x";
+    default:
+      // A kind of a later server: it has a number.
+      return null;
+  }
+}
+
+const LASTING = /^(always allow|always reject|allow) (.+) (for this session|in this workspace)$/i;
+
+/** The options in their order. Two with the same letter: the second one has a number instead. */
+export function answersOf(options: ApprovalOption[]): Answer[] {
+  const rank = (option: ApprovalOption) => {
+    const letter = letterOf(option);
+    return letter === null ? ORDER.length : ORDER.indexOf(letter);
+  };
+  const taken = new Set<string>();
+  return options.toSorted((a, b) => rank(a) - rank(b)).map((option, at) => {
+    const letter = letterOf(option);
+    const key = letter === null || taken.has(letter) ? String(at + 1) : letter;
+    taken.add(key);
+    const [, verb, about, scope] = LASTING.exec(option.name) ?? [];
+    if (verb === undefined || about === undefined) return { option, key, label: option.name, about: null };
+    return { option, key, label: `${verb} ${scope}`, about };
+  });
+}
+
+export const allows = ({ kind }: ApprovalOption): boolean => kind === "allow_once" || kind === "allow_always";
+
+/** Whether an answer makes a rule that holds longer than for this one call. */
+export const lasts = ({ kind }: ApprovalOption): boolean => kind === "allow_always" || kind === "reject_always";
+
+export type PressedKey = {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+  isComposing: boolean;
+  repeat: boolean;
+};
+
+/** The character that was pressed; null for keys that belong to the browser, and for a key that is held down. */
+export function characterOf({ key, ctrlKey, metaKey, altKey, isComposing, repeat }: PressedKey): string | null {
+  if (ctrlKey || metaKey || altKey || isComposing || repeat || key === " ") return null;
+  return [...key].length === 1 ? key : null;
+}
