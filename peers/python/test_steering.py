@@ -41,7 +41,9 @@ class Steering(Peer):
     async def refused(self, call):
         with self.assertRaises(RequestError) as caught:
             await call
-        return caught.exception.code, caught.exception.data
+        data = dict(caught.exception.data)
+        self.assertEqual(data.pop("details"), str(caught.exception))
+        return caught.exception.code, data
 
     async def test_initialize_says_so(self):
         async with self.agent(play="steer"):

@@ -34,7 +34,7 @@ async function begin(host, session) {
 }
 
 const refusal = (code, data) => (error) => {
-  assert.deepEqual({ code: error.code, data: error.data }, { code, data });
+  assert.deepEqual({ code: error.code, data: error.data }, { code, data: { ...data, details: error.message } });
   return true;
 };
 

@@ -10,7 +10,8 @@ use std::{
 };
 
 use agent_client_protocol::{
-    Agent, Channel, Client, ConnectionTo, Error, RawJsonRpcId, RawJsonRpcMessage, TransportFrame,
+    Agent, Channel, Client, ConnectionTo, Error, RawJsonRpcId, RawJsonRpcMessage,
+    RawJsonRpcResponse, TransportFrame,
 };
 use futures::{StreamExt, channel::mpsc::UnboundedSender};
 use harn_model::SessionId;
@@ -22,6 +23,7 @@ use crate::{
     Dialect, EventId, Profile, ProfileChoice,
     attached::Attached,
     backlog::Backlog,
+    error,
     gate::{Asking, Gates},
     lane::Lanes,
     methods::setup,
@@ -254,9 +256,12 @@ async fn write(
     mut from_sdk: impl futures::Stream<Item = TransportFrame> + Unpin,
 ) -> Result<(), ConnectionError> {
     while let Some(frame) = from_sdk.next().await {
-        let TransportFrame::Single(message) = frame else {
+        let TransportFrame::Single(mut message) = frame else {
             continue;
         };
+        if let RawJsonRpcMessage::Response(RawJsonRpcResponse::Error { error, .. }) = &mut message {
+            error::add_details(error);
+        }
         let (answers, question) = (message.response_id(), peer.gates.question(&message));
         let piece = Piece {
             bytes: line_of(&message).into(),

@@ -1,6 +1,8 @@
 //! From our errors to JSON-RPC's: one table, with a word a program can act on in `data.reason`.
+//!
+//! No code here is ACP's -32000: clients take that for "authentication required" and drop the message.
 
-use agent_client_protocol::Error;
+use agent_client_protocol::{Error, RawJsonRpcError, schema::MaybeUndefined};
 use harn_model::{ControlResult, SessionId};
 use harn_runtime::{
     ControlError, HitlError, JournalError, LiveClientError, NotInControl, PromptError,
@@ -10,8 +12,11 @@ use serde::Serialize;
 
 use crate::ext::{agent_event::ActorFields, reminder::Invalid};
 
-/// A turn that failed.
-const EXECUTION_FAILED: i32 = -32000;
+/// JSON-RPC's "internal error": the agent or the disk failed.
+const FAILED: i32 = -32603;
+/// Our own code: the request is well formed, and the session or the process cannot serve it now. It is
+/// outside the range -32768 to -32000 that JSON-RPC reserves, so no edition of ACP can give it a meaning.
+const UNAVAILABLE: i32 = -31000;
 /// ACP's "resource not found".
 const NOT_FOUND: i32 = -32002;
 /// The contract's "no such session, or nothing runs in it", where a turn is steered.
@@ -60,6 +65,22 @@ fn simple(code: i32, message: impl std::fmt::Display, reason: &str) -> Error {
     error(code, message, &data)
 }
 
+/// Copies the message into `data.details`, the one member that some clients show. The SDK's own errors have a
+/// sentence as `data`; it stays, behind the message.
+pub(crate) fn add_details(error: &mut RawJsonRpcError) {
+    let mut data = match std::mem::take(&mut error.data).take() {
+        Some(serde_json::Value::Object(data)) => data,
+        Some(serde_json::Value::String(more)) => {
+            let details = format!("{}: {more}", error.message);
+            serde_json::Map::from_iter([("details".to_owned(), details.into())])
+        }
+        Some(_) | None => serde_json::Map::new(),
+    };
+    data.entry("details")
+        .or_insert_with(|| error.message.as_str().into());
+    error.data = MaybeUndefined::Value(data.into());
+}
+
 /// A session that could not be had; `id` is what was asked for.
 pub(crate) fn session_of(id: &SessionId, e: &SessionError) -> Error {
     let mut error = session(e);
@@ -76,13 +97,13 @@ pub(crate) fn session(e: &SessionError) -> Error {
         SessionError::WrongCwd { .. } => (INVALID_PARAMS, "wrong_cwd"),
         SessionError::BadCwd => (INVALID_PARAMS, "bad_cwd"),
         SessionError::BadCursor => (INVALID_PARAMS, "bad_cursor"),
-        SessionError::ShuttingDown => (EXECUTION_FAILED, "shutting_down"),
+        SessionError::ShuttingDown => (UNAVAILABLE, "shutting_down"),
         SessionError::Journal(journal) => match journal {
             JournalError::NotFound(_) | JournalError::InvalidId => (NOT_FOUND, "unknown_session"),
-            JournalError::Exists(_) => (EXECUTION_FAILED, "session_exists"),
-            JournalError::Locked(_) => (EXECUTION_FAILED, "session_locked"),
-            JournalError::Corrupt { .. } => (EXECUTION_FAILED, "session_corrupt"),
-            JournalError::Io { .. } => (EXECUTION_FAILED, "journal_failed"),
+            JournalError::Exists(_) => (UNAVAILABLE, "session_exists"),
+            JournalError::Locked(_) => (UNAVAILABLE, "session_locked"),
+            JournalError::Corrupt { .. } => (FAILED, "session_corrupt"),
+            JournalError::Io { .. } => (FAILED, "journal_failed"),
         },
     };
     let (session_id, cwd) = match e {
@@ -196,7 +217,7 @@ pub(crate) fn control(e: &ControlError, about: About<'_>) -> Error {
         }
         ControlError::Closed => {
             data.reason = "session_closed";
-            EXECUTION_FAILED
+            UNAVAILABLE
         }
     };
     match (about, e) {
@@ -214,19 +235,19 @@ pub(crate) fn control(e: &ControlError, about: About<'_>) -> Error {
 fn refusal_code(result: ControlResult) -> i32 {
     match result {
         ControlResult::NoActivePrompt => NOTHING_RUNS,
-        ControlResult::QueueFull => EXECUTION_FAILED,
+        ControlResult::QueueFull => UNAVAILABLE,
         ControlResult::AlreadyRevoked
         | ControlResult::AlreadyDelivered
         | ControlResult::UnknownMessageId
         | ControlResult::UnknownReminderId
         | ControlResult::NotOwnerOrNotAuthorized
         | ControlResult::IdInUse => INVALID_PARAMS,
-        // Not refusals; nobody is told so.
+        // Not refusals; no client receives them as errors.
         ControlResult::Accepted
         | ControlResult::Revoked
         | ControlResult::Replaced
         | ControlResult::Cancelled
-        | ControlResult::AlreadyCancelled => EXECUTION_FAILED,
+        | ControlResult::AlreadyCancelled => FAILED,
     }
 }
 
@@ -289,7 +310,7 @@ pub(crate) fn live(e: &LiveClientError) -> Error {
         }
         LiveClientError::TooMany { .. } => simple(INVALID_PARAMS, e, "too_many_clients"),
         LiveClientError::TooMuchMetadata { .. } => simple(INVALID_PARAMS, e, "too_much_metadata"),
-        LiveClientError::Closed => simple(EXECUTION_FAILED, e, "session_closed"),
+        LiveClientError::Closed => simple(UNAVAILABLE, e, "session_closed"),
     }
 }
 
@@ -322,8 +343,8 @@ pub(crate) fn prompt(e: &PromptError) -> Error {
     match e {
         PromptError::Empty => simple(INVALID_PARAMS, e, "empty_prompt"),
         PromptError::Unsupported { .. } => simple(INVALID_PARAMS, e, "unsupported_content"),
-        PromptError::QueueFull { .. } => simple(EXECUTION_FAILED, e, "queue_full"),
-        PromptError::Closed => simple(EXECUTION_FAILED, e, "session_closed"),
+        PromptError::QueueFull { .. } => simple(UNAVAILABLE, e, "queue_full"),
+        PromptError::Closed => simple(UNAVAILABLE, e, "session_closed"),
     }
 }
 
@@ -332,36 +353,36 @@ pub(crate) fn setting(e: &SettingError) -> Error {
         SettingError::UnknownMode { .. } => simple(INVALID_PARAMS, e, "unknown_mode"),
         SettingError::UnknownOption { .. } => simple(INVALID_PARAMS, e, "unknown_option"),
         SettingError::UnknownValue { .. } => simple(INVALID_PARAMS, e, "unknown_value"),
-        SettingError::Closed => simple(EXECUTION_FAILED, e, "session_closed"),
+        SettingError::Closed => simple(UNAVAILABLE, e, "session_closed"),
     }
 }
 
 pub(crate) fn hitl(e: &HitlError) -> Error {
     match e {
-        HitlError::Unknown(_) => simple(EXECUTION_FAILED, e, "unknown_request"),
+        HitlError::Unknown(_) => simple(UNAVAILABLE, e, "unknown_request"),
         HitlError::Unfit(_) => simple(INVALID_PARAMS, e, "invalid_params"),
         HitlError::NotAReviewer { .. } => simple(INVALID_PARAMS, e, "not_a_reviewer"),
         HitlError::Twice(_) => simple(INVALID_PARAMS, e, "answered_already"),
-        HitlError::Closed => simple(EXECUTION_FAILED, e, "session_closed"),
+        HitlError::Closed => simple(UNAVAILABLE, e, "session_closed"),
     }
 }
 
 /// The turn itself failed.
 pub(crate) fn turn_failed(message: &str) -> Error {
-    simple(EXECUTION_FAILED, message, "turn_failed")
+    simple(FAILED, message, "turn_failed")
 }
 
 /// The session ended under a prompt.
 pub(crate) fn session_ended(end: &harn_runtime::SessionEnd) -> Error {
     match end {
         harn_runtime::SessionEnd::Closed => {
-            simple(EXECUTION_FAILED, "the session is closed", "session_closed")
+            simple(UNAVAILABLE, "the session is closed", "session_closed")
         }
         harn_runtime::SessionEnd::Failed(reason) => {
             let message = format!(
                 "the session's journal failed: {reason}; what was shown is safe, load the session again once that is mended"
             );
-            simple(EXECUTION_FAILED, message, "journal_failed")
+            simple(FAILED, message, "journal_failed")
         }
     }
 }
@@ -418,12 +439,12 @@ mod tests {
             (session(&SessionError::BadCursor), -32602, "bad_cursor"),
             (
                 session(&SessionError::Journal(JournalError::Locked(id))),
-                -32000,
+                -31000,
                 "session_locked",
             ),
             (
                 session(&SessionError::Journal(corrupt)),
-                -32000,
+                -32603,
                 "session_corrupt",
             ),
             (
@@ -438,10 +459,10 @@ mod tests {
             ),
             (
                 prompt(&PromptError::QueueFull { waiting: 64 }),
-                -32000,
+                -31000,
                 "queue_full",
             ),
-            (turn_failed("no"), -32000, "turn_failed"),
+            (turn_failed("no"), -32603, "turn_failed"),
             (nothing_to_steer("s"), -32004, "unknown_session"),
             (which_session(), -32602, "session_required"),
         ];
@@ -450,6 +471,25 @@ mod tests {
             let data = error.data.as_ref().and_then(|d| d.get("reason"));
             assert_eq!(data.and_then(|r| r.as_str()), Some(reason), "{error:?}");
         }
+    }
+
+    #[test]
+    fn every_error_has_details() {
+        let details = |error: Error| {
+            let mut raw = RawJsonRpcError::from(error);
+            add_details(&mut raw);
+            raw.into_acp_error().data.unwrap()
+        };
+        let ours = details(turn_failed("the model is gone"));
+        let expected = serde_json::json!({"reason": "turn_failed", "details": "the model is gone"});
+        assert_eq!(ours, expected);
+        let sdk = details(Error::method_not_found().data("session/teleport"));
+        let expected = serde_json::json!({"details": "Method not found: session/teleport"});
+        assert_eq!(sdk, expected);
+        let bare = details(Error::new(-32600, "no message"));
+        assert_eq!(bare, serde_json::json!({"details": "no message"}));
+        let null = details(Error::new(-32600, "no").data(serde_json::Value::Null));
+        assert_eq!(null, serde_json::json!({"details": "no"}));
     }
 
     /// A refused control: the contract's word, its code, and what it was about.
@@ -473,7 +513,7 @@ mod tests {
             (R::UnknownReminderId, -32602, "unknown_reminder_id"),
             (R::IdInUse, -32602, "id_in_use"),
             (R::NoActivePrompt, -32004, "no_active_prompt"),
-            (R::QueueFull, -32000, "queue_full"),
+            (R::QueueFull, -31000, "queue_full"),
         ];
         for (result, code, reason) in cases {
             let error = control(&refused(result, None), About::Message("m"));

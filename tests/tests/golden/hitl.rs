@@ -95,7 +95,7 @@ async fn a_host_with_the_bridge() {
     assert_eq!(error["code"], -32602);
     let unknown = json!({"request_id": "hitl_question_other", "answer": "9090"});
     let error = client.request_error("harn.hitl.respond", unknown).await;
-    assert_eq!(error["code"], -32000);
+    assert_eq!(error["code"], -31000);
     let error = client.request_error("harn.hitl.respond", json!({})).await;
     assert_eq!(error["code"], -32602);
     let answer = json!({"request_id": id, "answer": "9090"});

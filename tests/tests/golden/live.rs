@@ -227,10 +227,8 @@ async fn whoever_only_watches_is_refused_everything_else() {
     let drives = with(two.client("pad"), json!({"mode": "controller"}));
     let error = two.pad.request_error("session/attach", drives).await;
     assert_eq!(error["code"], -32602);
-    assert_eq!(
-        error["data"],
-        json!({"reason": "controller_exists", "controller": "editor"})
-    );
+    assert_eq!(error["data"]["reason"], "controller_exists");
+    assert_eq!(error["data"]["controller"], "editor");
     let session = json!({"sessionId": two.session});
     let text = json!([{"type": "text", "text": "Stop."}]);
     for (method, more) in [
@@ -265,8 +263,8 @@ async fn whoever_only_watches_is_refused_everything_else() {
             .request_error(method, with(session.clone(), more))
             .await;
         assert_eq!(error["code"], -32602, "{method}");
-        let data = json!({"reason": "not_controller", "controller": "editor"});
-        assert_eq!(error["data"], data, "{method}");
+        assert_eq!(error["data"]["reason"], "not_controller", "{method}");
+        assert_eq!(error["data"]["controller"], "editor", "{method}");
     }
     two.pad
         .request("session/pending_injections", session.clone())
@@ -340,10 +338,8 @@ async fn two_editors_that_know_nothing_of_it() {
     two.pad.expect_update_of("agent_message_chunk").await;
     let refused = prompt(&mut two.pad, &two.session, "Mine.").await;
     let error = two.pad.expect_error(&refused).await;
-    assert_eq!(
-        error["data"],
-        json!({"reason": "not_controller", "controller": "strict-1"})
-    );
+    assert_eq!(error["data"]["reason"], "not_controller");
+    assert_eq!(error["data"]["controller"], "strict-1");
     go.notify_one();
     two.editor.updates_until(&running).await;
     two.pad.expect_update_of("agent_message_chunk").await;

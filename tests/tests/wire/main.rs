@@ -139,6 +139,22 @@ fn a_plain_client_sees_no_extension() {
     }
 }
 
+/// No error means "authentication required" to a client, and each has its message where Toad looks for it.
+#[test]
+fn every_error_has_details_and_none_asks_for_a_login() {
+    let transcripts = lines::transcripts().into_iter();
+    let all =
+        transcripts.flat_map(|(name, lines)| lines.into_iter().map(move |l| (name.clone(), l)));
+    let errors: Vec<_> = all.filter(|(_, line)| line.what == What::Error).collect();
+    assert!(errors.len() > 20, "{}", errors.len());
+    for (name, Line { value: error, .. }) in errors {
+        assert_ne!(error["code"], -32000, "{name}: {error}");
+        let (message, details) = (error["message"].as_str(), error["data"]["details"].as_str());
+        let has_message = message.zip(details).is_some_and(|(m, d)| d.starts_with(m));
+        assert!(has_message, "{name}: {error}");
+    }
+}
+
 /// The page about the extensions shows each of them, and nothing that would not be sent.
 #[test]
 fn the_page_shows_every_extension() {

@@ -142,7 +142,7 @@ impl IntoResponse for Refusal {
                 let error = serde_json::json!({
                     "jsonrpc": "2.0",
                     "id": null,
-                    "error": {"code": -32600, "message": words},
+                    "error": {"code": -32600, "message": words, "data": {"details": words}},
                 });
                 (status, [(header::CONTENT_TYPE, JSON)], error.to_string()).into_response()
             }
