@@ -3,6 +3,8 @@
 //! The SDK's own types own their strings; building one for each of a million chunks would cost more than
 //! writing it. Tests decode every line with the SDK's types.
 
+use std::borrow::Cow;
+
 use harn_model::{
     ContentBlock, Location, PlanEntryStatus, PlanPriority, ToolCallStatus, ToolContent, ToolKind,
 };
@@ -132,12 +134,12 @@ impl Serialize for ToolContents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Text(text) => [ToolContentWire::Content {
-                content: Content::text(text),
+                content: Content::text(*text),
             }]
             .serialize(serializer),
             Self::Headed { text, contents } => {
                 let head = ToolContentWire::Content {
-                    content: Content::text(text),
+                    content: Content::text(*text),
                 };
                 let given = contents.iter().map(ToolContentWire::from);
                 serializer.collect_seq(std::iter::once(head).chain(given))
@@ -194,6 +196,10 @@ impl<'a> From<&'a ToolContent> for ToolContentWire<'a> {
                 new_text,
             },
             ToolContent::Terminal { terminal_id } => Self::Terminal { terminal_id },
+            // Clients read texts as Markdown.
+            ToolContent::Output(output) => Self::Content {
+                content: Content::text(output.to_markdown()),
+            },
         }
     }
 }
@@ -208,7 +214,7 @@ impl<'a> From<&'a ToolContent> for ToolContentWire<'a> {
 #[schemars(deny_unknown_fields)]
 pub(crate) enum Content<'a> {
     Text {
-        text: &'a str,
+        text: Cow<'a, str>,
         #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
         meta: Option<HarnMeta<ContentMeta<'a>>>,
     },
@@ -254,13 +260,14 @@ pub(crate) struct ResourceWire<'a> {
 
 impl<'a> Content<'a> {
     /// Text and nothing else.
-    pub(crate) fn text(text: &'a str) -> Self {
+    pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
         Self::Text { text, meta: None }
     }
 
     /// Whether it says nothing.
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::Text { text: "", .. })
+        matches!(self, Self::Text { text, .. } if text.is_empty())
     }
 }
 

@@ -23,6 +23,7 @@ mod id;
 mod live;
 mod mcp;
 mod mutation;
+mod output;
 mod pending;
 mod permission;
 mod plan;
@@ -72,6 +73,7 @@ pub use live::{
 };
 pub use mcp::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
 pub use mutation::{ExecutionKind, MutationScope, MutationSession};
+pub use output::{CommandOutput, OutputText, code_fence};
 pub use pending::{
     DeliveryMode, Pending, PendingChange, PendingMessage, PendingQueue, PendingReminder,
 };

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ContentBlock, MutationSession, ToolCallId, event::value_weight};
+use crate::{CommandOutput, ContentBlock, MutationSession, ToolCallId, event::value_weight};
 
 /// What sort of thing a tool does; decides how a host shows it and whether it may write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -162,6 +162,8 @@ pub enum ToolContent {
         /// The host's id of it.
         terminal_id: String,
     },
+    /// What the command of the call printed, raw; a front-end renders it for its clients.
+    Output(CommandOutput),
 }
 
 impl ToolContent {
@@ -183,6 +185,7 @@ impl ToolContent {
                 new_text,
             } => path.len() + old_text.as_ref().map_or(0, String::len) + new_text.len(),
             Self::Terminal { terminal_id } => terminal_id.len(),
+            Self::Output(output) => output.text.len(),
         }
     }
 }

@@ -291,6 +291,51 @@ fn a_whole_turn_and_the_files_it_leaves() {
     assert!(sessions.unwrap().trim_end().ends_with('1'), "{doctor}");
 }
 
+/// What the client has of the call's output: the deltas of its item, appended, and the output at its end.
+fn output<'a>(told: impl Iterator<Item = &'a Value>) -> (String, Value) {
+    let (mut appended, mut end) = (String::new(), Value::Null);
+    for params in told.filter(|params| params["itemId"].is_string()) {
+        if params["type"] == "tool_log" {
+            appended.push_str(params["delta"].as_str().unwrap_or_default());
+        } else if params["type"] == "tool_exec" {
+            end = params["data"]["output"].clone();
+        }
+    }
+    (appended, end)
+}
+
+/// The command goes on when the client has seen its first line, so both come in deltas of their own.
+#[test]
+fn appended_deltas_are_the_output_of_a_command() {
+    let command = "echo '# `one`'; while [ ! -e go ]; do sleep 0.01; done; printf 'two\\n\\nthree'";
+    let steps = format!("  - steps:\n      - run: {{command: {command:?}}}\n");
+    let world = World::new();
+    let scripted = world.script(&steps);
+    let run = format!("/run {command}");
+    for (engine, prompt) in [(words(&scripted), "go"), (Vec::new(), run.as_str())] {
+        let mut agent = world.threads(&engine);
+        let thread = create(&mut agent);
+        start(&mut agent, &thread, prompt);
+        let mut told = until(&mut agent, "approval.requested");
+        let request = told.last().unwrap()["params"]["requestId"].clone();
+        agent.send(
+            "approval.respond",
+            json!({"requestId": request, "decision": "once"}),
+        );
+        while told.last().unwrap()["params"]["delta"] != "# `one`\n" {
+            told.push(agent.next());
+        }
+        fs::write(world.work().join("go"), "").unwrap();
+        told.extend(until(&mut agent, "turn.completed"));
+        let whole = "# `one`\ntwo\n\nthree";
+        let live = output(told.iter().map(|message| &message["params"]));
+        assert_eq!(live, (whole.to_owned(), json!(whole)), "{prompt}");
+        let history = events(&mut agent, &thread);
+        assert_eq!(output(history.iter()), live, "{prompt}");
+        fs::remove_file(world.work().join("go")).unwrap();
+    }
+}
+
 #[test]
 fn a_turn_that_was_killed_comes_back_as_an_error_with_its_history() {
     let world = World::new();

@@ -24,8 +24,8 @@ mod workspace;
 pub mod yaml;
 
 pub use builtin::{
-    Builtin, CommandEnd, FileRead, Part, Ran, built_in, fail_by, run_by, short_item, shown_path,
-    unless_cancelled,
+    Builtin, CommandEnd, CommandResult, FileRead, Part, Ran, built_in, fail_by, run_by,
+    run_for_call, short_item, shown_path, unless_cancelled,
 };
 pub use catalogue::Catalogue;
 pub use grep::{Grepped, Line};

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use harn_model::code_fence;
+
 /// Text as inline code, whatever backticks are in it; line breaks become spaces.
 pub fn code(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
@@ -18,7 +20,7 @@ pub fn code(text: &str) -> String {
 /// Text as a code block, `indent` spaces from the margin.
 pub fn fence(language: &str, text: &str, indent: usize) -> String {
     let margin = " ".repeat(indent);
-    let marks = "`".repeat((longest_run(text) + 1).max(3));
+    let marks = code_fence(text);
     let mut out = format!("{margin}{marks}{language}\n");
     for line in text.lines() {
         let margin = if line.is_empty() { "" } else { &margin };

@@ -1,11 +1,12 @@
 //! Random turns. Ids are few, fields stand where they do not belong, and nothing is in order.
 
 use harn_model::{
-    AgentEvent, Artifact, ChildCall, ChildResult, CompositionRun, ContentBlock, DeliveryMode,
-    ErrorCategory, FailureCategory, HandoffArtifact, HitlOutcome, LogRecord, McpServerStatus,
-    McpState, PermissionOption, PermissionOptionKind, Plan, PlanEntry, Progress, ProgressReport,
-    Seam, SessionInfo, SideEffectLevel, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
-    ToolExecutor, ToolKind, ToolsChange, Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
+    AgentEvent, Artifact, ChildCall, ChildResult, CommandOutput, CompositionRun, ContentBlock,
+    DeliveryMode, ErrorCategory, FailureCategory, HandoffArtifact, HitlOutcome, LogRecord,
+    McpServerStatus, McpState, PermissionOption, PermissionOptionKind, Plan, PlanEntry, Progress,
+    ProgressReport, Seam, SessionInfo, SideEffectLevel, ToolCall, ToolCallStatus, ToolCallUpdate,
+    ToolContent, ToolExecutor, ToolKind, ToolsChange, Usage, WorkerEvent, WorkerMetadata,
+    WorkerUpdate,
 };
 use harn_runtime::{EquipmentChange, Question};
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -217,8 +218,13 @@ fn content() -> impl Strategy<Value = Vec<ToolContent>> {
         old_text: None,
         new_text: "x".to_owned(),
     };
+    let printed = ToolContent::Output(CommandOutput {
+        text: "printed\n".to_owned(),
+        start: 7,
+        incomplete: false,
+    });
     vec(
-        select(vec![ToolContent::text("shown"), terminal, diff]),
+        select(vec![ToolContent::text("shown"), terminal, diff, printed]),
         0..3,
     )
 }

@@ -3,7 +3,7 @@
 use agent_client_protocol::{Error, UntypedMessage};
 use harn_model::{
     ApprovalRequest, ContentBlock, PermissionAsked, PermissionOption, PermissionOptionKind,
-    SessionId, ToolCallStatus, ToolContent, ToolKind,
+    SessionId, ToolCallStatus, ToolContent, ToolKind, code_fence,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -193,9 +193,10 @@ fn unshown_command(call: &harn_model::ToolCall) -> Option<String> {
         ToolContent::Content {
             content: ContentBlock::Text { text },
         } => text == command || *text == shown,
-        ToolContent::Content { .. } | ToolContent::Diff { .. } | ToolContent::Terminal { .. } => {
-            false
-        }
+        ToolContent::Content { .. }
+        | ToolContent::Diff { .. }
+        | ToolContent::Terminal { .. }
+        | ToolContent::Output(_) => false,
     });
     (!given).then_some(shown)
 }
@@ -203,7 +204,6 @@ fn unshown_command(call: &harn_model::ToolCall) -> Option<String> {
 /// A block of code: text is read as Markdown, which would swallow the stars of `rm *.o *.a`. Nothing in the
 /// command closes the block.
 fn fenced(command: &str) -> String {
-    let longest = command.split(|c| c != '`').map(str::len).max();
-    let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);
+    let fence = code_fence(command);
     format!("{fence}sh\n{command}\n{fence}")
 }

@@ -16,7 +16,10 @@ pub(super) fn message<'a>(
 ) -> Update<'a> {
     let meta = visible.map(|visible| HarnMeta::new(ContentMeta::of_chunk(visible)));
     Update::AgentMessageChunk {
-        content: Content::Text { text, meta },
+        content: Content::Text {
+            text: text.into(),
+            meta,
+        },
         message_id: id.map(MessageId::as_str),
     }
 }

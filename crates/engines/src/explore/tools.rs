@@ -102,10 +102,11 @@ fn result(output: &ToolOutput) -> String {
             ToolContent::Diff { path, new_text, .. } => {
                 format!("{} says now:\n\n{}", code(path), fence("", new_text, 0))
             }
+            ToolContent::Output(output) => output.to_markdown(),
             // Its host shows it.
             ToolContent::Terminal { .. } => String::new(),
         });
-    let shown: String = content.collect();
+    let shown = content.collect::<Vec<_>>().join("\n");
     match &output.raw {
         Some(raw) if shown.is_empty() => {
             let pretty = serde_json::to_string_pretty(raw).unwrap_or_default();

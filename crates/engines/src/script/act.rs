@@ -1,18 +1,14 @@
 //! Steps with effects: files, commands and tools of the host, each as a tool call that shows what it would
 //! do, is judged, and does what counts after that.
 
-use harn_model::{ErrorCategory, ToolContent, ToolExecutor};
+use harn_model::{ToolContent, ToolExecutor};
 use harn_runtime::{
-    AgentError, CommandExit, CommandSink, CommandSpec, Host, HostError, ToolBuilder, ToolError,
-    ToolHandle, ToolOutput, TurnContext,
+    AgentError, Host, HostError, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext,
 };
-use harn_tools::Builtin;
+use harn_tools::{Builtin, CommandResult, run_for_call};
 use serde_json::{Value, json};
 
 use super::scenario::Act;
-
-/// How much of a command's output is kept.
-const KEPT: usize = 32 * 1024;
 
 /// What came of a call, and who did it.
 pub(super) struct Done {
@@ -43,14 +39,18 @@ impl Act {
     }
 
     /// Does the work of its call, which may run, with the arguments that count.
-    pub(super) async fn perform(&self, cx: &TurnContext, call: &ToolHandle) -> Done {
+    pub(super) async fn perform(
+        &self,
+        cx: &TurnContext,
+        call: &ToolHandle,
+    ) -> Result<Done, AgentError> {
         let (host, input) = (call.host(), call.input());
         let offers = host.client_offers();
         let by = |offered| match offered {
             true => ToolExecutor::HostBridge,
             false => ToolExecutor::HarnBuiltin,
         };
-        match self {
+        Ok(match self {
             Self::HostTool { name, .. } => {
                 let done = host.call_tool(name, input.clone()).await;
                 Done::new(ToolExecutor::HostBridge, done.map(ToolOutput::from))
@@ -60,8 +60,14 @@ impl Act {
                 Done::new(ToolExecutor::HostBridge, done.map(ToolOutput::from))
             }
             Self::Write { .. } => Done::new(by(offers.write_text), write(host, input).await),
-            Self::Run(_) => Done::run(by(offers.terminal), run(cx, host, input).await),
-        }
+            Self::Run(_) => match word(input, "command") {
+                Ok(line) => {
+                    let CommandResult { output, failed } = run_for_call(cx, call, line).await?;
+                    Done { output, failed }
+                }
+                Err(error) => Done::new(by(offers.terminal), Err(error)),
+            },
+        })
     }
 }
 
@@ -85,31 +91,6 @@ impl Done {
         output.executor = Some(by);
         Self { output, failed }
     }
-
-    fn run(by: ToolExecutor, exit: Result<CommandExit, HostError>) -> Self {
-        let exit = match exit {
-            Ok(exit) => exit,
-            Err(error) => return Self::new(by, Err(error)),
-        };
-        let how = match (exit.code, &exit.signal) {
-            (Some(code), _) => format!("exit code {code}"),
-            (None, Some(signal)) => format!("ended by {signal}"),
-            (None, None) => "no exit code".to_owned(),
-        };
-        let output = ToolOutput {
-            raw: Some(json!({ "exit_code": exit.code, "signal": exit.signal })),
-            content: Some(vec![ToolContent::text(exit.output)]),
-            ..ToolOutput::default()
-        };
-        let mut done = Self::new(by, Ok(output));
-        if exit.code != Some(0) {
-            done.failed = Some(ToolError {
-                message: format!("the command failed: {how}"),
-                category: ErrorCategory::ToolError,
-            });
-        }
-        done
-    }
 }
 
 async fn write(host: &Host, input: &Value) -> Result<ToolOutput, HostError> {
@@ -120,11 +101,6 @@ async fn write(host: &Host, input: &Value) -> Result<ToolOutput, HostError> {
         content: Some(vec![diff(host, path, old, text)]),
         ..ToolOutput::default()
     })
-}
-
-async fn run(cx: &TurnContext, host: &Host, input: &Value) -> Result<CommandExit, HostError> {
-    let spec = CommandSpec::shell(word(input, "command")?, cx.cwd(), KEPT);
-    host.run(spec, &mut Unheard).await
 }
 
 /// An argument, which somebody may have rewritten.
@@ -139,13 +115,4 @@ fn diff(host: &Host, path: &str, old_text: Option<String>, new_text: &str) -> To
         old_text,
         new_text: new_text.to_owned(),
     }
-}
-
-/// Output is told when the command has ended.
-struct Unheard;
-
-impl CommandSink for Unheard {
-    fn terminal(&mut self, _: &str) {}
-
-    fn output(&mut self, _: &str) {}
 }

@@ -179,7 +179,7 @@ impl<'s> Player<'s> {
     async fn act(&self, act: &Act) -> Result<(), AgentError> {
         match act.describe(self.cx).await.ask().await {
             Ok(call) => {
-                let done = self.unless_cancelled(act.perform(self.cx, &call)).await?;
+                let done = self.unless_cancelled(act.perform(self.cx, &call)).await??;
                 done.end(call).await
             }
             Err(AgentError::Denied { .. }) => Ok(()),

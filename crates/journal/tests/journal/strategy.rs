@@ -1,14 +1,14 @@
 //! Random events and batches: a spread over text, nested structure, numbers and tagged inner enums.
 
 use harn_model::{
-    AgentEvent, Artifact, Command, CommandInput, ContentBlock, Cost, Decision, Envelope,
-    ErrorCategory, Grant, GrantEffect, GrantScope, GrantSubject, HandoffArtifact, HitlOutcome,
-    Location, McpServerStatus, McpServerTag, McpState, PermissionAsked, PermissionOption,
-    PermissionOptionKind, PermissionRecord, PermissionResolved, Plan, PlanDocument, PlanEntry,
-    PlanEntryStatus, PlanPriority, PlanStep, Recovered, Remembered, Resource, ResourceLink, Seq,
-    SessionInfo, SkillCandidate, SkillMatch, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate,
-    ToolContent, ToolExecutor, ToolKind, ToolsChange, TurnEnded, TurnOutcome, TurnStarted, Usage,
-    WorkerEvent, WorkerMetadata, WorkerUpdate,
+    AgentEvent, Artifact, Command, CommandInput, CommandOutput, ContentBlock, Cost, Decision,
+    Envelope, ErrorCategory, Grant, GrantEffect, GrantScope, GrantSubject, HandoffArtifact,
+    HitlOutcome, Location, McpServerStatus, McpServerTag, McpState, PermissionAsked,
+    PermissionOption, PermissionOptionKind, PermissionRecord, PermissionResolved, Plan,
+    PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep, Recovered, Remembered,
+    Resource, ResourceLink, Seq, SessionInfo, SkillCandidate, SkillMatch, StopReason, ToolCall,
+    ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor, ToolKind, ToolsChange, TurnEnded,
+    TurnOutcome, TurnStarted, Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
 };
 use proptest::{
     collection::{btree_map, vec},
@@ -385,6 +385,13 @@ fn tool_content() -> impl Strategy<Value = ToolContent> {
             }
         }),
         id().prop_map(|terminal_id| ToolContent::Terminal { terminal_id }),
+        (text(), any::<u64>(), any::<bool>()).prop_map(|(text, start, incomplete)| {
+            ToolContent::Output(CommandOutput {
+                text,
+                start,
+                incomplete,
+            })
+        }),
     ]
 }
 

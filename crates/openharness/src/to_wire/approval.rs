@@ -148,7 +148,7 @@ fn diffs<'a>(call: &'a ToolCall) -> Vec<Diff<'a>> {
             old_text: old_text.as_deref(),
             new_text,
         }),
-        ToolContent::Content { .. } | ToolContent::Terminal { .. } => None,
+        ToolContent::Content { .. } | ToolContent::Terminal { .. } | ToolContent::Output(_) => None,
     };
     call.content.iter().filter_map(diff).collect()
 }

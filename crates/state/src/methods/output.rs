@@ -1,12 +1,11 @@
 //! `GET /state/output`: all that came of a tool call, as text.
 
 use axum::response::{IntoResponse, Response};
-use harn_model::{AgentEvent, Envelope, Seq, SessionId, ToolCallId, ToolContent};
+use harn_model::{AgentEvent, Envelope, Seq, SessionId, ToolCallId};
 use harn_runtime::Hub;
-use serde_json::Value;
 
 use super::{foreign_text, observe, query::Given};
-use crate::{error::StateError, to_wire};
+use crate::{error::StateError, to_wire::output::CallOutput};
 
 /// Answers a request with this query.
 pub(crate) async fn respond(hub: Hub, query: &str) -> Response {
@@ -40,20 +39,27 @@ pub(crate) async fn output(
         // What was read ahead is there at once, and might be for as long as the log is.
         tokio::task::consume_budget().await;
     }
-    let raw_output = found.raw_output.as_ref();
     match found.known {
-        true => Ok(to_wire::output::text(&found.content, raw_output)),
+        true => Ok(found.output.text()),
         false => Err(StateError::NoCall),
     }
 }
 
 /// What is known of the call.
-#[derive(Default)]
 struct Found {
     known: bool,
     ended: bool,
-    content: Vec<ToolContent>,
-    raw_output: Option<Value>,
+    output: CallOutput,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            known: false,
+            ended: false,
+            output: CallOutput::new(usize::MAX),
+        }
+    }
 }
 
 impl Found {
@@ -63,7 +69,7 @@ impl Found {
             && told.tool_call_id == *call
         {
             self.known = true;
-            self.content.clone_from(&told.content);
+            self.output.show(&told.content);
             self.ended = told.status.is_terminal();
         }
         if let AgentEvent::ToolCallUpdate(update) = &envelope.event
@@ -71,10 +77,10 @@ impl Found {
         {
             self.known = true;
             if let Some(content) = &update.content {
-                self.content.clone_from(content);
+                self.output.show(content);
             }
-            if update.raw_output.is_some() {
-                self.raw_output.clone_from(&update.raw_output);
+            if let Some(raw) = &update.raw_output {
+                self.output.set_raw(raw);
             }
             self.ended = update.status.is_terminal();
         }
@@ -84,7 +90,7 @@ impl Found {
             && !self.known
         {
             self.known = true;
-            self.content.clone_from(&ask.tool_call.content);
+            self.output.show(&ask.tool_call.content);
         }
     }
 }

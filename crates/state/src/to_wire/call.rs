@@ -4,9 +4,8 @@ use harn_model::{
     ContentBlock, Timestamp, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolContent,
 };
 use serde::Serialize;
-use serde_json::Value;
 
-use super::{Document, output};
+use super::{Document, output::CallOutput};
 use crate::{
     changes::{Changes, at},
     wire::{ApprovalStatus, CallStatus, Diff, MessageStatus, ToolCall},
@@ -14,6 +13,8 @@ use crate::{
 
 /// How much of what a call puts out is in the document; all of it is in the log.
 pub(crate) const OUTPUT_BYTES: usize = 64 * 1024;
+/// How much of what a command prints is in the document: its end, which leaves room for what the call shows beside.
+const PRINTED_BYTES: usize = 48 * 1024;
 
 /// Where a call is, for good: the place of its message, and its place there.
 #[derive(Clone, Copy)]
@@ -26,8 +27,7 @@ pub(super) struct Place {
 #[derive(Clone)]
 pub(super) struct OpenCall {
     place: Place,
-    content: Vec<ToolContent>,
-    raw_output: Option<Value>,
+    output: CallOutput,
 }
 
 impl Document {
@@ -49,7 +49,9 @@ impl Document {
         if let Some(open) = &mut self.open {
             open.acted = true;
         }
-        let (output, cut) = cut(output::text(&call.content, None));
+        let mut call_output = CallOutput::new(PRINTED_BYTES);
+        call_output.show(&call.content);
+        let (output, cut) = cut(&call_output);
         let shown = ToolCall {
             id: call.tool_call_id.to_string(),
             name: call.tool_name.clone(),
@@ -76,8 +78,7 @@ impl Document {
         if !call.status.is_terminal() {
             let open = OpenCall {
                 place: Place { message, index },
-                content: call.content.clone(),
-                raw_output: None,
+                output: call_output,
             };
             self.calls.insert(call.tool_call_id.clone(), open);
         }
@@ -92,16 +93,17 @@ impl Document {
             return;
         };
         if let Some(content) = &update.content {
-            open.content.clone_from(content);
+            open.output.show(content);
         }
         if let Some(raw) = &update.raw_output {
-            open.raw_output = Some(raw.clone());
+            open.output.set_raw(raw);
         }
         let place = open.place;
         // Both may be long, and most updates say nothing of them.
         let says = update.content.is_some() || update.raw_output.is_some();
-        let shown = says.then(|| cut(output::text(&open.content, open.raw_output.as_ref())));
-        let changed = update.content.is_some().then(|| diffs(&open.content));
+        let shown = says.then(|| cut(&open.output));
+        let changed = update.content.is_some();
+        let changed = changed.then(|| diffs(open.output.content()));
         let mut edit = self.edit(place, out);
         edit.field("status", |call| &mut call.status, status(update.status));
         if let Some(title) = &update.title {
@@ -251,18 +253,20 @@ pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
                 | ContentBlock::Resource(_)
                 | ContentBlock::ResourceLink(_),
         }
-        | ToolContent::Terminal { .. } => None,
+        | ToolContent::Terminal { .. }
+        | ToolContent::Output(_) => None,
     };
     content.iter().filter_map(diff).collect()
 }
 
-/// As much of a text as the document has, and whether that is not all.
-fn cut(mut text: String) -> (String, bool) {
-    let is_cut = text.len() > OUTPUT_BYTES;
-    if is_cut {
+/// As much of an output as the document has, and whether that is not all.
+fn cut(output: &CallOutput) -> (String, bool) {
+    let mut text = output.text();
+    let is_long = text.len() > OUTPUT_BYTES;
+    if is_long {
         let mut ends = (0..=OUTPUT_BYTES).rev();
         let end = ends.find(|&at| text.is_char_boundary(at));
         text.truncate(end.unwrap_or_default());
     }
-    (text, is_cut)
+    (text, is_long || output.is_cut())
 }

@@ -1,7 +1,66 @@
 //! What came of a tool call, as text: one rule for the document, the timeline and the whole output.
 
-use harn_model::{ContentBlock, ToolContent};
+use harn_model::{CommandOutput, ContentBlock, OutputText, ToolContent};
 use serde_json::Value;
+
+/// What a call has put out so far, folded from its events.
+#[derive(Clone)]
+pub(crate) struct CallOutput {
+    content: Vec<ToolContent>,
+    raw: Option<Value>,
+    /// What its command printed.
+    printed: Option<OutputText>,
+    limit: usize,
+}
+
+impl CallOutput {
+    /// Of a call that shows nothing yet. Of what a command prints, the end is kept, up to `limit` bytes.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            content: Vec::new(),
+            raw: None,
+            printed: None,
+            limit,
+        }
+    }
+
+    /// The call shows this, in the place of what it showed.
+    pub(crate) fn show(&mut self, content: &[ToolContent]) {
+        self.content = content.to_owned();
+        for part in content.iter().filter_map(printed) {
+            let text = &mut self.printed;
+            let text = text.get_or_insert_with(|| OutputText::new(self.limit));
+            text.append(part);
+        }
+    }
+
+    /// The call has this result.
+    pub(crate) fn set_raw(&mut self, raw: &Value) {
+        self.raw = Some(raw.clone());
+    }
+
+    /// What it shows.
+    pub(crate) fn content(&self) -> &[ToolContent] {
+        &self.content
+    }
+
+    /// Its output as text.
+    pub(crate) fn text(&self) -> String {
+        let Some(whole) = &self.printed else {
+            return text(&self.content, self.raw.as_ref());
+        };
+        let others = self.content.iter().filter(|part| printed(part).is_none());
+        let others = others.filter_map(shown);
+        let all = std::iter::once(whole.as_str()).chain(others);
+        let all: Vec<_> = all.filter(|text| !text.is_empty()).collect();
+        all.join("\n")
+    }
+
+    /// Whether the text lacks the beginning of what a command printed.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.printed.as_ref().is_some_and(OutputText::is_cut)
+    }
+}
 
 /// The texts that the call shows, a line break between them; where it shows none, its raw result.
 pub(crate) fn text(content: &[ToolContent], raw_output: Option<&Value>) -> String {
@@ -18,6 +77,15 @@ pub(crate) fn text(content: &[ToolContent], raw_output: Option<&Value>) -> Strin
     }
 }
 
+fn printed(content: &ToolContent) -> Option<&CommandOutput> {
+    match content {
+        ToolContent::Output(output) => Some(output),
+        ToolContent::Content { .. } | ToolContent::Diff { .. } | ToolContent::Terminal { .. } => {
+            None
+        }
+    }
+}
+
 /// Changes of files are shown as such, terminals live at the host, and pictures are no text.
 fn shown(content: &ToolContent) -> Option<&str> {
     let text = match content {
@@ -28,6 +96,7 @@ fn shown(content: &ToolContent) -> Option<&str> {
             | ContentBlock::Audio { .. }
             | ContentBlock::ResourceLink(_) => None,
         },
+        ToolContent::Output(output) => Some(output.text.as_str()),
         ToolContent::Diff { .. } | ToolContent::Terminal { .. } => None,
     };
     text.filter(|text| !text.is_empty())
@@ -39,6 +108,33 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn parts_of_what_a_command_prints_are_joined() {
+        let part = |start: u64, text: &str| {
+            ToolContent::Output(CommandOutput {
+                text: text.to_owned(),
+                start,
+                incomplete: false,
+            })
+        };
+        let mut output = CallOutput::new(100);
+        output.show(&[part(0, "one\n")]);
+        assert_eq!(output.text(), "one\n");
+        output.show(&[part(2, "e\ntwo\n")]);
+        assert_eq!(output.text(), "one\ntwo\n");
+        output.set_raw(&json!({"exit_code": 0}));
+        output.show(&[part(4, "two\n"), ToolContent::text("exit code 0\n")]);
+        assert_eq!(output.text(), "one\ntwo\n\nexit code 0\n");
+        assert!(!output.is_cut());
+        output.show(&[part(8, &"x".repeat(100))]);
+        assert_eq!((output.text(), output.is_cut()), ("x".repeat(50), true));
+
+        let mut silent = CallOutput::new(100);
+        silent.set_raw(&json!({"exit_code": 0}));
+        silent.show(&[part(0, "")]);
+        assert_eq!(silent.text(), "");
+    }
 
     #[test]
     fn shown_text_goes_before_the_raw_result() {

@@ -2,11 +2,11 @@
 //! is handed in beside the events.
 
 use harn_model::{
-    Actor, AgentEvent, Artifact, AskId, ContentBlock, Decision, DeliveryMode, Envelope, GrantScope,
-    HitlKind, LiveAuthor, MessageId, PendingChange, PendingMessage, PermissionAsked,
-    PermissionOption, PermissionOptionKind, PermissionResolved, Plan, PlanEntry, Progress,
-    Recovered, Seq, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, TurnEnded,
-    TurnOutcome, TurnStarted, Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
+    Actor, AgentEvent, Artifact, AskId, CommandOutput, ContentBlock, Decision, DeliveryMode,
+    Envelope, GrantScope, HitlKind, LiveAuthor, MessageId, PendingChange, PendingMessage,
+    PermissionAsked, PermissionOption, PermissionOptionKind, PermissionResolved, Plan, PlanEntry,
+    Progress, Recovered, Seq, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
+    TurnEnded, TurnOutcome, TurnStarted, Usage, WorkerEvent, WorkerMetadata, WorkerUpdate,
 };
 use harn_state::{
     Presence,
@@ -167,11 +167,20 @@ fn content() -> impl Strategy<Value = Vec<ToolContent>> {
         old_text: None,
         new_text: new,
     };
+    let printed = |(start, text): (u64, String)| {
+        ToolContent::Output(CommandOutput {
+            text,
+            start,
+            incomplete: start == 3,
+        })
+    };
     let long = Just(ToolContent::text("long ".repeat(20_000)));
     vec(
         prop_oneof![
             8 => text().prop_map(ToolContent::text),
             2 => text().prop_map(diff),
+            4 => (0..9_u64, text()).prop_map(printed),
+            1 => (0..9_u64, Just("line\n".repeat(12_000))).prop_map(printed),
             1 => long,
         ],
         0..3,

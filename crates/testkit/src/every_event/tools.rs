@@ -1,7 +1,7 @@
 //! Tool calls from their announcement to their end, and questions about them.
 
 use harn_model::{
-    AgentEvent, Decision, ErrorCategory, Location, McpServerTag, PermissionOption,
+    AgentEvent, CommandOutput, Decision, ErrorCategory, Location, McpServerTag, PermissionOption,
     PermissionOptionKind, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolExecutor,
     ToolKind,
 };
@@ -150,7 +150,14 @@ fn failed() -> Vec<Step> {
     };
     let too_slow = ToolCallUpdate {
         raw_output: Some(json!({"exit_code": null})),
-        content: Some(vec![ToolContent::text("running 12 tests\n")]),
+        content: Some(vec![
+            ToolContent::Output(CommandOutput {
+                text: "running 12 tests\n".to_owned(),
+                start: 57,
+                incomplete: false,
+            }),
+            ToolContent::text("its 60000 ms were over\n"),
+        ]),
         ..failure(
             "call-tests",
             "run_command",

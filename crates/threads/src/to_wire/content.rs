@@ -1,6 +1,6 @@
 //! Content in the words of this wire: parts of a prompt, and what a tool shows as text.
 
-use harn_model::{ContentBlock, ToolContent};
+use harn_model::{CommandOutput, ContentBlock, ToolContent};
 
 use crate::{
     from_wire::last_segment,
@@ -63,6 +63,7 @@ pub(super) fn shown(content: &[ToolContent]) -> String {
             ToolContent::Diff { path, .. } => path,
             // A terminal belongs to a host, and this wire has none.
             ToolContent::Terminal { .. } => continue,
+            ToolContent::Output(output) => &output.text,
         };
         if !out.is_empty() {
             out.push('\n');
@@ -70,6 +71,16 @@ pub(super) fn shown(content: &[ToolContent]) -> String {
         out.push_str(text);
     }
     out
+}
+
+/// What a command printed, among what its call shows.
+pub(super) fn output(content: &[ToolContent]) -> Option<&CommandOutput> {
+    content.iter().find_map(|part| match part {
+        ToolContent::Output(output) => Some(output),
+        ToolContent::Content { .. } | ToolContent::Diff { .. } | ToolContent::Terminal { .. } => {
+            None
+        }
+    })
 }
 
 /// The changes to files among what a tool shows.
@@ -84,7 +95,7 @@ pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
             old_text: old_text.clone(),
             new_text: new_text.clone(),
         }),
-        ToolContent::Content { .. } | ToolContent::Terminal { .. } => None,
+        ToolContent::Content { .. } | ToolContent::Terminal { .. } | ToolContent::Output(_) => None,
     };
     content.iter().filter_map(diff).collect()
 }

@@ -2,9 +2,9 @@
 
 use expect_test::{Expect, expect};
 use harn_model::{
-    Decision, PermissionAsked, PermissionOption, PermissionOptionKind, PermissionResolved,
-    Recovered, Resource, Seq, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, TurnEnded,
-    TurnStarted,
+    CommandOutput, Decision, PermissionAsked, PermissionOption, PermissionOptionKind,
+    PermissionResolved, Recovered, Resource, Seq, ToolCall, ToolCallStatus, ToolCallUpdate,
+    ToolContent, TurnEnded, TurnStarted,
 };
 use serde_json::json;
 
@@ -235,6 +235,82 @@ fn calls_that_show_and_change() {
             {"notification":"item.started","item":{"itemId":"itm_other","type":"tool_exec","data":{"callId":"other","tool":"look","status":"pending"}}}
             {"notification":"item.completed","itemId":"itm_other","type":"tool_exec","data":{"callId":"other","tool":"look","output":"","title":"look"}}
         "#]],
+    );
+}
+
+fn printed(start: u64, text: &str) -> ToolContent {
+    ToolContent::Output(CommandOutput {
+        text: text.to_owned(),
+        start,
+        incomplete: false,
+    })
+}
+
+fn shows(status: ToolCallStatus, content: Vec<ToolContent>) -> AgentEvent {
+    let mut update = ToolCallUpdate::new("call", "run", status);
+    update.content = Some(content);
+    update.raw_output = Some(json!({"exit_code": 0}));
+    AgentEvent::ToolCallUpdate(Box::new(update))
+}
+
+#[test]
+fn the_output_of_a_command_grows_by_what_is_new() {
+    let running = |content| shows(ToolCallStatus::InProgress, vec![content]);
+    let end = vec![printed(10, "x\n"), ToolContent::text("exit code 0\n")];
+    let events = vec![
+        started(Vec::new()),
+        AgentEvent::ToolCall(Box::new(ToolCall::new("call", "run"))),
+        running(printed(0, "one\n")),
+        running(printed(0, "one\n")),
+        running(printed(2, "e\ntwo")),
+        shows(ToolCallStatus::Completed, end),
+        AgentEvent::ToolCall(Box::new(ToolCall::new("call.2", "run"))),
+        AgentEvent::ToolCallUpdate(Box::new(ToolCallUpdate {
+            content: Some(vec![printed(0, "")]),
+            raw_output: Some(json!({"exit_code": 0})),
+            ..ToolCallUpdate::new("call.2", "run", ToolCallStatus::Completed)
+        })),
+    ];
+    check(
+        events,
+        expect![[r#"
+        {"notification":"turn.started","time":1}
+        {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
+        {"notification":"item.completed","itemId":"itm_m"}
+        {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","status":"pending"}}}
+        {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"one\n","data":{"callId":"call","tool":"run"}}
+        {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"two","data":{"callId":"call","tool":"run"}}
+        {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"\n[… 3 bytes are left out …]\nx\n","data":{"callId":"call","tool":"run"}}
+        {"notification":"item.completed","itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","output":"one\ntwo\n[… 3 bytes are left out …]\nx\n","title":"run"}}
+        {"notification":"item.started","item":{"itemId":"itm_call.2","type":"tool_exec","data":{"callId":"call.2","tool":"run","status":"pending"}}}
+        {"notification":"item.completed","itemId":"itm_call.2","type":"tool_exec","data":{"callId":"call.2","tool":"run","output":"","title":"run"}}
+    "#]],
+    );
+}
+
+#[test]
+fn a_text_that_replaces_another_has_no_delta() {
+    let running = |text: &str| shows(ToolCallStatus::InProgress, vec![ToolContent::text(text)]);
+    let events = vec![
+        started(Vec::new()),
+        AgentEvent::ToolCall(Box::new(ToolCall::new("call", "run"))),
+        running("```\none\n```\n"),
+        running("```\none\ntwo\n```\n"),
+        shows(
+            ToolCallStatus::Completed,
+            vec![ToolContent::text("```\none\ntwo\n```\n\nexit code 0\n")],
+        ),
+    ];
+    check(
+        events,
+        expect![[r#"
+        {"notification":"turn.started","time":1}
+        {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
+        {"notification":"item.completed","itemId":"itm_m"}
+        {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","status":"pending"}}}
+        {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"```\none\n```\n","data":{"callId":"call","tool":"run"}}
+        {"notification":"item.completed","itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","output":"```\none\ntwo\n```\n\nexit code 0\n","title":"run"}}
+    "#]],
     );
 }
 

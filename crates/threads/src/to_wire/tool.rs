@@ -1,6 +1,6 @@
 //! Tool calls: an item each, whose output grows.
 
-use harn_model::{ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent};
+use harn_model::{OutputText, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent};
 use serde_json::Value;
 
 use super::{Projector, content};
@@ -9,6 +9,9 @@ use crate::wire::{
     ToolOutcome,
 };
 
+/// How much of a command's output the end of its item repeats at most.
+const OUTPUT_BYTES: usize = 2 * 1024 * 1024;
+
 /// A call that was told to have begun.
 pub(super) struct OpenCall {
     item: String,
@@ -16,19 +19,45 @@ pub(super) struct OpenCall {
     title: Option<String>,
     /// What it shows.
     shown: String,
+    /// What clients have of that, from the deltas.
+    appended: String,
+    /// What its command printed.
+    printed: Option<OutputText>,
     diffs: Vec<Diff>,
 }
 
 impl OpenCall {
-    /// Takes over what it shows now. It replaces what it showed; clients append, so they get what is new, and
-    /// all of it where it does not go on from what they have.
+    /// Takes over what it shows now, and returns what clients append to what they have. A text that replaces
+    /// another has no delta: a client would append it to the one it replaces. The end of the item has it.
     fn show(&mut self, content: &[ToolContent]) -> Option<String> {
-        let now = content::shown(content);
         self.diffs = content::diffs(content);
-        let new = now.strip_prefix(self.shown.as_str()).unwrap_or(&now);
-        let new = (!new.is_empty()).then(|| new.to_owned());
-        self.shown = now;
-        new
+        let new = match content::output(content) {
+            Some(part) => {
+                let printed = &mut self.printed;
+                let printed = printed.get_or_insert_with(|| OutputText::new(OUTPUT_BYTES));
+                printed.append(part)
+            }
+            None => {
+                self.shown = content::shown(content);
+                let new = self.shown.strip_prefix(self.appended.as_str());
+                let new = new.unwrap_or_default().to_owned();
+                self.appended.push_str(&new);
+                new
+            }
+        };
+        (!new.is_empty()).then_some(new)
+    }
+
+    /// What it shows in the end: what its command printed, else what it showed last, else its result.
+    fn output(&self, raw: Option<&Value>) -> String {
+        match (&self.printed, raw) {
+            (Some(printed), _) if printed.is_cut() => {
+                format!("[… the beginning is left out …]\n{}", printed.as_str())
+            }
+            (Some(printed), _) => printed.as_str().to_owned(),
+            (None, Some(raw)) if self.shown.is_empty() => as_text(raw),
+            (None, _) => self.shown.clone(),
+        }
     }
 
     fn title(&self) -> String {
@@ -50,6 +79,8 @@ impl Projector {
             tool: call.tool_name.clone(),
             title: call.title.clone(),
             shown: String::new(),
+            appended: String::new(),
+            printed: None,
             diffs: Vec::new(),
         };
         let new = open.show(&call.content);
@@ -116,10 +147,10 @@ impl Projector {
             let error = error.unwrap_or_else(|| "the tool failed".to_owned());
             ToolOutcome::Failed { error }
         } else {
-            let title = call.title();
-            let raw = update.raw_output.as_ref().filter(|_| call.shown.is_empty());
-            let output = raw.map_or(call.shown, as_text);
-            ToolOutcome::Done { output, title }
+            ToolOutcome::Done {
+                output: call.output(update.raw_output.as_ref()),
+                title: call.title(),
+            }
         };
         let end = ToolEnd {
             call_id: update.tool_call_id.clone(),

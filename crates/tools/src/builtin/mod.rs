@@ -29,7 +29,7 @@ use harn_model::{
 use harn_runtime::{AgentError, ToolBuilder, ToolOutput, TurnContext};
 use serde_json::{Value, json};
 
-pub use command::{CommandEnd, Ran};
+pub use command::{CommandEnd, CommandResult, Ran, run_for_call};
 pub use find::{Part, short_item};
 pub use read::FileRead;
 pub use work::{fail_by, run_by, shown_path, unless_cancelled};

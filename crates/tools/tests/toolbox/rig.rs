@@ -327,9 +327,10 @@ pub(crate) fn shown(update: &ToolCallUpdate) -> String {
     let content = update.content.iter().flatten();
     let texts = content.map(|content| match content {
         ToolContent::Content { content } => plain_text(std::slice::from_ref(content)),
+        ToolContent::Output(output) => output.to_markdown(),
         ToolContent::Diff { .. } | ToolContent::Terminal { .. } => String::new(),
     });
-    texts.collect()
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// Asserts that a call failed, and with what words.

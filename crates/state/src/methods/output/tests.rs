@@ -1,8 +1,8 @@
 //! The whole output over HTTP.
 
 use axum::http::header;
-use harn_model::{Principal, ToolCall, ToolCallStatus, ToolCallUpdate};
-use serde_json::json;
+use harn_model::{Principal, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent};
+use serde_json::{Value, json};
 
 use super::{
     super::told::{answer, session},

@@ -3,37 +3,29 @@
 use std::time::Duration;
 
 use harn_model::ProcessExit;
-use harn_runtime::{
-    AgentError, CommandExit, CommandSink as _, CommandSpec, HostError, ToolHandle, TurnContext,
-};
+use harn_runtime::{CommandExit, CommandSink as _, CommandSpec, HostError, ToolHandle};
 
-use super::{super::work::unless_cancelled, screen::Screen};
+use super::screen::Screen;
 
 /// How much longer than its time the host may take to say so.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs a command to its end; none when its time was over.
 pub(super) async fn run(
-    cx: &TurnContext,
     call: &ToolHandle,
     screen: &Screen,
     spec: CommandSpec,
     limit: Option<Duration>,
-) -> Result<Option<Result<CommandExit, HostError>>, AgentError> {
+) -> Option<Result<CommandExit, HostError>> {
     let exec = call.host().exec(spec, limit);
-    let exec = async {
-        match limit {
-            Some(limit) => tokio::time::timeout(limit + GRACE, exec).await.ok(),
-            None => Some(exec.await),
-        }
+    let answer = match limit {
+        Some(limit) => tokio::time::timeout(limit + GRACE, exec).await.ok()?,
+        None => exec.await,
     };
-    let Some(answer) = unless_cancelled(cx, exec).await? else {
-        return Ok(None);
-    };
-    Ok(match answer {
+    match answer {
         Ok(exit) => told(screen, exit).map(Ok),
         Err(error) => Some(Err(error)),
-    })
+    }
 }
 
 /// Puts what it printed on the screen; which line of which came first is not known.

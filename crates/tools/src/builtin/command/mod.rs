@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::{
-    screen::{KEPT, Printed, Screen, printed},
+    screen::{KEPT, Printed, Screen},
     words::Command,
 };
 use super::{
     Builtin, Kit, built_in,
-    work::{executor, fail_by, parse, value},
+    work::{executor, fail_by, parse, unless_cancelled, value},
 };
 
 /// How long a command of a model may take unless it says otherwise, and at most.
@@ -94,7 +94,7 @@ impl Kit {
             CommandEnd::Broken(reason) => Err(AgentError::Tool(reason)),
             CommandEnd::Badly(how) => {
                 let shown = ran.output.content.iter().flatten().map(text_of);
-                let shown: String = shown.collect();
+                let shown = shown.collect::<Vec<_>>().join("\n");
                 Err(AgentError::Tool(format!(
                     "the command failed: {how}\n\n{shown}"
                 )))
@@ -157,11 +157,13 @@ impl Kit {
         };
         let command = spec.line().into_owned();
         let screen = Screen::keeping(place);
-        let exit = match lent {
-            true => exec::run(cx, &call, &screen, spec, limit).await?,
-            false => watch(cx, &call, &screen, spec, limit).await?,
-        };
-        let end = match exit {
+        let exit = unless_cancelled(cx, async {
+            match lent {
+                true => Ok(exec::run(&call, &screen, spec, limit).await),
+                false => watch(&call, &screen, spec, limit).await,
+            }
+        });
+        let end = match exit.await?? {
             Some(Ok(exit)) => Ended::Exited(exit),
             Some(Err(error)) => {
                 let reason = fail_by(call, by, error).await?.to_string();
@@ -173,6 +175,7 @@ impl Kit {
             }
             None => Ended::TimedOut(limit.unwrap_or_default()),
         };
+        screen.show_rest(&call).await?;
         let output = end.output(by, &screen);
         let end = end.tell(call, output.clone()).await?;
         Ok(Ran {
@@ -205,10 +208,47 @@ impl Kit {
     }
 }
 
+/// What a command came to that ran for a call.
+#[derive(Clone, Debug)]
+pub struct CommandResult {
+    /// What its call ends with.
+    pub output: ToolOutput,
+    /// Why its call failed, if it did.
+    pub failed: Option<ToolError>,
+}
+
+/// Runs a line in the shell for a call that may run it, and shows its output as it comes. Dropping this ends the
+/// command and all it started.
+pub async fn run_for_call(
+    cx: &TurnContext,
+    call: &ToolHandle,
+    line: &str,
+) -> Result<CommandResult, AgentError> {
+    let by = executor(call.host().client_offers().terminal);
+    let screen = Screen::default();
+    let spec = CommandSpec::shell(line, cx.cwd(), KEPT);
+    let end = match watch(call, &screen, spec, None).await? {
+        Some(Ok(exit)) => Ended::Exited(exit),
+        Some(Err(error)) => {
+            let output = ToolOutput {
+                executor: Some(by),
+                ..ToolOutput::default()
+            };
+            let failed = Some(error.into());
+            return Ok(CommandResult { output, failed });
+        }
+        None => Ended::TimedOut(Duration::ZERO),
+    };
+    screen.show_rest(call).await?;
+    Ok(CommandResult {
+        output: end.output(by, &screen),
+        failed: end.failure(),
+    })
+}
+
 /// Runs the command and shows its output as it comes; none when its time is over. Dropping the run, then or
 /// when the turn is cancelled, ends the command and all it started.
 async fn watch(
-    cx: &TurnContext,
     call: &ToolHandle,
     screen: &Screen,
     spec: CommandSpec,
@@ -230,10 +270,9 @@ async fn watch(
         };
         tokio::select! {
             biased;
-            () = cx.cancelled() => return Err(AgentError::Cancelled),
             exit = &mut run => return Ok(Some(exit)),
             () = &mut over => return Ok(None),
-            content = screen.after(pause) => call.show(content).await?,
+            () = screen.changed_after(pause) => screen.show_new(call).await?,
         }
         shown = shown.saturating_add(1);
     }
@@ -260,27 +299,23 @@ impl Ended {
     }
 
     fn output(&self, by: ToolExecutor, screen: &Screen) -> ToolOutput {
-        let (exit, told) = match self {
+        let (exit, reported) = match self {
             Self::Exited(exit) => (Some(exit), Some((exit.output.clone(), exit.truncated))),
             Self::TimedOut(_) => (None, None),
         };
-        let Printed {
-            text,
-            truncated,
-            missing,
-            kept,
-        } = screen.finish(told);
-        let mut shown = printed(&text, truncated);
+        let Printed { output, kept } = screen.finish(reported);
+        let truncated = output.is_partial();
+        let mut notes = String::new();
         if let Some(kept) = &kept {
             let (place, bytes) = (kept.place(), kept.bytes());
-            let much = match (kept.is_whole(), missing) {
+            let much = match (kept.is_whole(), output.incomplete) {
                 (true, false) => "The whole output",
                 (true, true) => "What came of the output",
                 (false, _) => "The beginning of the output",
             };
-            shown.push_str(&format!("\n{much}, {bytes} bytes, is in {place}\n"));
+            notes.push_str(&format!("{much}, {bytes} bytes, is in {place}\n\n"));
         }
-        let how = self.how();
+        notes.push_str(&format!("{}\n", self.how()));
         ToolOutput {
             raw: Some(value(RunOutput {
                 exit_code: exit.and_then(|exit| exit.code),
@@ -290,32 +325,43 @@ impl Ended {
                 output_file: kept.as_ref().map(|kept| kept.place()),
                 output_bytes: kept.as_ref().map(|kept| kept.bytes()),
             })),
-            content: Some(vec![ToolContent::text(format!("{shown}\n{how}\n"))]),
+            content: Some(vec![ToolContent::Output(output), ToolContent::text(notes)]),
             executor: Some(by),
             ..ToolOutput::default()
         }
     }
 
-    /// Ends the call.
-    async fn tell(&self, call: ToolHandle, output: ToolOutput) -> Result<CommandEnd, AgentError> {
-        let how = self.how();
+    /// Why the call of the command failed, if it did.
+    fn failure(&self) -> Option<ToolError> {
         let category = match self {
-            Self::Exited(exit) if exit.code == Some(0) => {
-                call.complete(output).await?;
-                return Ok(CommandEnd::Well(how));
-            }
+            Self::Exited(exit) if exit.code == Some(0) => return None,
             Self::Exited(_) => ErrorCategory::ToolError,
             Self::TimedOut(_) => ErrorCategory::Timeout,
         };
-        let failed = format!("the command failed: {how}");
-        call.fail_with(&failed, category, output).await?;
-        Ok(CommandEnd::Badly(how))
+        let message = format!("the command failed: {}", self.how());
+        Some(ToolError { message, category })
+    }
+
+    /// Ends the call.
+    async fn tell(&self, call: ToolHandle, output: ToolOutput) -> Result<CommandEnd, AgentError> {
+        let how = self.how();
+        match self.failure() {
+            None => {
+                call.complete(output).await?;
+                Ok(CommandEnd::Well(how))
+            }
+            Some(ToolError { message, category }) => {
+                call.fail_with(&message, category, output).await?;
+                Ok(CommandEnd::Badly(how))
+            }
+        }
     }
 }
 
 fn text_of(content: &ToolContent) -> String {
     match content {
         ToolContent::Content { content } => harn_model::plain_text(std::slice::from_ref(content)),
+        ToolContent::Output(output) => output.to_markdown(),
         ToolContent::Diff { .. } | ToolContent::Terminal { .. } => String::new(),
     }
 }

@@ -7,17 +7,19 @@ use std::{
     time::Duration,
 };
 
-use harn_model::ToolContent;
-use harn_runtime::CommandSink;
+use harn_model::{CommandOutput, ToolContent};
+use harn_runtime::{AgentError, CommandSink, ToolHandle};
 use tokio::sync::Notify;
 
 use super::super::outputs::{Kept, Outputs};
-use crate::markdown::fence;
 
-/// How much of the output is shown in the end.
+/// How much of the output one update shows at most, and the last one.
 pub(super) const KEPT: usize = 32 * 1024;
-/// How much is shown while it runs: each update says it all again.
-const SHOWN: usize = 8 * 1024;
+/// How much of the end each update repeats, for clients that show one update alone.
+const REPEATED: usize = 8 * 1024;
+/// The updates have everything that a command prints, up to so much. A command that prints for hours must not
+/// fill the journal, so of what it prints later an update has the end.
+const STREAMED: u64 = 1024 * 1024;
 
 /// What a command printed so far, or the terminal it runs in.
 #[derive(Clone, Default)]
@@ -29,10 +31,14 @@ pub(super) struct Screen {
 #[derive(Default)]
 struct Seen {
     terminal: Option<String>,
-    /// The end, at most twice as much as is shown.
+    /// Whether an update has shown the terminal.
+    terminal_shown: bool,
+    /// The end, with all that no update has shown yet of what is streamed.
     end: String,
-    /// Something before it was cut off here.
-    cut: bool,
+    /// How many bytes were printed.
+    printed: u64,
+    /// How many of them the updates have reached.
+    shown: u64,
     /// Something of it never came.
     missing: bool,
     file: Spill,
@@ -51,11 +57,7 @@ enum Spill {
 
 /// What there was to see in the end.
 pub(super) struct Printed {
-    pub(super) text: String,
-    /// Whether that is not all.
-    pub(super) truncated: bool,
-    /// Whether something of it never came.
-    pub(super) missing: bool,
+    pub(super) output: CommandOutput,
     pub(super) kept: Option<Kept>,
 }
 
@@ -69,39 +71,57 @@ impl Screen {
         screen
     }
 
-    /// Waits for `pause`, then for something new, and returns what to show.
-    pub(super) async fn after(&self, pause: Duration) -> Vec<ToolContent> {
+    /// Waits for `pause`, then for something new.
+    pub(super) async fn changed_after(&self, pause: Duration) {
         // Even no time at all takes a turn of the timer, and a short command is over by then.
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
         }
         self.changed.notified().await;
-        let seen = self.lock();
-        vec![match &seen.terminal {
-            Some(id) => ToolContent::Terminal {
-                terminal_id: id.clone(),
-            },
-            None => {
-                let shown = tail(&seen.end, SHOWN);
-                let truncated = seen.cut || seen.missing || shown.len() < seen.end.len();
-                ToolContent::text(printed(shown, truncated))
-            }
-        }]
     }
 
-    /// What was printed, as the host tells it in the end where it ran in a terminal of its own.
-    pub(super) fn finish(&self, told: Option<(String, bool)>) -> Printed {
+    /// Shows what no update of the call has shown.
+    pub(super) async fn show_new(&self, call: &ToolHandle) -> Result<(), AgentError> {
+        while let Some(content) = self.next_content() {
+            call.show(vec![content]).await?;
+        }
+        Ok(())
+    }
+
+    /// Shows what the last update of the call, which has the end, will not have.
+    pub(super) async fn show_rest(&self, call: &ToolHandle) -> Result<(), AgentError> {
+        while let Some(part) = self.next_of_rest() {
+            call.show(vec![ToolContent::Output(part)]).await?;
+        }
+        Ok(())
+    }
+
+    fn next_content(&self) -> Option<ToolContent> {
         let mut seen = self.lock();
-        if let Some((text, missing)) = told.filter(|_| seen.terminal.is_some()) {
+        if let Some(terminal_id) = seen.terminal.clone() {
+            let is_new = !std::mem::replace(&mut seen.terminal_shown, true);
+            return is_new.then_some(ToolContent::Terminal { terminal_id });
+        }
+        (seen.shown < seen.printed).then(|| ToolContent::Output(seen.next_part()))
+    }
+
+    fn next_of_rest(&self) -> Option<CommandOutput> {
+        let mut seen = self.lock();
+        let is_short = seen.printed - seen.shown <= KEPT as u64;
+        let is_shown = seen.terminal.is_some() || is_short || seen.printed > STREAMED;
+        (!is_shown).then(|| seen.next_part())
+    }
+
+    /// What was printed, as the host reports it in the end where it ran in a terminal of its own.
+    pub(super) fn finish(&self, reported: Option<(String, bool)>) -> Printed {
+        let mut seen = self.lock();
+        if let Some((text, missing)) = reported.filter(|_| seen.terminal.is_some()) {
             seen.missing = missing;
             seen.take(&text);
         }
-        let end = std::mem::take(&mut seen.end);
-        let text = tail(&end, KEPT);
+        let all = seen.end.len();
         Printed {
-            truncated: seen.cut || seen.missing || text.len() < end.len(),
-            missing: seen.missing,
-            text: text.to_owned(),
+            output: seen.part(all.saturating_sub(KEPT), all),
             kept: match std::mem::take(&mut seen.file) {
                 Spill::Kept(kept) => Some(kept),
                 Spill::None | Spill::Ready(..) => None,
@@ -121,7 +141,7 @@ impl Screen {
 
 impl Seen {
     fn take(&mut self, chunk: &str) {
-        let whole = self.end.len() + chunk.len() <= KEPT && !self.cut;
+        let whole = self.printed + chunk.len() as u64 <= KEPT as u64;
         if !whole {
             self.spill();
         }
@@ -129,11 +149,46 @@ impl Seen {
             kept.push(chunk);
         }
         self.end.push_str(chunk);
+        self.printed += chunk.len() as u64;
+        let waiting = usize::try_from(self.printed - self.shown).unwrap_or(usize::MAX);
+        let needed = match self.printed <= STREAMED {
+            true => waiting.max(KEPT),
+            false => KEPT,
+        };
         // Cut only now and then, so that each byte is moved once on average.
-        if self.end.len() > 2 * KEPT {
-            let from = self.end.len() - tail(&self.end, KEPT).len();
+        if self.end.len() > needed.saturating_add(KEPT) {
+            let from = boundary(&self.end, self.end.len() - needed);
             self.end.drain(..from);
-            self.cut = true;
+        }
+    }
+
+    /// What no update has shown, as much as one may, behind the end of what they have.
+    fn next_part(&mut self) -> CommandOutput {
+        let (all, first) = (self.end.len(), self.first());
+        let (from, to) = match self.printed <= STREAMED {
+            true => {
+                let new = usize::try_from(self.shown - first).unwrap_or(all);
+                let to = boundary(&self.end, all.min(new + KEPT));
+                (new.min(to.saturating_sub(REPEATED)), to)
+            }
+            false => (all.saturating_sub(REPEATED), all),
+        };
+        self.shown = first + to as u64;
+        self.part(from, to)
+    }
+
+    /// How much was printed before the end.
+    fn first(&self) -> u64 {
+        self.printed - self.end.len() as u64
+    }
+
+    /// Those bytes of the end, or a little less: no character is taken apart.
+    fn part(&self, from: usize, to: usize) -> CommandOutput {
+        let from = boundary(&self.end, from);
+        CommandOutput {
+            text: self.end[from..to].to_owned(),
+            start: self.first() + from as u64,
+            incomplete: self.missing,
         }
     }
 
@@ -171,63 +226,98 @@ impl CommandSink for Screen {
     }
 }
 
-/// The end of a text, at most `limit` bytes.
-fn tail(text: &str, limit: usize) -> &str {
-    let from = text.len().saturating_sub(limit);
-    let mut rest = from..text.len();
-    let from = rest.find(|at| text.is_char_boundary(*at));
-    &text[from.unwrap_or(text.len())..]
-}
-
-/// Output as a person sees it.
-pub(super) fn printed(output: &str, truncated: bool) -> String {
-    if output.is_empty() {
-        return "No output.\n".to_owned();
-    }
-    let block = fence("", output, 0);
-    if truncated {
-        format!("The end of the output:\n\n{block}")
-    } else {
-        block
-    }
+/// The first place from here on that is between two characters.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut places = at..text.len();
+    let place = places.find(|at| text.is_char_boundary(*at));
+    place.unwrap_or(text.len())
 }
 
 #[cfg(test)]
 mod tests {
+    use harn_model::OutputText;
+
     use super::*;
 
-    #[tokio::test]
-    async fn the_screen_shows_the_end_of_much_output() {
-        let mut screen = Screen::default();
-        screen.output("first\n");
-        for _ in 0..SHOWN {
-            screen.output("→");
+    fn next(screen: &Screen) -> CommandOutput {
+        match screen.next_content() {
+            Some(ToolContent::Output(part)) => part,
+            other => panic!("{other:?}"),
         }
-        let content = screen.after(Duration::ZERO).await;
-        let [ToolContent::Content { content }] = &content[..] else {
-            panic!("{content:?}");
-        };
-        let text = harn_model::plain_text(std::slice::from_ref(content));
-        assert!(
-            text.starts_with("The end of the output:\n\n```\n→"),
-            "{text}"
-        );
-        assert!(text.len() < SHOWN + 100 && !text.contains("first"));
     }
 
-    #[tokio::test]
-    async fn a_terminal_is_shown_instead_of_output() {
+    #[test]
+    fn an_update_repeats_the_end_of_the_output() {
+        let mut screen = Screen::default();
+        screen.output("one\n");
+        assert_eq!(next(&screen).text, "one\n");
+        screen.output("two\n");
+        assert_eq!(next(&screen).text, "one\ntwo\n");
+        assert_eq!(screen.next_content(), None);
+        screen.output(&"→".repeat(REPEATED));
+        let part = next(&screen);
+        assert_eq!((part.start, part.text.len()), (8, 3 * REPEATED));
+        screen.output("x");
+        let part = next(&screen);
+        assert!(part.text.len() <= REPEATED && part.text.ends_with("→x"));
+        assert_eq!(part.end(), 8 + 3 * REPEATED as u64 + 1);
+    }
+
+    #[test]
+    fn updates_have_no_gap_up_to_their_limit() {
+        let mut screen = Screen::default();
+        let mut joined = OutputText::new(usize::MAX);
+        let mut whole = String::new();
+        for number in 0..20_000 {
+            let line = format!("line→{number}\n");
+            screen.output(&line);
+            whole.push_str(&line);
+            // Much is printed between two updates.
+            if number % 7_000 == 0 {
+                while let Some(ToolContent::Output(part)) = screen.next_content() {
+                    assert!(part.text.len() <= KEPT + 3);
+                    joined.append(&part);
+                }
+            }
+        }
+        while let Some(part) = screen.next_of_rest() {
+            joined.append(&part);
+        }
+        joined.append(&screen.finish(None).output);
+        assert!(whole.len() as u64 <= STREAMED && joined.as_str() == whole);
+    }
+
+    #[test]
+    fn beyond_the_limit_an_update_has_the_end() {
+        let mut screen = Screen::default();
+        for _ in 0..STREAMED {
+            screen.output("→");
+        }
+        let part = next(&screen);
+        assert!(part.text.len() <= REPEATED);
+        assert_eq!(part.end(), 3 * STREAMED);
+        assert_eq!(screen.next_content(), None);
+        let end = screen.finish(None).output;
+        assert!(end.text.len() <= KEPT && end.end() == 3 * STREAMED);
+    }
+
+    #[test]
+    fn a_terminal_is_shown_instead_of_output() {
         let mut screen = Screen::default();
         screen.terminal("term-1");
-        let terminal = [ToolContent::Terminal {
+        let terminal = ToolContent::Terminal {
             terminal_id: "term-1".to_owned(),
-        }];
-        assert_eq!(screen.after(Duration::ZERO).await, terminal);
+        };
+        assert_eq!(screen.next_content(), Some(terminal));
         screen.output("x");
-        let again = tokio::time::timeout(Duration::ZERO, screen.after(Duration::ZERO)).await;
-        assert!(again.is_err(), "output in a terminal is no news");
+        assert_eq!(
+            screen.next_content(),
+            None,
+            "output in a terminal is no news"
+        );
         let end = screen.finish(Some(("all of it\n".to_owned(), false)));
-        assert_eq!((end.text.as_str(), end.truncated), ("all of it\n", false));
+        assert_eq!(end.output.text, "all of it\n");
+        assert!(!end.output.is_partial());
     }
 
     #[test]
@@ -245,18 +335,9 @@ mod tests {
             whole.push_str(&line);
         }
         let end = screen.finish(None);
-        assert!(end.truncated && end.text.len() <= KEPT);
-        assert!(end.text.ends_with("line 19999\n"));
+        assert!(end.output.is_partial() && end.output.text.len() <= KEPT);
+        assert!(end.output.text.ends_with("line 19999\n"));
         assert!(end.kept.unwrap().is_whole());
         assert_eq!(std::fs::read_to_string(place).unwrap(), whole);
-    }
-
-    #[test]
-    fn output_is_put_into_words() {
-        assert_eq!(printed("", false), "No output.\n");
-        assert_eq!(printed("a\n", false), "```\na\n```\n");
-        assert_eq!(tail("a→b", 2), "b");
-        assert_eq!(tail("a→b", 4), "→b");
-        assert_eq!(tail("ab", 9), "ab");
     }
 }

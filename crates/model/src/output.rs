@@ -1,0 +1,199 @@
+//! The raw output of a command: the part of it that one event carries, and how a reader joins such parts.
+
+use serde::{Deserialize, Serialize};
+
+/// A part of what a command printed, as it printed it.
+///
+/// The parts of one call overlap: each repeats the end of the output before what is new, so that a client that
+/// shows one part alone shows something useful. `start` lets a reader that has all of them append exactly the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandOutput {
+    /// The text.
+    pub text: String,
+    /// How many bytes the command printed before the text.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start: u64,
+    /// Whether the host that ran the command left out a part and did not count it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
+}
+
+// Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl CommandOutput {
+    /// Where the text ends, in bytes from the beginning of the output.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.start.saturating_add(self.text.len() as u64)
+    }
+
+    /// Whether something the command printed is missing before the end of the text.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.start > 0 || self.incomplete
+    }
+
+    /// The text as a code block of Markdown, for readers that would take a star in it for emphasis.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        if self.text.is_empty() {
+            return "No output.\n".to_owned();
+        }
+        let head = if self.is_partial() {
+            "The end of the output:\n\n"
+        } else {
+            ""
+        };
+        let fence = code_fence(&self.text);
+        let end = if self.text.ends_with('\n') { "" } else { "\n" };
+        format!("{head}{fence}\n{}{end}{fence}\n", self.text)
+    }
+}
+
+/// The backticks that open and close a code block around a text: nothing in the text closes the block.
+#[must_use]
+pub fn code_fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max();
+    "`".repeat(longest.unwrap_or_default().max(2) + 1)
+}
+
+/// The output of a command as a reader has it, joined from the parts in the events of its call.
+#[derive(Clone, Debug)]
+pub struct OutputText {
+    text: String,
+    /// Where the text ends, in bytes from the beginning of the output.
+    end: u64,
+    /// Above this many bytes, the first half of the text is dropped.
+    limit: usize,
+    is_cut: bool,
+    incomplete: bool,
+}
+
+impl OutputText {
+    /// An empty text that never exceeds `limit` bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self {
+            text: String::new(),
+            end: 0,
+            limit,
+            is_cut: false,
+            incomplete: false,
+        }
+    }
+
+    /// Appends what is new in a part, and returns it. A line in brackets stands for bytes that no part had.
+    pub fn append(&mut self, part: &CommandOutput) -> String {
+        let skipped = part.start.saturating_sub(self.end);
+        let mark = match part.incomplete && !self.incomplete {
+            true => Some("[… part of the output is missing …]\n".to_owned()),
+            false if skipped > 0 => Some(format!("[… {skipped} bytes are left out …]\n")),
+            false => None,
+        };
+        let known = usize::try_from(self.end.saturating_sub(part.start));
+        let new = known.ok().and_then(|known| part.text.get(known..));
+        let mut more = String::new();
+        if let Some(mark) = mark {
+            if !self.text.is_empty() && !self.text.ends_with('\n') {
+                more.push('\n');
+            }
+            more.push_str(&mark);
+        }
+        more.push_str(new.unwrap_or_default());
+        self.incomplete |= part.incomplete;
+        self.end = self.end.max(part.end());
+        self.text.push_str(&more);
+        if self.text.len() > self.limit {
+            let from = self.text.len() - self.limit / 2;
+            let from = (from..self.text.len()).find(|at| self.text.is_char_boundary(*at));
+            self.text.drain(..from.unwrap_or(self.text.len()));
+            self.is_cut = true;
+        }
+        more
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the beginning was dropped, because the text exceeded its limit.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(start: u64, text: &str) -> CommandOutput {
+        CommandOutput {
+            text: text.to_owned(),
+            start,
+            incomplete: false,
+        }
+    }
+
+    #[test]
+    fn overlapping_parts_join_without_repetition() {
+        let mut joined = OutputText::new(100);
+        let parts = [(0, "one\n"), (0, "one\ntw→"), (4, "tw→"), (6, "→o\n")];
+        let new = parts.map(|(start, text)| joined.append(&part(start, text)));
+        assert_eq!(new, ["one\n", "tw→", "", "o\n"]);
+        assert_eq!(joined.as_str(), "one\ntw→o\n");
+        assert!(!joined.is_cut());
+    }
+
+    #[test]
+    fn skipped_bytes_are_marked_where_they_are_missing() {
+        let mut joined = OutputText::new(100);
+        joined.append(&part(0, "one"));
+        assert_eq!(
+            joined.append(&part(10, "two")),
+            "\n[… 7 bytes are left out …]\ntwo"
+        );
+        let lossy = CommandOutput {
+            incomplete: true,
+            ..part(0, "end")
+        };
+        let mut joined = OutputText::new(100);
+        let text = "[… part of the output is missing …]\nend";
+        assert_eq!(joined.append(&lossy), text);
+        assert_eq!(joined.append(&lossy), "");
+    }
+
+    #[test]
+    fn a_part_that_no_reader_could_have_cut_there_adds_nothing() {
+        let mut joined = OutputText::new(100);
+        joined.append(&part(0, "ab"));
+        assert_eq!(joined.append(&part(1, "→")), "");
+        assert_eq!(joined.append(&part(0, "a")), "");
+        assert_eq!(joined.append(&part(u64::MAX, "x")).lines().count(), 3);
+    }
+
+    #[test]
+    fn the_end_of_a_long_text_stays() {
+        let mut joined = OutputText::new(10);
+        joined.append(&part(0, "0123456789"));
+        assert!(!joined.is_cut());
+        assert_eq!(joined.append(&part(0, "0123456789→")), "→");
+        assert_eq!((joined.as_str(), joined.is_cut()), ("89→", true));
+    }
+
+    #[test]
+    fn nothing_in_the_output_closes_its_code_block() {
+        assert_eq!(part(0, "").to_markdown(), "No output.\n");
+        assert_eq!(part(0, "a").to_markdown(), "```\na\n```\n");
+        assert_eq!(
+            part(3, "```\n").to_markdown(),
+            "The end of the output:\n\n````\n```\n````\n"
+        );
+    }
+}
