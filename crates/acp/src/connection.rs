@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -43,6 +44,8 @@ pub struct AcpConfig {
     pub last_event_id: Option<EventId>,
     /// How long it may take to answer.
     pub deadlines: Deadlines,
+    /// Whether it is on this machine, so that it can open files of it: it is sent absolute paths.
+    pub on_this_machine: bool,
 }
 
 /// How long a client may take to answer what it is asked. Some never answer what they do not know.
@@ -351,6 +354,12 @@ impl Peer {
     /// What it is called on a session, as long as no client of it says otherwise.
     pub(crate) fn seat_name(&self) -> String {
         format!("{}-{}", self.client_name(), self.number)
+    }
+
+    /// The folder that paths of sessions are below, where the client can open files of this machine.
+    pub(crate) fn session_root(&self) -> Option<Arc<Path>> {
+        let root = self.hub.session_root();
+        root.filter(|_| self.config.on_this_machine).map(Arc::from)
     }
 
     /// Its place at a session, where it has one.

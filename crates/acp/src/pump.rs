@@ -73,7 +73,8 @@ pub(crate) fn follow(
     let pump = Pump {
         stream,
         dialect,
-        lines: Projector::since(attached.session.id(), dialect, from.began()),
+        lines: Projector::since(attached.session.id(), dialect, from.began())
+            .with_session_root(peer.session_root()),
         peer: peer.clone(),
         attached: attached.clone(),
         questions: Questions::new(attached),
@@ -210,6 +211,7 @@ impl Pump {
     fn is_personal(&self, envelope: &Envelope) -> bool {
         match &envelope.event {
             AgentEvent::TurnStarted(_) => self.attached.is_mine(envelope.turn.as_ref()),
+            AgentEvent::WorkerUpdate(_) => self.peer.config.on_this_machine,
             AgentEvent::TurnEnded(_)
             | AgentEvent::PromptWithdrawn(_)
             | AgentEvent::PermissionAsked(_)

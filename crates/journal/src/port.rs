@@ -104,6 +104,11 @@ pub trait Store: Send + Sync + 'static {
         None
     }
 
+    /// The store's own folder, which the paths of a [`Place`] are below; nothing where there is none.
+    fn root(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// A folder for files that belong to a session and are removed with it; need not exist yet. Nothing
     /// where the store has no place for files.
     fn files(&self, _: &SessionId) -> Option<PathBuf> {

@@ -110,7 +110,7 @@ pub struct WorkerUpdate {
     pub worker_id: WorkerId,
     /// Its name.
     pub worker_name: String,
-    /// What it does.
+    /// What it does: the task it was started with, or that of its last trigger.
     pub worker_task: String,
     /// How it runs: `delegated_stage`, `sub_agent`, …
     pub worker_mode: String,
@@ -146,7 +146,7 @@ impl WorkerUpdate {
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct WorkerMetadata {
-    /// What it does.
+    /// What it does: the task it was started with, or that of its last trigger.
     pub task: String,
     /// How it runs.
     pub mode: String,
@@ -158,9 +158,9 @@ pub struct WorkerMetadata {
     pub awaiting_started_at: Option<String>,
     /// The session it works in.
     pub child_run_id: Option<SessionId>,
-    /// Where that session is kept, below the state directory.
+    /// The folder of that session, relative to the store's own folder.
     pub child_run_path: Option<String>,
-    /// Where the worker's own state is kept, below the state directory.
+    /// The log of that session, which the worker's state is folded from; relative likewise.
     pub snapshot_path: Option<String>,
     /// The mutation session it works under; filled by the runtime.
     pub audit: Option<Arc<MutationSession>>,

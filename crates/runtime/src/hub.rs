@@ -114,6 +114,14 @@ impl Hub {
         self.inner.connections.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// The absolute folder that stored paths of sessions, such as a worker's, are below; nothing where
+    /// sessions are not kept in files.
+    #[must_use]
+    pub fn session_root(&self) -> Option<PathBuf> {
+        let root = self.inner.config.store.root();
+        root.filter(|root| root.is_absolute())
+    }
+
     /// What the agent says about itself.
     #[must_use]
     pub fn profile(&self) -> &AgentProfile {

@@ -184,6 +184,10 @@ impl Store for ApartStore {
         self.inner.place(id)
     }
 
+    fn root(&self) -> Option<PathBuf> {
+        self.inner.root()
+    }
+
     fn files(&self, id: &SessionId) -> Option<PathBuf> {
         self.inner.files(id)
     }

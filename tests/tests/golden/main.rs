@@ -21,6 +21,7 @@ mod settings;
 mod steering;
 mod tour;
 mod turn;
+mod workers;
 
 use std::{fs, path::Path};
 

@@ -43,11 +43,10 @@ impl Pump {
         let as_it_was = after.is_some() || self.dialect.event_ids;
         let lines = match as_it_was {
             true => None,
-            false => Some(Projector::new(
-                self.attached.session.id(),
-                self.dialect,
-                true,
-            )),
+            false => {
+                let lines = Projector::new(self.attached.session.id(), self.dialect, true);
+                Some(lines.with_session_root(self.peer.session_root()))
+            }
         };
         let mut ended = Vec::new();
         while from.position() < until {

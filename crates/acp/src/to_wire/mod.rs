@@ -4,37 +4,32 @@
 //! is marked so here.
 
 mod equipped;
+mod lines;
 mod plain;
 mod standard;
 #[cfg(test)]
 mod tests;
 mod turns;
 
-use std::fmt;
+use std::{fmt, path::Path, sync::Arc};
 
-use harn_model::{
-    AgentEvent, DaemonChange, Envelope, MessageId, Plan, Seq, SessionId, TurnOutcome,
-};
-use serde::Serialize;
+use harn_model::{AgentEvent, DaemonChange, Envelope, Plan, Seq, SessionId, TurnOutcome};
 
 use standard::{tool_call, tool_call_update};
 
 use crate::{
-    Dialect, Profile,
+    Dialect,
     ext::{
-        HarnMeta,
         agent_event::{self, ClosedFields, HarnEvent, WatchdogFields},
         event_id,
         update::{
-            ArtifactFields, CompactedFields, ExtensionFields, FsWatchFields, HandoffFields,
-            HitlRequestFields, HitlResolvedFields, LiveClientFields, LogFields, ProgressFields,
-            ProjectedFields, ReminderFields, SkillActivatedFields, SkillDeactivatedFields,
-            SkillNarrowFields, SkillScopeFields, ToolSearchQueryFields, ToolSearchResultFields,
-            WorkerFields,
+            ArtifactFields, CompactedFields, FsWatchFields, HandoffFields, HitlRequestFields,
+            HitlResolvedFields, LiveClientFields, LogFields, ProgressFields, ProjectedFields,
+            ReminderFields, SkillActivatedFields, SkillDeactivatedFields, SkillNarrowFields,
+            SkillScopeFields, ToolSearchQueryFields, ToolSearchResultFields, WorkerFields,
         },
-        visible::visible,
     },
-    wire::{InfoMeta, Update},
+    wire::Update,
 };
 
 /// Writes the lines of one session for one dialect.
@@ -64,6 +59,8 @@ pub struct Projector {
     dialect: Dialect,
     /// Up to here, what has no meaning any more is left out.
     past: Seq,
+    /// What relative paths of sessions are made absolute with.
+    session_root: Option<Arc<Path>>,
 }
 
 impl fmt::Debug for Projector {
@@ -97,6 +94,16 @@ impl Projector {
             event: head(agent_event::METHOD).into_bytes(),
             dialect: dialect.into(),
             past,
+            session_root: None,
+        }
+    }
+
+    /// The same for a client on this machine: paths of sessions are absolute, below this folder.
+    #[must_use]
+    pub(crate) fn with_session_root(self, session_root: Option<Arc<Path>>) -> Self {
+        Self {
+            session_root,
+            ..self
         }
     }
 
@@ -230,7 +237,7 @@ impl Projector {
                 self.extension_or(fields, out, |out| self.note(seq, &note(), out));
             }
             AgentEvent::WorkerUpdate(worker) => {
-                let fields = WorkerFields::from(&**worker);
+                let fields = WorkerFields::new(worker, self.session_root.as_deref());
                 self.extension_or(fields, out, |out| self.worker_as_call(seq, worker, out));
             }
             AgentEvent::SkillActivated {
@@ -400,94 +407,6 @@ impl Projector {
             // Settings need the whole list beside the change; a replay has them in its answer.
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. } => {}
-        }
-    }
-
-    /// Appends the line of an update.
-    pub(crate) fn update(&self, update: &impl Serialize, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend_from_slice(&self.update);
-        match serde_json::to_writer(&mut *out, update) {
-            Ok(()) => out.extend_from_slice(b"}}\n"),
-            // Our types always serialise; should one not, the line is left out whole.
-            Err(_) => out.truncate(start),
-        }
-    }
-
-    /// An agent event that a plain client does without.
-    pub(crate) fn event(&self, event: HarnEvent<'_>, out: &mut Vec<u8>) {
-        self.event_or(event, out, |_| {});
-    }
-
-    /// An agent event, or what a plain client sees in its place.
-    fn event_or(&self, event: HarnEvent<'_>, out: &mut Vec<u8>, plain: impl FnOnce(&mut Vec<u8>)) {
-        if self.dialect.profile == Profile::Acp {
-            return plain(out);
-        }
-        let start = out.len();
-        out.extend_from_slice(&self.event);
-        let fields = out.len();
-        match (
-            serde_json::to_writer(&mut *out, &event),
-            out.get_mut(fields),
-        ) {
-            (Ok(()), Some(brace)) => {
-                // The fields stand beside `sessionId`, not in an object of their own.
-                *brace = b',';
-                out.extend_from_slice(b"}\n");
-            }
-            _ => out.truncate(start),
-        }
-    }
-
-    /// An extension that a plain client does without.
-    fn extension<'a>(&self, fields: impl ExtensionFields<'a>, out: &mut Vec<u8>) {
-        self.extension_or(fields, out, |_| {});
-    }
-
-    /// An extension, or what a plain client sees in its place.
-    fn extension_or<'a, F: ExtensionFields<'a>>(
-        &self,
-        fields: F,
-        out: &mut Vec<u8>,
-        plain: impl FnOnce(&mut Vec<u8>),
-    ) {
-        let wanted = self.dialect.extensions.contains(F::EXTENSION);
-        match self.dialect.profile {
-            Profile::Acp => plain(out),
-            Profile::Harn if wanted => self.update(&fields.direct(), out),
-            Profile::Meta if wanted => {
-                let meta = Some(HarnMeta::new(InfoMeta::Carried(fields.carried())));
-                self.update(&Update::SessionInfoUpdate { title: None, meta }, out);
-            }
-            Profile::Harn | Profile::Meta => {}
-        }
-    }
-
-    /// A thought that is a message of its own, or clients would join it to its neighbours.
-    fn note(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
-        if !is_blank(text) {
-            let id = MessageId::from(format!("note-{seq}"));
-            self.thought(text, Some(&id), out);
-        }
-    }
-
-    /// The agent's own words, with what a person should see of them beside.
-    fn message(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
-        if text.is_empty() {
-            return;
-        }
-        match self.dialect.profile {
-            Profile::Harn | Profile::Meta => {
-                self.update(&standard::message(text, Some(&visible(text)), id), out);
-            }
-            Profile::Acp => self.update(&standard::message(text, None, id), out),
-        }
-    }
-
-    fn thought(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
-        if !text.is_empty() {
-            self.update(&standard::thought(text, id), out);
         }
     }
 }

@@ -198,7 +198,7 @@ async fn one_that_waits_is_triggered_in_later_turns_and_stopped() {
         helper WorkerSpawned 3
         helper WorkerWaitingForInput 3
         end EndTurn
-        handoff from helper: Count, enough
+        handoff from helper: Do something else, enough
         helper WorkerStopped 3
         end EndTurn
         failed: worker worker-1 has ended: stopped

@@ -209,6 +209,10 @@ impl Store for JsonlStore {
         })
     }
 
+    fn root(&self) -> Option<PathBuf> {
+        self.threads.parent().map(Path::to_owned)
+    }
+
     fn files(&self, id: &SessionId) -> Option<PathBuf> {
         self.folder(id).ok().map(|folder| folder.join(FILES))
     }

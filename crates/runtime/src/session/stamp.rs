@@ -193,9 +193,18 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
     };
     if ended {
         let since = |then: Timestamp| at.saturating_sub(then);
-        update.duration_ms = Some(since(call.announced_at));
-        update.execution_duration_ms = call.started_at.map(since);
+        let ran = update.execution_duration_ms;
+        let took = took(update.duration_ms, ran, since(call.announced_at));
+        let ran = ran.or_else(|| call.started_at.map(since));
+        update.duration_ms = Some(took);
+        update.execution_duration_ms = ran.map(|ran| ran.min(took));
     }
+}
+
+/// How long a call took: what its agent states, else what the clock shows, which is no less than it is
+/// stated to have run.
+fn took(stated: Option<u64>, ran: Option<u64>, measured: u64) -> u64 {
+    stated.unwrap_or_else(|| measured.max(ran.unwrap_or(0)))
 }
 
 /// What went wrong is said of what failed, and of nothing else.
@@ -283,7 +292,8 @@ fn child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
     if let Some(child) = run.and_then(|run| run.children.get(&result.tool_call_id)) {
         result.tool_name.clone_from(&child.tool_name);
         result.operation_index = child.operation_index;
-        let took = at.saturating_sub(child.started_at);
+        let measured = at.saturating_sub(child.started_at);
+        let took = took(result.duration_ms, result.execution_duration_ms, measured);
         result.duration_ms = Some(took);
         // How much of it the tool ran is known to who ran it alone.
         result.execution_duration_ms = result.execution_duration_ms.map(|ran| ran.min(took));
@@ -301,6 +311,7 @@ fn composition_end(run: &mut CompositionRun, view: &SessionView, at: Timestamp) 
         run.binding_manifest_hash
             .clone_from(&open.binding_manifest_hash);
         run.requested_side_effect_ceiling = open.ceiling;
-        run.duration_ms = Some(at.saturating_sub(open.started_at));
+        run.duration_ms
+            .get_or_insert_with(|| at.saturating_sub(open.started_at));
     }
 }

@@ -106,7 +106,6 @@ impl WorkerBuilder {
         let session = SessionId::new(config.ids.mint(IdKind::Session));
         let parent = &self.crew.session.meta;
         let own = config.store.place(&session);
-        let above = config.store.place(&parent.thread_id);
         let update = WorkerUpdate {
             worker_id: claim.id.clone(),
             worker_name: self.name,
@@ -119,8 +118,8 @@ impl WorkerBuilder {
                 task: self.task.clone(),
                 mode: self.mode,
                 child_run_id: Some(session.clone()),
-                child_run_path: own.map(|place| place.session),
-                snapshot_path: above.map(|place| place.events),
+                child_run_path: own.as_ref().map(|place| place.session.clone()),
+                snapshot_path: own.map(|place| place.events),
                 ..WorkerMetadata::default()
             },
             audit: None,

@@ -142,7 +142,11 @@ impl Worker {
         let (claim, last) = self.crew.claim_again(&self.id)?;
         let mut update = last.then(WorkerEvent::WorkerProgressed);
         update.metadata.error = None;
+        update.worker_task.clone_from(&prompt);
         update.metadata.task.clone_from(&prompt);
+        // Journals of earlier versions have the path of the session above here.
+        let own = self.crew.session.config.store.place(&self.session);
+        update.metadata.snapshot_path = own.map(|place| place.events);
         self.run(Run {
             claim,
             session: self.session.clone(),

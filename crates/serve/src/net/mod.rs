@@ -159,6 +159,7 @@ impl Door {
             let config = AcpConfig {
                 profile: options.profile,
                 deadlines: options.deadlines(),
+                on_this_machine: true,
                 ..AcpConfig::default()
             };
             let socket = unix::Socket::bind(&options.state_dir)?;

@@ -89,6 +89,7 @@ fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Resul
     let config = AcpConfig {
         profile: options.profile,
         deadlines: options.deadlines(),
+        on_this_machine: true,
         ..AcpConfig::default()
     };
     let pipes = Pipes::open(agent, options, listen)?;

@@ -15,7 +15,7 @@ pub(super) fn lives() -> Vec<Step> {
         metadata: WorkerMetadata {
             child_run_id: Some("session-2".into()),
             child_run_path: Some("threads/session-2".to_owned()),
-            snapshot_path: Some("threads/session-1/events.jsonl".to_owned()),
+            snapshot_path: Some("threads/session-2/events.jsonl".to_owned()),
             ..WorkerMetadata::default()
         },
         ..worker("worker-tester", "tester", "Run the tests")

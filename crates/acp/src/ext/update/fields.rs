@@ -2,6 +2,8 @@
 //!
 //! Keys are camelCase; records that hosts receive as they are keep snake_case.
 
+use std::{borrow::Cow, path::Path};
+
 use harn_model::{
     Artifact, FsWatchEvent, HandoffArtifact, HitlOutcome, LiveClientAction, LiveClientChange,
     LiveClientLeft, LogRecord, MutationSession, Progress, Reminder, SkillNarrow, ToolSearchQuery,
@@ -373,14 +375,16 @@ fields!(
         event: WorkerEvent,
         status: WorkerStatus,
         terminal: bool,
-        metadata: &'a WorkerMetadata,
+        metadata: Cow<'a, WorkerMetadata>,
         #[serde(skip_serializing_if = "Option::is_none")]
         audit: Option<&'a MutationSession>,
     }
 );
 
-impl<'a> From<&'a WorkerUpdate> for WorkerFields<'a> {
-    fn from(w: &'a WorkerUpdate) -> Self {
+impl<'a> WorkerFields<'a> {
+    /// The fields of an update; the paths of a worker's session are absolute where the folder that they are
+    /// below is given.
+    pub(crate) fn new(w: &'a WorkerUpdate, session_root: Option<&Path>) -> Self {
         Self {
             worker_id: w.worker_id.as_str(),
             worker_name: &w.worker_name,
@@ -389,8 +393,25 @@ impl<'a> From<&'a WorkerUpdate> for WorkerFields<'a> {
             event: w.event,
             status: w.event.status(),
             terminal: w.event.is_terminal(),
-            metadata: &w.metadata,
+            metadata: located(&w.metadata, session_root),
             audit: w.audit.as_deref(),
         }
     }
+}
+
+/// A worker that its agent only reports has no session of ours: its paths are passed on as they are.
+fn located<'a>(
+    metadata: &'a WorkerMetadata,
+    session_root: Option<&Path>,
+) -> Cow<'a, WorkerMetadata> {
+    let root = session_root.filter(|_| metadata.child_run_id.is_some());
+    let Some(root) = root else {
+        return Cow::Borrowed(metadata);
+    };
+    let mut metadata = metadata.clone();
+    let paths = [&mut metadata.child_run_path, &mut metadata.snapshot_path];
+    for path in paths.into_iter().flatten() {
+        *path = root.join(&*path).display().to_string();
+    }
+    Cow::Owned(metadata)
 }

@@ -191,6 +191,34 @@ fn fields_stand_only_where_they_belong() {
     "#]]);
 }
 
+#[test]
+fn durations_that_an_agent_states_are_kept() {
+    let mut desk = Desk::new();
+    let stated = |id: &str, took: Option<u64>, ran: Option<u64>| {
+        let mut update = update(id, "completed");
+        update["duration_ms"] = json!(took);
+        update["execution_duration_ms"] = json!(ran);
+        update
+    };
+    for (id, took, ran) in [
+        ("a", Some(700), Some(500)),
+        ("b", Some(5), None),
+        ("c", None, Some(500)),
+        ("d", Some(5), Some(500)),
+    ] {
+        desk.emit(update(id, "in_progress"));
+        desk.emit(stated(id, took, ran));
+    }
+    let ends = desk.written.iter().filter_map(|e| match &e.event {
+        AgentEvent::ToolCallUpdate(end) if end.status.is_terminal() => {
+            Some((end.duration_ms.unwrap(), end.execution_duration_ms.unwrap()))
+        }
+        _ => None,
+    });
+    // No call runs longer than it takes, whatever its agent states.
+    assert!(ends.eq([(700, 500), (5, 5), (500, 500), (5, 5)]));
+}
+
 fn worker(event: &str) -> Value {
     json!({
         "type": "worker_update", "worker_id": "w", "worker_name": "tester", "worker_task": "test",

@@ -57,7 +57,7 @@ async fn a_worker_that_is_done_tells_everything() {
             "awaiting_started_at": null,
             "child_run_id": "session-2",
             "child_run_path": "threads/session-2",
-            "snapshot_path": "threads/session-1/events.jsonl",
+            "snapshot_path": "threads/session-2/events.jsonl",
             "audit": {
               "session_id": "session-2",
               "parent_session_id": "session-1",
@@ -110,7 +110,7 @@ async fn a_retriggerable_worker_waits_works_again_and_hands_over() {
         worker-1 WorkerProgressed 1
         worker-1 WorkerSpawned 2
         worker-1 WorkerWaitingForInput 2
-        handoff handoff-1 first
+        handoff handoff-1 second
         worker-1 WorkerStopped 2
         turn Stopped { stop_reason: EndTurn }
     "#]]
@@ -124,6 +124,9 @@ async fn a_retriggerable_worker_waits_works_again_and_hands_over() {
     let (last, before) = (&updates[5].metadata, &updates[4].metadata);
     assert_eq!(last.awaiting_started_at, before.awaiting_started_at);
     assert!(last.finished_at.is_some());
+    let tasks = updates.iter().map(|u| (&*u.worker_task, &*u.metadata.task));
+    let [first, second] = ["first", "second"].map(|task| (task, task));
+    assert!(tasks.eq([first, first, second, second, second, second]));
 }
 
 #[tokio::test]

@@ -191,6 +191,7 @@ impl Conversation {
         let (outgoing, queue) = transport::outgoing();
         let config = AcpConfig {
             profile,
+            on_this_machine: true,
             ..AcpConfig::default()
         };
         let agent = serve_connection(workshop.hub().clone(), config, incoming, outgoing);

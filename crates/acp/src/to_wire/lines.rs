@@ -1,0 +1,106 @@
+//! Single lines of a session's stream: an update, an agent event, an extension or its plain stand-in.
+
+use harn_model::{MessageId, Seq};
+use serde::Serialize;
+
+use super::{Projector, is_blank, standard};
+use crate::{
+    Profile,
+    ext::{HarnMeta, agent_event::HarnEvent, update::ExtensionFields, visible::visible},
+    wire::{InfoMeta, Update},
+};
+
+impl Projector {
+    /// Appends the line of an update.
+    pub(crate) fn update(&self, update: &impl Serialize, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.update);
+        match serde_json::to_writer(&mut *out, update) {
+            Ok(()) => out.extend_from_slice(b"}}\n"),
+            // Our types always serialise; should one not, the line is left out whole.
+            Err(_) => out.truncate(start),
+        }
+    }
+
+    /// An agent event that a plain client does without.
+    pub(crate) fn event(&self, event: HarnEvent<'_>, out: &mut Vec<u8>) {
+        self.event_or(event, out, |_| {});
+    }
+
+    /// An agent event, or what a plain client sees in its place.
+    pub(super) fn event_or(
+        &self,
+        event: HarnEvent<'_>,
+        out: &mut Vec<u8>,
+        plain: impl FnOnce(&mut Vec<u8>),
+    ) {
+        if self.dialect.profile == Profile::Acp {
+            return plain(out);
+        }
+        let start = out.len();
+        out.extend_from_slice(&self.event);
+        let fields = out.len();
+        match (
+            serde_json::to_writer(&mut *out, &event),
+            out.get_mut(fields),
+        ) {
+            (Ok(()), Some(brace)) => {
+                // The fields stand beside `sessionId`, not in an object of their own.
+                *brace = b',';
+                out.extend_from_slice(b"}\n");
+            }
+            _ => out.truncate(start),
+        }
+    }
+
+    /// An extension that a plain client does without.
+    pub(super) fn extension<'a>(&self, fields: impl ExtensionFields<'a>, out: &mut Vec<u8>) {
+        self.extension_or(fields, out, |_| {});
+    }
+
+    /// An extension, or what a plain client sees in its place.
+    pub(super) fn extension_or<'a, F: ExtensionFields<'a>>(
+        &self,
+        fields: F,
+        out: &mut Vec<u8>,
+        plain: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let wanted = self.dialect.extensions.contains(F::EXTENSION);
+        match self.dialect.profile {
+            Profile::Acp => plain(out),
+            Profile::Harn if wanted => self.update(&fields.direct(), out),
+            Profile::Meta if wanted => {
+                let meta = Some(HarnMeta::new(InfoMeta::Carried(fields.carried())));
+                self.update(&Update::SessionInfoUpdate { title: None, meta }, out);
+            }
+            Profile::Harn | Profile::Meta => {}
+        }
+    }
+
+    /// A thought that is a message of its own, or clients would join it to its neighbours.
+    pub(super) fn note(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
+        if !is_blank(text) {
+            let id = MessageId::from(format!("note-{seq}"));
+            self.thought(text, Some(&id), out);
+        }
+    }
+
+    /// The agent's own words, with what a person should see of them beside.
+    pub(super) fn message(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
+        match self.dialect.profile {
+            Profile::Harn | Profile::Meta => {
+                self.update(&standard::message(text, Some(&visible(text)), id), out);
+            }
+            Profile::Acp => self.update(&standard::message(text, None, id), out),
+        }
+    }
+
+    pub(super) fn thought(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
+        if !text.is_empty() {
+            self.update(&standard::thought(text, id), out);
+        }
+    }
+}
