@@ -177,16 +177,16 @@ fn type_approve_take_over_and_resize() {
     assert!(screen.contains("≡ Look around  ✓"), "{screen}");
     assert!(screen.contains("[x] look"), "{screen}");
 
-    // It asks; the change is shown, and a number allows it.
+    // It asks; the change is shown, and a letter allows it.
     tmux.types("desk", "write a note");
     tmux.press("desk", "Enter");
-    let screen = tmux.see("desk", "1) ");
+    let screen = tmux.see("desk", "y) ");
     assert!(screen.contains("? ✎ Write NOTES.md"), "{screen}");
     assert!(
         screen.contains("-Nobody.") && screen.contains("+Somebody."),
         "{screen}"
     );
-    tmux.press("desk", "1");
+    tmux.press("desk", "y");
     tmux.see("desk", "Written.");
 
     // Somebody else comes, chooses it from the list, and watches.
@@ -251,27 +251,23 @@ fn an_open_question_goes_to_whoever_takes_over() {
     tmux.see("desk", "you control");
     tmux.types("desk", "write a note");
     tmux.press("desk", "Enter");
-    tmux.see("desk", "1) ");
+    tmux.see("desk", "y) ");
     let id = session(&place.state());
     place.attach(&tmux, "phone", &[&id[..12]]);
     tmux.see("phone", "you watch");
-    assert!(!tmux.screen("phone").contains("1) "));
+    assert!(!tmux.screen("phone").contains("y) "));
     tmux.press("phone", "C-t");
-    tmux.see("phone", "1) ");
-    tmux.gone("desk", "1) ");
+    tmux.see("phone", "y) ");
+    tmux.gone("desk", "y) ");
     let list = place.run(&["sessions", "list"]);
     let list = String::from_utf8(list.stdout).unwrap();
     assert!(
         list.contains("working") && list.contains("phone, just now"),
         "{list}"
     );
-    // The last option refuses.
     let screen = tmux.see("phone", "Reject this once");
-    let refuse = screen
-        .lines()
-        .find(|line| line.contains("Reject this once"));
-    let key = refuse.unwrap().trim_start().chars().next().unwrap();
-    tmux.types("phone", &key.to_string());
+    assert!(screen.contains("n) Reject this once"), "{screen}");
+    tmux.types("phone", "n");
     tmux.see("phone", "Then I leave it.");
     tmux.see("desk", "Then I leave it.");
 
@@ -438,4 +434,48 @@ fn what_cannot_be_done_is_said_in_words() {
         "there is no session nothing",
     );
     fails(&nobody, 1, "nobody answers at ws://127.0.0.1:1/acp");
+}
+
+#[test]
+fn run_has_the_keys_that_attach_has() {
+    let place = Place::new();
+    let tmux = place.tmux();
+    let (scenario, state) = (place.dir.path().join("house.yaml"), place.state());
+    let engine = format!("script:{}", scenario.display());
+    let state = state.to_str().unwrap();
+    let run = |name: &str| {
+        let command = [harn_serve(), "run", "--engine", &engine];
+        let asks = ["--state-dir", state, "write a note"];
+        tmux.open(name, &place.work(), &[&command[..], &asks].concat());
+        tmux.see(name, "or Enter to refuse")
+    };
+    let screen = run("desk");
+    let at = |key: &str| screen.find(&format!("\n  {key}) "));
+    let shown: Vec<_> = ["y", "s", "w", "n", "x"].map(at).into();
+    assert!(
+        shown.iter().all(Option::is_some) && shown.is_sorted(),
+        "{screen}"
+    );
+    assert!(screen.contains("\ny, s, w, n, x, or Enter"), "{screen}");
+    // A key without a meaning is reported, a capital that would mean a lasting rule too.
+    for typed in ["q", "W"] {
+        tmux.types("desk", typed);
+        tmux.press("desk", "Enter");
+        tmux.see(
+            "desk",
+            &format!("`{typed}` is not an answer here: y, s, w, n or x"),
+        );
+    }
+    tmux.types("desk", "N");
+    tmux.press("desk", "Enter");
+    tmux.see("desk", "Then I leave it.");
+    // Nothing was remembered, so the next one is asked again.
+    run("again");
+    tmux.types("again", "w");
+    tmux.press("again", "Enter");
+    tmux.see("again", "Written.");
+    let grants = place.run(&["grants", "list", "--all"]);
+    let grants = String::from_utf8(grants.stdout).unwrap();
+    let written = grants.matches("  allow  write_file  ");
+    assert_eq!(written.count(), 1, "{grants}");
 }

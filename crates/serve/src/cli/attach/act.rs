@@ -33,6 +33,10 @@ pub(super) fn act(screen: &mut Screen, talk: &mut Talk, action: Action) -> Flow 
         Action::HandBack => hand_back(screen, talk),
         Action::Answer(at) => answer(screen, talk, at),
         Action::AnswerText => answer_text(screen, talk),
+        Action::NoAnswer(key) => {
+            let question = screen.questions.front();
+            screen.notice = question.map(|it| it.not_an_answer(&key));
+        }
         Action::SwitchFocus => screen.answering = !screen.answering,
         Action::ScrollQuestion(by) => {
             let last = draw::sight(screen).last;

@@ -26,6 +26,8 @@ pub(super) enum Action {
     AnswerText,
     /// Answers a question with the option at this place.
     Answer(usize),
+    /// Reports a key that does not answer the question that stands.
+    NoAnswer(String),
     /// Keys go to the question, or to the prompt again.
     SwitchFocus,
     /// Moves the body of the question by so many lines.
@@ -84,18 +86,19 @@ pub(super) fn action(screen: &Screen, key: KeyEvent) -> Action {
         let asked = match key.code {
             KeyCode::Up => Action::ScrollQuestion(-1),
             KeyCode::Down => Action::ScrollQuestion(1),
-            // Where a text is an answer, a digit may be its beginning.
-            KeyCode::Char(digit @ '1'..='9') if !control && !other && !question.takes_text => {
-                let at = digit as usize - '1' as usize;
-                match answerable && at < question.options.len() {
-                    true => Action::Answer(at),
-                    false => Action::Nothing,
-                }
-            }
             KeyCode::Enter if question.takes_text && answerable => Action::AnswerText,
             KeyCode::Char('?') if !question.takes_text => Action::Help,
             // What is typed to a question that takes no text would be sent to the agent later.
-            KeyCode::Char(_) | KeyCode::Enter if !question.takes_text => Action::Nothing,
+            KeyCode::Char(_) | KeyCode::Enter if !question.takes_text => match key.code {
+                // Somebody who was typing when it came has not read it.
+                _ if !answerable || control || other => Action::Nothing,
+                KeyCode::Char(c) => {
+                    let key = c.to_string();
+                    let at = question.position(&key);
+                    at.map_or(Action::NoAnswer(key), Action::Answer)
+                }
+                _ => Action::NoAnswer("Enter".to_owned()),
+            },
             _ => editing(screen, key.code, control, other),
         };
         return match asked {

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use agent_client_protocol::v1::schema::{
-    CreateElicitationRequest, CreateElicitationResponse, ElicitationAction,
+    CreateElicitationRequest, CreateElicitationResponse, ElicitationAction, PermissionOption,
     RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
     SelectedPermissionOutcome, ToolCallContent,
 };
@@ -22,6 +22,7 @@ use crate::cli::{
         activity::{deadline, lineage, reason},
         call::{block_text, input_lines, symbol},
         form::{self, Field},
+        permission_keys::{keyed, not_an_answer, position},
     },
 };
 
@@ -34,8 +35,8 @@ pub(super) struct Question {
     pub(super) title: String,
     /// Exactly what would be done, and why it is asked.
     pub(super) body: Vec<(Style, String)>,
-    /// The answers that have a number, each with how far it reaches.
-    pub(super) options: Vec<(String, Option<String>)>,
+    /// The answers that have a key.
+    pub(super) options: Vec<AnswerOption>,
     /// Whether an answer is typed, as a text or as its number, rather than given with one key.
     pub(super) takes_text: bool,
     /// Until when an answer counts.
@@ -45,8 +46,16 @@ pub(super) struct Question {
     about: About,
 }
 
-/// So many answers have a key each.
-const BY_A_KEY: usize = 9;
+/// An answer that somebody can choose.
+#[derive(Debug)]
+pub(super) struct AnswerOption {
+    /// What to press or, where a text is an answer, what to type.
+    pub(super) key: String,
+    /// The answer in words.
+    pub(super) name: String,
+    /// How far it reaches, where that is known.
+    pub(super) scope: Option<String>,
+}
 
 #[derive(Debug)]
 enum About {
@@ -71,30 +80,46 @@ impl Question {
                 .find(|option| option.get("optionId") == Some(&id.into()))?;
             Some(option.get("scope")?.as_str()?.to_owned())
         };
-        let options = request.options.iter();
-        let many = options.len() > BY_A_KEY;
-        let named = |id: &str, name: &str| (tame_line(name), scope(id));
+        let keyed = keyed(&request.options);
+        let answer = |(key, option): &(String, &PermissionOption)| AnswerOption {
+            key: key.clone(),
+            name: tame_line(&option.name),
+            scope: scope(&option.option_id.0),
+        };
+        let ids = keyed.iter().map(|(_, it)| it.option_id.0.to_string());
         Some(Self {
             id: asked.id,
             title: title(&request),
             body: body(&request, cwd),
-            options: options
-                .clone()
-                .map(|option| named(&option.option_id.0, &option.name))
-                .collect(),
-            takes_text: many,
+            options: keyed.iter().map(answer).collect(),
+            // A number of two digits is no key.
+            takes_text: keyed.iter().any(|(key, _)| key.len() > 1),
             deadline: deadline(request.meta.as_ref()),
             since,
-            about: About::Permission(options.map(|it| it.option_id.0.to_string()).collect()),
+            about: About::Permission(ids.collect()),
         })
     }
 
     fn form(id: Value, request: CreateElicitationRequest, since: Duration) -> Option<Self> {
         let (_, field) = form::field(&request)?;
-        let plain = |text: &str| (tame_line(text), None);
+        let plain = |key: String, text: &str| AnswerOption {
+            key,
+            name: tame_line(text),
+            scope: None,
+        };
         let (options, takes_text) = match field {
-            Field::Decision => (vec![plain("Yes"), plain("No")], false),
-            Field::Choice(choices, _) => (choices.iter().map(|it| plain(it)).collect(), true),
+            Field::Decision => {
+                let options = [("y", "Yes"), ("n", "No")];
+                (
+                    options.map(|(key, it)| plain(key.to_owned(), it)).into(),
+                    false,
+                )
+            }
+            Field::Choice(choices, _) => {
+                let numbered = (1..).zip(&choices);
+                let option = |(number, it): (usize, &String)| plain(number.to_string(), it);
+                (numbered.map(option).collect(), true)
+            }
             Field::Text(_) => (Vec::new(), true),
         };
         let mut lines = request.message.lines();
@@ -111,6 +136,20 @@ impl Question {
             since,
             about: About::Form(Box::new(request)),
         })
+    }
+
+    /// The place of the option that has this key.
+    pub(super) fn position(&self, key: &str) -> Option<usize> {
+        position(&self.keys(), key)
+    }
+
+    /// Reports a key that has no meaning.
+    pub(super) fn not_an_answer(&self, key: &str) -> String {
+        not_an_answer(&self.keys(), key)
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.options.iter().map(|it| it.key.as_str()).collect()
     }
 
     /// The answer that an option stands for, by its place.
@@ -135,8 +174,7 @@ impl Question {
     /// The answer that a text stands for, if it is one.
     pub(super) fn typed(&self, text: &str) -> Option<Value> {
         let About::Form(request) = &self.about else {
-            let number = text.trim().parse::<usize>().ok()?;
-            return self.choose(number.checked_sub(1)?);
+            return self.choose(self.position(text.trim())?);
         };
         let action = form::understand(Some(text), request)?;
         value(CreateElicitationResponse::new(action))

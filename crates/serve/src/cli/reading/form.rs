@@ -31,8 +31,8 @@ pub(in crate::cli) fn understand(
     let value: ElicitationContentValue = match (field, typed) {
         // Whoever is gone has not taken the default either.
         (_, None) => return Some(ElicitationAction::Decline),
-        (Field::Decision, Some("y")) => true.into(),
-        (Field::Decision, Some("n" | "")) => return Some(ElicitationAction::Decline),
+        (Field::Decision, Some("y" | "Y")) => true.into(),
+        (Field::Decision, Some("n" | "N" | "")) => return Some(ElicitationAction::Decline),
         (Field::Decision, Some(_)) => return None,
         (Field::Text(default) | Field::Choice(_, default), Some("")) => match default {
             Some(default) => default.into(),
@@ -119,10 +119,13 @@ mod tests {
             .property("approved", BooleanPropertySchema::new(), true)
             .property("reason", StringPropertySchema::new(), false);
         let request = form(schema);
-        assert_eq!(typed(" y\n", &request), accept(json!({"approved": true})));
-        assert_eq!(typed("n", &request), decline());
-        assert_eq!(typed("\n", &request), decline());
-        for unclear in ["yes", "Y", "1", "true"] {
+        for yes in [" y\n", "Y"] {
+            assert_eq!(typed(yes, &request), accept(json!({"approved": true})));
+        }
+        for no in ["n", "N", "\n"] {
+            assert_eq!(typed(no, &request), decline());
+        }
+        for unclear in ["yes", "1", "true"] {
             assert_eq!(typed(unclear, &request), Value::Null, "{unclear}");
         }
         assert_eq!(understand(None, &request), Some(ElicitationAction::Decline));

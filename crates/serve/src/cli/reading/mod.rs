@@ -4,3 +4,4 @@ pub(super) mod activity;
 pub(super) mod call;
 pub(super) mod diff;
 pub(super) mod form;
+pub(super) mod permission_keys;

@@ -13,6 +13,7 @@ use crate::cli::{
     reading::{
         activity::{deadline, lineage, reason},
         call::{block_text, in_one_line, input_lines, symbol},
+        permission_keys::{keyed, not_an_answer, position},
     },
     text,
 };
@@ -62,10 +63,9 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
 }
 
 /// The answers, each with what to type for it.
-pub(super) fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
-    let options = &request.options;
-    let keys = keys(options);
-    for (key, option) in keys.iter().zip(options) {
+fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
+    let keyed = keyed(&request.options);
+    for (key, option) in &keyed {
         show.screen.line(&[
             (Style::Yellow, &format!("  {key}) ")),
             (Style::Plain, &in_one_line(&option.name)),
@@ -78,41 +78,24 @@ pub(super) fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
     let left = left
         .map(|left| format!(" (for {left})"))
         .unwrap_or_default();
+    let keys: Vec<_> = keyed.iter().map(|(key, _)| key.as_str()).collect();
     let question = format!("{}, or Enter to refuse{left}: ", keys.join(", "));
     show.screen.question(&[(Style::Yellow, &question)]);
 }
 
-/// What to type for each option: a letter by what it means, a number where two would have the same.
-fn keys(options: &[PermissionOption]) -> Vec<String> {
-    let mut keys: Vec<String> = Vec::new();
-    for (at, option) in options.iter().enumerate() {
-        let letter = match option.kind {
-            PermissionOptionKind::AllowOnce => "y",
-            PermissionOptionKind::AllowAlways if &*option.option_id.0 == FOR_SESSION => "s",
-            PermissionOptionKind::AllowAlways => "a",
-            PermissionOptionKind::RejectOnce => "n",
-            PermissionOptionKind::RejectAlways => "N",
-            _ => "",
-        };
-        let taken = letter.is_empty() || keys.iter().any(|key| key == letter);
-        keys.push(match taken {
-            true => (at + 1).to_string(),
-            false => letter.to_owned(),
-        });
-    }
-    keys
+/// Reports what was typed in vain, and puts the answers again.
+pub(super) fn put_again(show: &mut Show, request: &RequestPermissionRequest, why: &str) {
+    show.screen.line(&[(Style::Yellow, why)]);
+    put_options(show, request);
 }
-
-/// The protocol has one kind for all that is allowed for longer than once.
-const FOR_SESSION: &str = "allow_session";
 
 /// What was typed.
 #[derive(Debug, PartialEq)]
 pub(super) enum Typed {
     /// An answer.
     Chosen(RequestPermissionOutcome),
-    /// Nothing we know.
-    Unclear,
+    /// Nothing we know, and what to say about it.
+    Unclear(String),
 }
 
 /// Understands a line; none is the end of input.
@@ -121,13 +104,16 @@ pub(super) fn understand(line: Option<&str>, options: &[PermissionOption]) -> Ty
     if line.is_empty() {
         return Typed::Chosen(refusal(options));
     }
-    let keys = keys(options);
-    let typed = keys.iter().position(|key| key == line);
-    match typed.and_then(|at| options.get(at)) {
+    let (keys, options): (Vec<_>, Vec<_>) = keyed(options).into_iter().unzip();
+    let chosen = position(&keys, line).and_then(|at| options.get(at));
+    match chosen {
         Some(option) => Typed::Chosen(selected(option)),
-        None => Typed::Unclear,
+        None => Typed::Unclear(not_an_answer(&keys, &text::cut(line, SHOWN))),
     }
 }
+
+/// How much of a line that is no answer is repeated.
+const SHOWN: usize = 20;
 
 /// The answer of someone who is not there: this once, no.
 pub(super) fn refusal(options: &[PermissionOption]) -> RequestPermissionOutcome {
@@ -167,29 +153,22 @@ mod tests {
         let table = [
             ("y\n", "allow_once"),
             ("s", "allow_session"),
-            (" a \n", "allow_always"),
+            (" w \n", "allow_always"),
             ("n", "reject_once"),
-            ("N", "reject_always"),
+            ("x", "reject_always"),
+            ("Y", "allow_once"),
+            ("N", "reject_once"),
             ("\n", "reject_once"),
         ];
         for (typed, id) in table {
             assert_eq!(understand(Some(typed), &options), chosen(id), "{typed:?}");
         }
         assert_eq!(understand(None, &options), chosen("reject_once"));
-        for unclear in ["0", "1", "Y", "yes", "A", "S", "no", "y n", "-1"] {
+        for unclear in ["0", "1", "yes", "a", "A", "S", "W", "X", "no", "y n", "-1"] {
             let typed = understand(Some(unclear), &options);
-            assert_eq!(typed, Typed::Unclear, "{unclear}");
+            let told = format!("`{unclear}` is not an answer here: y, s, w, n or x");
+            assert_eq!(typed, Typed::Unclear(told), "{unclear}");
         }
-    }
-
-    #[test]
-    fn options_that_mean_the_same_have_numbers() {
-        let same =
-            |id: &str| PermissionOption::new(id.to_owned(), "Go", PermissionOptionKind::AllowOnce);
-        let options = [same("first"), same("second")];
-        assert_eq!(keys(&options), ["y", "2"]);
-        assert_eq!(understand(Some("2"), &options), chosen("second"));
-        assert_eq!(understand(Some("1"), &options), Typed::Unclear);
     }
 
     #[test]

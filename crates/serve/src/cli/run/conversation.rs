@@ -5,17 +5,15 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use agent_client_protocol::{
-    Agent, Client, Error, ErrorCode, RequestCancellation, UntypedMessage, on_receive_notification,
-    on_receive_request,
+    Agent, Client, Error, ErrorCode, UntypedMessage, on_receive_notification, on_receive_request,
     schema::ProtocolVersion,
     v1::{
-        ConnectionTo, Responder,
+        ConnectionTo,
         schema::{
             CancelNotification, ClientCapabilities, ContentBlock, CreateElicitationRequest,
-            CreateElicitationResponse, ElicitationAction, ElicitationCapabilities,
-            ElicitationFormCapabilities, Implementation, InitializeRequest, NewSessionRequest,
-            PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
-            RequestPermissionResponse, SessionId, SessionNotification, SessionUpdate, StopReason,
+            ElicitationAction, ElicitationCapabilities, ElicitationFormCapabilities,
+            Implementation, InitializeRequest, NewSessionRequest, PromptRequest,
+            RequestPermissionRequest, SessionId, SessionNotification, SessionUpdate, StopReason,
             TextContent,
         },
     },
@@ -23,6 +21,7 @@ use agent_client_protocol::{
 use anyhow::{Context, Result, anyhow};
 use harn_acp::{AcpConfig, ProfileChoice, serve_connection, transport};
 use harn_model::Timestamp;
+use serde_json::Map;
 use tokio::sync::mpsc;
 
 use super::{
@@ -30,6 +29,7 @@ use super::{
     form,
     keyboard::Keyboard,
     pair,
+    question::{Question, fill_in, permit, withdrawn},
     show::Show,
     steer,
 };
@@ -38,7 +38,7 @@ use crate::{
         note,
         paint::Style,
         reading::{
-            activity::{Activity, deadline, lineage},
+            activity::{Activity, lineage},
             call::in_one_line,
             form as forms,
         },
@@ -54,83 +54,6 @@ enum Heard {
     Ask(Box<Question>),
     /// A line that was typed could not be handed over.
     Undelivered(Error),
-}
-
-/// A question that waits for an answer.
-enum Question {
-    /// Whether a tool may run.
-    Permission(
-        RequestPermissionRequest,
-        Responder<RequestPermissionResponse>,
-    ),
-    /// What the agent wants to know of a person.
-    Form(
-        CreateElicitationRequest,
-        Responder<CreateElicitationResponse>,
-    ),
-}
-
-impl Question {
-    fn cancel(self) {
-        match self {
-            Self::Permission(_, to) => permit(to, RequestPermissionOutcome::Cancelled),
-            Self::Form(_, to) => fill_in(to, ElicitationAction::Cancel),
-        }
-    }
-
-    /// Tells when whoever asks no longer wants to know.
-    fn withdrawal(&self) -> RequestCancellation {
-        match self {
-            Self::Permission(_, to) => to.cancellation(),
-            Self::Form(_, to) => to.cancellation(),
-        }
-    }
-
-    /// What is asked, in a line.
-    fn title(&self) -> &str {
-        match self {
-            Self::Permission(request, _) => {
-                let title = request.tool_call.fields.title.as_deref();
-                title.unwrap_or("a tool call")
-            }
-            Self::Form(request, _) => request.message.lines().next().unwrap_or_default(),
-        }
-    }
-
-    /// Until when an answer counts, where that is known.
-    fn deadline(&self) -> Option<Timestamp> {
-        match self {
-            Self::Permission(request, _) => deadline(request.meta.as_ref()),
-            Self::Form(..) => None,
-        }
-    }
-
-    /// Agrees that there is no answer any more. Nobody waits for this.
-    fn let_go(self) {
-        let gone = Error::request_cancelled();
-        let _ = match self {
-            Self::Permission(_, to) => to.respond_with_error(gone),
-            Self::Form(_, to) => to.respond_with_error(gone),
-        };
-    }
-}
-
-/// Waits until a question is withdrawn.
-async fn withdrawn(question: Option<&Question>) {
-    match question {
-        Some(question) => question.withdrawal().cancelled().await,
-        None => std::future::pending().await,
-    }
-}
-
-fn permit(to: Responder<RequestPermissionResponse>, outcome: RequestPermissionOutcome) {
-    // The agent may have gone on without us.
-    let _ = to.respond(RequestPermissionResponse::new(outcome));
-}
-
-fn fill_in(to: Responder<CreateElicitationResponse>, action: ElicitationAction) {
-    // As above.
-    let _ = to.respond(CreateElicitationResponse::new(action));
 }
 
 /// How many lines may wait to be read.
@@ -240,7 +163,8 @@ impl Conversation {
                 pair::transport(lines, queue),
                 async |agent: ConnectionTo<Agent>| {
                     let talk = Talk { agent, steers };
-                    Ok(self.ask(&talk, &mut events, cwd, prompt).await)
+                    let hello = hello(profile);
+                    Ok(self.ask(&talk, &mut events, hello, cwd, prompt).await)
                 },
             )
             .await;
@@ -258,15 +182,11 @@ impl Conversation {
         &mut self,
         talk: &Talk,
         events: &mut mpsc::Receiver<Heard>,
+        hello: InitializeRequest,
         cwd: PathBuf,
         prompt: String,
     ) -> Result<Option<StopReason>> {
         let agent = &talk.agent;
-        let us = Implementation::new("harn-serve-run", env!("CARGO_PKG_VERSION"));
-        let fills_in = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
-        let hello = InitializeRequest::new(ProtocolVersion::V1)
-            .client_capabilities(ClientCapabilities::new().elicitation(fills_in))
-            .client_info(us);
         agent
             .send_request(hello)
             .block_task()
@@ -435,15 +355,15 @@ impl Conversation {
         match *question {
             Question::Permission(request, to) => match ask::understand(line, &request.options) {
                 Typed::Chosen(outcome) => permit(to, outcome),
-                Typed::Unclear => {
-                    ask::put_options(&mut self.show, &request);
+                Typed::Unclear(why) => {
+                    ask::put_again(&mut self.show, &request, &why);
                     self.asked = Some(Box::new(Question::Permission(request, to)));
                 }
             },
             Question::Form(request, to) => match forms::understand(line, &request) {
                 Some(action) => fill_in(to, action),
                 None => {
-                    form::put_again(&mut self.show, &request);
+                    form::put_again(&mut self.show, &request, line.unwrap_or_default());
                     self.asked = Some(Box::new(Question::Form(request, to)));
                 }
             },
@@ -461,6 +381,29 @@ impl Conversation {
         // A connection that is gone has nothing to cancel.
         let _ = agent.send_notification(CancelNotification::new(session.clone()));
     }
+}
+
+/// What we are and can do. We declare the profile ourselves: only a client that does is offered every scope of a
+/// permission.
+fn hello(profile: ProfileChoice) -> InitializeRequest {
+    let profile = match profile {
+        ProfileChoice::Auto => None,
+        ProfileChoice::Harn => Some("harn"),
+        ProfileChoice::Meta => Some("meta"),
+        ProfileChoice::Acp => Some("acp"),
+    };
+    let mut ours = Map::new();
+    ours.extend(profile.map(|profile| ("profile".to_owned(), profile.into())));
+    let fills_in = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
+    let capabilities = ClientCapabilities::new()
+        .elicitation(fills_in)
+        .meta(Map::from_iter([("harn".to_owned(), ours.into())]));
+    InitializeRequest::new(ProtocolVersion::V1)
+        .client_capabilities(capabilities)
+        .client_info(Implementation::new(
+            "harn-serve-run",
+            env!("CARGO_PKG_VERSION"),
+        ))
 }
 
 fn exit_code(end: StopReason) -> ExitCode {

@@ -8,7 +8,9 @@ use crate::cli::{
     reading::{
         call::in_one_line,
         form::{Field, field},
+        permission_keys::not_an_answer,
     },
+    text,
 };
 
 /// Puts the question; false where it cannot be answered by a line.
@@ -27,11 +29,19 @@ pub(super) fn put(show: &mut Show, request: &CreateElicitationRequest) -> bool {
     true
 }
 
-/// Says again what may be typed.
-pub(super) fn put_again(show: &mut Show, request: &CreateElicitationRequest) {
-    if let Some((_, field)) = field(request) {
-        put_field(show, &field);
-    }
+/// Reports what was typed in vain, and puts the answers again.
+pub(super) fn put_again(show: &mut Show, request: &CreateElicitationRequest, typed: &str) {
+    const SHOWN: usize = 20;
+    let Some((_, field)) = field(request) else {
+        return;
+    };
+    let typed = text::cut(typed.trim(), SHOWN);
+    let why = match field {
+        Field::Decision => not_an_answer(&["y", "n"], &typed),
+        Field::Text(_) | Field::Choice(..) => not_an_answer::<&str>(&[], &typed),
+    };
+    show.screen.line(&[(Style::Yellow, &why)]);
+    put_field(show, &field);
 }
 
 fn put_field(show: &mut Show, field: &Field) {

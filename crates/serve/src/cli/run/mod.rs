@@ -9,6 +9,7 @@ mod crew;
 mod form;
 mod keyboard;
 mod pair;
+mod question;
 mod screen;
 mod show;
 mod steer;

@@ -14,15 +14,16 @@ use crate::cli::{
     paint::Style,
 };
 
-const KEYS: [(&str, &str); 18] = [
+const KEYS: [(&str, &str); 19] = [
     ("Enter", "send; while the agent works: for when it is done"),
     ("Ctrl-S", "steer: at the agent's next safe place"),
     ("Alt-Enter, Ctrl-J", "a new line"),
     ("Esc", "cancel the turn; without one, go to the end"),
     (
-        "1-9",
-        "answer a question; type the number where a text will do",
+        "y, s, w, n, x",
+        "answer a question about a call, as its answers say",
     ),
+    ("1-9", "other answers; type the number where a text will do"),
     (
         "Up, Down",
         "read a long question, or scroll while the prompt is empty",

@@ -175,13 +175,18 @@ fn options(
         return vec![(0, Line::styled(cut(how, columns), style(Style::Dim)))];
     }
     let mut lines = Vec::new();
-    let digits = question.options.len().to_string().len();
-    for (at, (name, scope)) in question.options.iter().enumerate() {
+    let keys = question.options.iter().map(|it| width(&it.key));
+    let widest = keys.max().unwrap_or_default();
+    for (at, option) in question.options.iter().enumerate() {
         let key = match counts(at) {
-            true => format!("  {:>digits$}) ", at + 1),
-            false => format!("  {:>digits$}  ", "·"),
+            true => format!("  {:>widest$}) ", option.key),
+            false => format!("  {:>widest$}  ", "·"),
         };
-        let scope = scope.as_ref().map(|scope| format!("  ({})", tame(scope)));
+        let name = &option.name;
+        let scope = option
+            .scope
+            .as_ref()
+            .map(|scope| format!("  ({})", tame(scope)));
         let scope = scope.unwrap_or_default();
         let room = columns.saturating_sub(width(&key));
         let indent = " ".repeat(width(&key));

@@ -180,15 +180,15 @@ fn offered(screen: &Screen) -> Vec<Key> {
     match screen.questions.front() {
         Some(question) if screen.answering => {
             let sight = draw::sight(screen);
-            let count = question.options.len();
-            let numbers = match (count, question.takes_text) {
-                (0, _) => "Enter".to_owned(),
-                (count, true) => format!("1-{count} Enter"),
-                (1, false) => "1".to_owned(),
-                (count, false) => format!("1-{count}"),
+            let options: Vec<_> = question.options.iter().map(|it| it.key.as_str()).collect();
+            let offered = match (options.as_slice(), question.takes_text) {
+                ([], _) => "Enter".to_owned(),
+                ([first, .., last], true) => format!("{first}-{last} Enter"),
+                ([one], true) => format!("{one} Enter"),
+                (options, false) => options.join(" "),
             };
             if question.options.is_empty() || !sight.answers.is_empty() {
-                keys.push((numbers.into(), "answer"));
+                keys.push((offered.into(), "answer"));
             }
             if sight.last > 0 {
                 keys.push(key("↑↓", "read"));

@@ -246,12 +246,12 @@ fn a_question() {
             ? $ Clean up (for 10 min)
               $ rm -rf build && git status
               asked because the session's mode is ask
-              1) Allow this once  (once)
-              2) Allow it for this session  (session)
-              3) Reject this once  (once)
+              y) Allow this once  (once)
+              s) Allow it for this session  (session)
+              n) Reject this once  (once)
              Tidy the tests                     $0.04 · 12k/200k · ask · asks · you control
             >
-            1-3 answer  Tab prompt  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
+            y s n answer  Tab prompt  Esc cancel  ^R hand back  ^O unfold  ? help
         "#]],
     );
     check(
@@ -262,12 +262,12 @@ fn a_question() {
               $ rm -rf build && git status
               asked because the session's mode is
               ask
-              1) Allow this once  (once)
-              2) Allow it for this session
-              3) Reject this once  (once)
+              y) Allow this once  (once)
+              s) Allow it for this session
+              n) Reject this once  (once)
              T… 12k/200k · ask · asks · you control
             >
-            1-3 answer  Tab prompt  ? help
+            y s n answer  Tab prompt  ? help
         "#]],
     );
 }
@@ -300,11 +300,11 @@ fn a_long_question_says_that_there_is_more() {
               -2
               -3
               ↓ 76 lines not shown
-              1) Allow
-              2) Reject
+              y) Allow
+              n) Reject
              Tidy the tests                           ask · you control
             >
-            1-2 answer  ↑↓ read  Tab prompt  ^R hand back  ? help
+            y n answer  ↑↓ read  Tab prompt  ^R hand back  ? help
         "#]],
     );
     for _ in 0..200 {
@@ -349,11 +349,11 @@ fn what_cannot_be_read_cannot_be_allowed() {
         (24, 6),
         expect![[r#"
             ? $ Clean up
-              3) Reject this once
+              n) Reject this once
               ↑ 7 lines above
              Tid… ask · you control
             >
-            1-3 answer  ? help
+            y s n answer  ? help
         "#]],
     );
     played.act(Action::Answer(0));
@@ -610,7 +610,8 @@ fn help() {
             Ctrl-S             steer: at the agent's next safe place
             Alt-Enter, Ctrl-J  a new line
             Esc                cancel the turn; without one, go to the end
-            1-9                answer a question; type the number where a text will do
+            y, s, w, n, x      answer a question about a call, as its answers say
+            1-9                other answers; type the number where a text will do
             Up, Down           read a long question, or scroll while the prompt is empty
             Tab                to the question and back to the prompt
             Ctrl-T             take over control
@@ -624,7 +625,6 @@ fn help() {
             q                  while watching: leave
             j, k               while watching: scroll by a line
             F1, ?              this, and back; ? while the prompt is empty
-
              Tidy the tests                                               ask · you control
             > what is to be done?
             Esc back  PgUp PgDn scroll

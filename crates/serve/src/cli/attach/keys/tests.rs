@@ -20,6 +20,10 @@ fn control(c: char) -> KeyEvent {
     KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)
 }
 
+fn no_answer(key: &str) -> Action {
+    Action::NoAnswer(key.to_owned())
+}
+
 fn check(played: &Played, table: &[(KeyEvent, Action)]) {
     for (key, wanted) in table {
         assert_eq!(action(&played.screen, *key), *wanted, "{key:?}");
@@ -96,15 +100,18 @@ fn a_question_stands() {
     let mut played = Played::joined("me");
     played.ask("q");
     // Whatever was on its way when it came is no answer.
-    let early = [(char('1'), Action::Nothing), (char('x'), Action::Nothing)];
+    let early = [(char('y'), Action::Nothing), (char('q'), Action::Nothing)];
     check(&played, &early);
     played.wait(400);
     let table = [
-        (char('1'), Action::Answer(0)),
-        (char('3'), Action::Answer(2)),
-        (char('4'), Action::Nothing),
-        (char('y'), Action::Nothing),
-        (key(KeyCode::Enter), Action::Nothing),
+        (char('y'), Action::Answer(0)),
+        (char('Y'), Action::Answer(0)),
+        (char('s'), Action::Answer(1)),
+        (char('n'), Action::Answer(2)),
+        (char('S'), no_answer("S")),
+        (char('w'), no_answer("w")),
+        (char('1'), no_answer("1")),
+        (key(KeyCode::Enter), no_answer("Enter")),
         (control('s'), Action::Nothing),
         (key(KeyCode::Down), Action::ScrollQuestion(1)),
         (key(KeyCode::Tab), Action::SwitchFocus),
@@ -114,16 +121,35 @@ fn a_question_stands() {
     check(&played, &table);
     // What somebody has begun to write is no answer, and in no answer's way.
     played.types("a prompt");
-    check(&played, &[(char('1'), Action::Answer(0))]);
-    // In the prompt, digits are text.
+    check(&played, &[(char('y'), Action::Answer(0))]);
+    // In the prompt, letters are text.
     played.screen.answering = false;
     check(
         &played,
         &[
-            (char('1'), Action::Type('1')),
+            (char('y'), Action::Type('y')),
             (key(KeyCode::Enter), Action::Send),
         ],
     );
+}
+
+#[test]
+fn a_key_without_a_meaning_is_reported_and_answers_nothing() {
+    let mut played = Played::joined("me");
+    played.sent();
+    played.ask("q");
+    played.wait(400);
+    for (typed, shown) in [('q', "q"), ('W', "W"), ('1', "1")] {
+        let action = action(&played.screen, char(typed));
+        played.act(action);
+        let told = format!("`{shown}` is not an answer here: y, s or n");
+        assert_eq!(played.screen.notice, Some(told));
+    }
+    assert!(played.sent().is_empty());
+    let action = action(&played.screen, char('N'));
+    played.act(action);
+    let sent = &played.sent()[0]["result"]["outcome"];
+    assert_eq!(sent["optionId"], "reject_once");
 }
 
 #[test]
