@@ -62,6 +62,12 @@ async fn two_thousand_sessions_in_one_process() -> Result<()> {
         .request_error("session/prompt", text_prompt(&ids[0], "Are you there?"))
         .await;
     assert_eq!(refused["data"]["reason"], "unknown_session");
+    // Those that were never prompted are listed no more.
+    let left = list(&mut client, json!({})).await;
+    assert!(
+        left.keys()
+            .eq(prompted.iter().copied().collect::<BTreeSet<_>>())
+    );
 
     // Closed is not gone: one of them is loaded, with what was said in it.
     let load = json!({"sessionId": prompted[1], "cwd": folder.path(), "mcpServers": []});

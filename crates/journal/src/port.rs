@@ -5,7 +5,7 @@ use std::{io, path::PathBuf, sync::Arc};
 use harn_model::{Envelope, Seq, SessionId, SessionView, Timestamp, WorkerId};
 use serde::{Deserialize, Serialize};
 
-use crate::JournalError;
+use crate::{JournalError, jsonl::is_prompt};
 
 /// What is known about a session without reading its events. Its serde form is `meta.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,12 @@ pub trait Store: Send + Sync + 'static {
     /// All sessions but those of workers, which are their session's business, and those that are damaged
     /// as problems. What never became a session, and what is none of ours, is in neither.
     fn list(&self) -> Result<Listing, JournalError>;
+
+    /// Whether a session was ever sent a prompt. Listings ask it of every session they show.
+    fn has_prompt(&self, id: &SessionId) -> Result<bool, JournalError> {
+        let (_, events) = self.read(id)?;
+        Ok(events.iter().any(|it| is_prompt(&it.event)))
+    }
 
     /// Removes a session for good, with the sessions of its workers. Fails with `Locked` while another
     /// process has it open.

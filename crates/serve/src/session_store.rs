@@ -175,6 +175,11 @@ impl Store for ApartStore {
         self.inner.list()
     }
 
+    fn has_prompt(&self, id: &SessionId) -> Result<bool, JournalError> {
+        self.check_session(id)?;
+        self.inner.has_prompt(id)
+    }
+
     fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
         self.check_session(id)?;
         self.inner.delete(id)

@@ -6,7 +6,7 @@ use std::{
 };
 
 use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
-use harn_model::{SessionId, StopReason};
+use harn_model::{AgentEvent, ContentBlock, Envelope, Seq, SessionId, StopReason, TurnStarted};
 use harn_testkit::{FakeClock, ScriptedAgent, TestHub};
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
@@ -31,13 +31,17 @@ async fn listed_with_titles_and_by_directory() {
     let listed = client.request("session/list", json!({})).await;
     assert_eq!(listed["sessions"], json!([]));
     let titled = open(&mut client, &test).await;
-    let id = prompt(&mut client, &titled, "Where is the parser?\nAnd the lexer?").await;
+    // Editors put what goes with a prompt in front of it.
+    let link = json!({"type": "resource_link", "uri": "file:///workspace/src/parse.rs", "name": "parse.rs"});
+    let text = json!({"type": "text", "text": "Where is the parser?\nAnd the lexer?"});
+    let params = json!({"sessionId": titled, "prompt": [link, text]});
+    let id = client.send_request("session/prompt", params).await;
     client.updates_until(&id).await;
     let other = test.workspace().join("other");
     std::fs::create_dir(&other).unwrap();
     let params =
         json!({"cwd": other, "additionalDirectories": [test.workspace()], "mcpServers": []});
-    client.request("session/new", params).await;
+    let unused = client.request("session/new", params).await["sessionId"].clone();
     changed_at(&test, "session-1", 10);
     changed_at(&test, "session-2", 20);
     let listed = client.request("session/list", Value::Null).await;
@@ -50,6 +54,14 @@ async fn listed_with_titles_and_by_directory() {
     let listed = client.request("session/list", params).await;
     assert_eq!(ids(&listed), ["session-1"]);
     assert_eq!(listed["sessions"][0]["title"], "Where is the parser?");
+
+    // A session that was never used is listed only while it is open.
+    let closing = json!({"sessionId": unused});
+    let closing = client.send_request("session/close", closing).await;
+    client.expect_event_of("session_closed").await;
+    client.expect_response(&closing).await;
+    let listed = client.request("session/list", json!({})).await;
+    assert_eq!(ids(&listed), ["session-1"]);
     client.close().await;
     check_transcript("list", test.recorder());
 }
@@ -71,7 +83,19 @@ async fn listed_a_page_at_a_time() {
             worker: None,
             principal: None,
         };
-        drop(store.create(meta).unwrap());
+        let prompted = Envelope {
+            seq: Seq(1),
+            at: FakeClock::START,
+            turn: Some("turn-1".into()),
+            event: AgentEvent::TurnStarted(Box::new(TurnStarted {
+                message_id: "msg-1".into(),
+                prompt: vec![ContentBlock::text("Where is the parser?")],
+                live_session: None,
+            })),
+        };
+        let mut log = store.create(meta).unwrap();
+        log.append(&[prompted]).unwrap();
+        drop(log);
         // Pairs share a time, so that the cursor has to tell them apart.
         changed_at(&test, &id, number / 2);
     }

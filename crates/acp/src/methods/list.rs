@@ -25,6 +25,7 @@ pub(crate) fn handle(peer: &Arc<Peer>, request: Result<Listing, Error>, to: Resp
             let filter = SessionFilter {
                 cwd: request.cwd,
                 live,
+                prompted: true,
             };
             let page = peer.hub.list(filter, request.cursor).await;
             page.map_err(|e| error::session(&e))

@@ -9,10 +9,12 @@ mod lock;
 mod log;
 mod log_file;
 mod meta;
+mod prompted;
 mod reader;
 mod scan;
 mod store;
 mod text;
 
 pub use line::FORMAT_VERSION;
+pub(crate) use prompted::is_prompt;
 pub use store::JsonlStore;

@@ -18,6 +18,7 @@ use super::{
     log::JsonlLog,
     log_file::{Index, LogFile},
     meta,
+    prompted::has_prompt,
     scan::{Scanned, scan},
 };
 use crate::{JournalError, Listing, Log, Opened, Place, SessionMeta, SessionSummary, Store};
@@ -189,6 +190,11 @@ impl Store for JsonlStore {
         let mut listing = self.everything()?;
         listing.sessions.retain(|s| s.meta.worker.is_none());
         Ok(listing)
+    }
+
+    fn has_prompt(&self, id: &SessionId) -> Result<bool, JournalError> {
+        let path = self.folder(id)?.join(EVENTS);
+        has_prompt(&path).map_err(|error| lock::not_found(error, &path, id))
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), JournalError> {

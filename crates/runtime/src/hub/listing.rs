@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use harn_journal::SessionSummary;
+use harn_journal::{Listing, SessionSummary};
 
 use super::{Hub, blocking, same_dir};
 use crate::{Controller, LiveState, SessionError};
@@ -34,6 +34,8 @@ pub struct SessionFilter {
     pub cwd: Option<PathBuf>,
     /// Those that are open here, or those that are not.
     pub live: Option<bool>,
+    /// Those that were sent a prompt, and those that are open here.
+    pub prompted: bool,
 }
 
 impl Hub {
@@ -44,13 +46,13 @@ impl Hub {
         filter: SessionFilter,
         after: Option<String>,
     ) -> Result<SessionPage, SessionError> {
-        let after = match &after {
-            Some(cursor) => Some(parse_cursor(cursor).ok_or(SessionError::BadCursor)?),
+        let after = match after {
+            Some(cursor) => Some(parse_cursor(&cursor).ok_or(SessionError::BadCursor)?),
             None => None,
         };
-        let mut rest = self.stored(filter, after).await?;
-        let sessions: Vec<_> = rest.by_ref().take(PAGE).collect();
-        let more = rest.next().is_some();
+        let mut sessions = self.rows(filter, after, PAGE + 1).await?;
+        let more = sessions.len() > PAGE;
+        sessions.truncate(PAGE);
         let next = sessions.last().filter(|_| more);
         Ok(SessionPage {
             next: next.map(|last| cursor(&last.summary)),
@@ -63,44 +65,55 @@ impl Hub {
         &self,
         filter: SessionFilter,
     ) -> Result<Vec<ListedSession>, SessionError> {
-        Ok(self.stored(filter, None).await?.collect())
+        self.rows(filter, None, usize::MAX).await
     }
 
-    /// Those that are stored after a place in the listing.
-    async fn stored(
+    /// At most so many that are stored after a place in the listing. Which directory a path leads to and whether
+    /// a log has a prompt is asked of the disk, so it is asked off the async threads, and of no more sessions
+    /// than are listed.
+    async fn rows(
         &self,
         filter: SessionFilter,
-        after: Option<(u64, &str)>,
-    ) -> Result<impl Iterator<Item = ListedSession>, SessionError> {
-        let store = self.inner.config.store.clone();
-        // Which directory a path leads to is asked of the disk: not here, where nothing may wait.
-        let listing = blocking(move || {
-            let mut listing = store.list()?;
-            if let Some(cwd) = filter.cwd {
-                listing
-                    .sessions
-                    .retain(|s| same_dir(&cwd, &s.meta.directory));
+        after: Option<(u64, String)>,
+        most: usize,
+    ) -> Result<Vec<ListedSession>, SessionError> {
+        let hub = self.clone();
+        let rows = move || {
+            let store = &hub.inner.config.store;
+            let Listing { sessions, problems } = store.list()?;
+            // With the first page only: the rest is the same listing.
+            if after.is_none() {
+                for problem in &problems {
+                    tracing::warn!(%problem, "a session cannot be listed");
+                }
             }
-            Ok(listing)
-        })
-        .await?;
-        // With the first page only: the rest is the same listing.
-        if after.is_none() {
-            for problem in &listing.problems {
-                tracing::warn!(%problem, "a session cannot be listed");
-            }
-        }
-        let rest = listing.sessions.into_iter();
-        let rest =
-            rest.filter(move |s| after.is_none_or(|at| is_after(s, at)) && self.sees(&s.meta));
-        let rest = rest.map(|summary| ListedSession {
-            live: self
-                .live(&summary.meta.thread_id)
-                .map(|session| session.live_state()),
-            summary,
-        });
-        let live = filter.live;
-        Ok(rest.filter(move |s| live.is_none_or(|live| live == s.live.is_some())))
+            let rows = sessions.into_iter().filter(|summary| {
+                let meta = &summary.meta;
+                let in_dir = |cwd: &PathBuf| same_dir(cwd, &meta.directory);
+                after.as_ref().is_none_or(|at| is_after(summary, at))
+                    && hub.sees(meta)
+                    && filter.cwd.as_ref().is_none_or(in_dir)
+            });
+            let rows = rows.map(|summary| ListedSession {
+                live: hub
+                    .live(&summary.meta.thread_id)
+                    .map(|session| session.live_state()),
+                summary,
+            });
+            let rows = rows.filter(|row| {
+                let live = row.live.is_some();
+                // One whose log cannot be read is listed, so that whoever opens it is told.
+                let has_prompt = || {
+                    store
+                        .has_prompt(&row.summary.meta.thread_id)
+                        .unwrap_or(true)
+                };
+                filter.live.is_none_or(|wanted| wanted == live)
+                    && (!filter.prompted || live || has_prompt())
+            });
+            Ok(rows.take(most).collect())
+        };
+        Ok(blocking(rows).await?)
     }
 
     /// The sessions that are open here, but those of workers.
@@ -121,13 +134,13 @@ fn cursor(summary: &SessionSummary) -> String {
     format!("{}:{}", summary.updated, summary.meta.thread_id)
 }
 
-fn parse_cursor(cursor: &str) -> Option<(u64, &str)> {
+fn parse_cursor(cursor: &str) -> Option<(u64, String)> {
     let (updated, id) = cursor.split_once(':')?;
-    Some((updated.parse().ok()?, id))
+    Some((updated.parse().ok()?, id.to_owned()))
 }
 
 /// Whether a row comes after the cursor in the listing's order: newest first, then by id.
-fn is_after(summary: &SessionSummary, (updated, id): (u64, &str)) -> bool {
-    summary.updated < updated
-        || (summary.updated == updated && summary.meta.thread_id.as_str() > id)
+fn is_after(summary: &SessionSummary, (updated, id): &(u64, String)) -> bool {
+    summary.updated < *updated
+        || (summary.updated == *updated && summary.meta.thread_id.as_str() > id.as_str())
 }

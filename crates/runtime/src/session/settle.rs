@@ -1,9 +1,9 @@
 //! Settling: what a turn leaves open is closed, so that no host waits for something that never comes.
 
 use harn_model::{
-    AgentEvent, CompositionRun, Decision, ErrorCategory, FailureCategory, HitlOutcome,
-    PermissionResolved, Recovered, SessionInfo, SessionView, ToolCallUpdate, TurnId, WorkerEvent,
-    plain_text,
+    AgentEvent, CompositionRun, ContentBlock, Decision, ErrorCategory, FailureCategory,
+    HitlOutcome, PermissionResolved, Recovered, SessionInfo, SessionView, ToolCallUpdate, TurnId,
+    WorkerEvent, plain_text,
 };
 
 /// How a turn came to leave things open.
@@ -121,14 +121,26 @@ pub(crate) fn withdrawn_prompts(view: &SessionView) -> Vec<(TurnId, AgentEvent)>
     waited.collect()
 }
 
-/// A title from the first line of a prompt.
-pub(crate) fn title(prompt: &[harn_model::ContentBlock]) -> Option<AgentEvent> {
+/// A title from the first line that a person typed. Editors put links and files that go with a prompt in front of
+/// it; they name the session only where there is no text.
+pub(crate) fn title(prompt: &[ContentBlock]) -> Option<AgentEvent> {
     const MAX: usize = 60;
-    let text = plain_text(prompt);
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let typed = prompt.iter().find_map(|block| match block {
+        ContentBlock::Text { text } => first_line(text).map(str::to_owned),
+        ContentBlock::Resource(_)
+        | ContentBlock::ResourceLink(_)
+        | ContentBlock::Image { .. }
+        | ContentBlock::Audio { .. } => None,
+    });
+    let attached = || first_line(&plain_text(prompt)).map(str::to_owned);
+    let line = typed.or_else(attached)?;
     let title = match line.char_indices().nth(MAX) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line.to_owned(),
+        None => line,
     };
     Some(AgentEvent::SessionInfo(SessionInfo { title: Some(title) }))
+}
+
+fn first_line(text: &str) -> Option<&str> {
+    text.lines().map(str::trim).find(|line| !line.is_empty())
 }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use harn_journal::{JournalError, JsonlStore, Store};
 use harn_model::{AgentEvent, Seq, SessionId, StopReason};
-use harn_runtime::{NewSession, SessionError, SessionFilter};
+use harn_runtime::{Controller, NewSession, SessionError, SessionFilter};
 
 use crate::support::*;
 
@@ -197,7 +197,7 @@ async fn listing_pages_without_gaps_or_repeats() {
             .list(
                 SessionFilter {
                     cwd: Some(elsewhere.path().to_owned()),
-                    live: None,
+                    ..SessionFilter::default()
                 },
                 after,
             )
@@ -223,6 +223,40 @@ async fn listing_pages_without_gaps_or_repeats() {
     ));
     let left = JsonlStore::new(world.state()).list().unwrap();
     assert_eq!(left.sessions.len(), 119);
+}
+
+#[tokio::test]
+async fn a_listing_of_prompted_sessions_has_live_ones_and_those_with_a_prompt() {
+    let world = World::new();
+    let hub = world.hub(echo());
+    let [unused, used, live] = [
+        world.session(&hub).await,
+        world.session(&hub).await,
+        world.session(&hub).await,
+    ];
+    unused.set_title("A name and no prompt").await.unwrap();
+    let turn = prompt(&used, "something").await;
+    whole_turn(&used, &turn).await;
+    hub.close(unused.id()).await;
+    hub.close(used.id()).await;
+    let listed = async |prompted| {
+        let filter = SessionFilter {
+            prompted,
+            ..SessionFilter::default()
+        };
+        let page = hub.list(filter, None).await.unwrap();
+        let ids = page.sessions.into_iter().map(|s| s.summary.meta.thread_id);
+        let mut ids: Vec<_> = ids.collect();
+        ids.sort();
+        ids
+    };
+    let sorted = |sessions: &[&Controller]| {
+        let mut ids: Vec<_> = sessions.iter().map(|it| it.id().clone()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(listed(true).await, sorted(&[&used, &live]));
+    assert_eq!(listed(false).await, sorted(&[&unused, &used, &live]));
 }
 
 #[tokio::test]

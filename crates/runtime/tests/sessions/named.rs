@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use harn_model::{
-    AgentEvent, ContentBlock, Decision, Envelope, MessageId, Principal, Seq, SessionId, StopReason,
+    AgentEvent, ContentBlock, Decision, Envelope, MessageId, Principal, ResourceLink, Seq,
+    SessionId, StopReason,
 };
 use harn_runtime::{
     AUTO_MODE, Agent, AgentError, Controller, PromptError, READ_ONLY_MODE, SessionError,
@@ -72,6 +73,34 @@ async fn a_title_that_was_given_stays() {
     assert_eq!(session.title().as_deref(), Some("Spring cleaning"));
     let listed = hub.list(Default::default(), None).await.unwrap();
     assert_eq!(listed.sessions[0].summary.meta.title, "Spring cleaning");
+}
+
+#[tokio::test]
+async fn a_title_is_the_first_text_of_a_prompt() {
+    let link = || {
+        ContentBlock::ResourceLink(ResourceLink {
+            uri: "file:///work/src/main.rs".to_owned(),
+            name: "main.rs".to_owned(),
+            mime_type: None,
+            title: None,
+            description: None,
+            size: None,
+        })
+    };
+    let text = |text: &str| ContentBlock::text(text);
+    let table = [
+        (vec![link(), text(" \n"), text("\nWhy?\nAnd how?")], "Why?"),
+        (vec![text("Why?"), link()], "Why?"),
+        (vec![link()], "file:///work/src/main.rs"),
+    ];
+    let world = World::new();
+    let hub = world.hub(silent());
+    for (blocks, title) in table {
+        let session = world.session(&hub).await;
+        let turn = session.prompt(blocks, |_| ()).await.unwrap();
+        whole_turn(&session, &turn).await;
+        assert_eq!(session.title().as_deref(), Some(title));
+    }
 }
 
 #[tokio::test]

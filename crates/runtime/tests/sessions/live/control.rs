@@ -191,7 +191,10 @@ async fn a_listing_says_what_is_live_and_who_is_in_control() {
     seat.attach(AttachClient::controller("desk")).await.unwrap();
     let (_, leg) = stage.go().await;
     let listed = |live| {
-        let filter = SessionFilter { cwd: None, live };
+        let filter = SessionFilter {
+            live,
+            ..SessionFilter::default()
+        };
         let hub = stage.hub.clone();
         async move { hub.list(filter, None).await.unwrap().sessions }
     };
