@@ -172,23 +172,25 @@ fn a_wrong_policy_is_refused_with_its_place() {
 /// A state directory with one session in it.
 fn state_with_a_session() -> TempDir {
     let state = TempDir::new().unwrap();
-    let store = JsonlStore::new(state.path());
+    let events = include_str!("transcript.jsonl").lines();
+    let events = events.map(|line| serde_json::from_str(line).unwrap());
+    add_session(&state, "s1", "/home/ada/house", events.collect());
+    state
+}
+
+fn add_session(state: &TempDir, id: &str, directory: &str, events: Vec<AgentEvent>) {
     let meta = SessionMeta {
         v: FORMAT_VERSION,
-        thread_id: "s1".into(),
+        thread_id: id.into(),
         title: "Where is the door?".to_owned(),
-        directory: "/home/ada/house".into(),
+        directory: directory.into(),
         additional_directories: Vec::new(),
         created: 1_700_000_000_000,
         parent: None,
         worker: None,
         principal: None,
     };
-    let mut log = store.create(meta).unwrap();
-    let events = include_str!("transcript.jsonl").lines();
-    let events: Vec<_> = events
-        .map(|line| serde_json::from_str::<AgentEvent>(line).unwrap())
-        .collect();
+    let mut log = JsonlStore::new(state.path()).create(meta).unwrap();
     let events: Vec<_> = (1..)
         .zip(events)
         .map(|(seq, event)| Envelope {
@@ -199,7 +201,133 @@ fn state_with_a_session() -> TempDir {
         })
         .collect();
     log.append(&events).unwrap();
+}
+
+/// Sessions whose ids are given, the first changed last. Those that end in `-empty` have no prompt.
+fn state_with_sessions(ids: &[(&str, &str)]) -> TempDir {
+    let state = TempDir::new().unwrap();
+    let prompt = include_str!("transcript.jsonl").lines().next().unwrap();
+    for (age, (id, directory)) in ids.iter().enumerate() {
+        let event = match id.ends_with("-empty") {
+            true => AgentEvent::ModeChanged {
+                mode_id: "ask".to_owned(),
+            },
+            false => serde_json::from_str(prompt).unwrap(),
+        };
+        add_session(&state, id, directory, vec![event]);
+        let log = state.path().join(format!("threads/{id}/events.jsonl"));
+        let log = std::fs::File::options().append(true).open(log).unwrap();
+        let changed = 1_700_000_000 - u64::try_from(age).unwrap();
+        let changed = std::time::UNIX_EPOCH + std::time::Duration::from_secs(changed);
+        log.set_modified(changed).unwrap();
+    }
     state
+}
+
+fn sessions(state: &TempDir, args: &[&str]) -> Output {
+    let dir = state.path().to_str().unwrap();
+    harn_serve(&[&["sessions", "--state-dir", dir], args].concat())
+}
+
+/// The ids that a list shows, in its order.
+fn listed(output: &Output) -> Vec<String> {
+    let rows = stdout(output);
+    let first = |row: &str| row.split_whitespace().next().unwrap().to_owned();
+    rows.lines().skip(1).map(first).collect()
+}
+
+#[test]
+fn a_list_leaves_out_stored_sessions_without_a_prompt() {
+    let state = state_with_sessions(&[("a-empty", "/w"), ("b", "/w"), ("c-empty", "/v")]);
+    let list = sessions(&state, &["list"]);
+    assert_eq!(listed(&list), ["b"]);
+    let hint = "harn-serve: 2 without a prompt left out; --all lists them\n";
+    assert_eq!(stderr(&list), hint);
+    let all = sessions(&state, &["list", "--all"]);
+    assert_eq!(listed(&all), ["a-empty", "b", "c-empty"]);
+    assert_eq!(stderr(&all), "");
+}
+
+#[test]
+fn a_list_may_be_of_a_directory_short_and_for_programs() {
+    let here = TempDir::new().unwrap();
+    let link = here.path().join("link");
+    std::fs::create_dir(here.path().join("real")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(here.path().join("real"), &link).unwrap();
+    let real = here.path().join("real");
+    let (real, link) = (real.to_str().unwrap(), link.to_str().unwrap());
+    let ids = [("a", "/gone"), ("b", real), ("c", link), ("d", real)];
+    let state = state_with_sessions(&ids);
+    let list = |args: &[&str]| listed(&sessions(&state, &[&["list"], args].concat()));
+    assert_eq!(list(&["--cwd", link]), ["b", "c", "d"]);
+    assert_eq!(list(&["--cwd", "/gone/"]), ["a"]);
+    assert_eq!(list(&["--limit", "2"]), ["a", "b"]);
+    assert_eq!(list(&["--cwd", real, "--limit", "1"]), ["b"]);
+    let none = sessions(&state, &["list", "--cwd", "/nowhere"]);
+    assert!(stdout(&none).starts_with("no sessions of /nowhere in "));
+    let wrong = sessions(&state, &["list", "--limit", "0"]);
+    assert_eq!(wrong.status.code(), Some(2));
+
+    let json = sessions(&state, &["list", "--json", "--limit", "1"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let expected = serde_json::json!([{
+        "sessionId": "a",
+        "title": "Where is the door?",
+        "cwd": "/gone",
+        "createdAt": "2023-11-14T22:13:20.000Z",
+        "updatedAt": "2023-11-14T22:13:20.000Z",
+        "liveState": "persisted",
+        "activePrompt": false,
+    }]);
+    assert_eq!(json, expected);
+    let none = sessions(&state, &["list", "--json", "--cwd", "/nowhere"]);
+    assert_eq!(stdout(&none), "[]\n");
+}
+
+#[test]
+fn a_session_is_named_by_the_beginning_of_its_id_or_as_the_last() {
+    let state = state_with_sessions(&[
+        ("x-empty", "/w"),
+        ("ses_ab1", "/w"),
+        ("ses_ab2", "/w"),
+        ("ses_ab", "/w"),
+        ("ses_cd1", "/w"),
+    ]);
+    let shown = |word: &str| {
+        let output = sessions(&state, &["show", word]);
+        let text = stdout(&output);
+        let id = text.lines().nth(1).and_then(|line| line.split_once(','));
+        id.map(|(id, _)| id.to_owned())
+            .ok_or_else(|| stderr(&output))
+    };
+    assert_eq!(shown("ses_ab1").as_deref(), Ok("ses_ab1"));
+    assert_eq!(shown("ses_ab").as_deref(), Ok("ses_ab"), "a whole id");
+    assert_eq!(shown("cd").as_deref(), Ok("ses_cd1"));
+    assert_eq!(shown("x").as_deref(), Ok("x-empty"));
+    assert_eq!(shown("last").as_deref(), Ok("ses_ab1"));
+    let several = "error: several sessions begin with ab: ses_ab1, ses_ab2, ses_ab\n";
+    assert_eq!(shown("ab"), Err(several.to_owned()));
+    let near = "error: there is no session ses_ab3; did you mean `ses_ab` or `ses_ab1` or `ses_ab2`? \
+                `harn-serve sessions list` shows them\n";
+    assert_eq!(shown("ses_ab3"), Err(near.to_owned()));
+
+    for (word, id) in [("cd", "ses_cd1"), ("last", "ses_ab1"), ("last", "ses_ab2")] {
+        let deleted = sessions(&state, &["delete", word]);
+        assert_eq!(stdout(&deleted), format!("deleted {id}\n"));
+    }
+    assert_eq!(sessions(&state, &["delete", ""]).status.code(), Some(1));
+    let left = sessions(&state, &["list", "--all"]);
+    assert_eq!(listed(&left), ["x-empty", "ses_ab"]);
+}
+
+#[test]
+fn a_damaged_session_is_deleted_by_its_whole_id() {
+    let state = state_with_sessions(&[("ses_ab1", "/w")]);
+    let meta = state.path().join("threads/ses_ab1/meta.json");
+    std::fs::write(meta, "{").unwrap();
+    let deleted = sessions(&state, &["delete", "ses_ab1"]);
+    assert_eq!(stdout(&deleted), "deleted ses_ab1\n");
 }
 
 #[test]
@@ -237,7 +365,7 @@ fn sessions_are_listed_shown_and_deleted() {
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert_eq!(
             stderr(&output),
-            "error: there is no session s1\n",
+            "error: there is no session s1; `harn-serve sessions list` shows them\n",
             "{args:?}"
         );
     }

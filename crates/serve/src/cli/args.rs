@@ -1,6 +1,6 @@
 //! The command line: names, defaults and help texts.
 
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use harn_acp::ProfileChoice;
@@ -432,18 +432,37 @@ pub(super) enum GrantsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SessionsCommand {
-    /// All sessions, the latest first
-    List,
+    /// Sessions, the latest first
+    List(ListSessionsArgs),
     /// What was said and done in a session
     Show {
-        /// The session's id
+        /// The session's id, the beginning of it, or `last` for the one that changed last
+        #[arg(value_name = "ID|last")]
         id: String,
     },
     /// Remove a session for good
     Delete {
-        /// The session's id
+        /// The session's id, the beginning of it, or `last` for the one that changed last
+        #[arg(value_name = "ID|last")]
         id: String,
     },
+}
+
+/// Which sessions to list, and how.
+#[derive(Debug, clap::Args)]
+pub(super) struct ListSessionsArgs {
+    /// Print a JSON array
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Those that work in this directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) cwd: Option<PathBuf>,
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<NonZeroUsize>,
+    /// Also stored sessions without a prompt
+    #[arg(long)]
+    pub(super) all: bool,
 }
 
 #[derive(Debug, Subcommand)]

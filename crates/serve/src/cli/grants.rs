@@ -11,7 +11,7 @@ use harn_model::{Grant, GrantEffect, Timestamp, rfc3339};
 use harn_runtime::Clock;
 use serde::Serialize;
 
-use super::{args::GrantsCommand, complain, paint::visible, print, text};
+use super::{args::GrantsCommand, complain, paint::visible, print, session_ids::same_dir, text};
 use crate::{SystemClock, rules::Grants};
 
 pub(super) fn run(state_dir: &Path, command: GrantsCommand) -> Result<ExitCode> {
@@ -45,7 +45,11 @@ fn list(grants: &Grants, place: Option<&Path>, json: bool) -> Result<ExitCode> {
     let count = everywhere.len();
     let shown: Vec<_> = everywhere
         .into_iter()
-        .filter(|(grant, _)| place.as_deref().is_none_or(|dir| is_of(grant, dir)))
+        .filter(|(grant, _)| {
+            place
+                .as_deref()
+                .is_none_or(|dir| same_dir(Path::new(&grant.workspace), dir))
+        })
         .collect();
     if json {
         let shown: Vec<_> = shown.iter().map(Listed::of).collect();
@@ -67,12 +71,6 @@ fn list(grants: &Grants, place: Option<&Path>, json: bool) -> Result<ExitCode> {
     }
     print(&out)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether a grant holds in a directory, by its words or by where they lead.
-fn is_of(grant: &Grant, dir: &Path) -> bool {
-    let own = Path::new(&grant.workspace);
-    own == dir || matches!((own.canonicalize(), dir.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Three lines each: nothing of what a grant covers is cut off.

@@ -14,6 +14,7 @@ mod paint;
 mod reading;
 mod run;
 mod schema;
+mod session_ids;
 mod sessions;
 mod skills;
 mod text;

@@ -9,7 +9,10 @@ use super::{
     servers::{self, Listed, Server, Which},
     talk::Target,
 };
-use crate::cli::text::did_you_mean;
+use crate::cli::{
+    session_ids::{is_begun, named},
+    text::did_you_mean,
+};
 
 /// Where to look.
 pub(super) struct Find {
@@ -111,7 +114,10 @@ impl Find {
             None => {
                 let known = servers.iter().flat_map(|server| &server.sessions);
                 let near = did_you_mean(wanted, known.map(|session| session.id.as_str()));
-                bail!("there is no session {wanted}; {near}`harn-serve sessions list` shows all")
+                bail!(
+                    "there is no session {wanted} that is live or has a prompt; \
+                     {near}`harn-serve sessions list` shows them"
+                )
             }
         }
     }
@@ -137,12 +143,6 @@ fn matches<'a>(servers: &'a [Server], wanted: &str, live: bool) -> Vec<Match<'a>
     found
 }
 
-/// Whether an id begins so; what all ids begin with need not be said.
-fn is_begun(id: &str, wanted: &str) -> bool {
-    let rest = id.strip_prefix("ses_");
-    id.starts_with(wanted) || rest.is_some_and(|rest| rest.starts_with(wanted))
-}
-
 fn one(found: &[Match<'_>], wanted: &str) -> Result<Option<Found>> {
     match found {
         [] => Ok(None),
@@ -151,18 +151,8 @@ fn one(found: &[Match<'_>], wanted: &str) -> Result<Option<Found>> {
     }
 }
 
-/// Their ids, of many only some.
 fn names(found: &[Match<'_>]) -> String {
-    const NAMED: usize = 5;
-    let named: Vec<_> = found
-        .iter()
-        .take(NAMED)
-        .map(|(_, it)| it.id.as_str())
-        .collect();
-    match found.len().saturating_sub(NAMED) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    named(found.iter().map(|(_, session)| session.id.as_str()))
 }
 
 #[cfg(test)]

@@ -3,44 +3,126 @@
 
 mod transcript;
 
-use std::{borrow::Cow, collections::HashMap, path::Path, process::ExitCode};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use anyhow::Result;
-use harn_journal::{Listing, SessionSummary};
-use harn_model::{SessionId, Timestamp};
+use anyhow::{Context, Result};
+use harn_journal::{Listing, SessionSummary, Store};
+use harn_model::{Timestamp, rfc3339};
 use harn_runtime::Clock;
+use serde::Serialize;
 
 use super::{
-    args::SessionsCommand,
+    args::{ListSessionsArgs, SessionsCommand},
     attach::{Listed, Which, ask_servers, sockets},
-    note, paint, print, text,
+    note, paint, print,
+    session_ids::{has_prompt, same_dir, stored},
+    text, wrong_use,
 };
 use crate::{Options, SystemClock, session_store, workshop::waiting_room};
 
 pub(super) fn run(options: &Options, command: SessionsCommand) -> Result<ExitCode> {
     let store = session_store::of(options).store;
-    let kept = options.sessions_dir.as_ref().unwrap_or(&options.state_dir);
-    let now = SystemClock::new().now();
     match command {
-        SessionsCommand::List => {
-            let Listing { sessions, problems } = store.list()?;
-            // "No sessions" would be untrue where some cannot be read.
-            if !sessions.is_empty() || problems.is_empty() {
-                let live = live(&options.state_dir)?;
-                print(&list(&sessions, &live, now, kept))?;
-            }
-            problems.iter().for_each(note);
-        }
+        SessionsCommand::List(args) => list(options, &*store, &args)?,
         SessionsCommand::Show { id } => {
-            let (meta, events) = store.read(&SessionId::from(id))?;
+            let (meta, events) = store.read(&stored(&*store, &id)?)?;
+            let now = SystemClock::new().now();
             print(&transcript::transcript(&meta, &events, now))?;
         }
         SessionsCommand::Delete { id } => {
-            store.delete(&SessionId::from(id.as_str()))?;
+            let id = stored(&*store, &id)?;
+            store.delete(&id)?;
             print(&format!("deleted {id}\n"))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn list(options: &Options, store: &dyn Store, args: &ListSessionsArgs) -> Result<()> {
+    // One that was removed still has its sessions.
+    let cwd = args.cwd.as_deref().map(|dir| {
+        let absolute = std::path::absolute(dir)?;
+        io::Result::Ok(absolute.components().collect::<PathBuf>())
+    });
+    let cwd = cwd.transpose().context("--cwd").map_err(wrong_use)?;
+    let Listing { sessions, problems } = store.list()?;
+    let live = live(&options.state_dir)?;
+    let mut left_out = 0;
+    let shown = sessions.into_iter().filter(|session| {
+        let in_dir = |cwd| same_dir(cwd, &session.meta.directory);
+        if !cwd.as_deref().is_none_or(in_dir) {
+            return false;
+        }
+        let is_live = live.contains_key(session.meta.thread_id.as_str());
+        let shown = args.all || is_live || has_prompt(store, session);
+        left_out += usize::from(!shown);
+        shown
+    });
+    let limit = args.limit.map_or(usize::MAX, usize::from);
+    let shown: Vec<_> = shown.take(limit).collect();
+    if args.json {
+        let rows = shown.iter().map(|session| Row::of(session, &live));
+        let rows: Vec<_> = rows.collect();
+        print(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
+    } else if !shown.is_empty() {
+        print(&table(&shown, &live, SystemClock::new().now()))?;
+    } else if problems.is_empty() {
+        let kept = options.sessions_dir.as_ref().unwrap_or(&options.state_dir);
+        // "No sessions" would be untrue where some cannot be read.
+        print(&match &cwd {
+            Some(cwd) => format!("no sessions of {} in {}\n", cwd.display(), kept.display()),
+            None => format!("no sessions in {}\n", kept.display()),
+        })?;
+    }
+    if left_out > 0 {
+        note(format_args!(
+            "{left_out} without a prompt left out; --all lists them"
+        ));
+    }
+    problems.iter().for_each(note);
+    Ok(())
+}
+
+/// A session as a program reads it; names and words are those of `session/list`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row<'a> {
+    session_id: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    title: &'a str,
+    cwd: Cow<'a, str>,
+    created_at: String,
+    updated_at: String,
+    live_state: &'static str,
+    active_prompt: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    controller_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    controlled_since: Option<String>,
+}
+
+impl<'a> Row<'a> {
+    fn of(session: &'a SessionSummary, live: &'a HashMap<String, Listed>) -> Self {
+        let meta = &session.meta;
+        let live = live.get(meta.thread_id.as_str());
+        Self {
+            session_id: meta.thread_id.as_str(),
+            title: &meta.title,
+            cwd: meta.directory.to_string_lossy(),
+            created_at: rfc3339(meta.created),
+            updated_at: rfc3339(session.updated),
+            live_state: live.map_or("persisted", |_| "live"),
+            active_prompt: live.is_some_and(|live| live.working),
+            controller_id: live.and_then(|live| live.controller.as_deref()),
+            controlled_since: live.and_then(|live| live.since).map(rfc3339),
+        }
+    }
 }
 
 /// The sessions that are live on this machine, by their ids. Servers that do not answer are left out.
@@ -57,15 +139,7 @@ fn live(state_dir: &Path) -> Result<HashMap<String, Listed>> {
 /// About what fits beside the other columns.
 const TITLE: usize = 48;
 
-fn list(
-    sessions: &[SessionSummary],
-    live: &HashMap<String, Listed>,
-    now: Timestamp,
-    kept: &Path,
-) -> String {
-    if sessions.is_empty() {
-        return format!("no sessions in {}\n", kept.display());
-    }
+fn table(sessions: &[SessionSummary], live: &HashMap<String, Listed>, now: Timestamp) -> String {
     let rows: Vec<[Cow<'_, str>; 6]> = sessions
         .iter()
         .map(|session| {

@@ -1,0 +1,96 @@
+//! Ids of sessions as people type them: whole, by their beginning, or `last`.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use harn_journal::{JournalError, SessionSummary, Store};
+use harn_model::SessionId;
+
+use super::text::did_you_mean;
+
+/// The word for the session that changed last.
+const LAST: &str = "last";
+
+/// Whether an id begins so. The `ses_` that all our ids begin with may be left out.
+pub(super) fn is_begun(id: &str, wanted: &str) -> bool {
+    let rest = id.strip_prefix("ses_");
+    id.starts_with(wanted) || rest.is_some_and(|rest| rest.starts_with(wanted))
+}
+
+/// Ids for a message; of many, only some.
+pub(super) fn named<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> String {
+    const NAMED: usize = 5;
+    let more = ids.len().saturating_sub(NAMED);
+    let named: Vec<_> = ids.take(NAMED).collect();
+    match more {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// The stored session that a word names.
+///
+/// A word that no listed session fits is returned as it is: only the store knows sessions of workers and damaged
+/// ones.
+pub(super) fn stored(store: &dyn Store, word: &str) -> Result<SessionId> {
+    let sessions = store.list()?.sessions;
+    let ids = || sessions.iter().map(|it| &it.meta.thread_id);
+    if let Some(id) = ids().find(|id| id.as_str() == word) {
+        return Ok(id.clone());
+    }
+    if word == LAST {
+        let last = last(store, sessions);
+        return last.ok_or_else(|| anyhow!("there is no session with a prompt yet"));
+    }
+    let begun: Vec<_> = ids().filter(|id| is_begun(id.as_str(), word)).collect();
+    match begun.as_slice() {
+        [one] if !word.is_empty() => Ok((*one).clone()),
+        [_, _, ..] if !word.is_empty() => {
+            let ids = named(begun.iter().map(|id| id.as_str()));
+            bail!("several sessions begin with {word}: {ids}")
+        }
+        _ => {
+            let id = SessionId::from(word);
+            match store.meta(&id) {
+                Err(JournalError::NotFound(_) | JournalError::InvalidId) => {
+                    let near = did_you_mean(word, ids().map(SessionId::as_str));
+                    bail!("there is no session {word}; {near}`harn-serve sessions list` shows them")
+                }
+                _ => Ok(id),
+            }
+        }
+    }
+}
+
+fn last(store: &dyn Store, sessions: Vec<SessionSummary>) -> Option<SessionId> {
+    let last = sessions.into_iter().find(|it| has_prompt(store, it))?;
+    Some(last.meta.thread_id)
+}
+
+/// Whether a session has a prompt, as far as can be told: a log that cannot be read is not hidden.
+pub(super) fn has_prompt(store: &dyn Store, session: &SessionSummary) -> bool {
+    store.has_prompt(&session.meta.thread_id).unwrap_or(true)
+}
+
+/// Whether two paths are the same directory, by their words or by where they lead.
+pub(super) fn same_dir(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_ids_are_cut() {
+        assert_eq!(named(["a", "b"].into_iter()), "a, b");
+        let many = ["a", "b", "c", "d", "e", "f", "g"];
+        assert_eq!(named(many.into_iter()), "a, b, c, d, e and 2 more");
+    }
+
+    #[test]
+    fn the_beginning_that_all_ids_share_may_be_left_out() {
+        assert!(is_begun("ses_0198", "019") && is_begun("ses_0198", "ses_0"));
+        assert!(!is_begun("ses_0198", "98"));
+    }
+}
