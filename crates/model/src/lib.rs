@@ -36,6 +36,7 @@ mod tool;
 mod turn;
 mod used;
 mod view;
+mod visible;
 mod worker;
 
 pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
@@ -103,4 +104,5 @@ pub use tool::{
 pub use turn::{LoopCheckpoint, Recovered, Seam, StopReason, TurnEnded, TurnOutcome, TurnStarted};
 pub use used::{Named, UsedIds};
 pub use view::{OpenCall, OpenChild, OpenRun, OpenTurn, QueuedTurn, SessionView};
+pub use visible::{unfinished_sequence, visible_text};
 pub use worker::{WorkerEvent, WorkerMetadata, WorkerStatus, WorkerUpdate};

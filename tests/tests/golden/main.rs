@@ -111,6 +111,7 @@ const TRANSCRIPTS: &[&str] = &[
     "refusals",
     "resume",
     "settings",
+    "split-control-sequence",
     "steering-changed",
     "steering-delivered",
     "steering-idle",

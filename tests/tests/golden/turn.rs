@@ -111,6 +111,40 @@ async fn a_full_turn() {
     check_transcript("turn", test.recorder());
 }
 
+/// An agent that copies what a terminal printed does not cut it where sequences end.
+#[tokio::test]
+async fn a_control_sequence_in_two_chunks_is_not_visible() {
+    let agent = ScriptedAgent::new(|cx| async move {
+        cx.say("All tests \u{1b}[").await?;
+        cx.flush().await?;
+        cx.say("32mgreen\u{1b}").await?;
+        cx.flush().await?;
+        cx.say("[0m.").await?;
+        Ok(StopReason::EndTurn)
+    });
+    let test = TestHub::new(agent);
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "How are the tests?").await;
+    let (updates, _) = client.updates_until(&id).await;
+    let chunks = updates
+        .iter()
+        .filter(|update| update["sessionUpdate"] == "agent_message_chunk");
+    let (mut text, mut visible) = (String::new(), Vec::new());
+    for chunk in chunks {
+        let content = &chunk["content"];
+        text.push_str(content["text"].as_str().unwrap());
+        let harn = &content["_meta"]["harn"];
+        assert_eq!(harn["visible_delta"], harn["visible_text"]);
+        visible.push(harn["visible_text"].as_str().unwrap());
+    }
+    assert_eq!(text, "All tests \u{1b}[32mgreen\u{1b}[0m.");
+    assert_eq!(visible, ["All tests ", "green", "."]);
+    client.close().await;
+    check_transcript("split-control-sequence", test.recorder());
+}
+
 #[tokio::test]
 async fn a_turn_that_fails_and_one_that_is_refused() {
     let agent = ScriptedAgent::new(|cx| async move {

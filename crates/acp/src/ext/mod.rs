@@ -41,7 +41,6 @@ pub(crate) mod steering;
 pub(crate) mod tool;
 pub mod update;
 pub(crate) mod user;
-pub mod visible;
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,12 +1,12 @@
 //! Single lines of a session's stream: an update, an agent event, an extension or its plain stand-in.
 
-use harn_model::{MessageId, Seq};
+use harn_model::{MessageId, Seq, visible_text};
 use serde::Serialize;
 
 use super::{Projector, is_blank, standard};
 use crate::{
     Profile,
-    ext::{HarnMeta, agent_event::HarnEvent, update::ExtensionFields, visible::visible},
+    ext::{HarnMeta, agent_event::HarnEvent, update::ExtensionFields},
     wire::{InfoMeta, Update},
 };
 
@@ -92,7 +92,7 @@ impl Projector {
         }
         match self.dialect.profile {
             Profile::Harn | Profile::Meta => {
-                self.update(&standard::message(text, Some(&visible(text)), id), out);
+                self.update(&standard::message(text, Some(&visible_text(text)), id), out);
             }
             Profile::Acp => self.update(&standard::message(text, None, id), out),
         }

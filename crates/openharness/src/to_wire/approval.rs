@@ -2,13 +2,10 @@
 
 use harn_model::{
     HitlKind, HitlRequest, PermissionAsked, PermissionOptionKind, RiskLabel, Timestamp, ToolCall,
-    ToolContent, ToolKind,
+    ToolContent, ToolKind, visible_text,
 };
 
-use super::{
-    continuation,
-    message::{line, visible},
-};
+use super::{continuation, message::line};
 use crate::{
     told::Told,
     wire::directive::{
@@ -25,7 +22,7 @@ pub(super) fn of_tool<'a>(told: &Told, ask: &'a PermissionAsked, now: Timestamp)
     let receipt = ask.policy_decision.as_ref();
     let reason = receipt.map(|receipt| &*receipt.reason);
     let worker = ask.lineage.last().map(|worker| &*worker.worker_name);
-    let title = visible(call.title.as_deref().unwrap_or(&call.tool_name));
+    let title = visible_text(call.title.as_deref().unwrap_or(&call.tool_name));
     let approval = Approval {
         id: ask.ask_id.as_str(),
         message: in_words(call, worker, command, &paths, reason),
@@ -60,12 +57,14 @@ pub(super) fn of_person<'a>(told: &Told, asked: &'a HitlRequest, now: Timestamp)
     let question = Question {
         id: &asked.request_id,
         kind: asked.kind,
-        prompt: visible(&asked.headline()).into_owned(),
-        detail: asked.particulars().map(|text| visible(&text).into_owned()),
+        prompt: visible_text(&asked.headline()).into_owned(),
+        detail: asked
+            .particulars()
+            .map(|text| visible_text(&text).into_owned()),
         choices: &asked.choices,
         default: asked.default.as_deref(),
         options: if decided { yes_or_no() } else { Vec::new() },
-        message: visible(&asked.text()).into_owned(),
+        message: visible_text(&asked.text()).into_owned(),
         answered_by: if decided {
             AnsweredBy::Approval
         } else {
@@ -176,7 +175,7 @@ fn in_words(
         lines.push(format!("With: {}", line(&call.raw_input.to_string())));
     }
     lines.extend(reason.map(|reason| format!("Why you are asked: {reason}")));
-    visible(&lines.join("\n")).into_owned()
+    visible_text(&lines.join("\n")).into_owned()
 }
 
 /// By what the tool does; more where the policy saw that it reaches further, or could not see how far.

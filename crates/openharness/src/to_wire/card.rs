@@ -1,8 +1,7 @@
 //! The card of a run: what the engine did itself, for a Shell that renders more than text.
 
-use harn_model::{Artifact, PlanEntryStatus, ToolCallStatus};
+use harn_model::{Artifact, PlanEntryStatus, ToolCallStatus, visible_text};
 
-use super::message::visible;
 use crate::{
     ext::{self, CallSummary},
     told::{Call, Told},
@@ -57,7 +56,7 @@ fn fallback(told: &Told, card: &RunCard<'_>) -> String {
         shown.next().unwrap_or(&artifact.kind).to_owned()
     });
     let lines: Vec<_> = plan.chain(calls).chain(artifacts).collect();
-    visible(&lines.join("\n")).into_owned()
+    visible_text(&lines.join("\n")).into_owned()
 }
 
 fn line(call: &Call) -> String {

@@ -1,11 +1,10 @@
 //! What an agent said, as a Shell shows text: in Markdown, without markup, or in a few short lines.
 
 mod markup;
-mod visible;
 
 use std::borrow::Cow;
 
-pub(super) use visible::visible;
+use harn_model::visible_text;
 
 use crate::{
     asked::{Manner, Shell},
@@ -19,7 +18,7 @@ const SHORT_LETTERS: usize = 160;
 
 /// What the agent said; nothing where it said nothing.
 pub(super) fn said<'a>(shell: &Shell, told: &Told) -> Option<Message<'a>> {
-    let said = told.messages.iter().map(|text| visible(text));
+    let said = told.messages.iter().map(|text| visible_text(text));
     let said: Vec<_> = said.filter(|text| !text.trim().is_empty()).collect();
     let (text, format) = match shell.manner {
         Manner::Markdown => (whole(shell, told, &said), Format::Markdown),
@@ -41,7 +40,7 @@ pub(super) fn said<'a>(shell: &Shell, told: &Told) -> Option<Message<'a>> {
 /// A line of something that may be of any length and hold anything.
 pub(super) fn line(words: &str) -> String {
     const LONGEST: usize = 500;
-    let words = visible(words);
+    let words = visible_text(words);
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(LONGEST) {
         None => words,
@@ -54,7 +53,7 @@ fn whole(shell: &Shell, told: &Told, said: &[Cow<'_, str>]) -> String {
     let made = told
         .artifacts
         .iter()
-        .map(|artifact| visible(&artifact.fallback));
+        .map(|artifact| visible_text(&artifact.fallback));
     let made = made.filter(|text| !shell.cards && !text.trim().is_empty());
     let parts: Vec<_> = said.iter().cloned().chain(made).collect();
     parts.join("\n\n")

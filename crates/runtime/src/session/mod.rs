@@ -10,6 +10,7 @@ mod scribe;
 mod seat;
 mod settle;
 mod shared;
+mod split_sequence;
 mod stamp;
 mod task;
 

@@ -9,6 +9,7 @@ use harn_model::{
 
 use super::{
     order::{Order, Verdict},
+    split_sequence::SplitSequence,
     stamp::Stamper,
 };
 use crate::Ids;
@@ -16,6 +17,7 @@ use crate::Ids;
 /// See the module. One a session; folds what it enters into the session's view.
 pub(crate) struct Scribe {
     session: SessionId,
+    split: SplitSequence,
     order: Order,
     stamper: Stamper,
     /// Whether somebody was told that this session's agent breaks the order.
@@ -26,6 +28,7 @@ impl Scribe {
     pub(crate) fn new(session: SessionId) -> Self {
         Self {
             session,
+            split: SplitSequence::default(),
             order: Order::default(),
             stamper: Stamper::default(),
             told: false,
@@ -66,7 +69,8 @@ impl Scribe {
         ids: &dyn Ids,
     ) -> Vec<Envelope> {
         let mut batch = Vec::with_capacity(events.len());
-        for mut event in events {
+        let events = events.into_iter().flat_map(|event| self.split.pass(event));
+        for mut event in events.collect::<Vec<_>>() {
             let before = match self.order.judge(&mut event, view) {
                 Verdict::Write(before) => before,
                 Verdict::LeaveOut(why) => {

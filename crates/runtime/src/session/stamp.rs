@@ -37,6 +37,9 @@ impl Stamper {
         at: Timestamp,
         ids: &dyn Ids,
     ) {
+        if ends_message(event) {
+            self.open = None;
+        }
         match event {
             AgentEvent::AgentMessageChunk { message_id, .. } => {
                 self.message(Channel::Answer, message_id, ids);
@@ -45,7 +48,6 @@ impl Stamper {
                 self.message(Channel::Thought, message_id, ids);
             }
             AgentEvent::ToolCall(call) => {
-                self.open = None;
                 call.audit.clone_from(&self.audit);
                 call.title.take_if(|title| title.is_empty());
                 // Said only of a call whose arguments are still to come.
@@ -54,7 +56,6 @@ impl Stamper {
                     .filter(|parsing| *parsing && !call.status.is_terminal());
             }
             AgentEvent::ToolCallUpdate(update) => {
-                self.open = None;
                 update.audit.clone_from(&self.audit);
                 tool_call_update(update, view, at);
                 if self.unmeasured {
@@ -100,13 +101,12 @@ impl Stamper {
                     run.duration_ms = None;
                 }
             }
-            // A turn ends the message before it, so that one message is one step.
+            // Nothing to complete.
             AgentEvent::UserMessage { .. }
             | AgentEvent::TurnStarted(_)
             | AgentEvent::TurnEnded(_)
-            | AgentEvent::Recovered(_) => self.open = None,
-            // Passes by without touching the message under way.
-            AgentEvent::ProgressReported(_)
+            | AgentEvent::Recovered(_)
+            | AgentEvent::ProgressReported(_)
             | AgentEvent::Progress(_)
             | AgentEvent::Log(_)
             | AgentEvent::Artifact(_)
@@ -162,6 +162,20 @@ impl Stamper {
         *id = Some(open.clone());
         self.open = Some((channel, open));
     }
+}
+
+/// Whether the message under way ends here, so that one message is one step; everything else passes by without
+/// touching it.
+pub(super) fn ends_message(event: &AgentEvent) -> bool {
+    matches!(
+        event,
+        AgentEvent::ToolCall(_)
+            | AgentEvent::ToolCallUpdate(_)
+            | AgentEvent::UserMessage { .. }
+            | AgentEvent::TurnStarted(_)
+            | AgentEvent::TurnEnded(_)
+            | AgentEvent::Recovered(_)
+    )
 }
 
 /// Every update says which call it is about; the rest belongs to some of them only.

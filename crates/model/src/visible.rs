@@ -1,0 +1,214 @@
+//! What a person should see of a text: everything but terminal control sequences and control characters.
+//!
+//! Pure, and free for ordinary text: nothing is copied unless something has to go.
+
+use std::{borrow::Cow, iter::Peekable, str::CharIndices};
+
+/// The text without terminal control sequences and without control characters other than newline and tab.
+///
+/// Looks at this text alone: a sequence that is cut off at its end goes as far as it is there.
+#[must_use]
+pub fn visible_text(text: &str) -> Cow<'_, str> {
+    match first_suspect(text.as_bytes()) {
+        None => Cow::Borrowed(text),
+        Some(at) => strip(text, at),
+    }
+}
+
+/// Where the control sequence begins that the text ends in the middle of, if it does.
+#[must_use]
+pub fn unfinished_sequence(text: &str) -> Option<usize> {
+    let from = first_suspect(text.as_bytes())?;
+    let mut chars = Chars(text.get(from..)?.char_indices().peekable());
+    while let Some((at, c)) = chars.0.next() {
+        if chars.sequence(c) == Some(End::Missing) {
+            return Some(from + at);
+        }
+    }
+    None
+}
+
+/// Whether a byte may begin something invisible: a control character, or the first byte of those between
+/// U+0080 and U+009F, which it shares with some letters.
+const fn is_suspect(byte: u8) -> bool {
+    (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f || byte == 0xc2
+}
+
+/// Blocks without an early exit inside are what the compiler turns into vector instructions.
+fn first_suspect(bytes: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let any = |block: &[u8]| block.iter().fold(false, |any, b| any | is_suspect(*b));
+    let block = bytes.chunks(BLOCK).position(any)? * BLOCK;
+    let within = bytes.get(block..)?.iter().position(|b| is_suspect(*b))?;
+    Some(block + within)
+}
+
+fn strip(text: &str, from: usize) -> Cow<'_, str> {
+    let (clean, rest) = text.split_at(from);
+    let mut kept = String::new();
+    let mut chars = Chars(rest.char_indices().peekable());
+    let mut dropped = false;
+    while let Some((_, c)) = chars.0.next() {
+        if chars.sequence(c).is_some() || (c.is_control() && !matches!(c, '\n' | '\t')) {
+            dropped = true;
+        } else {
+            kept.push(c);
+        }
+    }
+    if dropped {
+        Cow::Owned([clean, &kept].concat())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Whether a sequence is whole.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Reached,
+    /// The text ends before the sequence does.
+    Missing,
+}
+
+struct Chars<'a>(Peekable<CharIndices<'a>>);
+
+impl Chars<'_> {
+    fn next_if(&mut self, fits: impl FnOnce(char) -> bool) -> Option<char> {
+        self.0.next_if(|(_, c)| fits(*c)).map(|(_, c)| c)
+    }
+
+    /// What follows decides; where nothing follows, the sequence may go on in another text.
+    fn end(&mut self) -> End {
+        match self.0.peek() {
+            Some(_) => End::Reached,
+            None => End::Missing,
+        }
+    }
+
+    /// Passes over the rest of the sequence that this character begins, if it begins one.
+    fn sequence(&mut self, first: char) -> Option<End> {
+        match first {
+            '\u{1b}' => Some(self.escape()),
+            '\u{9b}' => Some(self.parameters()),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => Some(self.string()),
+            _ => None,
+        }
+    }
+
+    /// What follows an escape character.
+    fn escape(&mut self) -> End {
+        match self.next_if(|c| matches!(c, '[' | ']' | 'P' | 'X' | '^' | '_')) {
+            Some('[') => self.parameters(),
+            Some(_) => self.string(),
+            None => {
+                while self.next_if(|c| matches!(c, ' '..='/')).is_some() {}
+                match self.next_if(|c| matches!(c, '0'..='~')) {
+                    Some(_) => End::Reached,
+                    None => self.end(),
+                }
+            }
+        }
+    }
+
+    /// Parameters and a final character. Anything that can be neither ends it and stays.
+    fn parameters(&mut self) -> End {
+        while self.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+        match self.next_if(|c| matches!(c, '@'..='~')) {
+            Some(_) => End::Reached,
+            None => self.end(),
+        }
+    }
+
+    /// A string up to its terminator. A line's end ends it too: an unfinished one must not hide what follows.
+    fn string(&mut self) -> End {
+        while let Some(c) = self.next_if(|c| c != '\n') {
+            match c {
+                '\u{07}' | '\u{9c}' => return End::Reached,
+                '\u{1b}' => {
+                    return match self.next_if(|c| c == '\\') {
+                        Some(_) => End::Reached,
+                        None => self.end(),
+                    };
+                }
+                _ => {}
+            }
+        }
+        self.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(visible_text(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn ordinary_text_is_borrowed() {
+        let long = "für alle Fälle: 日本語, tabs\tand\nlines. ".repeat(20);
+        for text in ["", "plain", "a\tb\nc", "§ ¶ ©", &long] {
+            assert!(matches!(visible_text(text), Cow::Borrowed(same) if same == text));
+        }
+    }
+
+    #[test]
+    fn control_sequences_go() {
+        check("\u{1b}[1;31mred\u{1b}[0m", "red");
+        check("\u{1b}]0;title\u{7}text", "text");
+        check(
+            "\u{1b}]8;;https://example.org\u{1b}\\link\u{1b}]8;;\u{1b}\\",
+            "link",
+        );
+        check("\u{1b}P1$q\u{1b}\\after", "after");
+        check("\u{1b}(Bplain \u{1b}7saved", "plain saved");
+        check("\u{9b}2Jcleared \u{9d}0;t\u{9c}set", "cleared set");
+    }
+
+    #[test]
+    fn control_characters_go_but_newline_and_tab() {
+        check("a\rb\u{8}c\u{7f}d\u{0}e\u{85}f", "abcdef");
+        check("a\r\n\tb", "a\n\tb");
+    }
+
+    #[test]
+    fn what_is_cut_off_hides_no_more_than_its_line() {
+        check("text \u{1b}", "text ");
+        check("text \u{1b}[1;", "text ");
+        check("\u{1b}]0;no end\nnext line", "\nnext line");
+        check("\u{1b}[31é", "é");
+    }
+
+    #[test]
+    fn a_suspect_is_found_wherever_it_stands() {
+        for at in [0, 1, 31, 32, 33, 63, 64, 100] {
+            let text = format!("{}\u{7}end", "x".repeat(at));
+            check(&text, &format!("{}end", "x".repeat(at)));
+        }
+    }
+
+    #[test]
+    fn an_unfinished_sequence_is_found_where_it_begins() {
+        let cases = [
+            ("", None),
+            ("text", None),
+            ("text \u{1b}[0m", None),
+            ("§ text \u{1b}", Some("\u{1b}")),
+            ("text \u{1b}[", Some("\u{1b}[")),
+            ("\u{1b}[1mtext \u{1b}[1;3", Some("\u{1b}[1;3")),
+            ("text \u{9b}1", Some("\u{9b}1")),
+            ("text \u{1b}(", Some("\u{1b}(")),
+            ("text \u{1b}]8;;https://a.b", Some("\u{1b}]8;;https://a.b")),
+            ("\u{1b}]0;title\u{1b}", Some("\u{1b}]0;title\u{1b}")),
+            ("\u{1b}]0;title\u{1b}\\", None),
+            ("\u{1b}]0;no end\n", None),
+            ("\u{1b}[31é", None),
+            ("a control character \u{7}", None),
+        ];
+        for (text, rest) in cases {
+            let found = unfinished_sequence(text).map(|at| &text[at..]);
+            assert_eq!(found, rest, "{text:?}");
+        }
+    }
+}

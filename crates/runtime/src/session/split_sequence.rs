@@ -1,0 +1,124 @@
+//! Terminal control sequences that an agent splits over two chunks of a message: the second chunk gets the whole
+//! sequence. So a chunk alone says what a person should see of it, and translation remembers nothing.
+
+use harn_model::{AgentEvent, MessageId, unfinished_sequence};
+
+use super::stamp::ends_message;
+
+/// The longest beginning of a sequence that is held back. Links have addresses of up to two thousand bytes; what
+/// is longer is no sequence, or one that was never ended, and must not hide the rest of a message.
+const LONGEST: usize = 2 * 1024;
+
+/// The beginning of a sequence that the message under way ends with.
+#[derive(Default)]
+pub(crate) struct SplitSequence {
+    /// Empty where there is none.
+    text: String,
+    /// The message, where the agent names it.
+    message_id: Option<MessageId>,
+}
+
+impl SplitSequence {
+    /// Passes an event on, with what was held back before it or in it; nothing where all of it is held back.
+    pub(crate) fn pass(
+        &mut self,
+        mut event: AgentEvent,
+    ) -> impl Iterator<Item = AgentEvent> + use<> {
+        let (mut before, mut is_held) = (None, false);
+        if let AgentEvent::AgentMessageChunk {
+            content,
+            message_id,
+        } = &mut event
+        {
+            if self.message_id != *message_id {
+                before = self.release();
+            }
+            if !self.text.is_empty() {
+                content.insert_str(0, &std::mem::take(&mut self.text));
+            }
+            let rest = unfinished_sequence(content).filter(|at| content.len() - at <= LONGEST);
+            if let Some(at) = rest {
+                self.text = content.split_off(at);
+                self.message_id.clone_from(message_id);
+                is_held = content.is_empty();
+            }
+        } else if ends_message(&event) || matches!(event, AgentEvent::AgentThoughtChunk { .. }) {
+            before = self.release();
+        }
+        before.into_iter().chain((!is_held).then_some(event))
+    }
+
+    /// The message ends here, so the sequence does.
+    fn release(&mut self) -> Option<AgentEvent> {
+        let (content, message_id) = (std::mem::take(&mut self.text), self.message_id.take());
+        (!content.is_empty()).then_some(AgentEvent::AgentMessageChunk {
+            content,
+            message_id,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(events: &[&str]) -> Vec<String> {
+        let mut split = SplitSequence::default();
+        let events = events.iter().map(|text| match *text {
+            "<plan>" => AgentEvent::Plan {
+                plan: harn_model::Plan::Entries(Vec::new()),
+            },
+            "<thought>" => AgentEvent::AgentThoughtChunk {
+                content: String::new(),
+                message_id: None,
+            },
+            text => match text.split_once('@') {
+                Some((text, id)) => AgentEvent::AgentMessageChunk {
+                    content: text.to_owned(),
+                    message_id: Some(id.into()),
+                },
+                None => AgentEvent::message(text),
+            },
+        });
+        let passed: Vec<_> = events.flat_map(|event| split.pass(event)).collect();
+        let shown = passed.into_iter().map(|event| match event {
+            AgentEvent::AgentMessageChunk {
+                content,
+                message_id,
+            } => format!(
+                "{content}{}",
+                message_id.map_or(String::new(), |id| format!("@{id}"))
+            ),
+            AgentEvent::AgentThoughtChunk { .. } => "<thought>".to_owned(),
+            _ => "<plan>".to_owned(),
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn a_split_sequence_goes_with_its_second_chunk() {
+        assert_eq!(said(&["a\u{1b}[", "32mgreen"]), ["a", "\u{1b}[32mgreen"]);
+        assert_eq!(said(&["\u{1b}", "[3", "2mgreen"]), ["\u{1b}[32mgreen"]);
+        assert_eq!(said(&["", "a"]), ["", "a"]);
+        let passing = ["a\u{1b}[", "<plan>", "1mb"];
+        assert_eq!(said(&passing), ["a", "<plan>", "\u{1b}[1mb"]);
+        let named = ["a\u{1b}[@m", "1mb@m"];
+        assert_eq!(said(&named), ["a@m", "\u{1b}[1mb@m"]);
+    }
+
+    #[test]
+    fn the_end_of_a_message_releases_its_sequence() {
+        let thought = ["a\u{1b}[", "<thought>", "Hello"];
+        assert_eq!(said(&thought), ["a", "\u{1b}[", "<thought>", "Hello"]);
+        let other = ["a\u{1b}[@m", "Hello@n"];
+        assert_eq!(said(&other), ["a@m", "\u{1b}[@m", "Hello@n"]);
+    }
+
+    #[test]
+    fn a_sequence_that_does_not_end_is_held_up_to_a_limit() {
+        let long = format!("\u{1b}]{}", "x".repeat(LONGEST));
+        assert_eq!(said(&[&long, "y"]), [&long, "y"]);
+        let halves = [&long[..LONGEST], &long[LONGEST..]];
+        assert_eq!(said(&halves), [long]);
+    }
+}
