@@ -10,7 +10,7 @@ use harn_model::{
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ext::update::ExtensionSet;
+use crate::{Profile, ext::update::ExtensionSet};
 
 const ALL: [Profile; 3] = [Profile::Harn, Profile::Meta, Profile::Acp];
 
