@@ -11,9 +11,7 @@ use std::{
     time::Duration,
 };
 
-use harn_journal::{
-    JournalError, Listing, Log, LogReader, Opened, ReadCursor, SessionMeta, Store, Syncer,
-};
+use harn_journal::{JournalError, Listing, Log, LogReader, MetaChange, Opened, ReadCursor, SessionMeta, Store, Syncer};
 use harn_model::{Envelope, SessionId, StopReason, Timestamp, ToolKind};
 use harn_runtime::{
     Agent, AgentError, Clock, Hub, HubConfig, IdKind, Ids, NoDisk, NoHost, TurnContext, async_trait,
@@ -119,7 +117,7 @@ impl Log for Forgetful {
         Arc::new(Self)
     }
 
-    fn set_title(&mut self, _: &str) -> Result<(), JournalError> {
+    fn amend(&mut self, _: MetaChange) -> Result<(), JournalError> {
         Ok(())
     }
 }

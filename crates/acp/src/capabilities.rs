@@ -5,8 +5,9 @@ use agent_client_protocol::{
     schema::ProtocolVersion,
     v1::schema::{
         AgentCapabilities, Implementation, InitializeResponse, McpCapabilities, PromptCapabilities,
-        SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities,
-        SessionForkCapabilities, SessionListCapabilities, SessionResumeCapabilities,
+        SessionAdditionalDirectoriesCapabilities, SessionCapabilities, SessionCloseCapabilities,
+        SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities,
+        SessionResumeCapabilities,
     },
 };
 use harn_runtime::AgentProfile;
@@ -24,6 +25,7 @@ pub(crate) fn initialize(agent: &AgentProfile, client: Facts) -> Result<Value, E
         .resume(SessionResumeCapabilities::new())
         .close(SessionCloseCapabilities::new())
         .delete(SessionDeleteCapabilities::new())
+        .additional_directories(SessionAdditionalDirectoriesCapabilities::new())
         .fork(SessionForkCapabilities::new());
     let capabilities = AgentCapabilities::new()
         .load_session(true)

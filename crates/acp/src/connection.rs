@@ -44,7 +44,8 @@ pub struct AcpConfig {
     pub last_event_id: Option<EventId>,
     /// How long it may take to answer.
     pub deadlines: Deadlines,
-    /// Whether it is on this machine, so that it can open files of it: it is sent absolute paths.
+    /// Whether it is on this machine, so that it can open files of it: it is sent absolute paths, and a file that
+    /// is not on this disk is not asked for.
     pub on_this_machine: bool,
 }
 

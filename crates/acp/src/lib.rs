@@ -10,6 +10,7 @@ mod backlog;
 mod capabilities;
 pub mod conformance;
 mod connection;
+mod directories;
 mod error;
 pub mod ext;
 mod from_wire;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     answer::answer,
     connection::Peer,
-    error,
+    directories, error,
     ext::{self, bridge::Notification, event_id, steering::contract_name},
     gate::Gate,
     mcp,
@@ -172,6 +172,7 @@ fn resuming<T>(
 /// The same for a request that opens a session, with servers.
 fn equipped<T: DeserializeOwned>(method: &str, mut params: Value) -> Result<Equipped<T>, Error> {
     let servers = mcp::servers(method, &mut params)?;
+    directories::check(method, &params)?;
     let request = decode(method, params)?;
     Ok(Equipped { request, servers })
 }

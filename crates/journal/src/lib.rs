@@ -10,5 +10,6 @@ mod port;
 pub use error::JournalError;
 pub use jsonl::{FORMAT_VERSION, JsonlStore};
 pub use port::{
-    Listing, Log, LogReader, Opened, Place, ReadCursor, SessionMeta, SessionSummary, Store, Syncer,
+    Listing, Log, LogReader, MetaChange, Opened, Place, ReadCursor, SessionMeta, SessionSummary,
+    Store, Syncer,
 };

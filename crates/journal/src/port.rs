@@ -134,8 +134,29 @@ pub trait Log: Send {
     /// A reader for those who fell behind.
     fn reader(&self) -> Arc<dyn LogReader>;
 
-    /// Records the title where listings find it.
-    fn set_title(&mut self, title: &str) -> Result<(), JournalError>;
+    /// Records what listings show of the session without reading its events.
+    fn amend(&mut self, change: MetaChange) -> Result<(), JournalError>;
+}
+
+/// A change of what listings show of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MetaChange {
+    /// Its title.
+    Title(String),
+    /// The directories beside its own.
+    AdditionalDirectories(Vec<PathBuf>),
+}
+
+impl SessionMeta {
+    /// Makes a change.
+    pub fn apply(&mut self, change: MetaChange) {
+        match change {
+            MetaChange::Title(title) => self.title = title,
+            MetaChange::AdditionalDirectories(additional) => {
+                self.additional_directories = additional;
+            }
+        }
+    }
 }
 
 /// See [`Log::syncer`].

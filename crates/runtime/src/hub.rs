@@ -396,9 +396,10 @@ impl Hub {
             }),
         };
         let directories = std::iter::once(&meta.directory).chain(&meta.additional_directories);
+        let roots = Roots::new(directories.cloned().collect(), config.protected.clone());
         let shared = Arc::new(Shared {
             cwd: meta.directory.as_path().into(),
-            roots: Roots::new(directories.cloned().collect(), config.protected.clone()),
+            roots: Mutex::new(Arc::new(roots)),
             rules: Mutex::default(),
             meta,
             view: Mutex::new(view),

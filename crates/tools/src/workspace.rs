@@ -1,13 +1,15 @@
-//! A folder, walked with its ignore rules and within limits.
+//! The folders of a session, walked with their ignore rules and within limits.
 //!
 //! Reads only: hidden, ignored, large and binary files are passed over, and links are never followed, so
-//! a walk cannot leave the folder.
+//! a walk cannot leave a folder.
 
 mod glob;
+mod roots;
 
 use std::{
-    fmt, fs,
-    path::Path,
+    fmt, fs, io,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -16,15 +18,18 @@ use std::{
 
 use ignore::WalkBuilder;
 
+use self::roots::WalkRoot;
 use crate::{
     grep::{self, Grepped},
     search::{Corpus, Found, Query, SearchError},
 };
 
-/// A folder to search. Cheap to clone.
+/// A folder to search, and the directories a client added to it. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     root: Arc<Path>,
+    /// Absolute. Each is walked by itself, and passed over in the walk of a folder it lies in.
+    additional: Arc<[PathBuf]>,
     part: Part,
     limits: Limits,
     filter: Filter,
@@ -108,14 +113,23 @@ impl Workspace {
     pub fn new(root: impl AsRef<Path>) -> Self {
         Self {
             root: root.as_ref().into(),
+            additional: Arc::default(),
             part: Part::Whole,
             limits: Limits::default(),
             filter: Filter::default(),
         }
     }
 
-    /// Only what lies in `folder`, which is a path from the root. What is found is still named from the
-    /// root.
+    /// Also searches these absolute directories. What is found in one outside the root is named by its
+    /// absolute path.
+    #[must_use]
+    pub fn with_directories(mut self, additional: Vec<PathBuf>) -> Self {
+        self.additional = additional.into();
+        self
+    }
+
+    /// Only what lies in `folder`, which is a path from the root or one of the added directories. What is
+    /// found is still named from the root.
     #[must_use]
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
         self.part = Part::Folder(self.root.join(folder).into());
@@ -207,8 +221,7 @@ impl Workspace {
 
     /// A walk passes over what it cannot read, which could be everything.
     fn readable(&self) -> Result<(), SearchError> {
-        let opened = fs::read_dir(self.start()).map(drop);
-        opened.map_err(|error| SearchError::Unreadable(error.to_string()))
+        readable(self.start()).map_err(|error| SearchError::Unreadable(error.to_string()))
     }
 
     fn survey_now(&self, query: &Query, stop: &AtomicBool) -> Result<Survey, SearchError> {
@@ -237,15 +250,15 @@ impl Workspace {
         }
     }
 
-    /// What a person calls it.
-    fn name(&self) -> String {
-        match &self.part {
-            Part::Whole | Part::Top => "the workspace".to_owned(),
-            Part::Folder(folder) => format!("the folder {}", relative(&self.root, folder)),
+    /// What a person calls the folder a walk begins in.
+    fn name(&self, start: &Path) -> String {
+        match start == &*self.root {
+            true => "the workspace".to_owned(),
+            false => format!("the folder {}", relative(&self.root, start)),
         }
     }
 
-    /// Where a walk begins.
+    /// Where the walk of its part begins.
     fn start(&self) -> &Path {
         match &self.part {
             Part::Whole | Part::Top => &self.root,
@@ -253,17 +266,45 @@ impl Workspace {
         }
     }
 
-    /// Visits the text files in the order of their paths, until `visit` says no.
+    /// Visits the text files, folder by folder in the order of their paths, until `visit` says no. Every
+    /// folder has limits of its own, so that a large one does not hide those after it.
     fn walk(&self, stop: &AtomicBool, mut visit: impl FnMut(&str, &str) -> bool) -> Walked {
         let mut walked = Walked::default();
+        for root in self.walk_roots() {
+            match self.walk_root(&root, stop, &mut visit) {
+                (more, ControlFlow::Continue(())) => walked.join(more),
+                (more, ControlFlow::Break(())) => {
+                    walked.join(more);
+                    break;
+                }
+            }
+        }
+        walked
+    }
+
+    fn walk_root(
+        &self,
+        root: &WalkRoot,
+        stop: &AtomicBool,
+        visit: &mut impl FnMut(&str, &str) -> bool,
+    ) -> (Walked, ControlFlow<()>) {
+        let mut walked = Walked::default();
+        if let Err(error) = readable(&root.path) {
+            walked.note = Some(format!(
+                "{} was not searched: {error}",
+                self.name(&root.path)
+            ));
+            return (walked, ControlFlow::Continue(()));
+        }
         let mut bytes = 0_u64;
-        let mut builder = self.builder(self.start());
+        let mut builder = self.builder(&root.path);
+        root.leave_out_others(&mut builder);
         if let Part::Top = self.part {
             builder.max_depth(Some(1));
         }
         for entry in builder.build().filter_map(Result::ok) {
             if stop.load(Ordering::Relaxed) {
-                break;
+                return (walked, ControlFlow::Break(()));
             }
             let file = entry.file_type().is_some_and(|kind| kind.is_file());
             if !file || !self.filter.lets(entry.path()) {
@@ -276,17 +317,17 @@ impl Workspace {
             if walked.files == self.limits.files || bytes > self.limits.bytes {
                 walked.note = Some(format!(
                     "{} is large: only the first {} files were searched",
-                    self.name(),
+                    self.name(&root.path),
                     walked.files
                 ));
                 break;
             }
             walked.files += 1;
             if !visit(&relative(&self.root, entry.path()), &text) {
-                break;
+                return (walked, ControlFlow::Break(()));
             }
         }
-        walked
+        (walked, ControlFlow::Continue(()))
     }
 
     /// How every walk goes.
@@ -303,8 +344,15 @@ impl Workspace {
     }
 }
 
+fn readable(folder: &Path) -> io::Result<()> {
+    fs::read_dir(folder).map(drop)
+}
+
+/// A path from the root; the whole path where it is outside.
 fn relative(root: &Path, path: &Path) -> String {
-    let inside = path.strip_prefix(root).unwrap_or(path);
+    let Ok(inside) = path.strip_prefix(root) else {
+        return path.display().to_string();
+    };
     let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }

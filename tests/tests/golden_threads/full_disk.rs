@@ -9,7 +9,9 @@ use std::{
     },
 };
 
-use harn_journal::{JournalError, Listing, Log, LogReader, Opened, SessionMeta, Store, Syncer};
+use harn_journal::{
+    JournalError, Listing, Log, LogReader, MetaChange, Opened, SessionMeta, Store, Syncer,
+};
 use harn_model::{Envelope, SessionId, StopReason, ToolKind};
 use harn_testkit::{ScriptedAgent, TestHub};
 use serde_json::json;
@@ -72,8 +74,8 @@ impl Log for FillingLog {
         self.inner.reader()
     }
 
-    fn set_title(&mut self, title: &str) -> Result<(), JournalError> {
-        self.inner.set_title(title)
+    fn amend(&mut self, change: MetaChange) -> Result<(), JournalError> {
+        self.inner.amend(change)
     }
 }
 

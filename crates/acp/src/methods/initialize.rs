@@ -23,6 +23,7 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, 
             write_text: client.fs.write_text_file,
             terminal: client.terminal,
             tools: wish.host_bridge(),
+            same_machine: peer.config.on_this_machine,
         },
         forms: client
             .elicitation

@@ -45,7 +45,8 @@ pub(crate) fn new(
         let new = new_session(request.cwd, request.additional_directories);
         hub.create(new).await.map_err(|e| error::session(&e))
     };
-    begin(peer, to, None, created, servers, |session| {
+    let inputs = SessionInputs::servers(servers);
+    begin(peer, to, None, created, inputs, |session| {
         NewSessionResponse::new(wire_id(session.id()))
             .modes(mode_state(session))
             .config_options(config_options(session))
@@ -69,7 +70,8 @@ pub(crate) fn fork(
         let forked = hub.fork(&source, new).await;
         forked.map_err(|e| error::session_of(&source, &e))
     };
-    begin(peer, to, None, forked, servers, |session| {
+    let inputs = SessionInputs::servers(servers);
+    begin(peer, to, None, forked, inputs, |session| {
         ForkSessionResponse::new(wire_id(session.id()))
             .modes(mode_state(session))
             .config_options(config_options(session))
@@ -95,10 +97,14 @@ pub(crate) fn resume(
             .config_options(config_options(session))
             .meta(mcp::answer(&session.mcp_servers()))
     };
+    let inputs = SessionInputs {
+        servers,
+        directories: Some(request.additional_directories),
+    };
     let opened = async move { open(&hub, request.session_id, &request.cwd).await };
     match after {
-        None => begin(peer, to, Some(lane), opened, servers, response),
-        Some(_) => go_on(peer, to, lane, opened, (after, servers), response),
+        None => begin(peer, to, Some(lane), opened, inputs, response),
+        Some(_) => go_on(peer, to, lane, opened, (after, inputs), response),
     }
 }
 
@@ -114,8 +120,12 @@ pub(crate) fn load(
     let (hub, after) = (peer.hub.clone(), request.after(peer));
     let Equipped { request, servers } = request.request;
     let lane = peer.lanes.enter(&SessionId::new(&*request.session_id.0));
+    let inputs = SessionInputs {
+        servers,
+        directories: Some(request.additional_directories),
+    };
     let opened = async move { open(&hub, request.session_id, &request.cwd).await };
-    go_on(peer, to, lane, opened, (after, servers), |session| {
+    go_on(peer, to, lane, opened, (after, inputs), |session| {
         LoadSessionResponse::new()
             .modes(mode_state(session))
             .config_options(config_options(session))
@@ -127,6 +137,24 @@ pub(crate) fn load(
 pub(crate) struct Equipped<T> {
     pub(crate) request: T,
     pub(crate) servers: Vec<McpServerSpec>,
+}
+
+/// The parts of a request that change the session it opens, if its client controls that session.
+#[derive(Default)]
+pub(crate) struct SessionInputs {
+    servers: Vec<McpServerSpec>,
+    /// The complete list that `session/load` and `session/resume` carry; none for a request without one.
+    directories: Option<Vec<PathBuf>>,
+}
+
+impl SessionInputs {
+    /// MCP servers and nothing else.
+    pub(crate) fn servers(servers: Vec<McpServerSpec>) -> Self {
+        Self {
+            servers,
+            directories: None,
+        }
+    }
 }
 
 /// A request that opens a session, and the line it goes on after.
@@ -148,7 +176,7 @@ fn go_on<R: Serialize>(
     to: Responder,
     lane: Lane,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
-    (after, servers): (Option<EventId>, Vec<McpServerSpec>),
+    (after, inputs): (Option<EventId>, SessionInputs),
     response: impl FnOnce(&Observer) -> R + Send + 'static,
 ) {
     let peer = peer.clone();
@@ -160,7 +188,7 @@ fn go_on<R: Serialize>(
         };
         let observer = session.observer();
         let result = Box::new(move || Ok(serde_json::to_value(response(&observer))?));
-        if let Err((to, error)) = replay(&peer, session, after, servers, to, result).await {
+        if let Err((to, error)) = replay(&peer, session, after, inputs, to, result).await {
             answer::<()>(to, Err(error));
         }
     });
@@ -173,7 +201,7 @@ fn begin<R: Serialize>(
     to: Responder,
     lane: Option<Lane>,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
-    servers: Vec<McpServerSpec>,
+    inputs: SessionInputs,
     response: impl FnOnce(&Observer) -> R + Send + 'static,
 ) {
     let peer = peer.clone();
@@ -189,7 +217,7 @@ fn begin<R: Serialize>(
         // Before the answer is made: a change in between comes as an update.
         let from = session.subscribe_from_now();
         let attached = sit(&peer, &session);
-        equip(&attached, servers);
+        equip(&attached, inputs).await;
         let response = response(&session);
         let commands = session.commands();
         let open = session.open_asks();
@@ -219,7 +247,7 @@ pub(crate) async fn replay(
     peer: &Arc<Peer>,
     session: Controller,
     after: Option<EventId>,
-    servers: Vec<McpServerSpec>,
+    inputs: SessionInputs,
     to: Responder,
     result: LateAnswer,
 ) -> Result<(), (Responder, Error)> {
@@ -228,7 +256,7 @@ pub(crate) async fn replay(
         None => return Err((to, error::unknown_event(session.id()))),
     };
     let attached = sit(peer, &session);
-    equip(&attached, servers);
+    equip(&attached, inputs).await;
     let answer = Some((Box::new(to), result));
     let replay = Replay {
         after,
@@ -326,10 +354,23 @@ fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<Attached> {
     Attached::new(seat, true)
 }
 
-/// Adds servers for whoever drives the session: they run with its rights, and others only look on.
-fn equip(attached: &Attached, servers: Vec<McpServerSpec>) {
-    if servers.is_empty() || attached.session.has_control() {
-        return attached.session.session().add_servers(servers);
+/// Adds servers and replaces directories for the client that controls the session: both widen what its agent
+/// can reach, and the other clients only look on.
+async fn equip(attached: &Attached, inputs: SessionInputs) {
+    let SessionInputs {
+        servers,
+        directories,
+    } = inputs;
+    if attached.session.has_control() {
+        let session = attached.session.session();
+        session.add_servers(servers);
+        if let Some(directories) = directories {
+            session.set_directories(directories).await;
+        }
+        return;
+    }
+    if servers.is_empty() {
+        return;
     }
     tracing::warn!(
         count = servers.len(),

@@ -18,7 +18,7 @@ pub(super) async fn search(
     query: Query,
     limit: usize,
 ) -> Result<Found, AgentError> {
-    let everything = Part::whole(cx.cwd());
+    let everything = Part::whole(cx);
     toolbox(cx).search(cx, everything, query, limit, drop).await
 }
 

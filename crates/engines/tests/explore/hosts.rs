@@ -27,6 +27,7 @@ impl HostPort for Editor {
             write_text: true,
             terminal: true,
             tools: false,
+            same_machine: false,
         }
     }
 

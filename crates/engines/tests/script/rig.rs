@@ -8,8 +8,8 @@ use std::{
 
 use harn_engines::ScriptAgent;
 use harn_journal::{
-    JournalError, JsonlStore, Listing, Log, LogReader, Opened, ReadCursor, SessionMeta, Store,
-    Syncer,
+    JournalError, JsonlStore, Listing, Log, LogReader, MetaChange, Opened, ReadCursor, SessionMeta,
+    Store, Syncer,
 };
 use harn_model::{AgentEvent, ContentBlock, Envelope, Seq, SessionId, Timestamp, TurnId};
 use harn_runtime::{
@@ -224,7 +224,7 @@ impl Log for MemoryStore {
         Arc::new(self.clone())
     }
 
-    fn set_title(&mut self, _: &str) -> Result<(), JournalError> {
+    fn amend(&mut self, _: MetaChange) -> Result<(), JournalError> {
         Ok(())
     }
 }

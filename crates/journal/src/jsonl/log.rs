@@ -9,7 +9,7 @@ use super::{
     log_file::{Index, LogFile},
     meta, store,
 };
-use crate::{JournalError, Log, LogReader, SessionMeta, Syncer};
+use crate::{JournalError, Log, LogReader, MetaChange, SessionMeta, Syncer};
 
 /// A buffer that grew beyond this is given back.
 const MAX_KEPT: usize = 1024 * 1024;
@@ -103,14 +103,12 @@ impl Log for JsonlLog {
         Arc::clone(&self.shared) as Arc<dyn LogReader>
     }
 
-    fn set_title(&mut self, title: &str) -> Result<(), JournalError> {
-        if self.meta.title == title {
+    fn amend(&mut self, change: MetaChange) -> Result<(), JournalError> {
+        let mut meta = self.meta.clone();
+        meta.apply(change);
+        if self.meta == meta {
             return Ok(());
         }
-        let meta = SessionMeta {
-            title: title.to_owned(),
-            ..self.meta.clone()
-        };
         // Flushed, because a power loss must not cost the session its name in return for a title.
         meta::save(&self.shared.path.with_file_name(store::META), &meta, true)?;
         self.meta = meta;

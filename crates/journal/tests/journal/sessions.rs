@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration, time::UNIX_EPOCH};
 
-use harn_journal::{JournalError, JsonlStore, SessionMeta, Store};
+use harn_journal::{JournalError, JsonlStore, MetaChange, SessionMeta, Store};
 use harn_model::{Seq, SessionId};
 
 use crate::workspace::{ID, Workspace, folder, meta, words};
@@ -84,7 +84,8 @@ fn meta_is_written_for_people_too() {
             ..meta(ID)
         })
         .unwrap();
-    log.set_title("Counting \"lines\"").unwrap();
+    log.amend(MetaChange::Title("Counting \"lines\"".to_owned()))
+        .unwrap();
     assert_eq!(
         fs::read_to_string(workspace.folder().join("meta.json")).unwrap(),
         r#"{
@@ -116,7 +117,7 @@ fn only_the_owner_can_read() {
     let state = outside.path().join("state");
     let store = JsonlStore::new(&state);
     let mut log = store.create(meta(ID)).unwrap();
-    log.set_title("private").unwrap();
+    log.amend(MetaChange::Title("private".to_owned())).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let session = folder(&state, ID);
     assert_eq!(mode(&state), 0o700);

@@ -10,7 +10,8 @@ use std::{
 };
 
 use harn_journal::{
-    JournalError, JsonlStore, Listing, Log, LogReader, Opened, SessionMeta, Store, Syncer,
+    JournalError, JsonlStore, Listing, Log, LogReader, MetaChange, Opened, SessionMeta, Store,
+    Syncer,
 };
 use harn_model::{Envelope, SessionId};
 use harn_testkit::openharness::{Shell, says};
@@ -74,8 +75,8 @@ impl Log for DiskLog {
         self.inner.reader()
     }
 
-    fn set_title(&mut self, title: &str) -> Result<(), JournalError> {
-        self.inner.set_title(title)
+    fn amend(&mut self, change: MetaChange) -> Result<(), JournalError> {
+        self.inner.amend(change)
     }
 }
 

@@ -23,6 +23,8 @@ pub struct HostOffers {
     pub terminal: bool,
     /// Tools and operations of its own.
     pub tools: bool,
+    /// Files that are those of this machine: what is not on this disk, it does not have either.
+    pub same_machine: bool,
 }
 
 /// A command to run.

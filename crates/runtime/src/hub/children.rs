@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use harn_journal::SessionMeta;
 use harn_model::SessionId;
+use harn_policy::Roots;
 
 use super::{Hub, NewSession, Role, check_cwd, close_all};
 use crate::{Agent, Controller, SessionError, WorkerError, worker::ChildOf};
@@ -18,7 +18,7 @@ impl Hub {
         child_of: ChildOf,
         agent: Option<Arc<dyn Agent>>,
     ) -> Result<Controller, WorkerError> {
-        let new = within(child_of.parent.meta(), new).await?;
+        let new = within(child_of.parent.shared.roots(), new).await?;
         let mut meta = self.fresh_meta(id, new, Some(child_of.parent.id().clone()));
         meta.worker = Some(child_of.worker_id.clone());
         let role = self.role_of(child_of, agent);
@@ -112,13 +112,14 @@ impl Hub {
 
 /// Refuses a directory that leads out of those of the session above: a worker may reach no further. Asked
 /// of the disk, so not here, where nothing may wait.
-async fn within(parent: &SessionMeta, new: NewSession) -> Result<NewSession, WorkerError> {
-    let roots = std::iter::once(&parent.directory).chain(&parent.additional_directories);
-    let roots: Vec<_> = roots.cloned().collect();
+async fn within(above: Arc<Roots>, new: NewSession) -> Result<NewSession, WorkerError> {
     let checked = tokio::task::spawn_blocking(move || {
         check_cwd(&new.cwd)?;
         let real = new.cwd.canonicalize().map_err(|_| SessionError::BadCwd)?;
-        let mut roots = roots.iter().filter_map(|root| root.canonicalize().ok());
+        let mut roots = above
+            .dirs()
+            .iter()
+            .filter_map(|root| root.canonicalize().ok());
         match roots.any(|root| real.starts_with(root)) {
             // By its real name: a link could lead elsewhere later.
             true => Ok(NewSession { cwd: real, ..new }),

@@ -8,9 +8,10 @@ use crate::session::Shared;
 /// Finds where paths lead for a session. Looks at the disk.
 pub(crate) fn locate(session: &Shared, inputs: &[String]) -> Vec<Located> {
     let probe = &*session.config.probe;
-    let own = locate_all(&session.roots, inputs, probe);
-    let top = session.root();
-    if session.lineage.is_none() || top.roots == session.roots {
+    let roots = session.roots();
+    let own = locate_all(&roots, inputs, probe);
+    let top = session.root().roots();
+    if session.lineage.is_none() || top == roots {
         return own;
     }
     let seen_from_the_top = |own: Located| {
@@ -18,7 +19,7 @@ pub(crate) fn locate(session: &Shared, inputs: &[String]) -> Vec<Located> {
             return own;
         };
         let absolute = place.absolute().to_string_lossy().into_owned();
-        let mut found = harn_policy::locate(&top.roots, &absolute, probe);
+        let mut found = harn_policy::locate(&top, &absolute, probe);
         found.info.input = own.info.input;
         found.protected |= own.protected;
         found

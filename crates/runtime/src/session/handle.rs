@@ -1,6 +1,6 @@
 //! Handles to a session. Watching and driving are different types.
 
-use std::{ops::Deref, sync::Arc};
+use std::{ops::Deref, path::PathBuf, sync::Arc};
 
 use harn_journal::SessionMeta;
 use harn_model::{
@@ -57,6 +57,8 @@ pub(crate) enum Msg {
     SetMode(String, oneshot::Sender<Seq>),
     SetOption(String, String, oneshot::Sender<Seq>),
     SetTitle(String, oneshot::Sender<Seq>),
+    /// The directories beside its own that it is to have.
+    SetDirectories(Vec<PathBuf>),
     /// Somebody wants to know when all before this is dealt with.
     DealtWith(oneshot::Sender<Seq>),
     Close {
@@ -278,6 +280,13 @@ impl Controller {
         if !servers.is_empty() {
             self.shared.equipment.add_servers(servers);
         }
+    }
+
+    /// Replaces the directories beside the session's own, for what is asked of the session after this.
+    /// Absolute paths.
+    pub async fn set_directories(&self, additional: Vec<PathBuf>) {
+        // A closed session searches nothing.
+        let _ = self.inbox.send(Msg::SetDirectories(additional)).await;
     }
 
     /// The session's host has other skills than before: they are looked at before the agent goes on.

@@ -26,8 +26,9 @@ use crate::{
 pub(crate) struct Shared {
     pub(crate) meta: SessionMeta,
     pub(crate) cwd: Arc<Path>,
-    /// Its directories, and what in them is never written.
-    pub(crate) roots: Roots,
+    /// Its directories, and what in them is never written. A client that opens the session again may name
+    /// others beside the first.
+    pub(crate) roots: Mutex<Arc<Roots>>,
     /// The rules that were in force at the last call, as audits tell them.
     pub(crate) rules: Mutex<Option<(Arc<Policy>, Option<Value>)>>,
     pub(crate) view: Mutex<SessionView>,
@@ -57,6 +58,11 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn view(&self) -> MutexGuard<'_, SessionView> {
         lock(&self.view)
+    }
+
+    /// Its directories as they are now.
+    pub(crate) fn roots(&self) -> Arc<Roots> {
+        lock(&self.roots).clone()
     }
 
     /// The session above, for which it works.

@@ -214,6 +214,7 @@ impl SessionTask {
                 // The caller may have gone; the change stands.
                 let _ = reply.send(seq);
             }
+            Some(Msg::SetDirectories(additional)) => self.set_directories(additional),
             Some(Msg::DealtWith(reply)) => {
                 // The caller may have gone.
                 let _ = reply.send(self.shared.view().last_seq);

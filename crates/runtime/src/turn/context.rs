@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -100,6 +100,13 @@ impl TurnContext {
     #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.parts.cwd
+    }
+
+    /// The directories beside it that belong to the session too, absolute.
+    #[must_use]
+    pub fn additional_directories(&self) -> Vec<PathBuf> {
+        let roots = self.parts.observer.shared.roots();
+        roots.dirs().iter().skip(1).cloned().collect()
     }
 
     /// Files, commands and tools.

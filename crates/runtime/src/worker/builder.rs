@@ -104,7 +104,7 @@ impl WorkerBuilder {
             .crew
             .claim_new(WorkerId::new(config.ids.mint(IdKind::Worker)))?;
         let session = SessionId::new(config.ids.mint(IdKind::Session));
-        let parent = &self.crew.session.meta;
+        let roots = self.crew.session.roots();
         let own = config.store.place(&session);
         let update = WorkerUpdate {
             worker_id: claim.id.clone(),
@@ -126,7 +126,7 @@ impl WorkerBuilder {
         };
         let place = Place::New(NewSession {
             cwd: self.cwd,
-            additional_directories: parent.additional_directories.clone(),
+            additional_directories: roots.dirs().iter().skip(1).cloned().collect(),
         });
         let worker = Worker::new(self.crew, claim.id.clone(), session.clone(), self.agent);
         worker

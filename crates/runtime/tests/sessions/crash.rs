@@ -11,7 +11,8 @@ use std::{
 
 use expect_test::expect;
 use harn_journal::{
-    JournalError, JsonlStore, Listing, Log, LogReader, Opened, SessionMeta, Store, Syncer,
+    JournalError, JsonlStore, Listing, Log, LogReader, MetaChange, Opened, SessionMeta, Store,
+    Syncer,
 };
 use harn_model::{
     AgentEvent, Envelope, PermissionAsked, SessionId, StopReason, ToolCall, ToolCallStatus,
@@ -153,8 +154,8 @@ impl Log for FillingLog {
         self.inner.reader()
     }
 
-    fn set_title(&mut self, title: &str) -> Result<(), JournalError> {
-        self.inner.set_title(title)
+    fn amend(&mut self, change: MetaChange) -> Result<(), JournalError> {
+        self.inner.amend(change)
     }
 }
 

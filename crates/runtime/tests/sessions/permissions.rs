@@ -85,6 +85,7 @@ impl HostPort for Disk {
             write_text: true,
             terminal: true,
             tools: true,
+            same_machine: false,
         }
     }
 

@@ -75,10 +75,10 @@ pub struct Part {
 }
 
 impl Part {
-    /// All of a workspace.
-    pub fn whole(root: impl AsRef<Path>) -> Self {
-        let root = root.as_ref();
-        Self::of(root, Workspace::new(root))
+    /// All directories of a session.
+    #[must_use]
+    pub fn whole(cx: &TurnContext) -> Self {
+        Self::of(cx.cwd(), session_files(cx))
     }
 
     /// A part of the workspace at `root`.
@@ -88,6 +88,11 @@ impl Part {
     }
 }
 
+/// The directories of a session.
+fn session_files(cx: &TurnContext) -> Workspace {
+    Workspace::new(cx.cwd()).with_directories(cx.additional_directories())
+}
+
 /// What to say of arguments that are not those of a search.
 const NO_WORDS: &str = "the arguments have no words to search for";
 const NO_PATTERN: &str = "the arguments have no pattern";
@@ -95,7 +100,7 @@ const NO_PATTERN: &str = "the arguments have no pattern";
 /// `search`, for a model.
 pub(super) async fn search_for(cx: &TurnContext, input: Value) -> Result<ToolOutput, AgentError> {
     let SearchInput { query, .. } = parse(&input, NO_WORDS)?;
-    let (searched, _) = survey(cx, Part::whole(cx.cwd()), query_of(&query), input).await?;
+    let (searched, _) = survey(cx, Part::whole(cx), query_of(&query), input).await?;
     Ok(searched.output)
 }
 
@@ -185,7 +190,7 @@ pub(crate) async fn grep(cx: &TurnContext, pattern: &str) -> Result<Grepped, Age
 async fn grepped(cx: &TurnContext, input: Value) -> Result<Searched<Grepped>, AgentError> {
     let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
     let filter = cx.host().read_filter().await;
-    let workspace = Workspace::new(cx.cwd()).only(move |path| filter.allows(path));
+    let workspace = session_files(cx).only(move |path| filter.allows(path));
     let tool = built_in(cx, Builtin::Grep).input(input);
     let call = tool
         .title(format!("Lines that match {pattern}"))

@@ -91,7 +91,7 @@ where
         let Target { path } = parse(&input, NOT_A_FILE)?;
         let target = cx.host().absolute(&path);
         let shown = shown_path(cx.cwd(), &target);
-        let old = match old_text(cx.host(), &target).await {
+        let old = match old_text(cx.host(), &target, false).await {
             Ok(old) => Some(old),
             // Whether it may be written is decided about the call itself, and told there.
             Err(HostError::Denied(_)) => None,
@@ -143,7 +143,8 @@ impl Asked {
     {
         let Target { path } = parse(input, NOT_A_FILE)?;
         let target = host.absolute(path);
-        let old = old_text(host, &target).await?;
+        let known_missing = target == self.target && self.old == Some(None);
+        let old = old_text(host, &target, known_missing).await?;
         // Deciding takes time: what was shown must still be what would change.
         if target == self.target && self.old.is_some_and(|shown| shown != old) {
             return Err(ToolError::new(
@@ -183,9 +184,20 @@ fn diff(target: &Path, old_text: Option<String>, new_text: &str) -> ToolContent 
     }
 }
 
-/// What the file says now; `None` when there is no file. One that is there and cannot be read is not
-/// written over.
-async fn old_text(host: &Host, path: &Path) -> Result<Option<String>, HostError> {
+/// The text of the file; `None` when there is no file. One that is there and cannot be read is not written
+/// over.
+///
+/// Clients log a read request that fails, so none is sent for a file that is missing on the disk of a client
+/// on this machine, or that was `known_missing` when the client was asked before.
+async fn old_text(
+    host: &Host,
+    path: &Path,
+    known_missing: bool,
+) -> Result<Option<String>, HostError> {
+    let offers = host.client_offers();
+    if offers.read_text && (offers.same_machine || known_missing) && !path.exists() {
+        return Ok(None);
+    }
     match host.read_text(path).await {
         Ok(text) => Ok(Some(text)),
         // A client says in words of its own that a file is missing; the disk says it plainly.

@@ -51,6 +51,7 @@ impl HostPort for LocalHost {
             write_text: true,
             terminal: true,
             tools: false,
+            same_machine: true,
         }
     }
 

@@ -52,6 +52,39 @@ fn visits_text_files_in_order_and_nothing_else() {
 }
 
 #[test]
+fn every_file_belongs_to_the_innermost_directory() {
+    let (dir, workspace) = workspace(&[
+        ("top/a", b"a"),
+        ("top/work/b", b"b"),
+        ("top/work/.inner/c", b"c"),
+        ("top/work/.inner/deep/d", b"d"),
+    ]);
+    let top = dir.path().canonicalize().unwrap().join("top");
+    symlink(top.join("work"), dir.path().join("same")).unwrap();
+    let directories = vec![
+        top.join("work/.inner"),
+        top.clone(),
+        dir.path().join("same"),
+        top.join("work/.inner/"),
+        top.join("gone"),
+    ];
+    let work = Workspace {
+        root: top.join("work").into(),
+        ..workspace
+    };
+    let work = work.with_directories(directories);
+    let (paths, walked) = visited(&work);
+    let outside = top.join("a").display().to_string();
+    assert_eq!(paths, ["b", ".inner/c", ".inner/deep/d", &outside]);
+    assert_eq!(walked.files, 4);
+    let note = walked.note.unwrap();
+    assert!(note.contains("gone was not searched"), "{note}");
+
+    let (paths, _) = visited(&work.clone().folder(&top));
+    assert_eq!(paths, [outside]);
+}
+
+#[test]
 fn limits_are_told() {
     let (_dir, workspace) = workspace(&[("a", b"1234"), ("b", b"1234"), ("c", b"1234")]);
     for limits in [

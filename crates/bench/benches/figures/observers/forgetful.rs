@@ -5,7 +5,8 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use harn_journal::{
-    JournalError, Listing, Log, LogReader, Opened, ReadCursor, SessionMeta, Store, Syncer,
+    JournalError, Listing, Log, LogReader, MetaChange, Opened, ReadCursor, SessionMeta, Store,
+    Syncer,
 };
 use harn_model::{Envelope, SessionId};
 
@@ -46,7 +47,7 @@ impl Log for Forgetful {
         Arc::new(Self)
     }
 
-    fn set_title(&mut self, _: &str) -> Result<(), JournalError> {
+    fn amend(&mut self, _: MetaChange) -> Result<(), JournalError> {
         Ok(())
     }
 }

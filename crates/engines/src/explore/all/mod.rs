@@ -43,7 +43,7 @@ pub(super) async fn explore(cx: &TurnContext, words: &str) -> Result<(), AgentEr
         Ok(top) => top,
         Err(reason) => return cx.say(format!("Not listed: {reason}.")).await,
     };
-    let parts = Part::of(&top);
+    let parts = Part::of(cx.cwd(), &top, cx.additional_directories());
     if parts.is_empty() {
         return cx
             .say("There is nothing to search in this workspace.")
@@ -146,7 +146,7 @@ impl Gathered {
             Some(survey) if report.is_ok() => {
                 self.surveys.push(survey);
                 match parts[at] {
-                    Part::Folder(_) => self.folders += 1,
+                    Part::Folder(_) | Part::Directory(_) => self.folders += 1,
                     Part::Top => self.top = true,
                 }
             }

@@ -2,6 +2,7 @@
 //! search and the best places of its part.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -23,45 +24,59 @@ use super::super::{
 pub(super) enum Part {
     /// A top-level folder, by its name.
     Folder(String),
+    /// A directory that the client added to the session.
+    Directory(PathBuf),
     /// The files beside the folders.
     Top,
 }
 
 impl Part {
-    /// The parts of a workspace with these entries, folders with a `/` at their end.
-    pub(super) fn of(top: &[String]) -> Vec<Self> {
+    /// The parts of a session: the entries of its workspace, folders with a `/` at their end, and the
+    /// directories beside it.
+    pub(super) fn of(cwd: &Path, top: &[String], directories: Vec<PathBuf>) -> Vec<Self> {
         let has_files = top.iter().any(|name| !name.ends_with('/'));
         let folders = top.iter().filter_map(|name| name.strip_suffix('/'));
         let folders = folders.map(|name| Self::Folder(name.to_owned()));
-        folders.chain(has_files.then_some(Self::Top)).collect()
+        let mut parts: Vec<_> = folders.chain(has_files.then_some(Self::Top)).collect();
+        for directory in directories {
+            let is_in = |part: &Self| cwd.join(part.folder()) == directory;
+            if directory != cwd && !parts.iter().any(is_in) {
+                parts.push(Self::Directory(directory));
+            }
+        }
+        parts
     }
 
     /// How a person calls it.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Folder(name) => format!("{name}/"),
+            Self::Directory(path) => format!("{}/", path.display()),
             Self::Top => "files on top".to_owned(),
         }
     }
 
-    fn name(&self) -> &str {
+    fn name(&self) -> Cow<'_, str> {
         match self {
-            Self::Folder(name) => name,
-            Self::Top => "files on top",
+            Self::Folder(name) => name.into(),
+            Self::Directory(path) => path.to_string_lossy(),
+            Self::Top => "files on top".into(),
         }
     }
 
     fn folder(&self) -> &Path {
         match self {
             Self::Folder(name) => Path::new(name),
+            Self::Directory(path) => path,
             Self::Top => Path::new("."),
         }
     }
 
-    fn workspace(&self, root: &Path) -> Workspace {
+    fn workspace(&self, root: &Path, directories: &[PathBuf]) -> Workspace {
+        let workspace = Workspace::new(root).with_directories(directories.to_vec());
         match self {
-            Self::Folder(name) => Workspace::new(root).folder(name),
-            Self::Top => Workspace::new(root).top_files(),
+            Self::Folder(_) | Self::Directory(_) => workspace.folder(self.folder()),
+            Self::Top => workspace.top_files(),
         }
     }
 
@@ -74,6 +89,7 @@ impl Part {
         let slot = Slot::default();
         let searcher = Searcher {
             root: cx.cwd().to_owned(),
+            directories: cx.additional_directories(),
             part: self.clone(),
             query: query.clone(),
             limit: results(cx),
@@ -109,6 +125,7 @@ impl Slot {
 struct Searcher {
     /// The workspace, which paths start from.
     root: PathBuf,
+    directories: Vec<PathBuf>,
     part: Part,
     query: Query,
     limit: usize,
@@ -127,7 +144,8 @@ impl Agent for Searcher {
 
     /// A search that fails fails the worker, with its reason.
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
-        let part = Searched::of(&self.root, self.part.workspace(&self.root));
+        let workspace = self.part.workspace(&self.root, &self.directories);
+        let part = Searched::of(&self.root, workspace);
         let keep = |survey| self.slot.put(survey);
         let found = toolbox(cx)
             .search(cx, part, self.query.clone(), self.limit, keep)
@@ -150,15 +168,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_parts_and_files_together_are_one() {
+    fn folders_and_directories_are_parts_and_files_together_are_one() {
         let of = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
-            let parts = Part::of(&names);
+            let directories = ["/w", "/w/b", "/lib"].map(PathBuf::from);
+            let parts = Part::of(Path::new("/w"), &names, directories.to_vec());
             parts.iter().map(Part::shown).collect::<Vec<_>>()
         };
-        assert_eq!(of(&["a.md", "b/", "c/", "d"]), ["b/", "c/", "files on top"]);
-        assert_eq!(of(&["b/"]), ["b/"]);
-        assert_eq!(of(&["x"]), ["files on top"]);
-        assert!(of(&[]).is_empty());
+        assert_eq!(
+            of(&["a.md", "b/", "c/", "d"]),
+            ["b/", "c/", "files on top", "/lib/"]
+        );
+        assert_eq!(of(&["b/"]), ["b/", "/lib/"]);
+        assert_eq!(of(&["x"]), ["files on top", "/w/b/", "/lib/"]);
+        assert_eq!(of(&[]), ["/w/b/", "/lib/"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use harn_journal::JournalError;
+use harn_journal::{JournalError, MetaChange};
 use harn_model::{AgentEvent, PendingChange, StopReason, TurnEnded, TurnId, TurnOutcome};
 use tokio::sync::oneshot;
 
@@ -121,7 +121,7 @@ impl SessionTask {
         let Some(title) = self.shared.view().title.clone() else {
             return;
         };
-        if let Err(error) = self.log.set_title(&title) {
+        if let Err(error) = self.log.amend(MetaChange::Title(title)) {
             tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not list the title");
         }
     }

@@ -1,9 +1,13 @@
-//! What a session is equipped with changed: told as an event, like everything else.
+//! What a session is equipped with changed: its tools, which is told as an event, and its directories, which
+//! listings tell.
 
-use harn_journal::JournalError;
+use std::{path::PathBuf, sync::Arc};
+
+use harn_journal::{JournalError, MetaChange};
 use harn_model::{AgentEvent, Command};
+use harn_policy::Roots;
 
-use super::SessionTask;
+use super::{SessionTask, lock};
 use crate::{EquipmentChange, permission::with_command};
 
 impl SessionTask {
@@ -31,5 +35,25 @@ impl SessionTask {
             equipped,
             own_unchanged,
         }
+    }
+
+    /// Replaces the directories beside the session's own. What runs is judged by them from here on. A
+    /// worker's are those that its parent gave it.
+    pub(super) fn set_directories(&mut self, additional: Vec<PathBuf>) {
+        if self.shared.meta.worker.is_some() {
+            return;
+        }
+        let roots = self.shared.roots();
+        let own = self.shared.meta.directory.clone();
+        let dirs: Vec<_> = std::iter::once(own).chain(additional).collect();
+        if roots.dirs() == dirs {
+            return;
+        }
+        let listed = MetaChange::AdditionalDirectories(dirs[1..].to_vec());
+        if let Err(error) = self.log.amend(listed) {
+            tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not list the directories");
+        }
+        let roots = Roots::new(dirs, roots.protected().to_vec());
+        *lock(&self.shared.roots) = Arc::new(roots);
     }
 }
