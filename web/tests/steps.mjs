@@ -32,8 +32,9 @@ export async function otherTab(page, address = page.url()) {
 export async function newSession(page) {
   if (!/#\/?$|\/$/.test(page.url())) await page.getByRole("link", { name: "New session" }).click();
   await page.getByRole("button", { name: "Start" }).click();
-  await box(page).waitFor();
   await page.waitForURL(/#\/s\//);
+  // The box of the session, and not that of the form before it.
+  await page.locator(".prompt textarea").waitFor();
 }
 
 export const box = (page) => page.getByRole("textbox", { name: "Prompt" });

@@ -51,6 +51,50 @@ describe("signing in", () => {
   });
 });
 
+describe("the first screen", () => {
+  it("has a box to write in, the folder and examples, and what is sent there begins a session", async () => {
+    const page = await again(browser, server);
+    const examples = page.getByRole("group", { name: "Examples" }).getByRole("button");
+    await examples.first().waitFor();
+    assert.equal(await page.getByLabel("Folder").inputValue(), server.work);
+    assert.deepEqual(await examples.allInnerTexts(), ["/stream", "/slow", "/note"]);
+    await examples.nth(2).click();
+    assert.equal(await box(page).inputValue(), "/note");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Prompt");
+    await box(page).fill("hello from the first screen");
+    await box(page).press("Enter");
+    await page.waitForURL(/#\/s\//);
+    await sees(page, "You said something.");
+    assert.deepEqual(await page.locator(".said-text").allInnerTexts(), ["hello from the first screen"]);
+    assert.equal(await box(page).inputValue(), "");
+    // The next form is empty again.
+    await page.getByRole("link", { name: "New session" }).click();
+    await page.getByRole("heading", { name: "New session" }).waitFor();
+    assert.equal(await box(page).inputValue(), "");
+    await close(page);
+  });
+
+  it("leaves the prompt in the box when the session could not be made, and a session without one has examples, too", async () => {
+    const page = await again(browser, server);
+    await page.getByLabel("Folder").fill("/does/not/exist");
+    await box(page).fill("hello again");
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.getByRole("alert").filter({ hasText: "absolute path to an existing directory" }).waitFor();
+    assert.equal(await box(page).inputValue(), "hello again");
+    await box(page).fill("");
+    await page.getByLabel("Folder").fill(server.work);
+    await newSession(page);
+    await page.getByText(`Folder ${server.work}`).waitFor();
+    await page.getByRole("group", { name: "Examples" }).getByRole("button", { name: "/note" }).click();
+    await page.waitForFunction(() => document.querySelector(".prompt textarea").value === "/note");
+    await box(page).press("Escape");
+    await box(page).press("Enter");
+    await page.locator(".card.approval").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await close(page);
+  });
+});
+
 describe("a new session", () => {
   it("in a folder that is not there says so, and the form is as it was", async () => {
     const page = await again(browser, server);
@@ -138,6 +182,15 @@ describe("a prompt", () => {
     await say(page, "hello");
     await sees(page, "You said something.");
     await page.locator(".banner.failed").waitFor({ state: "detached" });
+    await close(page);
+  });
+
+  it("may have something made, of which the fallback is shown", async () => {
+    const page = await fresh();
+    await say(page, "chart");
+    await sees(page, "There it is.");
+    const note = page.locator(".note.is-artifact");
+    assert.equal((await note.innerText()).replace(/\s*\n\s*/g, "|"), "Made Latency|p50 12 ms|p99 80 ms");
     await close(page);
   });
 

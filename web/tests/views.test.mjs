@@ -129,6 +129,23 @@ describe("the list of sessions", () => {
     await close(page);
   });
 
+  it("shows a red dot where the last run failed, and a green one when the next has gone well", async () => {
+    const page = await fresh();
+    const row = page.locator(".session[aria-current]");
+    const dot = () => row.locator(".dot").evaluate((element) => getComputedStyle(element).backgroundColor);
+    const channels = async () => /rgb\((\d+), (\d+)/.exec(await dot()).slice(1).map(Number);
+    await say(page, "fail");
+    await row.and(page.locator(".is-error")).waitFor();
+    const [red, green] = await channels();
+    assert.ok(red > 2 * green, await dot());
+    await row.getByText("failed").first().waitFor();
+    await say(page, "hello");
+    await row.and(page.locator(".is-idle")).waitFor();
+    const [lessRed, moreGreen] = await channels();
+    assert.ok(moreGreen > lessRed, await dot());
+    await close(page);
+  });
+
   it("says so when a session does not exist", async () => {
     const page = await again(browser, server, {}, `${server.origin}#/s/nosuch`);
     await page.locator(".banner.failed", { hasText: "no such session" }).waitFor();

@@ -403,6 +403,16 @@ impl SessionView {
         self.queued.retain(|queued| Some(&queued.id) != turn);
     }
 
+    /// Whether the last turn that ended failed, or a crash cut it short.
+    #[must_use]
+    pub fn last_turn_failed(&self) -> bool {
+        match &self.last_outcome {
+            Some(TurnOutcome::Failed { .. }) => true,
+            Some(TurnOutcome::Stopped { .. }) => false,
+            None => self.ended_turns > 0,
+        }
+    }
+
     fn close_turn(&mut self, outcome: Option<TurnOutcome>) {
         self.open_turn = None;
         self.idle = None;

@@ -36,6 +36,8 @@ pub struct AgentProfile {
     pub commands: Vec<Command>,
     /// Options a session has.
     pub options: Vec<ConfigOption>,
+    /// Prompts that show a newcomer what it does; a front-end offers them before the first prompt.
+    pub examples: Vec<String>,
     /// Whether it follows instructions in a prompt. One that does not is not given the text of a skill that
     /// somebody invokes; they are shown it instead.
     pub follows_instructions: bool,
@@ -50,6 +52,7 @@ impl Default for AgentProfile {
             prompt: PromptSupport::default(),
             commands: Vec::new(),
             options: Vec::new(),
+            examples: Vec::new(),
             follows_instructions: true,
         }
     }

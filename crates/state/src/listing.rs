@@ -6,13 +6,14 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
+    path::Path,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
 use bytes::Bytes;
 use harn_model::{Principal, SessionId};
-use harn_runtime::{Controller, Hub, SessionError, SessionFilter, SessionSummary};
+use harn_runtime::{AgentProfile, Controller, Hub, SessionError, SessionFilter, SessionSummary};
 use tokio::{sync::watch, time::sleep};
 
 use crate::{
@@ -25,6 +26,7 @@ use crate::{
 const GLANCE: Duration = Duration::from_millis(250);
 /// How many glances may pass before the disk is looked at again.
 const GLANCES: u32 = 20;
+const COMMANDS_AS_EXAMPLES: usize = 4;
 
 /// Who looks at the sessions of whom.
 #[derive(Default)]
@@ -39,11 +41,11 @@ pub(crate) struct Board {
 
 impl Listings {
     /// The sessions of the hub's principal; hears of every change.
-    pub(crate) async fn look(&self, hub: &Hub) -> Result<Arc<Board>, StateError> {
+    pub(crate) async fn look(&self, hub: &Hub, directory: &Path) -> Result<Arc<Board>, StateError> {
         if let Some(board) = self.find(hub.principal()) {
             return Ok(board);
         }
-        let mut gaze = Gaze::new(hub.clone());
+        let mut gaze = Gaze::new(hub.clone(), directory);
         let first = gaze.glance().await?;
         let (seen, _) = watch::channel(Arc::new(first));
         let board = Arc::new(Board { seen });
@@ -73,6 +75,8 @@ impl Board {
 /// Looks at sessions again and again.
 struct Gaze {
     hub: Hub,
+    /// Where new sessions work.
+    cwd: String,
     stored: Vec<SessionSummary>,
     /// Those that were open at the last glance.
     open: Vec<SessionId>,
@@ -80,9 +84,10 @@ struct Gaze {
 }
 
 impl Gaze {
-    fn new(hub: Hub) -> Self {
+    fn new(hub: Hub, directory: &Path) -> Self {
         Self {
             hub,
+            cwd: directory.to_string_lossy().into_owned(),
             stored: Vec::new(),
             open: Vec::new(),
             glances: 0,
@@ -124,7 +129,11 @@ impl Gaze {
         }
         self.glances -= 1;
         self.open = open;
-        Ok(listing(&self.stored, &live))
+        Ok(Listing {
+            sessions: rows(&self.stored, &live),
+            cwd: self.cwd.clone(),
+            examples: examples(self.hub.profile()),
+        })
     }
 
     async fn stored(&self) -> Result<Vec<SessionSummary>, SessionError> {
@@ -133,7 +142,7 @@ impl Gaze {
     }
 }
 
-fn listing(stored: &[SessionSummary], live: &[Controller]) -> Listing {
+fn rows(stored: &[SessionSummary], live: &[Controller]) -> Vec<SessionRow> {
     let live: BTreeMap<_, _> = live.iter().map(|it| (it.id(), it)).collect();
     let rows = stored.iter().map(|summary| {
         let meta = &summary.meta;
@@ -156,13 +165,23 @@ fn listing(stored: &[SessionSummary], live: &[Controller]) -> Listing {
     });
     let mut sessions: Vec<_> = rows.collect();
     sessions.sort_by_cached_key(|row| (Reverse(row.updated_at), row.id.clone()));
-    Listing { sessions }
+    sessions
+}
+
+/// The agent's examples; its first commands where it has none.
+fn examples(agent: &AgentProfile) -> Vec<String> {
+    if !agent.examples.is_empty() {
+        return agent.examples.clone();
+    }
+    let commands = agent.commands.iter().take(COMMANDS_AS_EXAMPLES);
+    commands.map(|it| format!("/{}", it.name)).collect()
 }
 
 fn status(session: &Controller) -> SessionStatus {
     let active = session.live_state().active_prompt;
     let asks = || !session.open_asks().is_empty() || !session.open_hitl().is_empty();
     match active {
+        false if session.last_turn_failed() => SessionStatus::Error,
         false => SessionStatus::Idle,
         true if asks() => SessionStatus::Waiting,
         true => SessionStatus::Running,
@@ -219,7 +238,10 @@ mod tests {
     #[test]
     fn a_client_is_told_the_rows_that_are_others() {
         use SessionStatus::{Idle, Running};
-        let listing = |rows: Vec<SessionRow>| Listing { sessions: rows };
+        let listing = |rows: Vec<SessionRow>| Listing {
+            sessions: rows,
+            ..Listing::default()
+        };
         let one = listing(vec![row("a", Idle), row("b", Idle)]);
         let two = listing(vec![row("a", Idle), row("b", Running)]);
         assert_eq!(told(None, &one).unwrap()["state"]["sessions"][1]["id"], "b");

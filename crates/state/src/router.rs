@@ -118,7 +118,7 @@ async fn handle_sessions(
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
     let (upgrade, member) = served.upgrade(&hub, &mut request)?;
-    let board = served.listings.look(&hub).await?;
+    let board = served.listings.look(&hub, &served.config.directory).await?;
     let (response, socket) = upgrade.accept(bounds(served.config.message_bytes));
     let ending = served.config.ending.clone();
     tokio::spawn(async move {

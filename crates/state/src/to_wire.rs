@@ -185,9 +185,7 @@ impl Document {
                 self.note(NoteKind::Handoff, text, at, out);
             }
             AgentEvent::Artifact(artifact) => {
-                let title = artifact.title.as_ref().unwrap_or(&artifact.kind);
-                let text = format!("Made {title}");
-                self.note(NoteKind::Artifact, text, at, out);
+                self.note(NoteKind::Artifact, note::artifact(artifact), at, out);
             }
             AgentEvent::ProgressReported(report) => {
                 if let Some(message) = &report.message {

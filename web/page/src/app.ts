@@ -7,7 +7,7 @@ import type { Verdict } from "./wire/link.js";
 import { Session } from "./wire/session.js";
 import type { SessionsState } from "./wire/types.js";
 import { verdictOn, type Attempt } from "./wire/verdict.js";
-import { putBack } from "./prompt.js";
+import { commandOf, putBack } from "./prompt.js";
 import { formatRoute, parseRoute, type Route, type Tab } from "./route.js";
 
 export type Drawer = "sessions" | "details" | null;
@@ -18,8 +18,8 @@ export class App extends Topics {
   session: Session | null = null;
   drawer: Drawer = null;
   theme: Theme = readTheme();
-  /** The folder in the form for a new session, and why the last one could not be made. */
-  folder = "";
+  /** The folder in the form for a new session, once somebody wrote one, and why the last one could not be made. */
+  folder: string | null = null;
   unmade = "";
   /** The time of a message that the transcript should show next. */
   jumpTo: number | null = null;
@@ -63,9 +63,10 @@ export class App extends Topics {
     this.showTab("talk");
   }
 
-  newSession(): void {
+  /** Makes a session in the folder of the form, and sends it the prompt where there is one. */
+  newSession(prompt: string): void {
     this.unmade = "";
-    this.#open(null, this.folder.trim() === "" ? null : this.folder.trim());
+    this.#open(null, this.folder?.trim() || null, prompt);
     this.setDrawer(null);
   }
 
@@ -147,14 +148,14 @@ export class App extends Topics {
     this.touch("session");
   }
 
-  #open(id: string | null, cwd: string | null): void {
+  #open(id: string | null, cwd: string | null, prompt = ""): void {
     this.#close();
     const session: Session = new Session({
       id,
       cwd,
       client: this.#name,
       onHandshakeFailed: async (attempt) => this.#unmade(session, await this.#verdict(attempt)),
-      onId: (made) => this.#made(session, made),
+      onId: (made) => this.#made(session, made, prompt),
       onLost: (texts) => {
         writeDraft(session.id, putBack(texts, readDraft(session.id)));
         session.doc.touch("draft");
@@ -165,9 +166,16 @@ export class App extends Topics {
   }
 
   /** A session that was just made gets its address without a step in the history. */
-  #made(session: Session, id: string): void {
+  #made(session: Session, id: string, prompt: string): void {
     if (this.session !== session) return;
-    this.folder = "";
+    this.folder = null;
+    // What was written for a session that did not exist yet is this one's now: sent, or else in its box.
+    writeDraft(null, "");
+    const command = commandOf("submit", prompt);
+    if (command !== null && !session.send(command)) {
+      writeDraft(id, prompt);
+      session.doc.touch("draft");
+    }
     this.route = { session: id, tab: "talk" };
     history.replaceState(null, "", formatRoute(this.route));
     this.touch("route");

@@ -17,7 +17,7 @@ export async function start(made) {
   const sockets = new Set();
   const lists = new Set();
   const row = { id: made.session.id, title: made.session.title, cwd: made.session.cwd, createdAt: made.session.createdAt, updatedAt: Date.now(), status: "idle", controller: null, clients: 1 };
-  const list = { sessions: [row] };
+  const list = { sessions: [row], cwd: row.cwd, examples: [] };
 
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://mock");

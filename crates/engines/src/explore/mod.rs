@@ -41,6 +41,14 @@ impl ExploreAgent {
     }
 }
 
+/// Prompts that answer something in any folder.
+const EXAMPLES: [&str; 4] = [
+    "What is this project about?",
+    "/find TODO",
+    "/run ls -la",
+    "/help",
+];
+
 /// The option that says how many places an answer shows, and its values.
 const RESULTS: &str = "results";
 const RESULT_CHOICES: [&str; 3] = ["3", "5", "8"];
@@ -60,6 +68,7 @@ impl Agent for ExploreAgent {
             },
             commands: COMMANDS.iter().map(command).collect(),
             options: vec![results_option()],
+            examples: EXAMPLES.map(str::to_owned).to_vec(),
             // It has no model that could.
             follows_instructions: false,
         }

@@ -148,6 +148,12 @@ impl Observer {
         self.shared.view().updated_at
     }
 
+    /// Whether the last turn that ended failed, or a crash cut it short.
+    #[must_use]
+    pub fn last_turn_failed(&self) -> bool {
+        self.shared.view().last_turn_failed()
+    }
+
     /// The last event that was written.
     #[must_use]
     pub fn last_seq(&self) -> Seq {

@@ -51,7 +51,7 @@ impl Document {
         }
         let mut call_output = CallOutput::new(PRINTED_BYTES);
         call_output.show(&call.content);
-        let (output, cut) = cut(&call_output);
+        let (output, cut) = cut_output(&call_output);
         let shown = ToolCall {
             id: call.tool_call_id.to_string(),
             name: call.tool_name.clone(),
@@ -101,7 +101,7 @@ impl Document {
         let place = open.place;
         // Both may be long, and most updates say nothing of them.
         let says = update.content.is_some() || update.raw_output.is_some();
-        let shown = says.then(|| cut(&open.output));
+        let shown = says.then(|| cut_output(&open.output));
         let changed = update.content.is_some();
         let changed = changed.then(|| diffs(open.output.content()));
         let mut edit = self.edit(place, out);
@@ -260,13 +260,18 @@ pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
 }
 
 /// As much of an output as the document has, and whether that is not all.
-fn cut(output: &CallOutput) -> (String, bool) {
-    let mut text = output.text();
-    let is_long = text.len() > OUTPUT_BYTES;
-    if is_long {
+fn cut_output(output: &CallOutput) -> (String, bool) {
+    let (text, is_long) = cut(output.text());
+    (text, is_long || output.is_cut())
+}
+
+/// As much of a text as the document has, and whether that is not all.
+pub(super) fn cut(mut text: String) -> (String, bool) {
+    let is_cut = text.len() > OUTPUT_BYTES;
+    if is_cut {
         let mut ends = (0..=OUTPUT_BYTES).rev();
         let end = ends.find(|&at| text.is_char_boundary(at));
         text.truncate(end.unwrap_or_default());
     }
-    (text, is_long || output.is_cut())
+    (text, is_cut)
 }

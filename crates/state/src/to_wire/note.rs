@@ -1,8 +1,8 @@
 //! Quiet lines: what happened beside what was said, at the message it happened at.
 
-use harn_model::Timestamp;
+use harn_model::{Artifact, Timestamp};
 
-use super::Document;
+use super::{Document, call::cut};
 use crate::{
     changes::{Changes, at},
     wire::{Note, NoteKind},
@@ -32,5 +32,43 @@ impl Document {
         notes.push(note);
         let note = &self.state.messages[index].notes[place];
         out.set(at!["messages", index, "notes", place], note);
+    }
+}
+
+/// What the agent made, and below it what to show of it here, where nothing renders its spec.
+pub(super) fn artifact(artifact: &Artifact) -> String {
+    let title = artifact.title.as_ref().unwrap_or(&artifact.kind);
+    match cut(artifact.fallback.clone()) {
+        (text, _) if text.trim().is_empty() => format!("Made {title}"),
+        (text, false) => format!("Made {title}\n{text}"),
+        (text, true) => format!("Made {title}\n{text}…"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::to_wire::call::OUTPUT_BYTES;
+
+    #[test]
+    fn an_artifact_shows_its_fallback() {
+        let mut chart = Artifact {
+            artifact_id: "a1".to_owned(),
+            kind: "vega-lite".to_owned(),
+            title: None,
+            mime_type: "application/json".to_owned(),
+            spec: serde_json::Value::Null,
+            fallback: " \n".to_owned(),
+            size_bytes: 0,
+            provenance: serde_json::Value::Null,
+            metadata: serde_json::Value::Null,
+        };
+        assert_eq!(artifact(&chart), "Made vega-lite");
+        chart.title = Some("Latency".to_owned());
+        chart.fallback = "p50 12 ms\np99 80 ms".to_owned();
+        assert_eq!(artifact(&chart), "Made Latency\np50 12 ms\np99 80 ms");
+        chart.fallback = "x".repeat(OUTPUT_BYTES + 1);
+        let shown = artifact(&chart);
+        assert!(shown.ends_with("xx…") && shown.len() < OUTPUT_BYTES + 100);
     }
 }

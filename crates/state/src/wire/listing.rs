@@ -27,6 +27,10 @@ pub enum ListingMessage<'a> {
 pub struct Listing {
     /// The most recently changed first.
     pub sessions: Vec<SessionRow>,
+    /// The directory of a new session whose client names none.
+    pub cwd: String,
+    /// Prompts that show what the agent does.
+    pub examples: Vec<String>,
 }
 
 /// A session, as whoever looks for one sees it.
@@ -61,6 +65,8 @@ pub enum SessionStatus {
     Waiting,
     /// Nobody is.
     Idle,
+    /// Nobody is, and the last run failed.
+    Error,
     /// It is not open.
     Closed,
 }

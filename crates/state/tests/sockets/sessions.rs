@@ -41,6 +41,13 @@ async fn rows_follow_their_sessions() {
         .await;
     client.command(json!({"type": "cancel"})).await;
     client.quiet().await;
+    client.submit("fail").await;
+    client.until_status("error").await;
+    list.until(|state| state["sessions"][0]["status"] == "error")
+        .await;
+    client.submit("hello").await;
+    list.until(|state| state["sessions"][0]["status"] == "idle")
+        .await;
     // The one that changed last is first.
     test.clock().advance(Duration::from_secs(5));
     let other = server.connect("").await;
@@ -55,6 +62,15 @@ async fn rows_follow_their_sessions() {
     list.until(|state| state["sessions"][0]["status"] == "closed")
         .await;
     assert_eq!(list.state()["sessions"][0]["controller"], json!(null));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_names_the_directory_of_new_sessions_and_examples() {
+    let (_test, server) = stage();
+    let list = server.connect_sessions().await;
+    let made = server.connect("").await;
+    assert_eq!(list.state()["cwd"], made.state()["session"]["cwd"]);
+    assert_eq!(list.state()["examples"], json!(["/go"]));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,12 +3,12 @@ import { useCallback, useState } from "preact/hooks";
 import { allows, answersOf, characterOf, lasts, type Answer } from "../permission.js";
 import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
-import type { Approval, ApprovalOption, Json } from "../wire/types.js";
+import type { Approval, ApprovalOption } from "../wire/types.js";
 import { AnswerButton, Countdown } from "./asks.js";
 import { DiffView } from "./diff.js";
 import { Icon, kindIcon, kindName } from "./icons.js";
 import { Mono, Shown } from "./shown.js";
-import { Input, Places } from "./tool.js";
+import { Input, Places, saysOnly } from "./tool.js";
 
 /** A longer change is shown whole when asked for, and allowed only then. */
 const FIRST_LINES = 2_000;
@@ -116,12 +116,6 @@ function Subject({ approval, onWhole }: { approval: Approval; onWhole: (at: numb
       {places.length > 0 && <Places places={places} />}
     </>
   );
-}
-
-/** An input that says no more than the command that is shown. */
-function saysOnly(input: Json, command: string | null): boolean {
-  if (input === null || typeof input !== "object" || Array.isArray(input)) return input === command;
-  return Object.entries(input).every(([key, value]) => key === "command" && value === command);
 }
 
 type ButtonProps = { answer: Answer; short: boolean; able: boolean; onClick: () => void };

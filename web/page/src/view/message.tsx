@@ -6,7 +6,7 @@ import type { Message, Note, ToolCall } from "../wire/types.js";
 import { Fold, type Folds } from "./folds.js";
 import { MarkdownBlock } from "./markdown.js";
 import { memo } from "./memo.js";
-import { Shown } from "./shown.js";
+import { Mono, Shown } from "./shown.js";
 import { ToolView } from "./tool.js";
 
 const cache = new BlockCache();
@@ -109,10 +109,18 @@ function Between({ calls, notes, folds, sessionId }: { calls: ToolCall[]; notes:
 }
 
 function NoteView({ note }: { note: Note }) {
+  const [line, below] = note.kind === "artifact" ? atFirstBreak(note.text) : [note.text, ""];
   return (
-    <p class={`note is-${note.kind}`} title={fullTime(note.at)}>
+    <div class={`note is-${note.kind}`} title={fullTime(note.at)}>
       {note.kind === "reminder" && "Reminder: "}
-      <Shown text={note.text} as="prose" />
-    </p>
+      <Shown text={line} as="prose" />
+      {below !== "" && <Mono text={below} />}
+    </div>
   );
+}
+
+/** The first line of a text, and what follows it. */
+function atFirstBreak(text: string): [string, string] {
+  const at = text.indexOf("\n");
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -12,7 +12,8 @@ import { Shown } from "./shown.js";
 export function PromptBox({ session }: { session: Session }) {
   useTopics(session.doc, "status", "session", "controller", "draft", "link");
   const box = useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = useState(() => readDraft(session.id));
+  // What was written before there was a session is sent as its first prompt.
+  const [text, setText] = useState(() => (session.id === null ? "" : readDraft(session.id)));
   const [menuClosed, setMenuClosed] = useState(false);
   const [picked, setPicked] = useState(0);
   const state = session.state;

@@ -10,7 +10,9 @@ import { Icon } from "./icons.js";
 import { Shown } from "./shown.js";
 
 const FIRST = 100;
-const WORDS: Record<SessionRow["status"], string> = { running: "running", waiting: "waits for you", idle: "idle", closed: "closed" };
+const WORDS: Record<SessionRow["status"], string> = {
+  running: "running", waiting: "waits for you", idle: "idle", error: "failed", closed: "closed",
+};
 
 export function Sessions({ app }: { app: App }) {
   useTopics(app, "route", "session");

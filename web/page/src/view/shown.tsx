@@ -1,4 +1,5 @@
 // Owns showing text that others wrote: always as text, with marks where characters would act or hide.
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { memo } from "./memo.js";
 import { visible, type Reading } from "../text/visible.js";
 
@@ -14,10 +15,21 @@ export const Shown = memo(function Shown({ text, as }: { text: string; as: Readi
   );
 });
 
-/** Text in lines, whole, wrapped, in a fixed width. */
-export function Mono({ text, class: name }: { text: string; class?: string }) {
+/** This near to the end is at the end. */
+const NEAR = 8;
+
+/** Text in lines, whole, wrapped, in a fixed width. One that `follows` stays at its end until the reader scrolls up. */
+export function Mono({ text, class: name, follows = false }: { text: string; class?: string; follows?: boolean }) {
+  const box = useRef<HTMLPreElement>(null);
+  const atEnd = useRef(true);
+  useLayoutEffect(() => {
+    if (follows && atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [text, follows]);
+  const onScroll = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { currentTarget: HTMLElement }) => {
+    atEnd.current = scrollHeight - scrollTop - clientHeight <= NEAR;
+  };
   return (
-    <pre class={name ? `mono ${name}` : "mono"} dir="ltr">
+    <pre ref={box} class={name ? `mono ${name}` : "mono"} dir="ltr" onScroll={follows ? onScroll : undefined}>
       <Shown text={text} as="block" />
     </pre>
   );

@@ -23,7 +23,7 @@ export function ToolView({ call, folds, sessionId }: { call: ToolCall; folds: Fo
       <Fold
         folds={folds}
         name={`tool:${call.id}`}
-        usually={changed > 0 && changed <= SMALL_CHANGE}
+        usually={(changed > 0 && changed <= SMALL_CHANGE) || showsItsOutput(call)}
         head={
           <>
             <span class="tool-kind" title={kindName(call.kind)}>
@@ -46,6 +46,11 @@ export function ToolView({ call, folds, sessionId }: { call: ToolCall; folds: Fo
       )}
     </div>
   );
+}
+
+/** A command shows what it prints while it runs, and afterwards where it failed. */
+function showsItsOutput({ kind, status, output }: ToolCall): boolean {
+  return kind === "execute" && status !== "complete" && output !== "";
 }
 
 const total = (sums: ReturnType<typeof diffLines>[]) => ({
@@ -76,7 +81,7 @@ function Detail({ call, sessionId }: { call: ToolCall; sessionId: string }) {
   return (
     <div class="tool-detail">
       {call.locations.length > 0 && <Places places={call.locations} />}
-      {call.input !== null && (call.diffs.length === 0 || !onlyThePath(call.input)) && (
+      {call.input !== null && (call.diffs.length === 0 || !onlyThePath(call.input)) && !saysOnly(call.input, call.title) && (
         <section aria-label="Input">
           <h4>Input · <Shown text={call.name} as="line" /></h4>
           <Input input={call.input} />
@@ -104,6 +109,12 @@ export function Places({ places }: { places: Place[] }) {
 /** An input that the change already shows. */
 function onlyThePath(input: Json): boolean {
   return input !== null && typeof input === "object" && !Array.isArray(input) && Object.keys(input).every((key) => key === "path");
+}
+
+/** An input that says no more than a command that is shown already. */
+export function saysOnly(input: Json, command: string | null): boolean {
+  if (input === null || typeof input !== "object" || Array.isArray(input)) return input === command;
+  return Object.entries(input).every(([key, value]) => key === "command" && value === command);
 }
 
 /** Members of an object a line each, text unquoted when it has lines; everything else as JSON. */
@@ -147,7 +158,7 @@ function Output({ call, sessionId }: { call: ToolCall; sessionId: string }) {
   return (
     <section aria-label="Output">
       <h4>Output</h4>
-      <Mono text={whole ?? call.output} class="output" />
+      <Mono text={whole ?? call.output} class="output" follows={call.status === "running"} />
       {call.cut && whole === null && (
         <button type="button" class="quiet wide" disabled={state === "loading"} onClick={() => void fetchAll()}>
           {state === "loading" ? "Fetching…" : state === "failed" ? "Could not be fetched. Try again" : "This is cut. Show all"}

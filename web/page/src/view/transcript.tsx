@@ -1,13 +1,16 @@
 // Owns the transcript: the messages as a list that follows its end, and the way back to it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App } from "../app.js";
+import { writeDraft } from "../wire/kept.js";
 import type { Session } from "../wire/session.js";
 import type { Message } from "../wire/types.js";
 import { Folds } from "./folds.js";
+import { Examples } from "./home.js";
 import { useTopics } from "./hooks.js";
 import { Icon } from "./icons.js";
 import { List, type ListHandle } from "./list.js";
 import { MessageView } from "./message.js";
+import { Shown } from "./shown.js";
 
 export function Transcript({ app, session }: { app: App; session: Session }) {
   useTopics(session.doc, "messages", "controller", "session", "said");
@@ -36,11 +39,7 @@ export function Transcript({ app, session }: { app: App; session: Session }) {
 
   if (state === null) return <div class="list placeholder" aria-busy="true" />;
   if (messages.length === 0) {
-    return (
-      <div class="list placeholder">
-        <p class="muted">Nothing was said yet. Write below what is to be done.</p>
-      </div>
-    );
+    return <Beginning app={app} session={session} />;
   }
   const withdraw = session.heldBy === null ? withdrawal(session) : null;
   const row = (index: number) => {
@@ -68,6 +67,23 @@ export function Transcript({ app, session }: { app: App; session: Session }) {
           <Icon name="down" /> Jump to latest
         </button>
       )}
+    </div>
+  );
+}
+
+/** A session in which nothing was said: where it works, and examples for the box below. */
+function Beginning({ app, session }: { app: App; session: Session }) {
+  useTopics(app.sessions.doc, "examples");
+  const pick = (example: string) => {
+    writeDraft(session.id, example);
+    session.doc.touch("draft");
+    document.querySelector<HTMLElement>(".prompt textarea")?.focus();
+  };
+  return (
+    <div class="list placeholder">
+      <p class="muted">Nothing was said yet. Write below what is to be done.</p>
+      <p class="muted">Folder <code><Shown text={session.state?.session.cwd ?? ""} as="line" /></code></p>
+      {session.heldBy === null && <Examples examples={app.sessions.state?.examples ?? []} onPick={pick} />}
     </div>
   );
 }

@@ -148,11 +148,17 @@ export type SessionRow = {
   cwd: string;
   createdAt: number;
   updatedAt: number;
-  status: "running" | "waiting" | "idle" | "closed";
+  status: "running" | "waiting" | "idle" | "error" | "closed";
   controller: string | null;
   clients: number;
 };
-export type SessionsState = { sessions: SessionRow[] };
+export type SessionsState = {
+  sessions: SessionRow[];
+  /** The directory of a new session that names none. */
+  cwd: string;
+  /** Prompts that show what the agent does. */
+  examples: string[];
+};
 
 export type TimelineKind =
   | "prompt" | "text" | "thought" | "tool" | "permission" | "question" | "plan" | "worker" | "skill" | "reminder"
