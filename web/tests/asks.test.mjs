@@ -205,6 +205,31 @@ describe("a long change", () => {
 });
 
 describe("output", () => {
+  it("of a command is shown as it arrives, and stays where the command failed", async (t) => {
+    const waiting = (file, code) => `echo begun ${file}; while [ ! -e ${file} ]; do sleep 0.05; done; echo gone on; exit ${code}`;
+    const turn = (file, code) => ({ match: `^${file}`, steps: [{ run: { command: waiting(file, code) } }, { say: `${file} is through.` }] });
+    const scenario = join(server.folder, "slowly.json");
+    await writeFile(scenario, JSON.stringify({ name: "slowly", turns: [turn("good", 0), turn("bad", 3)] }));
+    const slowly = await Server.start(scenario);
+    t.after(() => slowly.stop());
+    const page = await signedIn(browser, slowly);
+    await newSession(page);
+    for (const file of ["good", "bad"]) {
+      await say(page, file);
+      await card(page).locator('.answer-button.allow[aria-disabled="false"]').first().click();
+      const output = page.locator(".tool").last().locator(".output");
+      await output.getByText(`begun ${file}`).waitFor();
+      await page.locator(".tool-state.running").waitFor();
+      assert.ok(!(await output.innerText()).includes("gone on"));
+      await writeFile(join(slowly.work, file), "");
+      await sees(page, `${file} is through.`);
+    }
+    // The first one ended well, and is folded; the second one failed, and is open.
+    assert.deepEqual(await page.locator(".tool").evaluateAll((calls) => calls.map((call) => call.querySelector(".output") !== null)), [false, true]);
+    await page.locator(".output").getByText("gone on").waitFor();
+    await close(page);
+  });
+
   it("that is long is cut, and fetched whole when asked for", async (t) => {
     const text = Array.from({ length: 20_000 }, (_, at) => `${at + 1}\n`).join("");
     const call = { tool_call_id: "count-{turn}", tool_name: "count" };
