@@ -65,7 +65,7 @@ fn help_names_every_command() {
 
 #[test]
 fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
-    let table: [(&[&str], &str); 14] = [
+    let table: [(&[&str], &str); 15] = [
         (
             &["acp", "--engine", "llm"],
             "the engines are explore and script:FILE",
@@ -108,7 +108,11 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
             &["acp", "--listen", "127.0.0.1:0", "--open"],
             "unexpected argument '--open'",
         ),
-        (&["run"], "<PROMPT>"),
+        (&["run"], "the prompt is empty"),
+        (
+            &["run", "--continue", "--session", "s1", "hello"],
+            "cannot be used with",
+        ),
         (&["nonsense"], "unrecognized subcommand"),
     ];
     for (args, reason) in table {

@@ -2,8 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    fs,
+    io::Write,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 const SCENARIO: &str = r#"
@@ -76,6 +82,12 @@ struct Ran {
 }
 
 fn command(state: &TempDir, prompt: &str) -> Command {
+    let mut command = command_of(state);
+    command.arg(prompt);
+    command
+}
+
+fn command_of(state: &TempDir) -> Command {
     let scenario = state.path().join("house.yaml");
     fs::write(&scenario, SCENARIO).unwrap();
     // Nothing of the state may be written, so the work is beside it.
@@ -86,7 +98,7 @@ fn command(state: &TempDir, prompt: &str) -> Command {
         .env("XDG_CONFIG_HOME", state.path().join("config"))
         .args(["run", "--engine", &format!("script:{}", scenario.display())])
         .args(["--state-dir", kept.to_str().unwrap()])
-        .args(["--cwd", work.to_str().unwrap(), prompt]);
+        .args(["--cwd", work.to_str().unwrap()]);
     command
 }
 
@@ -101,12 +113,202 @@ fn run(prompt: &str) -> Ran {
 fn run_with(prompt: &str, args: &[&str]) -> Ran {
     let state = TempDir::new().unwrap();
     let output = command(&state, prompt).args(args).output().unwrap();
+    ran(output, state)
+}
+
+fn ran(output: Output, state: TempDir) -> Ran {
     Ran {
         code: output.status.code(),
         answer: String::from_utf8(output.stdout).unwrap(),
         notes: String::from_utf8(output.stderr).unwrap(),
         state,
     }
+}
+
+/// The explore engine in a directory with a file, where some commands may run.
+fn explore(args: &[&str]) -> Ran {
+    let state = TempDir::new().unwrap();
+    let work = state.path().join("work");
+    fs::create_dir(&work).unwrap();
+    fs::write(work.join("a.txt"), "one\n").unwrap();
+    let rules = state.path().join("rules.toml");
+    let allowed = "command = [\"ls\", \"seq *\", \"false\", \"nosuchcommand\"]";
+    let rule = format!("[[rules]]\naction = \"allow\"\nmatch = {{ {allowed} }}\n");
+    fs::write(&rules, rule).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+        .env("XDG_CONFIG_HOME", state.path().join("config"))
+        .args(["run", "--policy", rules.to_str().unwrap()])
+        .args(["--state-dir", kept(&state).to_str().unwrap()])
+        .args(["--cwd", work.to_str().unwrap()])
+        .args(args)
+        .output()
+        .unwrap();
+    ran(output, state)
+}
+
+/// The sessions of a state directory, the last changed first.
+fn listed(state: &TempDir) -> Vec<Value> {
+    let list = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+        .args(["sessions", "list", "--json", "--state-dir"])
+        .arg(kept(state))
+        .output()
+        .unwrap();
+    let rows: Value = serde_json::from_slice(&list.stdout).unwrap();
+    rows.as_array().unwrap().clone()
+}
+
+#[test]
+fn a_mistyped_flag_is_an_error_and_never_the_prompt() {
+    for (flag, near) in [("--mod", "--mode"), ("--polcy", "--policy")] {
+        let ran = run_with("where is the door?", &[flag, "ask"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.notes);
+        assert_eq!(ran.answer, "");
+        let words = format!("unexpected argument '{flag}'");
+        assert!(ran.notes.contains(&words), "{}", ran.notes);
+        let tip = format!("a similar argument exists: '{near}'");
+        assert!(ran.notes.contains(&tip), "{}", ran.notes);
+        assert!(!kept(&ran.state).exists(), "a session was begun");
+    }
+}
+
+#[test]
+fn words_are_one_prompt_and_all_of_them_behind_two_dashes() {
+    let ran = run_with("where", &["is", "the door?"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert_eq!(listed(&ran.state)[0]["title"], "where is the door?");
+    let ran = run_with("what", &["--", "is", "--mode", "-"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert_eq!(listed(&ran.state)[0]["title"], "what is --mode -");
+}
+
+#[test]
+fn a_dash_or_no_words_read_the_prompt_from_stdin() {
+    for words in [&["-"][..], &[]] {
+        let state = TempDir::new().unwrap();
+        let mut child = command_of(&state)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"where is\nthe door?\n").unwrap();
+        drop(stdin);
+        let ran = ran(child.wait_with_output().unwrap(), state);
+        assert_eq!(ran.code, Some(0), "{}", ran.notes);
+        assert_eq!(ran.answer, "Behind the curtain.\n");
+        assert_eq!(listed(&ran.state)[0]["title"], "where is");
+    }
+}
+
+#[test]
+fn stdout_holds_what_a_command_printed() {
+    let ran = explore(&["/run ls"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert_eq!(ran.answer, "a.txt\n");
+    assert!(ran.notes.contains("$ ls"), "{}", ran.notes);
+    assert!(ran.notes.contains("`ls` ended well"), "{}", ran.notes);
+    // Longer than what a call shows in the end.
+    let ran = explore(&["/run seq 30000"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    let whole: String = (1..=30_000).map(|number| format!("{number}\n")).collect();
+    assert!(ran.answer == whole, "{} bytes", ran.answer.len());
+    let ran = explore(&["/run seq 0"]);
+    assert_eq!((ran.code, ran.answer.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_call_that_is_refused_or_not_found_is_a_failure() {
+    let table = [
+        ("/read a.txt", 0, ""),
+        ("/read nosuch.txt", 1, "a call failed: "),
+        ("/tool nosuch {}", 1, "a call failed: nosuch"),
+        ("/run nosuchcommand", 1, "a command was not found: "),
+        ("/run false", 1, "a call failed: "),
+        ("/run rm a.txt", 1, "a call was refused: "),
+    ];
+    for (prompt, code, why) in table {
+        let ran = explore(&[prompt]);
+        assert_eq!(ran.code, Some(code), "{prompt}: {}", ran.notes);
+        assert!(ran.notes.contains(why), "{prompt}: {}", ran.notes);
+    }
+}
+
+#[test]
+fn json_has_the_lines_of_the_session() {
+    let ran = run_with("where is the door?", &["--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert_eq!(ran.notes, "");
+    let lines: Vec<Value> = ran
+        .answer
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let ids = lines.iter().map(|line| &line["_meta"]["harn"]["eventId"]);
+    assert!(ids.filter(|id| id.is_string()).count() > 3, "{lines:#?}");
+    let said: String = lines
+        .iter()
+        .map(|line| &line["update"])
+        .filter(|update| update["sessionUpdate"] == "agent_message_chunk")
+        .filter_map(|update| update["content"]["text"].as_str())
+        .collect();
+    assert_eq!(said, "Behind the curtain.");
+    assert_eq!(lines.last().unwrap()["kind"], "turn_ended", "{lines:#?}");
+
+    let refused = run_with("write", &["--json"]);
+    assert_eq!(refused.code, Some(1), "{}", refused.notes);
+    let why = "harn-serve: a call was refused: Write NOTES.md\n";
+    assert!(refused.notes.ends_with(why), "{}", refused.notes);
+}
+
+#[test]
+fn quiet_prints_the_answer_alone() {
+    let ran = run_with("where is the door?", &["--quiet"]);
+    assert_eq!((ran.code, ran.notes.as_str()), (Some(0), ""));
+    assert_eq!(ran.answer, "Behind the curtain.\n");
+    let ran = explore(&["--quiet", "/run ls"]);
+    assert_eq!((ran.code, ran.notes.as_str()), (Some(0), ""));
+    assert_eq!(ran.answer, "a.txt\n");
+    // What was refused is told all the same.
+    let ran = run_with("write", &["--quiet"]);
+    assert_eq!(ran.code, Some(1));
+    let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n";
+    assert!(ran.notes.starts_with(refused), "{}", ran.notes);
+}
+
+#[test]
+fn a_session_is_continued() {
+    let state = TempDir::new().unwrap();
+    let again = |prompt: &str, args: &[&str]| {
+        let output = command(&state, prompt).args(args).output().unwrap();
+        let notes = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), notes)
+    };
+    let (code, notes) = again("where is the door?", &["--continue"]);
+    assert_eq!(code, Some(1), "{notes}");
+    assert!(notes.contains("leave --continue out"), "{notes}");
+
+    assert_eq!(again("where is the door?", &[]).0, Some(0));
+    let id = listed(&state)[0]["sessionId"].as_str().unwrap().to_owned();
+    let beginning = &id[..id.len() - 2];
+    let written = state.path().join("work/NOTES.md");
+    for args in [&["--continue"][..], &["--session", beginning]] {
+        let (code, notes) = again("make a note", args);
+        assert_eq!(code, Some(1), "{notes}");
+        assert!(!written.exists(), "{args:?}");
+    }
+    // A mode that is given counts, also in a session that has another.
+    again("make a note", &["--continue", "--mode", "accept-edits"]);
+    assert!(written.exists());
+    assert_eq!(listed(&state).len(), 1, "one session, prompted again");
+    let prompts = fs::read_to_string(kept(&state).join(format!("threads/{id}/events.jsonl")));
+    let prompts = prompts.unwrap().matches(r#""type":"turn_started""#).count();
+    assert_eq!(prompts, 4);
+
+    let (code, notes) = again("where?", &["--session", "nosuch"]);
+    assert_eq!(code, Some(1));
+    assert!(notes.contains("there is no session nosuch"), "{notes}");
 }
 
 #[test]
@@ -125,7 +327,9 @@ fn stdout_holds_the_answer_and_stderr_the_rest() {
 #[test]
 fn a_permission_is_refused_aloud() {
     let ran = run("write");
-    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert_eq!(ran.code, Some(1), "{}", ran.notes);
+    let why = "harn-serve: a call was refused: Write NOTES.md\n";
+    assert!(ran.notes.ends_with(why), "{}", ran.notes);
     assert_eq!(
         ran.answer,
         "I would like to leave a note.\n\nThen I leave it.\n"
@@ -198,7 +402,7 @@ fn without_times(notes: &str) -> Vec<String> {
 #[test]
 fn workers_and_other_activity_are_a_line_each() {
     let ran = run("delegate");
-    assert_eq!(ran.code, Some(0), "{}", ran.notes);
+    assert_eq!(ran.code, Some(1), "{}", ran.notes);
     assert_eq!(ran.answer, "Behind the door.\n");
     let expected = [
         "» started left, right",
@@ -212,6 +416,7 @@ fn workers_and_other_activity_are_a_line_each() {
         "· artifact map: A map of the house.",
         "» composition: lua  ✗  too deep",
         "· work is handed over to Ada: Find a lamp",
+        "harn-serve: a call was refused: Write NOTES.md",
     ];
     let notes = without_times(&ran.notes);
     let notes: Vec<_> = notes.iter().map(|line| line.trim_end()).collect();
@@ -323,7 +528,7 @@ fn what_was_said_is_kept() {
 mod interrupted {
     use std::{
         io::Read,
-        process::{Child, ChildStdout, Stdio},
+        process::{Child, ChildStdout},
     };
 
     use rustix::process::{Pid, Signal, kill_process};

@@ -60,9 +60,10 @@ fn item(tool: &ToolSpec) -> String {
 pub(super) async fn call(cx: &TurnContext, name: &str, given: &str) -> Result<(), AgentError> {
     let toolbox = toolbox(cx);
     let shown = code(name);
-    // Whoever mistyped a name is told before anything is announced.
     if toolbox.catalogue().get(name).is_none() {
         let error = toolbox.catalogue().unknown(name);
+        // As a call that failed, so that a client knows of it and not only a reader.
+        let error = cx.tool(name).refuse(error).await?;
         return cx
             .say(format!("Not called: {error}. `/tools` lists them all."))
             .await;

@@ -131,11 +131,12 @@ async fn a_built_in_tool_is_called_by_hand() {
 #[tokio::test]
 async fn mistakes_get_clear_words() {
     let mut rig = Rig::new(&[]).await;
+    // One that no tool has is a call that failed, for clients that go by calls.
+    let turn = rig.play("/tool red_file {}").await;
+    let words = "there is no tool \"red_file\"; near are read_file";
+    assert!(turn.answer().contains(words), "{}", turn.answer());
+    assert_failed(turn.only_call().1, words);
     for (prompt, words) in [
-        (
-            "/tool red_file {}",
-            "there is no tool \"red_file\"; near are read_file",
-        ),
         (
             "/tool grep {pattern}",
             "the arguments are not JSON: key must be a string",

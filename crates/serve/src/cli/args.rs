@@ -1,13 +1,16 @@
 //! The command line: names, defaults and help texts.
 
-use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use harn_acp::ProfileChoice;
 use harn_policy::SessionMode;
 use harn_tools::{skills::Strategy, tool_search::Ranking};
 
-use super::{engine::EngineChoice, skills::SkillsArgs, trust::TrustArgs};
+use super::{
+    engine::EngineChoice, run::RunArgs, sessions::ListSessionsArgs, skills::SkillsArgs,
+    trust::TrustArgs,
+};
 use crate::options::ASK_TIMEOUT;
 
 /// Serves an agent to editors and other hosts over the Agent Client Protocol, over three others, and to browsers
@@ -36,7 +39,7 @@ impl Args {
                         sessions_dir: None,
                     },
                     permissions: Permissions {
-                        mode: SessionMode::default(),
+                        mode: None,
                         policy: Vec::new(),
                         ask_timeout: ASK_TIMEOUT,
                     },
@@ -137,21 +140,21 @@ pub(super) enum Command {
     /// Ask the agent something in the terminal
     ///
     /// The answer goes to stdout, everything else (tool calls, diffs, questions) to stderr when stdout
-    /// is not a terminal, so that `harn-serve run "..." > answer.md` holds just the answer. Permissions
+    /// is not a terminal, so that `harn-serve run "..." > answer.md` holds just the answer. The answer to
+    /// `/run COMMAND` is what the command prints. Permissions
     /// are asked for on the terminal and refused when there is none, unless --mode or --policy allows
     /// what is asked. Once the agent says that it waits, as it does for /watch, each line you type is
     /// sent to it; before that, only answers to questions are read. Ctrl-C cancels, twice leaves.
+    ///
+    /// Exits with 0 when the turn is done, 1 when it failed or a call of it was refused or not found, 2 when
+    /// the command line makes no sense, 130 when it was interrupted.
     Run {
         #[command(flatten)]
         serve: Serve,
         #[command(flatten)]
         dialect: Dialect,
-        /// Directory to work in, instead of this one
-        #[arg(long, value_name = "DIR")]
-        cwd: Option<PathBuf>,
-        /// What to ask; /help lists what the explore engine can do
-        #[arg(allow_hyphen_values = true)]
-        prompt: String,
+        #[command(flatten)]
+        run: RunArgs,
     },
     /// Watch a live session in this terminal, steer it, or take it over
     ///
@@ -376,9 +379,9 @@ fn needs_listen(arg: clap::Arg) -> clap::Arg {
 #[derive(Debug, clap::Args)]
 pub(super) struct Permissions {
     /// The mode a session begins in: ask before anything that changes something, read-only,
-    /// accept-edits of the workspace's files, or auto for what stays in the workspace
-    #[arg(long, value_name = "ask|read-only|accept-edits|auto", default_value = "ask", value_parser = mode)]
-    pub(super) mode: SessionMode,
+    /// accept-edits of the workspace's files, or auto for what stays in the workspace [default: ask]
+    #[arg(long, value_name = "ask|read-only|accept-edits|auto", value_parser = mode)]
+    pub(super) mode: Option<SessionMode>,
     /// Rules in TOML, beside the user's and the workspace's; may be given more than once
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Vec<PathBuf>,
@@ -446,23 +449,6 @@ pub(super) enum SessionsCommand {
         #[arg(value_name = "ID|last")]
         id: String,
     },
-}
-
-/// Which sessions to list, and how.
-#[derive(Debug, clap::Args)]
-pub(super) struct ListSessionsArgs {
-    /// Print a JSON array
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Those that work in this directory
-    #[arg(long, value_name = "DIR")]
-    pub(super) cwd: Option<PathBuf>,
-    /// At most so many
-    #[arg(long, value_name = "N")]
-    pub(super) limit: Option<NonZeroUsize>,
-    /// Also stored sessions without a prompt
-    #[arg(long)]
-    pub(super) all: bool,
 }
 
 #[derive(Debug, Subcommand)]

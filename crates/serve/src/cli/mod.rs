@@ -1,7 +1,7 @@
 //! What the `harn-serve` binary does with its command line.
 //!
 //! Exit codes: 0 when all is well, 1 when something failed, 2 when the command line or a file it names
-//! makes no sense, 130 when `run` was interrupted.
+//! makes no sense, 130 when `run` was interrupted. `run` also exits with 1 when a call was refused or not found.
 
 mod args;
 mod attach;
@@ -91,9 +91,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Run {
             serve,
             dialect,
-            cwd,
-            prompt,
-        } => run::run(serve, &dialect, cwd.as_deref(), prompt),
+            run,
+        } => run::run(serve, &dialect, run),
         Command::Attach { state, attach } => attach::run(state.dir()?, attach),
         Command::Sessions { places, command } => sessions::run(&places.options()?, command),
         Command::Grants { state, command } => grants::run(&state.dir()?, command),
@@ -185,7 +184,7 @@ fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
     let options = Options {
         policy_files: named_policies(permissions.policy)?,
         config_dir: default_config_dir(),
-        mode: permissions.mode,
+        mode: permissions.mode.unwrap_or_default(),
         ask_timeout: permissions.ask_timeout,
         host_call_timeout: chosen_host_call_timeout().map_err(wrong_use)?,
         skills: skill_places(named_folders(serve.tools.skill_dir)?),

@@ -39,7 +39,7 @@ pub(super) fn stored(store: &dyn Store, word: &str) -> Result<SessionId> {
         return Ok(id.clone());
     }
     if word == LAST {
-        let last = last(store, sessions);
+        let last = last(store, sessions, |_| true);
         return last.ok_or_else(|| anyhow!("there is no session with a prompt yet"));
     }
     let begun: Vec<_> = ids().filter(|id| is_begun(id.as_str(), word)).collect();
@@ -62,8 +62,22 @@ pub(super) fn stored(store: &dyn Store, word: &str) -> Result<SessionId> {
     }
 }
 
-fn last(store: &dyn Store, sessions: Vec<SessionSummary>) -> Option<SessionId> {
-    let last = sessions.into_iter().find(|it| has_prompt(store, it))?;
+/// The session of a directory that changed last and has a prompt.
+pub(super) fn last_of(store: &dyn Store, dir: &Path) -> Result<Option<SessionId>> {
+    let sessions = store.list()?.sessions;
+    // Sessions of others over the network are not ours to go on with.
+    Ok(last(store, sessions, |it| {
+        it.meta.principal.is_none() && same_dir(&it.meta.directory, dir)
+    }))
+}
+
+fn last(
+    store: &dyn Store,
+    sessions: Vec<SessionSummary>,
+    wanted: impl Fn(&SessionSummary) -> bool,
+) -> Option<SessionId> {
+    let mut wanted = sessions.into_iter().filter(wanted);
+    let last = wanted.find(|it| has_prompt(store, it))?;
     Some(last.meta.thread_id)
 }
 

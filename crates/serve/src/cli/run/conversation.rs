@@ -13,15 +13,15 @@ use agent_client_protocol::{
             CancelNotification, ClientCapabilities, ContentBlock, CreateElicitationRequest,
             ElicitationAction, ElicitationCapabilities, ElicitationFormCapabilities,
             Implementation, InitializeRequest, NewSessionRequest, PromptRequest,
-            RequestPermissionRequest, SessionId, SessionNotification, SessionUpdate, StopReason,
-            TextContent,
+            RequestPermissionRequest, ResumeSessionRequest, SessionId, SessionNotification,
+            SessionUpdate, SetSessionModeRequest, StopReason, TextContent,
         },
     },
 };
 use anyhow::{Context, Result, anyhow};
 use harn_acp::{AcpConfig, ProfileChoice, serve_connection, transport};
 use harn_model::Timestamp;
-use serde_json::Map;
+use serde_json::{Map, value::RawValue};
 use tokio::sync::mpsc;
 
 use super::{
@@ -31,7 +31,9 @@ use super::{
     pair,
     question::{Question, fill_in, permit, withdrawn},
     show::Show,
+    start::Start,
     steer,
+    turn_calls::TurnCalls,
 };
 use crate::{
     cli::{
@@ -48,8 +50,10 @@ use crate::{
 };
 
 /// What was heard from the agent.
-enum Heard {
+pub(super) enum Heard {
     Update(Box<SessionUpdate>),
+    /// The params of a line of the session's stream, to be printed.
+    Line(Box<RawValue>),
     Activity(Activity),
     Ask(Box<Question>),
     /// A line that was typed could not be handed over.
@@ -72,9 +76,23 @@ struct Talk {
     steers: mpsc::Sender<Heard>,
 }
 
+/// What is asked of the agent, and how it is told.
+pub(super) struct RunRequest {
+    pub(super) profile: ProfileChoice,
+    pub(super) start: Start,
+    pub(super) cwd: PathBuf,
+    pub(super) prompt: String,
+    /// Prints the lines of the session's stream instead of showing them.
+    pub(super) json: bool,
+    /// Shows only the answer and questions.
+    pub(super) quiet: bool,
+}
+
 /// See the module.
 pub(super) struct Conversation {
     show: Show,
+    quiet: bool,
+    calls: TurnCalls,
     keyboard: Keyboard,
     signals: Signals,
     asked: Option<Box<Question>>,
@@ -89,9 +107,11 @@ pub(super) struct Conversation {
 
 impl Conversation {
     /// Must be called on a runtime.
-    pub(super) fn new(show: Show, keyboard: Keyboard) -> Result<Self> {
+    pub(super) fn new(show: Show, keyboard: Keyboard, request: &RunRequest) -> Result<Self> {
         Ok(Self {
             show,
+            quiet: request.quiet,
+            calls: TurnCalls::of_prompt(&request.prompt),
             keyboard,
             signals: Signals::listen().context("listening for signals")?,
             asked: None,
@@ -106,14 +126,12 @@ impl Conversation {
     pub(super) async fn hold(
         mut self,
         workshop: &Workshop,
-        profile: ProfileChoice,
-        cwd: PathBuf,
-        prompt: String,
+        request: RunRequest,
     ) -> Result<ExitCode> {
         let (lines, incoming) = mpsc::channel(WAITING);
         let (outgoing, queue) = transport::outgoing();
         let config = AcpConfig {
-            profile,
+            profile: request.profile,
             on_this_machine: true,
             ..AcpConfig::default()
         };
@@ -123,6 +141,7 @@ impl Conversation {
         let (heard, mut events) = mpsc::channel(UNSHOWN);
         let (asks, forms, activities) = (heard.clone(), heard.clone(), heard.clone());
         let steers = heard.clone();
+        let printed = request.json.then(|| heard.clone());
         let held = Client
             .v1()
             .on_receive_notification(
@@ -160,17 +179,16 @@ impl Conversation {
                 on_receive_request!(),
             )
             .connect_with(
-                pair::transport(lines, queue),
+                pair::transport(lines, queue, printed),
                 async |agent: ConnectionTo<Agent>| {
                     let talk = Talk { agent, steers };
-                    let hello = hello(profile);
-                    Ok(self.ask(&talk, &mut events, hello, cwd, prompt).await)
+                    Ok(self.ask(&talk, &mut events, request).await)
                 },
             )
             .await;
         let written = self.show.screen.finish();
         let code = match held.map_err(in_words)?? {
-            Some(end) => exit_code(end),
+            Some(end) => exit_code(end, self.calls.problem()),
             None => ExitCode::from(INTERRUPTED),
         };
         written.context("writing to stdout")?;
@@ -182,19 +200,13 @@ impl Conversation {
         &mut self,
         talk: &Talk,
         events: &mut mpsc::Receiver<Heard>,
-        hello: InitializeRequest,
-        cwd: PathBuf,
-        prompt: String,
+        request: RunRequest,
     ) -> Result<Option<StopReason>> {
         let agent = &talk.agent;
-        agent
-            .send_request(hello)
-            .block_task()
-            .await
-            .map_err(in_words)?;
-        let new = agent.send_request(NewSessionRequest::new(cwd)).block_task();
-        let session = new.await.map_err(in_words)?.session_id;
-        let prompt = vec![ContentBlock::Text(TextContent::new(prompt))];
+        let hello = agent.send_request(hello(request.profile, request.json));
+        hello.block_task().await.map_err(in_words)?;
+        let session = open(agent, request.start, request.cwd).await?;
+        let prompt = vec![ContentBlock::Text(TextContent::new(request.prompt))];
         let ended = agent
             .send_request(PromptRequest::new(session.clone(), prompt))
             .block_task();
@@ -230,9 +242,13 @@ impl Conversation {
 
     fn hear(&mut self, heard: Heard) {
         match heard {
-            Heard::Update(update) => self.show.update(*update),
-            Heard::Activity(Activity::Idle) => self.wait(),
-            Heard::Activity(activity) => self.show.activity(&activity),
+            Heard::Update(update) => {
+                self.calls.take(&update);
+                self.quietly(|this| this.show.update(*update));
+            }
+            Heard::Line(params) => self.print(&params),
+            Heard::Activity(Activity::Idle) => self.quietly(Self::wait),
+            Heard::Activity(activity) => self.quietly(|this| this.show.activity(&activity)),
             Heard::Undelivered(error) => {
                 let words = format!("not delivered: {}", in_one_line(&error.message));
                 self.show.screen.line(&[(Style::Yellow, &words)]);
@@ -242,6 +258,21 @@ impl Conversation {
                 self.too_late(*question)
             }
             Heard::Ask(question) => self.put(question),
+        }
+    }
+
+    /// Shows something that is left out where only the answer is wanted.
+    fn quietly(&mut self, show: impl FnOnce(&mut Self)) {
+        self.show.screen.mute(self.quiet);
+        show(self);
+        self.show.screen.mute(false);
+    }
+
+    fn print(&mut self, params: &RawValue) {
+        self.show.screen.output(&format!("{}\n", params.get()));
+        // Updates of kinds that the SDK does not know are about no call.
+        if let Ok(line) = serde_json::from_str::<SessionNotification>(params.get()) {
+            self.calls.take(&line.update);
         }
     }
 
@@ -317,6 +348,7 @@ impl Conversation {
             Question::Permission(request, to) => {
                 let call = &request.tool_call;
                 let title = in_one_line(call.fields.title.as_deref().unwrap_or("a tool call"));
+                self.calls.refused(&title);
                 let words = format!("refused, as there is no terminal to ask on: {title}");
                 self.show.screen.line(&[(Style::Yellow, &words)]);
                 // Else the line of the call says it, when it fails.
@@ -385,7 +417,7 @@ impl Conversation {
 
 /// What we are and can do. We declare the profile ourselves: only a client that does is offered every scope of a
 /// permission.
-fn hello(profile: ProfileChoice) -> InitializeRequest {
+fn hello(profile: ProfileChoice, event_ids: bool) -> InitializeRequest {
     let profile = match profile {
         ProfileChoice::Auto => None,
         ProfileChoice::Harn => Some("harn"),
@@ -394,6 +426,7 @@ fn hello(profile: ProfileChoice) -> InitializeRequest {
     };
     let mut ours = Map::new();
     ours.extend(profile.map(|profile| ("profile".to_owned(), profile.into())));
+    ours.insert("eventIds".to_owned(), event_ids.into());
     let fills_in = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
     let capabilities = ClientCapabilities::new()
         .elicitation(fills_in)
@@ -406,17 +439,47 @@ fn hello(profile: ProfileChoice) -> InitializeRequest {
         ))
 }
 
-fn exit_code(end: StopReason) -> ExitCode {
-    let words = match end {
-        StopReason::EndTurn => return ExitCode::SUCCESS,
-        StopReason::Cancelled => return ExitCode::from(INTERRUPTED),
+/// Opens the session to prompt.
+async fn open(agent: &ConnectionTo<Agent>, start: Start, cwd: PathBuf) -> Result<SessionId> {
+    let (id, roots, mode) = match start {
+        Start::New => {
+            let new = agent.send_request(NewSessionRequest::new(cwd)).block_task();
+            return Ok(new.await.map_err(in_words)?.session_id);
+        }
+        Start::Stored { id, roots, mode } => (id, roots, mode),
+    };
+    let resume = ResumeSessionRequest::new(id.clone(), cwd).additional_directories(roots);
+    let resumed = agent.send_request(resume).block_task().await;
+    resumed.map_err(in_words)?;
+    if let Some(mode) = mode {
+        let set = agent.send_request(SetSessionModeRequest::new(id.clone(), mode.id()));
+        set.block_task().await.map_err(in_words)?;
+    }
+    Ok(id)
+}
+
+fn exit_code(end: StopReason, problem: Option<&str>) -> ExitCode {
+    let words = match (end, problem) {
+        (StopReason::EndTurn, None) => return ExitCode::SUCCESS,
+        (StopReason::EndTurn, Some(problem)) => problem,
+        (end, _) => match stopped(end) {
+            Some(words) => words,
+            None => return ExitCode::from(INTERRUPTED),
+        },
+    };
+    note(words);
+    ExitCode::FAILURE
+}
+
+/// Why the agent stopped before it was done; none where it was cancelled.
+fn stopped(end: StopReason) -> Option<&'static str> {
+    Some(match end {
+        StopReason::Cancelled => return None,
         StopReason::MaxTokens => "the agent reached its token limit",
         StopReason::MaxTurnRequests => "the agent reached its request limit",
         StopReason::Refusal => "the agent refused to go on",
         _ => "the agent stopped for a reason unknown here",
-    };
-    note(words);
-    ExitCode::FAILURE
+    })
 }
 
 /// What the agent says went wrong, without the dress of the protocol.
@@ -468,10 +531,17 @@ turns:
             hands.try_send((*line).to_owned()).unwrap();
         }
         waiting_room().unwrap().block_on(async {
-            let conversation = Conversation::new(show, Keyboard::typed_on(lines)).unwrap();
-            let prompt = "go".to_owned();
-            let held = conversation.hold(&workshop, ProfileChoice::Meta, work, prompt);
-            held.await.unwrap();
+            let request = RunRequest {
+                profile: ProfileChoice::Meta,
+                start: Start::New,
+                cwd: work,
+                prompt: "go".to_owned(),
+                json: false,
+                quiet: false,
+            };
+            let keyboard = Keyboard::typed_on(lines);
+            let conversation = Conversation::new(show, keyboard, &request).unwrap();
+            conversation.hold(&workshop, request).await.unwrap();
             workshop.close().await;
         });
         drop(hands);

@@ -3,71 +3,89 @@
 //! Everything passes through the same front-end an editor talks to. The client offers neither files nor
 //! terminals, so the agent works on this machine by itself.
 
+mod args;
 mod ask;
 mod conversation;
 mod crew;
 mod form;
 mod keyboard;
+mod output;
 mod pair;
+mod prompt;
 mod question;
 mod screen;
 mod show;
+mod start;
 mod steer;
+mod turn_calls;
 
 use std::{
     io::{self, IsTerminal},
-    path::Path,
     process::ExitCode,
 };
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use harn_acp::ProfileChoice;
 
-use self::{conversation::Conversation, keyboard::Keyboard, screen::Screen, show::Show};
+use self::{
+    conversation::{Conversation, RunRequest},
+    keyboard::Keyboard,
+    screen::Screen,
+    show::Show,
+};
 use super::{
     args::{Dialect, Serve},
-    directory, load, paint, wrong_use,
+    load, paint,
 };
 use crate::{
     SystemClock, limits,
     workshop::{Workshop, waiting_room},
 };
 
-pub(super) fn run(
-    serve: Serve,
-    dialect: &Dialect,
-    cwd: Option<&Path>,
-    prompt: String,
-) -> Result<ExitCode> {
-    if prompt.trim().is_empty() {
-        return Err(wrong_use(anyhow!("the prompt is empty; say what to ask")));
-    }
-    let cwd = directory(cwd).map_err(wrong_use)?;
+pub(super) use self::args::RunArgs;
+
+pub(super) fn run(serve: Serve, dialect: &Dialect, args: RunArgs) -> Result<ExitCode> {
+    let prompt = prompt::read(&args.prompt)?;
+    let mode = serve.permissions.mode;
     let (agent, mut options) = load(serve)?;
-    // This client is made with a typed SDK, which delivers extensions on known updates only.
+    let session = args.session.as_deref();
+    let cwd = args.cwd.as_deref();
+    let (cwd, start) = start::chosen(&options, cwd, args.go_on, session, mode)?;
     options.profile = match dialect.profile {
+        ProfileChoice::Auto if args.json => ProfileChoice::Harn,
+        // This client is made with a typed SDK, which delivers extensions on known updates only.
         ProfileChoice::Auto => ProfileChoice::Meta,
         chosen => chosen,
     };
     limits::raise_open_files();
     let workshop = Workshop::open(agent, &options)?;
-    let show = Show::new(screen(), cwd.clone(), SystemClock::new());
+    let screen = screen(args.json);
+    // Somebody who asks for a command and nothing else wants what it prints.
+    let prints = prompt.starts_with("/run ") && (args.quiet || screen.is_split());
+    let show = Show::new(screen, cwd.clone(), SystemClock::new()).printing_output(prints);
     let keyboard = Keyboard::new(io::stdin().is_terminal() && io::stderr().is_terminal());
+    let request = RunRequest {
+        profile: options.profile,
+        start,
+        cwd,
+        prompt,
+        json: args.json,
+        quiet: args.quiet,
+    };
     let waiting = waiting_room()?;
     waiting.block_on(async {
-        let conversation = Conversation::new(show, keyboard)?;
-        let ended = conversation
-            .hold(&workshop, options.profile, cwd, prompt)
-            .await;
+        let conversation = Conversation::new(show, keyboard, &request)?;
+        let ended = conversation.hold(&workshop, request).await;
         workshop.close().await;
         ended
     })
 }
 
-/// The answer goes to stdout; the rest with it on a terminal, else to stderr.
-fn screen() -> Screen {
+/// The answer goes to stdout; the rest with it on a terminal, else to stderr. Lines for a program share stdout with
+/// nothing.
+fn screen(json: bool) -> Screen {
     let stdout = io::stdout();
-    if stdout.is_terminal() {
+    if stdout.is_terminal() && !json {
         Screen::shared(Box::new(io::stdout()), paint::wanted(&stdout))
     } else {
         let colour = paint::wanted(&io::stderr());

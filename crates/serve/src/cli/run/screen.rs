@@ -21,6 +21,8 @@ pub(super) struct Screen {
     answer: Option<Stream>,
     notes: Stream,
     paint: Paint,
+    /// Whether notes are left out.
+    muted: bool,
 }
 
 struct Stream {
@@ -46,6 +48,7 @@ impl Screen {
             answer: None,
             notes: Stream::new(to, true),
             paint: Paint { colour },
+            muted: false,
         }
     }
 
@@ -55,7 +58,39 @@ impl Screen {
             answer: Some(Stream::new(answer, false)),
             notes: Stream::new(notes, true),
             paint: Paint { colour },
+            muted: false,
         }
+    }
+
+    /// Whether the answer is kept apart from the rest.
+    pub(super) fn is_split(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// Leaves notes out from here on, or no longer.
+    pub(super) fn mute(&mut self, muted: bool) {
+        self.muted = muted;
+    }
+
+    /// What a command printed, as the answer.
+    pub(super) fn output(&mut self, text: &str) {
+        let stream = self.answer.as_mut().unwrap_or(&mut self.notes);
+        stream.end_line();
+        match text {
+            "" => {}
+            text if stream.terminal => stream.put(&visible(text)),
+            text => stream.put(text),
+        }
+    }
+
+    /// Goes on with what the agent says, where that is not the answer.
+    pub(super) fn remark(&mut self, text: &str) {
+        if self.muted {
+            return;
+        }
+        let text = visible(text);
+        self.notes
+            .text(Section::Answer, &text, Style::Plain, self.paint);
     }
 
     /// Goes on with what the agent says.
@@ -71,6 +106,9 @@ impl Screen {
 
     /// Goes on with what it thinks.
     pub(super) fn thought(&mut self, text: &str) {
+        if self.muted {
+            return;
+        }
         self.pause_answer();
         let text = visible(text);
         self.notes
@@ -86,6 +124,9 @@ impl Screen {
 
     /// A line of its own.
     pub(super) fn line(&mut self, parts: &[(Style, &str)]) {
+        if self.muted {
+            return;
+        }
         self.pause_answer();
         let line = self.painted(parts);
         self.notes.enter(Section::Notes);
@@ -95,6 +136,9 @@ impl Screen {
 
     /// Begins a line that `whose` may end later.
     pub(super) fn begin_line(&mut self, whose: &str, parts: &[(Style, &str)]) {
+        if self.muted {
+            return;
+        }
         self.pause_answer();
         let line = self.painted(parts);
         self.notes.enter(Section::Notes);

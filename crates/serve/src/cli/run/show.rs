@@ -12,8 +12,9 @@ use agent_client_protocol::v1::schema::{
 };
 use harn_model::Timestamp;
 use harn_runtime::Clock;
+use serde_json::Value;
 
-use super::{crew::Crew, screen::Screen};
+use super::{crew::Crew, output::printed, screen::Screen};
 use crate::cli::{
     paint::{Style, one_line},
     reading::{
@@ -33,6 +34,8 @@ pub(super) struct Show {
     calls: HashMap<ToolCallId, Call>,
     plan: Vec<PlanEntry>,
     pub(super) crew: Crew,
+    /// Whether the answer is what commands print, and not what the agent says.
+    prints_output: bool,
 }
 
 /// A tool call that has not ended.
@@ -41,6 +44,7 @@ struct Call {
     title: String,
     began: Duration,
     content: Vec<ToolCallContent>,
+    result: Option<Value>,
     /// Diffs that were shown.
     shown: Vec<Diff>,
     /// The output of a command when it was last shown.
@@ -57,6 +61,15 @@ impl Show {
             calls: HashMap::new(),
             plan: Vec::new(),
             crew: Crew::default(),
+            prints_output: false,
+        }
+    }
+
+    /// The same with what commands print as the answer, instead of what the agent says.
+    pub(super) fn printing_output(self, prints_output: bool) -> Self {
+        Self {
+            prints_output,
+            ..self
         }
     }
 
@@ -73,6 +86,9 @@ impl Show {
     /// Shows one update. What is of no use in a terminal is left out.
     pub(super) fn update(&mut self, update: SessionUpdate) {
         match update {
+            SessionUpdate::AgentMessageChunk(chunk) if self.prints_output => {
+                self.screen.remark(block_text(&chunk.content));
+            }
             SessionUpdate::AgentMessageChunk(chunk) => self.answer(&chunk),
             SessionUpdate::AgentThoughtChunk(chunk) => self.thought(&chunk),
             SessionUpdate::ToolCall(call) => self.call(call),
@@ -126,6 +142,7 @@ impl Show {
             title,
             began: self.clock.elapsed(),
             content: call.content.clone(),
+            result: call.raw_output.clone(),
             shown: Vec::new(),
             printed: String::new(),
         };
@@ -151,6 +168,7 @@ impl Show {
         if let Some(content) = fields.content {
             call.content = content;
         }
+        call.result = fields.raw_output.or(call.result.take());
         match fields.status {
             Some(status) if ended(status) => self.end(&id, status),
             _ if news => self.progress(&id),
@@ -163,7 +181,7 @@ impl Show {
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
-        if call.kind == ToolKind::Execute {
+        if call.kind == ToolKind::Execute && !self.prints_output {
             let now = lines(&call.content).join("\n");
             let before = std::mem::replace(&mut call.printed, now.clone());
             self.output(&unseen(&before, &now));
@@ -222,7 +240,14 @@ impl Show {
             ];
             self.screen.line(&[&head[..], &tail].concat());
         }
-        if prints && !told {
+        if prints && self.prints_output {
+            let printed = printed(&call.content, call.result.as_ref());
+            if printed.is_cut {
+                let words = "only the end of the output was kept";
+                self.screen.line(&[(Style::Yellow, words)]);
+            }
+            self.screen.output(&printed.text);
+        } else if prints && !told {
             self.output(&output);
         }
     }

@@ -1,6 +1,7 @@
 //! `harn-serve sessions`: what is kept, read straight from the journal, and what is live, as the servers of
 //! this machine tell it.
 
+mod args;
 mod transcript;
 
 use std::{
@@ -18,13 +19,15 @@ use harn_runtime::Clock;
 use serde::Serialize;
 
 use super::{
-    args::{ListSessionsArgs, SessionsCommand},
+    args::SessionsCommand,
     attach::{Listed, Which, ask_servers, sockets},
     note, paint, print,
     session_ids::{has_prompt, same_dir, stored},
     text, wrong_use,
 };
 use crate::{Options, SystemClock, session_store, workshop::waiting_room};
+
+pub(super) use self::args::ListSessionsArgs;
 
 pub(super) fn run(options: &Options, command: SessionsCommand) -> Result<ExitCode> {
     let store = session_store::of(options).store;

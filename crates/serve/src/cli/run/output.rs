@@ -1,0 +1,76 @@
+//! What a command printed, taken from the end of its call.
+
+use std::{fs, path::Path};
+
+use agent_client_protocol::v1::schema::{ContentBlock, ToolCallContent};
+use serde_json::Value;
+
+/// The output of a command.
+#[derive(Debug, PartialEq)]
+pub(super) struct PrintedOutput {
+    pub(super) text: String,
+    /// Whether its beginning is missing.
+    pub(super) is_cut: bool,
+}
+
+/// The output in the content and the result of a call that has ended. The content shows the end of a long output;
+/// the whole is in a file that the result names.
+pub(super) fn printed(content: &[ToolCallContent], result: Option<&Value>) -> PrintedOutput {
+    let fact = |name: &str| result.and_then(|result| result.get(name));
+    let file = fact("output_file").and_then(Value::as_str);
+    if let Some(Ok(text)) = file.map(|file| fs::read_to_string(Path::new(file))) {
+        let is_cut = false;
+        return PrintedOutput { text, is_cut };
+    }
+    let first = content.iter().find_map(|item| match item {
+        ToolCallContent::Content(content) => match &content.content {
+            ContentBlock::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        },
+        _ => None,
+    });
+    PrintedOutput {
+        text: first.map(without_fences).unwrap_or_default().to_owned(),
+        is_cut: fact("truncated").and_then(Value::as_bool) == Some(true),
+    }
+}
+
+/// The text inside of a code block; all of a text that is none.
+fn without_fences(text: &str) -> &str {
+    let block = text.strip_prefix("The end of the output:\n\n");
+    let block = block.unwrap_or(text);
+    let fence = block.len() - block.trim_start_matches('`').len();
+    let (fence, inside) = block.split_at(fence);
+    let inside = inside
+        .strip_prefix('\n')
+        .and_then(|inside| inside.strip_suffix(&format!("{fence}\n")));
+    match inside {
+        Some(inside) if fence.len() >= 3 => inside,
+        _ if text == "No output.\n" => "",
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::CommandOutput;
+
+    use super::*;
+
+    #[test]
+    fn a_code_block_gives_its_text_back() {
+        for text in ["one\ntwo\n", "```\nx\n```\n", "\n\n", "`\n"] {
+            for start in [0, 7] {
+                let output = CommandOutput {
+                    text: text.to_owned(),
+                    start,
+                    incomplete: false,
+                };
+                assert_eq!(without_fences(&output.to_markdown()), text);
+            }
+        }
+        let none = CommandOutput::default().to_markdown();
+        assert_eq!(without_fences(&none), "");
+        assert_eq!(without_fences("plain\n"), "plain\n");
+    }
+}

@@ -1,0 +1,71 @@
+//! Where a run begins: in a new session, or in one that is stored.
+
+use std::path::{Path, PathBuf};
+
+use agent_client_protocol::v1::schema::SessionId;
+use anyhow::{Result, anyhow};
+use harn_policy::SessionMode;
+
+use crate::{
+    Options,
+    cli::{
+        directory,
+        session_ids::{last_of, stored},
+        wrong_use,
+    },
+    session_store,
+};
+
+/// The session that is prompted.
+#[derive(Debug)]
+pub(super) enum Start {
+    /// A new one.
+    New,
+    /// One that is stored.
+    Stored {
+        /// The session.
+        id: SessionId,
+        /// Its further roots.
+        roots: Vec<PathBuf>,
+        /// The mode that the command line asks for, instead of the one it has.
+        mode: Option<SessionMode>,
+    },
+}
+
+/// The directory and the session that the command line asks for.
+pub(super) fn chosen(
+    options: &Options,
+    cwd: Option<&Path>,
+    go_on: bool,
+    session: Option<&str>,
+    mode: Option<SessionMode>,
+) -> Result<(PathBuf, Start)> {
+    let store = session_store::of(options).store;
+    let id = match (session, go_on) {
+        (Some(word), _) => stored(&*store, word)?,
+        (None, true) => {
+            let dir = directory(cwd).map_err(wrong_use)?;
+            let last = last_of(&*store, &dir)?;
+            let none = || {
+                let dir = dir.display();
+                anyhow!(
+                    "there is no session of {dir} to continue; leave --continue out to begin one"
+                )
+            };
+            last.ok_or_else(none)?
+        }
+        (None, false) => return Ok((directory(cwd).map_err(wrong_use)?, Start::New)),
+    };
+    let meta = store.meta(&id)?;
+    let cwd = match (cwd, session) {
+        (Some(cwd), Some(_)) => directory(Some(cwd)).map_err(wrong_use)?,
+        // It may be written with links in it.
+        _ => meta.directory,
+    };
+    let start = Start::Stored {
+        id: SessionId::new(id.as_str()),
+        roots: meta.additional_directories,
+        mode,
+    };
+    Ok((cwd, start))
+}

@@ -1,0 +1,20 @@
+//! The command line of `harn-serve sessions list`.
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+/// Which sessions to list, and how.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct ListSessionsArgs {
+    /// Print a JSON array
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+    /// Those that work in this directory
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) cwd: Option<PathBuf>,
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) limit: Option<NonZeroUsize>,
+    /// Also stored sessions without a prompt
+    #[arg(long)]
+    pub(in crate::cli) all: bool,
+}
