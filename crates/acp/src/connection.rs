@@ -322,6 +322,8 @@ pub(crate) struct Facts {
     pub(crate) offers: HostOffers,
     /// Whether it shows forms.
     pub(crate) forms: bool,
+    /// Whether it declared `_meta.harn`, and so reads how long an option holds.
+    pub(crate) declares_harn: bool,
 }
 
 impl Peer {
@@ -336,6 +338,7 @@ impl Peer {
             dialect: Profile::Acp.into(),
             offers: HostOffers::default(),
             forms: false,
+            declares_harn: false,
         })
     }
 

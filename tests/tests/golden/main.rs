@@ -102,6 +102,7 @@ const TRANSCRIPTS: &[&str] = &[
     "permission-malformed",
     "permission-method-not-found",
     "permission-not-granted",
+    "permission-not-offered",
     "permission-rejected",
     "permission-rejected-always",
     "permission-selected",

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use harn_model::{AgentEvent, SessionId, StopReason, ToolContent, ToolKind};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
 use harn_testkit::{MemoryRules, ScriptedAgent, StrictClient, TestHub};
-use harn_tests::check_transcript;
+use harn_tests::{check_transcript, hello};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -248,12 +248,74 @@ async fn conflicting() {
     );
 }
 
+/// Greets the agent as a host that declares `_meta.harn`.
+async fn meet_as_harn(client: &mut StrictClient) {
+    let wishes = json!({"profile": "harn"});
+    let wishes = wishes.as_object().unwrap();
+    client.request("initialize", hello(wishes)).await;
+}
+
+fn option_ids(params: &Value) -> Vec<&str> {
+    let options = params["options"].as_array().unwrap().iter();
+    options.map(|it| it["optionId"].as_str().unwrap()).collect()
+}
+
+/// Clients that key options by kind take the last of a kind, so one that did not declare `_meta.harn` gets
+/// one lasting yes; the other one is no grant even if it is named.
+#[tokio::test]
+async fn a_client_without_harn_is_not_offered_the_workspace() {
+    let book = book();
+    let test = hub(&book);
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let offered = [
+        "allow_once",
+        "allow_session",
+        "reject_once",
+        "reject_always",
+    ];
+    assert_eq!(option_ids(&params), offered);
+    assert_eq!(option_ids(&params["_meta"]["harn"]), offered);
+    answer(&mut client, &ask, chose("allow_always")).await;
+    let (updates, _) = client.updates_until(&id).await;
+    assert_eq!(updates[0]["status"], "failed");
+    let why = updates[0]["_meta"]["harn"]["error"].as_str().unwrap();
+    assert!(why.contains("not offered"), "{why}");
+    assert!(book.remembered().is_empty());
+    client.close().await;
+    check_transcript("permission-not-offered", test.recorder());
+}
+
+/// What a client without `_meta.harn` does instead.
+#[tokio::test]
+async fn an_answer_for_the_session_is_kept_for_the_workspace() {
+    let book = book();
+    let test = hub(&book);
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let (id, ask, _) = until_asked(&mut client, &session).await;
+    answer(&mut client, &ask, chose("allow_session")).await;
+    client.updates_until(&id).await;
+    let id = prompt(&mut client, &session, "/permissions keep").await;
+    client.expect_update_of("agent_message_chunk").await;
+    client.expect_response(&id).await;
+    assert_eq!(book.remembered().len(), 1);
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "Take another note").await;
+    let (updates, _) = client.updates_until(&id).await;
+    assert_eq!(updates[0]["status"], "in_progress");
+    client.close().await;
+}
+
 /// Prompts twice, and answers what is asked the first time; what is said of the second call.
 async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
     let book = book();
     let test = hub(&book);
     let mut client = test.connect();
-    meet(&mut client).await;
+    meet_as_harn(&mut client).await;
     let mut session = open(&mut client, &test).await;
     let (id, ask, _) = until_asked(&mut client, &session).await;
     answer(&mut client, &ask, chose(option)).await;

@@ -79,6 +79,12 @@ impl Wish {
     }
 }
 
+/// Whether the client declared `_meta.harn`. Anything but an object counts as unsaid.
+pub(crate) fn is_declared(meta: Option<&Map<String, Value>>) -> bool {
+    let harn = meta.and_then(|meta| meta.get(VENDOR));
+    harn.is_some_and(Value::is_object)
+}
+
 /// Each member is read for itself, so that one that is odd spoils no other.
 pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> Wish {
     let Some(harn) = meta.and_then(|meta| meta.get(VENDOR)) else {

@@ -40,6 +40,7 @@ fn client(profile: Profile, tools: bool, forms: bool) -> Facts {
             ..HostOffers::default()
         },
         forms,
+        declares_harn: false,
     }
 }
 

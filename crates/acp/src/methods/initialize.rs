@@ -29,6 +29,7 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, 
             .elicitation
             .as_ref()
             .is_some_and(|elicitation| elicitation.form.is_some()),
+        declares_harn: ext::client::is_declared(client.meta.as_ref()),
     });
     capabilities::initialize(peer.hub.profile(), facts)
 }

@@ -2,6 +2,7 @@
 //! note in the transcript that it was put to somebody.
 
 mod answer;
+mod offer;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use harn_model::{LiveClient, PermissionAsked, PermissionRoute};
 use serde_json::Value;
 
 pub(crate) use answer::{decision, not_asked};
+pub(crate) use offer::offered;
 pub(crate) use request::{Addressee, Request, message};
 
 pub(crate) const METHOD: &str = "session/request_permission";

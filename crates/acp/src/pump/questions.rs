@@ -152,12 +152,14 @@ impl Pump {
         let Some(wire) = self.peer.wire().cloned() else {
             return;
         };
+        // What the client is offered is also what it may answer.
+        let ask = permission::offered(ask, self.peer.facts().declares_harn);
         // Sent here and not in the task, so that it comes before the end of its turn.
         let profile = self.dialect.profile;
         let client = session.asked_name();
         let client = client.as_deref();
         let to = Addressee { client, place };
-        let message = permission::message(session.id(), ask, profile, to);
+        let message = permission::message(session.id(), &ask, profile, to);
         let gates = &self.peer.gates;
         let mut gate = None;
         let sent = message.map(|message| {
@@ -173,7 +175,7 @@ impl Pump {
         };
         self.questions.asked.insert(ask.ask_id.clone(), question);
         let asked = session.asked_client();
-        let (peer, ask) = (self.peer.clone(), ask.clone());
+        let peer = self.peer.clone();
         self.peer.spawn(async move {
             if let Some(client) = asked.filter(|_| sent.is_ok()) {
                 let route = permission::route(&ask, client);

@@ -1,5 +1,5 @@
-//! `/permissions`: shows what is allowed and remembered in a session, and takes grants back. Every session
-//! has it, whatever its agent.
+//! `/permissions`: shows what is allowed and remembered in a session, keeps the session's grants for its
+//! workspace, and takes grants back. Every session has it, whatever its agent.
 
 use async_trait::async_trait;
 use harn_model::{AgentEvent, Command, CommandInput, ContentBlock, Grant, GrantEffect, StopReason};
@@ -15,10 +15,12 @@ pub(crate) fn with_command(mut commands: Vec<Command>) -> Vec<Command> {
     commands.retain(|command| command.name != COMMAND);
     commands.push(Command {
         name: COMMAND.to_owned(),
-        description: "Show what is allowed and remembered here; `revoke ID` forgets a grant"
-            .to_owned(),
+        description:
+            "Show what is allowed and remembered here; `keep` makes the session's grants last for \
+                      the workspace, `revoke ID` forgets a grant"
+                .to_owned(),
         input: Some(CommandInput {
-            hint: "[revoke ID]".to_owned(),
+            hint: "[keep [ID] | revoke ID]".to_owned(),
         }),
     });
     commands
@@ -50,13 +52,24 @@ impl Agent for PermissionsCommand {
                 let shown = show(cx).await;
                 cx.say(shown).await?;
             }
+            ["keep"] => {
+                let told = keep(cx, None).await?;
+                cx.say(told).await?;
+            }
+            ["keep", id] => {
+                let told = keep(cx, Some(id)).await?;
+                cx.say(told).await?;
+            }
             ["revoke", id] => {
                 let told = revoke(cx, id).await?;
                 cx.say(told).await?;
             }
             _ => {
-                cx.say("Say `/permissions`, or `/permissions revoke ID`.\n")
-                    .await?;
+                cx.say(
+                    "Say `/permissions`, `/permissions keep`, `/permissions keep ID` or \
+                     `/permissions revoke ID`.\n",
+                )
+                .await?;
             }
         }
         Ok(StopReason::EndTurn)
@@ -94,17 +107,50 @@ fn list(text: &mut String, title: &str, grants: &[Grant]) {
     }
     text.push_str(&format!("**{title}**\n\n"));
     for grant in grants {
-        let verb = match grant.effect {
-            GrantEffect::Allow => "allow",
-            GrantEffect::Deny => "reject",
-        };
-        let what = harn_policy::describe_whole(grant);
-        text.push_str(&format!(
-            "- `{}` {verb} {what} ({})\n",
-            grant.id, grant.tool
-        ));
+        text.push_str(&format!("- {}\n", describe_grant(grant)));
     }
     text.push('\n');
+}
+
+fn describe_grant(grant: &Grant) -> String {
+    let verb = match grant.effect {
+        GrantEffect::Allow => "allow",
+        GrantEffect::Deny => "reject",
+    };
+    let what = harn_policy::describe_whole(grant);
+    format!("`{}` {verb} {what} ({})", grant.id, grant.tool)
+}
+
+/// Moves grants of the session to the workspace: this one, or all of them. One that cannot be stored stays
+/// with the session.
+async fn keep(cx: &TurnContext, id: Option<&str>) -> Result<String, AgentError> {
+    if !cx.remembers() {
+        return Ok("Nothing can be kept here for longer than the session.\n".to_owned());
+    }
+    let (mut grants, _) = cx.grants().await;
+    grants.retain(|grant| id.is_none_or(|id| grant.id == id));
+    if grants.is_empty() {
+        return Ok(match id {
+            Some(id) => {
+                format!("The session has no grant `{id}`; `/permissions` lists them.\n")
+            }
+            None => "Nothing is remembered for this session.\n".to_owned(),
+        });
+    }
+    let mut text = String::new();
+    for grant in grants {
+        let (id, what) = (grant.id.clone(), describe_grant(&grant));
+        match cx.keep_for_workspace(grant).await {
+            Ok(()) => {
+                text.push_str(&format!("Kept for this workspace: {what}\n\n"));
+                let moved = AgentEvent::GrantRevoked { grant_id: id };
+                cx.push(TurnItem::Event(moved)).await?;
+            }
+            Err(error) => text.push_str(&format!("`{id}` holds for the session only: {error}\n\n")),
+        }
+    }
+    cx.flush().await?;
+    Ok(text)
 }
 
 async fn revoke(cx: &TurnContext, id: &str) -> Result<String, AgentError> {

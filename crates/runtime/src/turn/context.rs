@@ -245,7 +245,7 @@ impl TurnContext {
         judged: &Judged,
     ) -> Result<Decision, AgentError> {
         let grant = judged.grant.clone();
-        let lasting = self.parts.observer.shared.config.rules.remembers();
+        let lasting = self.remembers();
         let question = Question {
             tool_call,
             options: options(grant.as_ref(), lasting),
@@ -321,6 +321,20 @@ impl TurnContext {
         let session = self.parts.observer.shared.root().view().grants.clone();
         let lasting = self.at_the_rules(|shared| shared.config.rules.grants(&shared.cwd));
         (session, lasting.await)
+    }
+
+    /// Whether grants can last for longer than the session.
+    pub(crate) fn remembers(&self) -> bool {
+        self.parts.observer.shared.config.rules.remembers()
+    }
+
+    /// Stores a grant for its workspace; stored when this returns.
+    pub(crate) async fn keep_for_workspace(&self, grant: Grant) -> Result<(), PolicyError> {
+        self.at_the_rules(move |shared| {
+            let at = shared.config.clock.now();
+            shared.config.rules.remember(&grant, at)
+        })
+        .await
     }
 
     /// Forgets what was remembered for the workspace.

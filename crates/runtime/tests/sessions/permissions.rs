@@ -472,6 +472,58 @@ async fn what_a_session_remembers_can_be_revoked_and_stays_so() {
 }
 
 #[tokio::test]
+async fn grants_of_a_session_can_be_kept_for_the_workspace() {
+    let rig = Rig::new("");
+    let hub = rig.hub(obedient());
+    let session = rig.world.session(&hub).await;
+    let told = said(&turn(&session, "/permissions keep", None).await);
+    assert!(told.contains("Nothing is remembered"), "{told}");
+    turn(&session, "run make", Some(allowed("allow_session"))).await;
+    turn(&session, "write a.txt", Some(allowed("allow_session"))).await;
+    let [first, second] = &session.view().grants.clone()[..] else {
+        panic!("two are remembered");
+    };
+    let told = said(&turn(&session, "/permissions keep g-other", None).await);
+    assert!(told.contains("has no grant `g-other`"), "{told}");
+    assert!(rig.book.grants.lock().unwrap().is_empty());
+
+    let keep = format!("/permissions keep {}", second.id);
+    let told = said(&turn(&session, &keep, None).await);
+    assert!(told.contains(&second.id), "{told}");
+    assert_eq!(*rig.book.grants.lock().unwrap(), [second.clone()]);
+    assert_eq!(session.view().grants, [first.clone()]);
+
+    turn(&session, "/permissions keep", None).await;
+    let kept = rig.book.grants.lock().unwrap().clone();
+    assert_eq!(kept, [second.clone(), first.clone()]);
+    assert!(session.view().grants.is_empty());
+    let other = rig.world.session(&hub).await;
+    assert!(!has_asked(&turn(&other, "run make", None).await));
+
+    // Nothing of it is left in the session once the workspace forgets it.
+    rig.book.grants.lock().unwrap().clear();
+    let no = allowed("reject_once");
+    assert!(has_asked(&turn(&session, "run make", Some(no)).await));
+}
+
+#[tokio::test]
+async fn a_grant_that_cannot_be_kept_stays_with_the_session() {
+    let rig = Rig {
+        book: Arc::new(Book {
+            full: true,
+            ..Book::default()
+        }),
+        ..Rig::new("")
+    };
+    let session = rig.session().await;
+    turn(&session, "run make", Some(allowed("allow_session"))).await;
+    let told = said(&turn(&session, "/permissions keep", None).await);
+    assert!(told.contains("the disk is full"), "{told}");
+    assert_eq!(session.view().grants.len(), 1);
+    assert!(!has_asked(&turn(&session, "run make", None).await));
+}
+
+#[tokio::test]
 async fn rejected_for_good_is_not_asked_again() {
     let rig = Rig::new("");
     let session = rig.session().await;

@@ -119,7 +119,7 @@ pub(super) fn record(how: &str, record: &PermissionRecord) -> Draft {
 pub(super) fn revoked(grant_id: &str) -> Draft {
     Draft::new(
         TimelineKind::Permission,
-        "A remembered answer was forgotten",
+        "A remembered answer was taken from the session",
     )
     .text(grant_id)
 }

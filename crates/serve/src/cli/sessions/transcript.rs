@@ -167,7 +167,10 @@ impl Page {
             AgentEvent::PermissionGrant(record) => self.unasked(record, "allowed"),
             AgentEvent::PermissionDeny(record) => self.unasked(record, "denied"),
             AgentEvent::GrantRevoked { grant_id } => {
-                self.mark(&format!("* forgot the grant {}", visible(grant_id)));
+                self.mark(&format!(
+                    "* took the grant {} from this session",
+                    visible(grant_id)
+                ));
             }
             AgentEvent::HitlRequested {
                 request_id,
