@@ -65,6 +65,8 @@ fn decisions(event: &AgentEvent) -> Decisions {
         | E::Artifact(_)
         | E::Handoff { .. }
         | E::WorkerUpdate(_)
+        // A plain client sees those that somebody is asked about.
+        | E::WorkerCall(_)
         | E::SkillActivated { .. }
         | E::SkillDeactivated { .. }
         | E::SkillNarrow(_)

@@ -24,6 +24,16 @@ pub enum Profile {
     Acp,
 }
 
+impl Profile {
+    /// Whether workers' calls are sent to a client that states nothing about them.
+    fn has_worker_calls(self) -> bool {
+        match self {
+            Self::Harn | Self::Meta => true,
+            Self::Acp => false,
+        }
+    }
+}
+
 /// A profile, and which extensions of it are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dialect {
@@ -33,6 +43,8 @@ pub struct Dialect {
     pub extensions: ExtensionSet,
     /// Whether each line of a session's stream has an event id, and turns are told where they begin and end.
     pub event_ids: bool,
+    /// Whether tool calls of workers are part of the stream. Those that somebody is asked about always are.
+    pub worker_calls: bool,
 }
 
 impl From<Profile> for Dialect {
@@ -41,6 +53,7 @@ impl From<Profile> for Dialect {
             profile,
             extensions: ExtensionSet::ALL,
             event_ids: false,
+            worker_calls: profile.has_worker_calls(),
         }
     }
 }
@@ -63,6 +76,9 @@ impl Dialect {
                 [harn, meta, acp]
             }
         };
+        if self.worker_calls != self.profile.has_worker_calls() {
+            return None;
+        }
         let everything = self.extensions == ExtensionSet::ALL;
         match self.profile {
             Profile::Harn => everything.then_some(harn),
@@ -124,6 +140,9 @@ pub(crate) fn choose(config: &AcpConfig, wish: &Wish, request: &InitializeReques
         profile,
         extensions: wish.extensions(),
         event_ids: config.event_ids || wish.event_ids(),
+        worker_calls: wish
+            .worker_calls()
+            .unwrap_or_else(|| profile.has_worker_calls()),
     }
 }
 

@@ -37,6 +37,7 @@ impl AgentEvent {
             Self::ToolsChanged(_) | Self::McpServers { .. } => {
                 Author::Runtime("what the session is equipped with writes it")
             }
+            Self::WorkerCall(_) => Author::Runtime("a worker that calls a tool writes it"),
             Self::LoopCheckpoint(_) => Author::Runtime("passing a seam writes it"),
             Self::Pending(_) | Self::ControlOutcome(_) => {
                 Author::Runtime("whoever steers the session writes it")

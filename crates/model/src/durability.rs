@@ -40,6 +40,7 @@ impl AgentEvent {
             | Self::FsWatch { .. }
             | Self::Handoff { .. }
             | Self::WorkerUpdate(_)
+            | Self::WorkerCall(_)
             | Self::SkillActivated { .. }
             | Self::SkillDeactivated { .. }
             | Self::SkillScopeTools { .. }

@@ -15,7 +15,7 @@ use crate::{
     PermissionRoute, Plan, Progress, ProgressReport, Recovered, Reminder, ReminderChange,
     SessionInfo, SkillMatch, SkillNarrow, ToolCall, ToolCallUpdate, ToolSearchQuery,
     ToolSearchResult, ToolsChange, TranscriptCompacted, TranscriptProjected, TurnEnded, TurnId,
-    TurnStarted, Usage, WorkerUpdate,
+    TurnStarted, Usage, WorkerCall, WorkerUpdate,
 };
 
 /// The place of an event in its session's log, from 1 and without gaps.
@@ -122,6 +122,8 @@ pub enum AgentEvent {
     },
     /// A worker changed state.
     WorkerUpdate(Box<WorkerUpdate>),
+    /// A worker's tool call was announced or changed.
+    WorkerCall(Box<WorkerCall>),
     /// A skill became active.
     SkillActivated {
         /// Which.
@@ -353,6 +355,7 @@ impl AgentEvent {
             | Self::FsWatch { .. }
             | Self::Handoff { .. }
             | Self::WorkerUpdate(_)
+            | Self::WorkerCall(_)
             | Self::SkillActivated { .. }
             | Self::SkillDeactivated { .. }
             | Self::SkillScopeTools { .. }

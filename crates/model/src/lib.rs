@@ -38,6 +38,7 @@ mod used;
 mod view;
 mod visible;
 mod worker;
+mod worker_call;
 
 pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
 pub use author::Author;
@@ -103,6 +104,7 @@ pub use tool::{
 };
 pub use turn::{LoopCheckpoint, Recovered, Seam, StopReason, TurnEnded, TurnOutcome, TurnStarted};
 pub use used::{Named, UsedIds};
-pub use view::{OpenCall, OpenChild, OpenRun, OpenTurn, QueuedTurn, SessionView};
+pub use view::{OpenCall, OpenChild, OpenRun, OpenTurn, OpenWorkerCall, QueuedTurn, SessionView};
 pub use visible::{unfinished_sequence, visible_text};
 pub use worker::{WorkerEvent, WorkerMetadata, WorkerStatus, WorkerUpdate};
+pub use worker_call::{WorkerCall, WorkerCallStep};

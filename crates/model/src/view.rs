@@ -8,9 +8,10 @@ use std::{
 
 use crate::{
     ActiveReminders, AgentEvent, AskId, Command, CompositionRun, DaemonChange, Envelope, Grant,
-    GrantScope, IdleDaemon, MutationSession, Pending, PendingChange, PendingQueue, PermissionAsked,
-    Plan, ReminderChange, Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, TurnId,
-    TurnOutcome, TurnStarted, Usage, WorkerId, WorkerUpdate,
+    GrantScope, IdleDaemon, Lineage, MutationSession, Pending, PendingChange, PendingQueue,
+    PermissionAsked, Plan, ReminderChange, Seq, SideEffectLevel, Timestamp, ToolCallId,
+    ToolCallStatus, TurnId, TurnOutcome, TurnStarted, Usage, WorkerCall, WorkerCallStep, WorkerId,
+    WorkerUpdate,
     used::{Named, UsedIds},
 };
 
@@ -74,6 +75,8 @@ pub struct OpenTurn {
     pub id: TurnId,
     /// Calls that were announced and not settled, with their tool and what is known of their times.
     pub calls: BTreeMap<ToolCallId, OpenCall>,
+    /// The same of workers.
+    pub worker_calls: BTreeMap<ToolCallId, OpenWorkerCall>,
     /// Asks that were put and not settled.
     pub asks: BTreeMap<AskId, Box<PermissionAsked>>,
     /// Composition runs that have not ended.
@@ -87,6 +90,7 @@ impl OpenTurn {
         Self {
             id,
             calls: BTreeMap::new(),
+            worker_calls: BTreeMap::new(),
             asks: BTreeMap::new(),
             runs: BTreeMap::new(),
             questions: BTreeMap::new(),
@@ -109,6 +113,19 @@ pub struct OpenCall {
     pub announced_at: Timestamp,
     /// When it started to run.
     pub started_at: Option<Timestamp>,
+}
+
+/// A worker's tool call that has not been settled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenWorkerCall {
+    /// The tool.
+    pub tool_name: String,
+    /// What a person is shown, where it is not the tool's name.
+    pub title: Option<String>,
+    /// The workers from the session down to the one that makes the call.
+    pub lineage: Vec<Lineage>,
+    /// Whether somebody was asked about it.
+    pub asked: bool,
 }
 
 /// A composition run that has not ended.
@@ -210,6 +227,7 @@ impl SessionView {
                     call.parsing = update.parsing.unwrap_or(call.parsing);
                 }
             }
+            AgentEvent::WorkerCall(call) => self.worker_call(call),
             AgentEvent::CompositionStart(run) => {
                 self.used.add(Named::Run, &run.run_id);
                 if let Some(turn) = &mut self.open_turn {
@@ -391,6 +409,35 @@ impl SessionView {
                 self.used.add(Named::RevokedReminder, reminder_id);
             }
             PendingChange::Cleared => self.pending = PendingQueue::default(),
+        }
+    }
+
+    fn worker_call(&mut self, call: &WorkerCall) {
+        let turn = self.open_turn.as_mut();
+        match &call.step {
+            WorkerCallStep::Announced(announced) | WorkerCallStep::Asked(announced) => {
+                let id = &announced.tool_call_id;
+                self.used.add(Named::Call, id.as_str());
+                if let Some(turn) = turn.filter(|_| !announced.status.is_terminal()) {
+                    let open = OpenWorkerCall {
+                        tool_name: announced.tool_name.clone(),
+                        title: announced.title.clone(),
+                        lineage: call.lineage.clone(),
+                        asked: matches!(call.step, WorkerCallStep::Asked(_)),
+                    };
+                    turn.worker_calls.insert(id.clone(), open);
+                }
+            }
+            WorkerCallStep::Changed(update) => {
+                let Some(turn) = turn else { return };
+                if update.status.is_terminal() {
+                    turn.worker_calls.remove(&update.tool_call_id);
+                } else if let Some(open) = turn.worker_calls.get_mut(&update.tool_call_id)
+                    && update.title.is_some()
+                {
+                    open.title.clone_from(&update.title);
+                }
+            }
         }
     }
 

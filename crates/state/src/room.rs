@@ -308,6 +308,7 @@ fn may_change_facts(event: &AgentEvent) -> bool {
             | AgentEvent::AgentThoughtChunk { .. }
             | AgentEvent::ToolCall(_)
             | AgentEvent::ToolCallUpdate(_)
+            | AgentEvent::WorkerCall(_)
     )
 }
 

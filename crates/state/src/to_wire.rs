@@ -213,6 +213,8 @@ impl Document {
             | AgentEvent::ConfigChanged { .. }
             | AgentEvent::SessionInfo(_)
             | AgentEvent::LiveSessionClient { .. }
+            // A worker's calls are in the document of its own session.
+            | AgentEvent::WorkerCall(_)
             // Details of how the agent goes about its work, which the timeline has.
             | AgentEvent::SkillScopeTools { .. }
             | AgentEvent::SkillNarrow(_)

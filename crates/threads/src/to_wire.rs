@@ -138,6 +138,7 @@ impl Projector {
             // Other agents at work: what they ask comes as approvals, what they did the agent tells.
             | AgentEvent::Handoff { .. }
             | AgentEvent::WorkerUpdate(_)
+            | AgentEvent::WorkerCall(_)
             | AgentEvent::CompositionStart(_)
             | AgentEvent::CompositionChildCall(_)
             | AgentEvent::CompositionChildResult(_)

@@ -129,6 +129,9 @@ const TRANSCRIPTS: &[&str] = &[
     "tour-plain",
     "turn",
     "turn-failed",
+    "workers-calls",
+    "workers-calls-off",
+    "workers-calls-plain",
 ];
 
 #[test]

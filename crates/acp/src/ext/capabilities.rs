@@ -300,9 +300,8 @@ mod tests {
             ]
         );
         let some = Dialect {
-            profile: Profile::Meta,
             extensions: ExtensionSet::named(["worker_update", "log"]),
-            event_ids: false,
+            ..Profile::Meta.into()
         };
         let some = harn(some, true);
         assert_eq!(

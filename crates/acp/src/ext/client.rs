@@ -24,6 +24,10 @@ pub(crate) struct Wish {
     /// Whether lines of a session's stream shall have event ids.
     #[serde(default)]
     event_ids: Option<bool>,
+    /// Whether tool calls of workers are part of a session's stream: yes in the profiles `harn` and `meta` where
+    /// it is not stated.
+    #[serde(default)]
+    worker_calls: Option<bool>,
 }
 
 /// `false` for no extension at all, which means the profile `acp`; `true` for all; or a list of names, of
@@ -69,6 +73,11 @@ impl Wish {
         self.event_ids.unwrap_or_default()
     }
 
+    /// Whether it observes the calls of workers, where it states it.
+    pub(crate) fn worker_calls(&self) -> Option<bool> {
+        self.worker_calls
+    }
+
     /// Whether bridge requests may be sent.
     pub(crate) fn host_bridge(&self) -> bool {
         match self.host_bridge {
@@ -95,6 +104,7 @@ pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> Wish {
         session_update_extensions: member(harn, "sessionUpdateExtensions"),
         host_bridge: member(harn, "hostBridge"),
         event_ids: member(harn, "eventIds"),
+        worker_calls: member(harn, "workerCalls"),
     }
 }
 

@@ -1,6 +1,9 @@
 //! What Harn adds to `tool_call` and `tool_call_update`: timing, failure, executor, audit.
 
-use harn_model::{ErrorCategory, MutationSession, ToolCallStatus, ToolCallUpdate, ToolExecutor};
+use harn_model::{
+    ErrorCategory, MutationSession, ToolCallStatus, ToolCallUpdate, ToolExecutor, WorkerCall,
+    WorkerId,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,6 +36,9 @@ meta_fields! {
         /// Arguments as far as they streamed, while they do not parse; never beside `rawInput`.
         #[serde(skip_serializing_if = "Option::is_none")]
         raw_input_partial = "rawInputPartial": Option<&'a str>,
+        /// The worker that makes the call; absent on calls of the session's own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        worker_id = "workerId": Option<&'a str>,
     }
 }
 
@@ -106,8 +112,17 @@ impl<'a> ToolMeta<'a> {
             executor: update.executor.as_ref().map(Executor::from),
             parsing: update.parsing,
             raw_input_partial: update.raw_input_partial.as_deref().filter(|_| !parsed),
+            ..Self::default()
         };
         meta.unless_empty()
+    }
+
+    /// The same for a call of a worker.
+    pub(crate) fn of_worker(self, call: &'a WorkerCall) -> Self {
+        Self {
+            worker_id: call.worker_id().map(WorkerId::as_str),
+            ..self
+        }
     }
 
     fn unless_empty(self) -> Option<Self> {

@@ -10,6 +10,7 @@ mod standard;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod worker_calls;
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -156,6 +157,7 @@ impl Projector {
             AgentEvent::ToolCallUpdate(update) => {
                 self.update(&tool_call_update(update, replay), out);
             }
+            AgentEvent::WorkerCall(call) => self.worker_call(call, replay, out),
             AgentEvent::Plan { plan } => self.plan(plan, out),
             AgentEvent::AvailableCommands { commands, .. } => {
                 let available_commands = commands;

@@ -198,9 +198,8 @@ fn a_client_with_a_list_gets_what_is_on_it() {
     for profile in [Profile::Harn, Profile::Meta] {
         let extensions = ExtensionSet::named(["log"]);
         let projector = live(Dialect {
-            profile,
             extensions,
-            event_ids: false,
+            ..profile.into()
         });
         assert_eq!(
             lines(&projector, log.clone()),

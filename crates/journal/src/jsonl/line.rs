@@ -188,6 +188,7 @@ fn is_finite(event: &AgentEvent) -> bool {
         | AgentEvent::Artifact(_)
         | AgentEvent::FsWatch { .. }
         | AgentEvent::WorkerUpdate(_)
+        | AgentEvent::WorkerCall(_)
         | AgentEvent::SkillActivated { .. }
         | AgentEvent::SkillDeactivated { .. }
         | AgentEvent::SkillScopeTools { .. }

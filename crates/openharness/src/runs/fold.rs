@@ -185,6 +185,7 @@ impl Fold {
             | AgentEvent::FsWatch { .. }
             | AgentEvent::Handoff { .. }
             | AgentEvent::WorkerUpdate(_)
+            | AgentEvent::WorkerCall(_)
             | AgentEvent::SkillActivated { .. }
             | AgentEvent::SkillDeactivated { .. }
             | AgentEvent::SkillScopeTools { .. }

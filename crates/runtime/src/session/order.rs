@@ -6,7 +6,8 @@ use std::collections::HashMap;
 
 use harn_model::{
     AgentEvent, ChildResult, ErrorCategory, Named, OpenChild, OpenTurn, SessionView, ToolCall,
-    ToolCallId, ToolCallStatus, ToolCallUpdate, WorkerEvent, WorkerMetadata, WorkerUpdate,
+    ToolCallId, ToolCallStatus, ToolCallUpdate, WorkerCall, WorkerCallStep, WorkerEvent,
+    WorkerMetadata, WorkerUpdate,
 };
 
 /// What becomes of an event.
@@ -27,6 +28,7 @@ impl Verdict {
 #[derive(Default)]
 pub(crate) struct Order {
     calls: HashMap<ToolCallId, ToolCallId>,
+    worker_calls: HashMap<ToolCallId, ToolCallId>,
     runs: HashMap<String, String>,
 }
 
@@ -37,6 +39,7 @@ impl Order {
         match event {
             AgentEvent::TurnStarted(_) => {
                 self.calls.clear();
+                self.worker_calls.clear();
                 self.runs.clear();
                 Verdict::as_is()
             }
@@ -63,11 +66,15 @@ impl Order {
                 verdict
             }
             AgentEvent::PermissionAsked(ask) => {
-                if ask.lineage.is_empty() {
-                    ask.tool_call.tool_call_id = self.call(&ask.tool_call.tool_call_id).clone();
-                }
+                let id = &ask.tool_call.tool_call_id;
+                let id = match ask.lineage.is_empty() {
+                    true => self.call(id),
+                    false => self.worker_calls.get(id).unwrap_or(id),
+                };
+                ask.tool_call.tool_call_id = id.clone();
                 Verdict::as_is()
             }
+            AgentEvent::WorkerCall(call) => self.worker_call(call, view),
             AgentEvent::WorkerUpdate(update) => worker(
                 update,
                 view.workers.get(&update.worker_id).map(|last| &**last),
@@ -196,6 +203,37 @@ impl Order {
         let fresh = ToolCallId::from(view.used.fresh(Named::Call, given.as_str()));
         let given = std::mem::replace(&mut call.tool_call_id, fresh.clone());
         self.calls.insert(given, fresh);
+    }
+
+    /// The worker's own session has put its calls in order; only a name may be taken here.
+    fn worker_call(&mut self, call: &mut WorkerCall, view: &SessionView) -> Verdict {
+        let given = call.id().clone();
+        match &call.step {
+            WorkerCallStep::Announced(_) => {
+                if view.used.contains(Named::Call, given.as_str()) {
+                    let fresh = ToolCallId::from(view.used.fresh(Named::Call, given.as_str()));
+                    self.worker_calls.insert(given, fresh.clone());
+                    *call.id_mut() = fresh;
+                }
+                Verdict::as_is()
+            }
+            WorkerCallStep::Asked(_) => {
+                if let Some(fresh) = self.worker_calls.get(&given) {
+                    *call.id_mut() = fresh.clone();
+                }
+                Verdict::as_is()
+            }
+            WorkerCallStep::Changed(_) => {
+                if let Some(fresh) = self.worker_calls.get(&given) {
+                    *call.id_mut() = fresh.clone();
+                }
+                let turn = view.open_turn.as_ref();
+                match turn.is_some_and(|turn| turn.worker_calls.contains_key(call.id())) {
+                    true => Verdict::as_is(),
+                    false => Verdict::LeaveOut("the worker's call has not begun, or has ended"),
+                }
+            }
+        }
     }
 
     fn call<'a>(&'a self, given: &'a ToolCallId) -> &'a ToolCallId {

@@ -3,7 +3,7 @@
 use harn_model::{
     AgentEvent, CompositionRun, ContentBlock, Decision, ErrorCategory, FailureCategory,
     HitlOutcome, PermissionResolved, Recovered, SessionInfo, SessionView, ToolCallUpdate, TurnId,
-    WorkerEvent, plain_text,
+    WorkerCall, WorkerEvent, plain_text,
 };
 
 /// How a turn came to leave things open.
@@ -55,6 +55,22 @@ pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
         let update = ToolCallUpdate::failed(id.clone(), call.tool_name.clone(), error, category);
         AgentEvent::ToolCallUpdate(Box::new(update))
     });
+    let worker_calls = turn.worker_calls.iter().map(|(id, call)| {
+        let (error, category) = match how {
+            Leftover::Cancelled => ("the turn was cancelled", ErrorCategory::Cancelled),
+            Leftover::Abandoned => (
+                "the turn ended before this worker's tool did",
+                ErrorCategory::AbandonedAtLoopExit,
+            ),
+            Leftover::Crashed => (
+                "interrupted: the agent stopped before this tool ended; it may have had effects",
+                ErrorCategory::Cancelled,
+            ),
+        };
+        let named = (id.clone(), call.tool_name.clone(), call.title.clone());
+        let failed = WorkerCall::failed(call.lineage.clone(), named, error, category);
+        AgentEvent::WorkerCall(Box::new(failed))
+    });
     let runs = turn.runs.keys().map(|run_id| {
         let (error, category) = match how {
             Leftover::Cancelled => ("the turn was cancelled", FailureCategory::Cancelled),
@@ -88,7 +104,7 @@ pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
         update.metadata.error = Some(error.to_owned());
         AgentEvent::WorkerUpdate(Box::new(update))
     });
-    let before = asks.chain(questions).chain(calls);
+    let before = asks.chain(questions).chain(calls).chain(worker_calls);
     before.chain(runs).chain(workers).collect()
 }
 

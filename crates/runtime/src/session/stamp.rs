@@ -83,6 +83,11 @@ impl Stamper {
                 update.metadata.audit.clone_from(&audit);
                 update.audit = audit;
             }
+            AgentEvent::WorkerCall(call) => {
+                let turn = view.open_turn.as_ref();
+                let open = turn.and_then(|turn| turn.worker_calls.get(call.id()));
+                call.asked = open.is_some_and(|open| open.asked);
+            }
             AgentEvent::Handoff { handoff, .. } => complete_handoff(handoff, at, ids),
             AgentEvent::Plan { plan } => plan.complete(),
             AgentEvent::AvailableCommands { commands, .. } => {

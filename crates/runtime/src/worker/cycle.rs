@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::{
     ChildOf, Crew, WorkerReport,
+    calls::CallRelay,
     crew::{Claim, Cycle, Ending},
     hitl::HitlRelay,
     relay::Relay,
@@ -62,8 +63,16 @@ impl Run {
         };
         // Whoever started it may have stopped waiting; it runs all the same.
         let _ = begun.send(Ok(()));
-        let (end, said) = self.follow(&child).await;
+        let entry = Lineage {
+            worker_id: self.claim.id.clone(),
+            worker_name: self.update.worker_name.clone(),
+            session_id: self.session.clone(),
+        };
+        let mut events = child.subscribe_from_now();
+        let mut calls = CallRelay::new(self.claim.crew.clone(), entry.clone());
+        let (end, said) = self.follow(&child, entry, &mut events, &mut calls).await;
         child.close(false).await;
+        calls.finish(&mut events).await;
         let (text, truncated) = said.finish();
         let (events, report) = ended(&self.claim.crew, &self.update, end);
         let report = match self.claim.crew.write(events).await {
@@ -134,31 +143,31 @@ impl Run {
     }
 
     /// Has the child's agent work on the prompt, and follows it until it is done or stopped.
-    async fn follow(&self, child: &Controller) -> (End, Said) {
+    async fn follow(
+        &self,
+        child: &Controller,
+        entry: Lineage,
+        events: &mut Subscription,
+        calls: &mut CallRelay,
+    ) -> (End, Said) {
         let mut said = Said::default();
         let (crew, cycle) = (&self.claim.crew, &self.claim.cycle);
         // Stopped while its session was opened: its agent need not begin.
         if cycle.stop.is_cancelled() {
             return (stopped(crew, cycle), said);
         }
-        let mut events = child.subscribe_from_now();
         let prompt = vec![ContentBlock::text(self.prompt.clone())];
         let turn = match child.prompt(prompt, |_| ()).await {
             Ok(turn) => turn,
             Err(PromptError::Closed) => return (End::Cancelled(CLOSED), said),
             Err(error) => return (End::Failed(error.to_string()), said),
         };
-        let entry = Lineage {
-            worker_id: self.claim.id.clone(),
-            worker_name: self.update.worker_name.clone(),
-            session_id: self.session.clone(),
-        };
         let mut relay = Relay::new(crew.clone(), entry.clone());
         let mut hitl = HitlRelay::new(crew.clone(), entry);
         let end = tokio::select! {
             biased;
             () = cycle.stop.cancelled() => stopped(crew, cycle),
-            end = listen(child, &turn, &mut events, (&mut relay, &mut hitl), &mut said) => {
+            end = listen(child, &turn, events, (&mut relay, &mut hitl, calls), &mut said) => {
                 end.unwrap_or_else(|| stopped(crew, cycle))
             }
         };
@@ -174,7 +183,7 @@ async fn listen(
     child: &Controller,
     turn: &TurnId,
     events: &mut Subscription,
-    (relay, hitl): (&mut Relay, &mut HitlRelay),
+    (relay, hitl, calls): (&mut Relay, &mut HitlRelay, &mut CallRelay),
     said: &mut Said,
 ) -> Option<End> {
     loop {
@@ -196,6 +205,10 @@ async fn listen(
         };
         let ours = delivery.events().iter();
         for envelope in ours.filter(|envelope| envelope.turn.as_ref() == Some(turn)) {
+            // Before a question about it is passed on.
+            if calls.relay(&envelope.event).await.is_err() {
+                return None;
+            }
             // The rest of a worker's work is told in its own session.
             if let AgentEvent::AgentMessageChunk {
                 content,

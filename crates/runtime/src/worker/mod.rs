@@ -5,6 +5,7 @@
 //! none of it.
 
 mod builder;
+mod calls;
 mod crew;
 mod cycle;
 mod handle;

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use harn_model::{AskId, Decision, Lineage, PermissionAsked};
+use harn_model::{AgentEvent, AskId, Decision, Lineage, PermissionAsked, WorkerCall};
 use tokio::{sync::oneshot, task::JoinSet};
 
 use super::Crew;
@@ -44,8 +44,10 @@ impl Relay {
         let call = &mut ask.tool_call.tool_call_id;
         *call = format!("{}/{call}", self.entry.worker_id).into();
         let (reply, decision) = oneshot::channel();
+        let announced = WorkerCall::asked(ask.lineage.clone(), ask.tool_call.clone());
+        let announced = TurnItem::Event(AgentEvent::WorkerCall(Box::new(announced)));
         let item = TurnItem::Ask(Box::new(ask), reply);
-        self.crew.pipe.push(item).await?;
+        self.crew.pipe.push_all(vec![announced, item]).await?;
         let below = asked.ask_id.clone();
         self.open.insert(below.clone(), above.clone());
         self.answers.spawn(async move {

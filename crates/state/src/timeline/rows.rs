@@ -97,6 +97,8 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut Memory) -> Option<Draft> {
             state,
             left,
         } => session::client(*action, state, left.as_deref()),
+        // A worker's calls are rows of its own session.
+        AgentEvent::WorkerCall(_) => return None,
         // Where an agent could be steered is the runtime's bookkeeping; what was delivered there has rows of
         // its own.
         AgentEvent::LoopCheckpoint(_) => return None,

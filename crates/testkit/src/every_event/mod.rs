@@ -69,6 +69,7 @@ names! {
     AgentEvent::FsWatch { .. } => "fs_watch",
     AgentEvent::Handoff { .. } => "handoff",
     AgentEvent::WorkerUpdate(_) => "worker_update",
+    AgentEvent::WorkerCall(_) => "worker_call",
     AgentEvent::SkillActivated { .. } => "skill_activated",
     AgentEvent::SkillDeactivated { .. } => "skill_deactivated",
     AgentEvent::SkillScopeTools { .. } => "skill_scope_tools",

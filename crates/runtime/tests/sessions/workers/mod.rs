@@ -1,6 +1,7 @@
 //! Workers: their lives as events, their sessions, their questions, and how far they may go.
 
 mod asks;
+mod calls;
 mod ends;
 mod life;
 mod reach;

@@ -183,6 +183,8 @@ impl Page {
                 kind,
                 outcome,
             } => self.settled(request_id, kind, *outcome),
+            // In the transcript of the worker's own session.
+            AgentEvent::WorkerCall(_) => {}
             // Told where its turn begins, or where it is cancelled.
             AgentEvent::PromptQueued(_) => {}
             // What waits is told when it is delivered, and who wanted it or was refused is nothing that

@@ -1,0 +1,44 @@
+//! Tool calls of workers on the stream of the session they work for.
+
+use harn_model::{WorkerCall, WorkerCallStep};
+
+use super::{
+    Projector,
+    standard::{tool_call, tool_call_update},
+};
+use crate::{
+    ext::{HarnMeta, tool::ToolMeta},
+    wire::Update,
+};
+
+impl Projector {
+    /// A client that observes workers' calls sees all of them. Every other client sees those that somebody is
+    /// asked about, from just before the question on: no question names a call that its client does not know.
+    pub(super) fn worker_call(&self, call: &WorkerCall, replay: bool, out: &mut Vec<u8>) {
+        let all = self.dialect.worker_calls;
+        let update = match &call.step {
+            WorkerCallStep::Announced(announced) if all => tool_call(announced, replay),
+            WorkerCallStep::Asked(announced) if !all => tool_call(announced, replay),
+            WorkerCallStep::Changed(update) if all || call.asked => {
+                tool_call_update(update, replay)
+            }
+            WorkerCallStep::Announced(_)
+            | WorkerCallStep::Asked(_)
+            | WorkerCallStep::Changed(_) => return,
+        };
+        self.update(&with_worker(update, call), out);
+    }
+}
+
+fn with_worker<'a>(mut update: Update<'a>, call: &'a WorkerCall) -> Update<'a> {
+    if let Update::ToolCall(wire) | Update::ToolCallUpdate(wire) = &mut update {
+        let meta = match &call.step {
+            WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => {
+                ToolMeta::of_call(call)
+            }
+            WorkerCallStep::Changed(update) => ToolMeta::of_update(update),
+        };
+        wire.meta = Some(HarnMeta::new(meta.unwrap_or_default().of_worker(call)));
+    }
+    update
+}

@@ -1,0 +1,155 @@
+//! Tool calls of workers, as the session that they work for records them. The worker's own session has the
+//! whole call; this is what a client of the session above observes of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    AgentEvent, ErrorCategory, Lineage, ToolCall, ToolCallId, ToolCallUpdate, ToolContent,
+    WorkerId, event::value_weight,
+};
+
+/// A step of a tool call that a worker makes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerCall {
+    /// The workers from the session down to the one that makes the call; never empty.
+    pub lineage: Vec<Lineage>,
+    /// Whether somebody was asked about the call before this step; filled by the runtime.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
+    /// The step. The ids of the workers precede the id of the call.
+    pub step: WorkerCallStep,
+}
+
+/// What happens to a worker's call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerCallStep {
+    /// It is announced.
+    Announced(ToolCall),
+    /// Somebody is going to be asked about it, which is the next event: clients that do not observe the calls
+    /// of workers learn of this one here.
+    Asked(ToolCall),
+    /// It changes.
+    Changed(ToolCallUpdate),
+}
+
+/// How many bytes one step may hold; the worker's journal has what is longer.
+const LIMIT: usize = 64 * 1024;
+
+/// What a copy shows instead.
+const LEFT_OUT: &str = "Too long to be repeated here; the worker's own session has it.";
+
+impl WorkerCall {
+    /// What an event of a worker's session is in the session above, where it is a step of a call.
+    #[must_use]
+    pub fn of(event: &AgentEvent, worker: &Lineage) -> Option<Self> {
+        let mut call = if let AgentEvent::ToolCall(call) = event {
+            Self::new(WorkerCallStep::Announced((**call).clone()))
+        } else if let AgentEvent::ToolCallUpdate(update) = event {
+            Self::new(WorkerCallStep::Changed((**update).clone()))
+        } else if let AgentEvent::WorkerCall(call) = event {
+            // Each session asks for itself.
+            if let WorkerCallStep::Asked(_) = &call.step {
+                return None;
+            }
+            (**call).clone()
+        } else {
+            return None;
+        };
+        call.lineage.insert(0, worker.clone());
+        // Two sessions may use one id; a client knows them as one session.
+        let id = call.id_mut();
+        *id = format!("{}/{id}", worker.worker_id).into();
+        call.asked = false;
+        call.bound();
+        Some(call)
+    }
+
+    /// A call, under the name that the session knows it by, that somebody is going to be asked about.
+    #[must_use]
+    pub fn asked(lineage: Vec<Lineage>, call: ToolCall) -> Self {
+        let mut call = Self {
+            lineage,
+            ..Self::new(WorkerCallStep::Asked(call))
+        };
+        call.bound();
+        call
+    }
+
+    /// The end of a call that its worker did not end.
+    #[must_use]
+    pub fn failed(
+        lineage: Vec<Lineage>,
+        (id, tool, title): (ToolCallId, String, Option<String>),
+        error: &str,
+        category: ErrorCategory,
+    ) -> Self {
+        let mut update = ToolCallUpdate::failed(id, tool, error, category);
+        update.title = title;
+        Self {
+            lineage,
+            ..Self::new(WorkerCallStep::Changed(update))
+        }
+    }
+
+    fn new(step: WorkerCallStep) -> Self {
+        Self {
+            lineage: Vec::new(),
+            asked: false,
+            step,
+        }
+    }
+
+    /// The call, under the name that the session knows it by.
+    #[must_use]
+    pub fn id(&self) -> &ToolCallId {
+        match &self.step {
+            WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => &call.tool_call_id,
+            WorkerCallStep::Changed(update) => &update.tool_call_id,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn id_mut(&mut self) -> &mut ToolCallId {
+        match &mut self.step {
+            WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => &mut call.tool_call_id,
+            WorkerCallStep::Changed(update) => &mut update.tool_call_id,
+        }
+    }
+
+    /// The worker that makes the call.
+    #[must_use]
+    pub fn worker_id(&self) -> Option<&WorkerId> {
+        self.lineage.last().map(|worker| &worker.worker_id)
+    }
+
+    /// Replaces what is too long for a copy by a note.
+    fn bound(&mut self) {
+        let (content, values) = match &mut self.step {
+            WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => {
+                (&mut call.content, [Some(&mut call.raw_input), None])
+            }
+            WorkerCallStep::Changed(update) => (
+                update.content.get_or_insert_default(),
+                [update.raw_input.as_mut(), update.raw_output.as_mut()],
+            ),
+        };
+        let mut left = LIMIT.checked_sub(content.iter().map(ToolContent::weight).sum());
+        for value in values.into_iter().flatten() {
+            let rest = left.and_then(|left| left.checked_sub(value_weight(value)));
+            if rest.is_none() {
+                *value = Value::Null;
+            }
+            left = rest;
+        }
+        if left.is_none() {
+            *content = vec![ToolContent::text(LEFT_OUT)];
+        }
+        if let WorkerCallStep::Changed(update) = &mut self.step {
+            update.content.take_if(|content| content.is_empty());
+            update.raw_input.take_if(|input| input.is_null());
+            update.raw_output.take_if(|output| output.is_null());
+        }
+    }
+}
