@@ -291,15 +291,6 @@ pub(crate) fn live(e: &LiveClientError) -> Error {
             let how = "attach with takeover, or call session/takeover, to take control";
             error(INVALID_PARAMS, format!("{e}; {how}"), &data)
         }
-        LiveClientError::ClientExists { client_id } => {
-            let data = Data {
-                reason: "client_exists",
-                client_id: Some(client_id),
-                ..Data::default()
-            };
-            let how = "choose another clientId, or attach with takeover to come in its place";
-            error(INVALID_PARAMS, format!("{e}; {how}"), &data)
-        }
         LiveClientError::NotAttached { client_id } => {
             let data = Data {
                 reason: "not_attached",

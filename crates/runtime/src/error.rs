@@ -151,12 +151,6 @@ pub enum LiveClientError {
         /// Who.
         controller: String,
     },
-    /// Somebody of this name is there, over another connection.
-    #[error("a client {client_id:?} is on the session over another connection")]
-    ClientExists {
-        /// Its name.
-        client_id: String,
-    },
     /// No such client came through this connection.
     #[error("no client {client_id:?} is attached through this connection; attach it first")]
     NotAttached {

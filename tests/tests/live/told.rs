@@ -154,32 +154,97 @@ async fn what_would_be_too_much_is_refused_and_nothing_is_lost() {
     editor.vanish();
 }
 
+/// The next news of clients: what was done, and why the client left, where one did.
+async fn news_of_leaving(client: &mut StrictClient) -> (Value, Value) {
+    loop {
+        if let Message::Notification { params, .. } = client.next().await
+            && params["update"]["sessionUpdate"] == "live_session_client"
+        {
+            let harn = &params["update"]["_meta"]["harn"];
+            return (harn["action"].clone(), harn["left"]["reason"].clone());
+        }
+    }
+}
+
 #[tokio::test]
-async fn a_name_that_is_there_is_had_by_taking_it_over() {
+async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
     let test = TestHub::new(writer());
-    let mut editor = connect(&test).await;
-    let session = open(&mut editor, &test).await;
+    let mut old = connect(&test).await;
+    let session = open(&mut old, &test).await;
+    let desk = json!({"clientId": "desk", "mode": "controller"});
+    attached(&mut old, &session, desk.clone()).await;
+    let turn = prompt(&mut old, &session, "write").await;
+    let (asked, _) = loop {
+        if let Message::Request { id, method, .. } = old.next().await {
+            break (id, method);
+        }
+    };
+    old.leave_unanswered(&asked);
+    // It asks for control, which the older connection had: the question is put to it.
+    let mut new = connect(&test).await;
+    attached(&mut new, &session, desk).await;
+    let left = news_of_leaving(&mut old).await;
+    assert_eq!(left, (json!("detached"), json!("replaced")));
+    assert_eq!(news_of_leaving(&mut old).await.0, "attached");
+    old.expect_notification("$/cancel_request").await;
+    let again = loop {
+        if let Message::Request { id, .. } = new.next().await {
+            break id;
+        }
+    };
+    let params = json!({"sessionId": session, "clientId": "desk"});
+    let error = old.request_error("session/heartbeat", params).await;
+    assert_eq!(error["data"]["reason"], "not_attached");
+    let answer = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    new.respond(&again, answer).await;
+    loop {
+        if let Message::Response { id, .. } = old.next().await {
+            assert_eq!(id, turn);
+            break;
+        }
+    }
+    // One that only watches comes without the control that the older connection had.
+    let mut watcher = connect(&test).await;
     attached(
-        &mut editor,
+        &mut watcher,
         &session,
-        json!({"clientId": "desk", "mode": "controller"}),
+        json!({"clientId": "desk", "mode": "observer"}),
     )
     .await;
-    let mut other = connect(&test).await;
-    for mode in ["controller", "observer"] {
-        let params = json!({"sessionId": session, "clientId": "desk", "mode": mode});
-        let error = other.request_error("session/attach", params).await;
-        assert_eq!(error["data"]["reason"], "client_exists");
-        assert_eq!(error["data"]["clientId"], "desk");
-    }
-    let client = json!({"clientId": "desk", "mode": "controller", "takeover": true});
-    attached(&mut other, &session, client).await;
-    assert_eq!(news(&mut editor).await.0, "takeover");
+    let left = loop {
+        let left = news_of_leaving(&mut new).await;
+        if left.0 == "detached" {
+            break left;
+        }
+    };
+    assert_eq!(left.1, "replaced");
+    let params = json!({"sessionId": session});
+    let clients = watcher.request("session/live_clients", params).await;
+    let control = &clients["_meta"]["harn"];
+    assert_eq!(control["activeControllerId"], Value::Null);
+    assert_eq!(clients["data"].as_array().unwrap().len(), 1);
+    old.vanish();
+    new.vanish();
+    watcher.vanish();
+}
+
+#[tokio::test]
+async fn a_broker_reports_the_exit_of_a_client_of_another_connection() {
+    let test = TestHub::new(writer());
+    let mut desk = connect(&test).await;
+    let session = open(&mut desk, &test).await;
+    attached(&mut desk, &session, json!({"clientId": "desk"})).await;
+    let mut broker = connect(&test).await;
     let params = json!({"sessionId": session, "clientId": "desk"});
-    let error = editor.request_error("session/heartbeat", params).await;
+    let error = broker.request_error("session/detach", params).await;
     assert_eq!(error["data"]["reason"], "not_attached");
-    editor.close().await;
-    other.close().await;
+    let params = json!({"sessionId": session, "clientId": "desk", "reason": "client_exit"});
+    let left = broker.request("session/detach", params).await;
+    assert_eq!(left["clients"], json!([]));
+    let left = news_of_leaving(&mut desk).await;
+    assert_eq!(left, (json!("detached"), json!("client_exit")));
+    desk.vanish();
+    broker.vanish();
 }
 
 #[tokio::test]

@@ -238,13 +238,23 @@ pub(crate) async fn detach(peer: &Arc<Peer>, params: Result<DetachParams, Error>
         lane.come().await;
         let detached = async {
             let reason = params.reason().map_err(|e| error::bad_params(&e))?;
-            let (attached, client, metadata) = on_it(&peer, &params.client)?;
+            let (session, client, metadata) = named(&peer, &params.client)?;
             let metadata = metadata.unwrap_or_default();
-            let told = attached.session.detach(&client, reason, metadata).await;
-            Ok::<_, Error>((attached.clone(), told.map_err(|e| error::live(&e))?))
+            let attached = peer.attached(session.id());
+            // A broker that is not on the session itself may report that a client is gone.
+            let seat = match &attached {
+                Some(attached) => attached.session.clone(),
+                None => take_seat(&peer, &session, Claim::Never),
+            };
+            let told = seat.detach(&client, reason, metadata).await;
+            Ok::<_, Error>((attached, told.map_err(|e| error::live(&e))?))
         };
         match detached.await {
-            Ok((attached, told)) => {
+            Ok((None, (change, _))) => {
+                let result = serde_json::to_value(Changed::new(&change, None));
+                answer(to, result.map_err(Into::into));
+            }
+            Ok((Some(attached), told)) => {
                 let gate = peer.gates.behind(to.raw_id());
                 tell(&attached, told, to);
                 let_go(&peer, attached, gate, lane);
@@ -322,11 +332,17 @@ fn live(peer: &Peer, id: &SessionId) -> Result<Controller, Error> {
     session.ok_or_else(|| error::not_live(id.as_str()))
 }
 
-/// A client that is said to be on a session through this connection, and what it says of itself.
-fn on_it(peer: &Peer, client: &Client) -> Result<(Arc<Attached>, String, Option<Value>), Error> {
+/// A session, the client that a request names, and what it states about itself.
+fn named(peer: &Peer, client: &Client) -> Result<(Controller, String, Option<Value>), Error> {
     let session = live(peer, &SessionId::new(client.session_id.as_str()))?;
     let name = client.id().map_err(|e| error::bad_params(&e))?.to_owned();
     let metadata = client.metadata().map_err(|e| error::bad_params(&e))?;
+    Ok((session, name, metadata))
+}
+
+/// A client that is said to be on a session through this connection, and what it says of itself.
+fn on_it(peer: &Peer, client: &Client) -> Result<(Arc<Attached>, String, Option<Value>), Error> {
+    let (session, name, metadata) = named(peer, client)?;
     match peer.attached(session.id()) {
         Some(attached) => Ok((attached, name, metadata)),
         None => Err(error::live(&LiveClientError::NotAttached {

@@ -137,7 +137,7 @@ async fn every_event_can_be_emitted_or_is_refused() {
     assert_eq!(seen.len(), given.len());
     assert!(given.len() > 30, "{} events", given.len());
     let reserved = reserved.into_iter().collect::<Vec<_>>().join(" ");
-    expect![[r#""config_changed" "control_outcome" "daemon" "grant_revoked" "hitl_responded" "live_session_permission_route" "loop_checkpoint" "mcp_servers" "mode_changed" "pending" "permission_asked" "permission_deny" "permission_escalation" "permission_grant" "permission_resolved" "prompt_queued" "prompt_withdrawn" "recovered" "reminder_lifecycle" "session_closed" "tools_changed" "turn_ended" "turn_started" "worker_call""#]].assert_eq(&reserved);
+    expect![[r#""config_changed" "control_outcome" "daemon" "grant_revoked" "hitl_responded" "live_session_permission_route" "loop_checkpoint" "mcp_servers" "mode_changed" "pending" "permission_asked" "permission_deny" "permission_escalation" "permission_grant" "permission_resolved" "prompt_queued" "prompt_withdrawn" "recovered" "reminder_lifecycle" "session_closed" "tools_changed" "turn_ended" "turn_started""#]].assert_eq(&reserved);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 //! Plain data and its rules, without tasks, clocks or events. At most one controls the session. The epoch
 //! grows with every change of control and with nothing else; the term with every change of who is asked.
 
+mod attach;
 mod change;
 mod look;
 #[cfg(test)]
@@ -11,9 +12,10 @@ mod tests;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use harn_model::{LiveAuthor, LiveClient, LiveClientAction, LiveClientMode, Timestamp};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
+use change::CLIENT_EXIT;
 pub use change::{AttachClient, Taking};
 pub(crate) use change::{Change, DetachClient};
 
@@ -168,120 +170,19 @@ impl Roster {
         changes
     }
 
-    /// A client comes, comes again, or takes or gives up control.
-    pub(crate) fn attach(
-        &mut self,
-        seat: SeatId,
-        wanted: AttachClient,
-        now: Now,
-    ) -> Result<Change, LiveClientError> {
-        if !self.seats.contains_key(&seat) {
-            return Err(LiveClientError::Closed);
-        }
-        let wanted = self.as_it_is(wanted);
-        let id = wanted.client_id.clone();
-        let drives = wanted.mode == LiveClientMode::Controller;
-        let displaces = drives
-            && match self.holder() {
-                None => false,
-                Some(Holder::Seat(other)) => *other != seat,
-                Some(Holder::Client(other)) => *other != id,
-            };
-        if displaces && matches!(wanted.taking, Taking::IfFree | Taking::Again) {
-            let controller = self.controller_id().unwrap_or_default();
-            return Err(LiveClientError::ControllerExists { controller });
-        }
-        let known = self.row(&id);
-        // A name is no credential: what somebody has who is there is not had by saying theirs.
-        let elsewhere = known.is_some_and(|at| self.rows[at].seat != seat);
-        if elsewhere && wanted.taking == Taking::IfFree {
-            return Err(LiveClientError::ClientExists { client_id: id });
-        }
-        if known.is_none() && self.rows.len() >= MOST_CLIENTS {
-            let limit = MOST_CLIENTS;
-            return Err(LiveClientError::TooMany { limit });
-        }
-        self.fits(&id, wanted.metadata.as_ref())?;
-        let before = self.controller_id();
-        let action = match (wanted.taking, drives && (displaces || elsewhere)) {
-            (Taking::Outright, _) | (Taking::IfNeeded, true) => LiveClientAction::Takeover,
-            (Taking::IfFree | Taking::Again, _) | (Taking::IfNeeded, false) => {
-                LiveClientAction::Attached
-            }
-        };
-        self.changing(|roster| roster.place(seat, wanted, now));
-        Ok(self.told(action, Some(&id), before, None))
-    }
-
-    fn place(&mut self, seat: SeatId, wanted: AttachClient, now: Now) {
-        if let Some(sitting) = self.seats.get_mut(&seat) {
-            sitting.implicit = false;
-        }
-        let id = wanted.client_id.clone();
-        let drives = wanted.mode == LiveClientMode::Controller;
-        let held = self.control.take();
-        let same = held.as_ref().is_some_and(|it| match &it.holder {
-            Holder::Seat(held) => *held == seat,
-            Holder::Client(held) => *held == id,
-        });
-        let own = matches!(&held, Some(it) if it.holder == Holder::Client(id.clone()));
-        self.control = match (drives, held) {
-            (true, held) => {
-                if let Some(Holder::Client(other)) = held.as_ref().map(|it| &it.holder)
-                    && !own
-                {
-                    self.demote(&other.clone());
-                }
-                let since = held.filter(|_| own).map_or(now.at, |it| it.since);
-                let holder = Holder::Client(id.clone());
-                Some(Control { holder, since })
-            }
-            // It gives up what it has, and nobody else's.
-            (false, held) => held.filter(|_| !same),
-        };
-        let at = self.row(&id).unwrap_or_else(|| {
-            let client = LiveClient {
-                client_id: id,
-                mode: wanted.mode,
-                attached_at: seconds(now),
-                last_seen_at: seconds(now),
-                prompt_injection: false,
-                permission_routing: false,
-                metadata: json!({}),
-            };
-            self.rows.push(Row {
-                client,
-                seat,
-                promise: None,
-                said: 0,
-            });
-            self.rows.len() - 1
-        });
-        let row = &mut self.rows[at];
-        row.seat = seat;
-        let renewed = row.promise.map(|promise| promise.every);
-        let every = match wanted.taking {
-            Taking::IfFree | Taking::Again | Taking::IfNeeded => wanted.heartbeat,
-            // Who takes control keeps its promises, unless it makes others.
-            Taking::Outright => wanted.heartbeat.or(renewed),
-        };
-        row.promise = every.map(|every| Promise::new(every, now));
-        row.client.mode = wanted.mode;
-        row.client.prompt_injection = drives && wanted.prompt_injection.unwrap_or(true);
-        row.client.permission_routing = drives && wanted.permission_routing.unwrap_or(true);
-        row.see(wanted.metadata, now);
-    }
-
     /// A client leaves.
     pub(crate) fn detach(
         &mut self,
         seat: SeatId,
         wanted: DetachClient,
     ) -> Result<Change, LiveClientError> {
-        self.attached(seat, &wanted.client_id)?;
         let unknown = LiveClientError::NotAttached {
             client_id: wanted.client_id.clone(),
         };
+        // A broker reports the exit of a client that came over any connection; all are of one principal.
+        if wanted.reason != CLIENT_EXIT {
+            self.attached(seat, &wanted.client_id)?;
+        }
         self.remove(wanted).ok_or(unknown)
     }
 
@@ -368,16 +269,19 @@ impl Roster {
 
     /// Takes a row away; what there is to tell of it.
     fn remove(&mut self, gone: DetachClient) -> Option<Change> {
-        let at = self.row(&gone.client_id)?;
         let before = self.controller_id();
-        self.changing(|roster| {
-            if roster.holder() == Some(&Holder::Client(gone.client_id.clone())) {
-                roster.control = None;
-            }
-            roster.rows.remove(at);
-        });
+        self.row(&gone.client_id)?;
+        self.changing(|roster| roster.take_out(&gone.client_id));
         let left = Some(Box::new(gone.left()));
         Some(self.told(LiveClientAction::Detached, None, before, left))
+    }
+
+    /// Takes a row away, and control with it. Within a change.
+    fn take_out(&mut self, client_id: &str) {
+        if matches!(self.holder(), Some(Holder::Client(id)) if id == client_id) {
+            self.control = None;
+        }
+        self.rows.retain(|row| row.client.client_id != client_id);
     }
 
     fn demote(&mut self, client_id: &str) {

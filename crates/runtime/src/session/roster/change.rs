@@ -71,6 +71,9 @@ impl AttachClient {
     }
 }
 
+/// Why a client left whose connection ended, as the runtime and brokers report it.
+pub(super) const CLIENT_EXIT: &str = "client_exit";
+
 /// A client that leaves.
 pub(crate) struct DetachClient {
     pub(crate) client_id: String,
@@ -81,7 +84,12 @@ pub(crate) struct DetachClient {
 impl DetachClient {
     /// Its connection ended.
     pub(super) fn exit(client_id: String) -> Self {
-        Self::unsaid(client_id, "client_exit")
+        Self::unsaid(client_id, CLIENT_EXIT)
+    }
+
+    /// It came again over another connection.
+    pub(super) fn replaced(client_id: String) -> Self {
+        Self::unsaid(client_id, "replaced")
     }
 
     /// It did not keep its promise.

@@ -258,11 +258,13 @@ impl Pair {
                 }
                 let known = self.model.known.iter().find(|k| k.name == id);
                 let moves = known.is_some_and(|k| k.over != at);
-                if moves && taking == Taking::IfFree {
-                    let client_id = id;
-                    assert_eq!(result, Err(LiveClientError::ClientExists { client_id }));
-                    return;
+                // One that comes over another connection is told to have left the first.
+                let kept = known.filter(|_| moves).cloned();
+                let drove = matches!(&self.model.driver, Some((Some(driver), _)) if *driver == id);
+                if moves {
+                    self.model.known.retain(|known| known.name != id);
                 }
+                let before = before.filter(|_| !(moves && drove));
                 self.model.there.insert(at, false);
                 let at_row = self.model.known.iter().position(|k| k.name == id);
                 let at_row = at_row.unwrap_or_else(|| {
@@ -273,8 +275,8 @@ impl Pair {
                         answers: false,
                         came: self.model.second,
                         seen: 0,
-                        about: json!({}),
-                        promise: None,
+                        about: kept.as_ref().map_or(json!({}), |kept| kept.about.clone()),
+                        promise: kept.as_ref().and_then(|kept| kept.promise),
                     });
                     self.model.known.len() - 1
                 });
@@ -297,7 +299,11 @@ impl Pair {
                 } else if mine {
                     self.model.set_driver(None);
                 }
-                let change = result.unwrap();
+                let mut changes = result.unwrap();
+                let change = changes.pop().unwrap();
+                let left = changes.iter().map(|it| &*it.left.as_ref().unwrap().reason);
+                let replaced = if moves { &["replaced"][..] } else { &[] };
+                assert_eq!(left.collect::<Vec<_>>(), replaced);
                 let took = taking == Taking::Outright
                     || (taking == Taking::IfNeeded && drives && (!mine || moves));
                 assert_eq!(change.action == LiveClientAction::Takeover, took);

@@ -26,15 +26,17 @@ impl SessionTask {
         } = request;
         let change = self.shared.begin_amend(|roster, now| match wanted {
             LiveWanted::Attach(client) => roster.attach(seat, client, now),
-            LiveWanted::Detach(gone) => roster.detach(seat, gone),
-            LiveWanted::Heartbeat(client, metadata) => {
-                roster.heartbeat(seat, &client, metadata, now)
-            }
+            LiveWanted::Detach(gone) => roster.detach(seat, gone).map(|change| vec![change]),
+            LiveWanted::Heartbeat(client, metadata) => roster
+                .heartbeat(seat, &client, metadata, now)
+                .map(|change| vec![change]),
         });
         let told: Result<(LiveClientChange, Seq), LiveClientError> = match change {
-            Ok(change) => {
-                let seq = self.tell(std::slice::from_ref(&change)).await?;
-                Ok((change.state, seq))
+            Ok(mut changes) => {
+                let seq = self.tell(&changes).await?;
+                // The last one is about the client that asked.
+                let last = changes.pop().ok_or(LiveClientError::Closed);
+                last.map(|change| (change.state, seq))
             }
             Err(refused) => {
                 self.shared.amended();

@@ -136,6 +136,8 @@ pub(super) enum Change {
     Came(String),
     /// The client of this name left; and whether it was in control.
     Left(String, bool),
+    /// The client of this name came again over another connection.
+    Replaced(String),
 }
 
 /// What an update says about who is on the session.
@@ -153,7 +155,11 @@ pub(super) fn change(params: &RawValue) -> Option<Change> {
     match harn.get("action")?.as_str()? {
         "attached" | "takeover" => Some(Change::Came(client(state.get("client")?)?)),
         "detached" => {
-            let who = client(harn.get("left")?)?;
+            let left = harn.get("left")?;
+            let who = client(left)?;
+            if left["reason"] == "replaced" {
+                return Some(Change::Replaced(who));
+            }
             let before = state.get("previous_controller_id").and_then(Value::as_str);
             let drove = before == Some(who.as_str());
             Some(Change::Left(who, drove))

@@ -297,7 +297,10 @@ impl Talk {
                 self.known = false;
                 self.attach(control, false, None);
             }
-            Some(Change::Came(who)) if who == self.me && !self.sent.values().any(comes) => {
+            // To come again would replace the other in turn, and so on for ever.
+            Some(Change::Came(who) | Change::Replaced(who))
+                if who == self.me && !self.sent.values().any(comes) =>
+            {
                 self.known = false;
                 return Heard::Replaced(params);
             }

@@ -187,6 +187,19 @@ fn our_own_name_is_not_taken_back_from_who_came_while_we_slept() {
 }
 
 #[test]
+fn a_client_that_was_replaced_does_not_come_back() {
+    let mut side = Side::joined();
+    let harn = json!({"action": "detached", "state": {"previous_controller_id": "me"},
+                      "left": {"client_id": "me", "reason": "replaced"}});
+    let mut left = update("s", "7");
+    left["params"]["update"] =
+        json!({"sessionUpdate": "live_session_client", "_meta": {"harn": harn}});
+    let heard = side.hear(left);
+    assert!(matches!(heard, Some(Heard::Replaced(_))), "{heard:?}");
+    assert!(side.talk.take_lines().is_empty());
+}
+
+#[test]
 fn our_own_name_is_taken_back_from_a_connection_that_broke() {
     let back = |controller: Value| {
         let mut side = Side::joined();

@@ -1,0 +1,134 @@
+//! How a client comes to a session: for the first time, over a newer connection, or to take or give up control.
+
+use harn_model::{LiveClient, LiveClientAction, LiveClientMode};
+use serde_json::json;
+
+use super::{
+    AttachClient, Change, Control, DetachClient, Holder, MOST_CLIENTS, Now, Promise, Roster, Row,
+    SeatId, Taking, seconds,
+};
+use crate::LiveClientError;
+
+impl Roster {
+    /// A client comes, comes again, or takes or gives up control.
+    pub(crate) fn attach(
+        &mut self,
+        seat: SeatId,
+        wanted: AttachClient,
+        now: Now,
+    ) -> Result<Vec<Change>, LiveClientError> {
+        if !self.seats.contains_key(&seat) {
+            return Err(LiveClientError::Closed);
+        }
+        let mut wanted = self.as_it_is(wanted);
+        let id = wanted.client_id.clone();
+        let drives = wanted.mode == LiveClientMode::Controller;
+        let displaces = drives
+            && match self.holder() {
+                None => false,
+                Some(Holder::Seat(other)) => *other != seat,
+                Some(Holder::Client(other)) => *other != id,
+            };
+        if displaces && matches!(wanted.taking, Taking::IfFree | Taking::Again) {
+            let controller = self.controller_id().unwrap_or_default();
+            return Err(LiveClientError::ControllerExists { controller });
+        }
+        let known = self.row(&id);
+        // All who see a session are of one principal: a client of this name over another connection is the
+        // same client, which reconnects.
+        let elsewhere = known.is_some_and(|at| self.rows[at].seat != seat);
+        if known.is_none() && self.rows.len() >= MOST_CLIENTS {
+            let limit = MOST_CLIENTS;
+            return Err(LiveClientError::TooMany { limit });
+        }
+        self.fits(&id, wanted.metadata.as_ref())?;
+        let mut before = self.controller_id();
+        let action = match (wanted.taking, drives && (displaces || elsewhere)) {
+            (Taking::Outright, _) | (Taking::IfNeeded, true) => LiveClientAction::Takeover,
+            (Taking::IfFree | Taking::Again, _) | (Taking::IfNeeded, false) => {
+                LiveClientAction::Attached
+            }
+        };
+        let mut replaced = None;
+        if let Some(at) = known.filter(|_| elsewhere) {
+            let row = &self.rows[at];
+            // What it stated before holds where it states nothing else.
+            wanted.metadata = wanted.metadata.take().or(Some(row.client.metadata.clone()));
+            if wanted.taking == Taking::Outright {
+                wanted.heartbeat = wanted.heartbeat.or(row.promise.map(|it| it.every));
+            }
+        }
+        // One change, also where an older connection is replaced: the epoch grows once.
+        self.changing(|roster| {
+            if elsewhere {
+                roster.take_out(&id);
+                let left = Some(Box::new(DetachClient::replaced(id.clone()).left()));
+                let told = roster.told(LiveClientAction::Detached, None, before.take(), left);
+                before.clone_from(&told.state.active_controller_id);
+                replaced = Some(told);
+            }
+            roster.place(seat, wanted, now);
+        });
+        let attached = self.told(action, Some(&id), before, None);
+        Ok(replaced.into_iter().chain([attached]).collect())
+    }
+
+    fn place(&mut self, seat: SeatId, wanted: AttachClient, now: Now) {
+        if let Some(sitting) = self.seats.get_mut(&seat) {
+            sitting.implicit = false;
+        }
+        let id = wanted.client_id.clone();
+        let drives = wanted.mode == LiveClientMode::Controller;
+        let held = self.control.take();
+        let same = held.as_ref().is_some_and(|it| match &it.holder {
+            Holder::Seat(held) => *held == seat,
+            Holder::Client(held) => *held == id,
+        });
+        let own = matches!(&held, Some(it) if it.holder == Holder::Client(id.clone()));
+        self.control = match (drives, held) {
+            (true, held) => {
+                if let Some(Holder::Client(other)) = held.as_ref().map(|it| &it.holder)
+                    && !own
+                {
+                    self.demote(&other.clone());
+                }
+                let since = held.filter(|_| own).map_or(now.at, |it| it.since);
+                let holder = Holder::Client(id.clone());
+                Some(Control { holder, since })
+            }
+            // It gives up what it has, and nobody else's.
+            (false, held) => held.filter(|_| !same),
+        };
+        let at = self.row(&id).unwrap_or_else(|| {
+            let client = LiveClient {
+                client_id: id,
+                mode: wanted.mode,
+                attached_at: seconds(now),
+                last_seen_at: seconds(now),
+                prompt_injection: false,
+                permission_routing: false,
+                metadata: json!({}),
+            };
+            self.rows.push(Row {
+                client,
+                seat,
+                promise: None,
+                said: 0,
+            });
+            self.rows.len() - 1
+        });
+        let row = &mut self.rows[at];
+        row.seat = seat;
+        let renewed = row.promise.map(|promise| promise.every);
+        let every = match wanted.taking {
+            Taking::IfFree | Taking::Again | Taking::IfNeeded => wanted.heartbeat,
+            // Who takes control keeps its promises, unless it makes others.
+            Taking::Outright => wanted.heartbeat.or(renewed),
+        };
+        row.promise = every.map(|every| Promise::new(every, now));
+        row.client.mode = wanted.mode;
+        row.client.prompt_injection = drives && wanted.prompt_injection.unwrap_or(true);
+        row.client.permission_routing = drives && wanted.permission_routing.unwrap_or(true);
+        row.see(wanted.metadata, now);
+    }
+}
