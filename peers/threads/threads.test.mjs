@@ -108,7 +108,7 @@ afterEach(async () => {
 const replayed = async (threadId) => fold((await client.ask("thread.get", { threadId })).events);
 
 test("a turn streams, and is the same when it is replayed, also after a restart", async () => {
-  assert.ok((await client.ask("initialize", { clientInfo: { name: "harn-peer" } })).version);
+  assert.equal((await client.ask("initialize", { clientInfo: { name: "harn-peer" } })).version, "1.0.0");
   const { thread } = await client.ask("thread.create", { title: "Lines" });
   const end = await client.end(await client.start(thread.threadId, "how many lines?"));
   assert.equal(end.stopReason, "end_turn");

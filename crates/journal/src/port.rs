@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{JournalError, jsonl::is_prompt};
 
-/// What is known about a session without reading its events. Its serde form is `meta.json`.
+/// What is known about a session without reading its events. Its serde form is `meta.json`, which has the
+/// session's times beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionMeta {
@@ -136,6 +137,10 @@ pub trait Log: Send {
 
     /// Records what listings show of the session without reading its events.
     fn amend(&mut self, change: MetaChange) -> Result<(), JournalError>;
+
+    /// Records when the session last changed, for those who look at its files. The next [`Log::syncer`] job
+    /// writes it: that one waits for the disk anyway, and a failure must not end the session.
+    fn set_updated(&mut self, _: Timestamp) {}
 }
 
 /// A change of what listings show of a session.

@@ -1,5 +1,7 @@
 //! What a Shell asks for, once its message is understood. From here on there are no field names of the wire.
 
+use std::borrow::Cow;
+
 use harn_model::{Resource, ResourceLink};
 
 use crate::continuation::Place;
@@ -20,7 +22,7 @@ pub(crate) struct Asked {
     pub(crate) shell: Shell,
     /// The conversation it belongs to; one of its own where the Shell names none.
     pub(crate) line: Option<ConversationName>,
-    /// What its user wants, in words.
+    /// What its user wants, in words or as JSON.
     pub(crate) intent: Option<String>,
     /// What it refers to.
     pub(crate) attachments: Vec<ResourceLink>,
@@ -70,12 +72,12 @@ pub(crate) enum Manner {
     Short,
 }
 
-/// A capability that is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A capability that is not there, or not for all that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Denied {
     pub(crate) capability: &'static str,
     pub(crate) code: &'static str,
-    pub(crate) message: &'static str,
+    pub(crate) message: Cow<'static, str>,
 }
 
 /// An answer to a question of a run.

@@ -1,70 +1,123 @@
-//! Attachments: references to what lies elsewhere. What brings its bytes along is refused.
+//! Attachments: references to what lies elsewhere. One that can be no link is left out, and the answer denies
+//! it: a Shell whose user attached something wrong still gets its run.
 
 use harn_model::ResourceLink;
-use serde_json::Value;
 
-use crate::{error::Fault, from_wire::Object};
+use crate::{asked::Denied, capabilities, error::Fault, from_wire::Object};
 
-/// The longest text in an attachment, in bytes: more is content, not a reference.
+/// The longest text of an attachment that is used, in bytes: more is content, not a reference.
 const LONGEST_TEXT: usize = 4096;
 
-/// Members that hold content wherever they appear.
+/// Members that hold content. They are ignored like all that are unknown, and tell why there is no reference.
 const INLINE: [&str; 8] = [
     "base64", "binary", "blob", "body", "bytes", "content", "contents", "data",
 ];
 
+/// How many attachments a denial names by their places.
+const MOST_NAMED: usize = 8;
+
 /// What a request refers to.
-pub(crate) fn read(context: &Object<'_>) -> Result<Vec<ResourceLink>, Fault> {
-    let attachments = context.objects("attachments")?;
-    attachments.iter().map(link).collect()
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Attachments {
+    pub(crate) links: Vec<ResourceLink>,
+    /// Why others were left out; one for each reason.
+    pub(crate) denied: Vec<Denied>,
 }
 
-fn link(attachment: &Object<'_>) -> Result<ResourceLink, Fault> {
-    let inline = INLINE.iter().find(|name| has_something(attachment, name));
-    if let Some(name) = inline {
-        return Err(attachment.wrong(
-            name,
-            "brings content along; upload it and send a reference in `ref_id`, `uri` or `asset_id`",
-        ));
+/// Why an attachment is no link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NoLink {
+    BringsContent,
+    RefersToNothing,
+}
+
+/// The attachments of a context.
+pub(crate) fn read(context: &Object<'_>) -> Result<Attachments, Fault> {
+    let mut links = Vec::new();
+    let mut left_out = Vec::new();
+    for (place, attachment) in context.objects("attachments")?.iter().enumerate() {
+        match link(attachment)? {
+            Ok(link) => links.push(link),
+            Err(why) => left_out.push((place, why)),
+        }
     }
-    // The names of other members are the Shell's, and so are not repeated.
-    if attachment.members().any(|(_, value)| is_long(value)) {
-        return Err(
-            attachment.refused("has a text of more than 4096 bytes; send a reference instead")
-        );
-    }
+    let reasons = [NoLink::BringsContent, NoLink::RefersToNothing];
+    let denied = reasons.into_iter().filter_map(|why| {
+        let places = left_out.iter().filter(|(_, it)| *it == why);
+        denial(why, &places.map(|(place, _)| *place).collect::<Vec<_>>())
+    });
+    Ok(Attachments {
+        denied: denied.collect(),
+        links,
+    })
+}
+
+fn link(attachment: &Object<'_>) -> Result<Result<ResourceLink, NoLink>, Fault> {
     let given = |name: &str| {
         let text = attachment.text(name)?;
         Ok(text.map(str::trim).filter(|text| !text.is_empty()))
     };
     let (uri, reference, asset) = (given("uri")?, given("ref_id")?, given("asset_id")?);
-    let filename = given("filename")?;
-    let mime_type = given("mime_type")?.map(str::to_owned);
+    let (filename, mime_type) = (given("filename")?, given("mime_type")?);
     let size = attachment.size("size_bytes")?;
-    if uri.is_some_and(is_data) {
-        return Err(attachment.wrong(
-            "uri",
-            "brings content along; send an address it can be had from",
-        ));
-    }
-    let uri = match (uri, reference, asset) {
+    let is_short = |text: &&str| text.len() <= LONGEST_TEXT;
+    let address = uri.filter(is_short).filter(|uri| !is_data(uri));
+    let [reference, asset, filename, mime_type] =
+        [reference, asset, filename, mime_type].map(|text| text.filter(is_short));
+    let uri = match (address, reference, asset) {
         (Some(uri), _, _) => uri.to_owned(),
         (None, Some(id), _) => format!("openharness-ref:{id}"),
         (None, None, Some(id)) => format!("openharness-asset:{id}"),
         (None, None, None) => {
-            return Err(
-                attachment.refused("refers to nothing; give a `ref_id`, `uri` or `asset_id`")
-            );
+            let content = uri.is_some() || INLINE.iter().any(|it| has_something(attachment, it));
+            return Ok(Err(match content {
+                true => NoLink::BringsContent,
+                false => NoLink::RefersToNothing,
+            }));
         }
     };
     let name = filename.or(reference).or(asset).unwrap_or(&uri).to_owned();
-    Ok(ResourceLink {
+    Ok(Ok(ResourceLink {
         uri,
         name,
-        mime_type,
+        mime_type: mime_type.map(str::to_owned),
         title: None,
         description: None,
         size,
+    }))
+}
+
+/// That the attachments at these places were left out. However many they are, it is short.
+fn denial(why: NoLink, places: &[usize]) -> Option<Denied> {
+    if places.is_empty() {
+        return None;
+    }
+    let mut which: Vec<_> = places
+        .iter()
+        .take(MOST_NAMED)
+        .map(|place| format!("attachments[{place}]"))
+        .collect();
+    if places.len() > MOST_NAMED {
+        which.push(format!("{} more", places.len() - MOST_NAMED));
+    }
+    let which = which.join(", ");
+    let (code, message) = match why {
+        NoLink::BringsContent => (
+            "not_supported",
+            format!(
+                "Left out: {which}. Content is not taken; upload it and send a reference in `ref_id`, `uri` or \
+                 `asset_id`."
+            ),
+        ),
+        NoLink::RefersToNothing => (
+            "missing_reference",
+            format!("Left out: {which}. Give a `ref_id`, `uri` or `asset_id`."),
+        ),
+    };
+    Some(Denied {
+        capability: capabilities::ATTACHMENTS,
+        code,
+        message: message.into(),
     })
 }
 
@@ -78,26 +131,21 @@ fn is_data(uri: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("data"))
 }
 
-/// Whether there is a text in it, however deep, that is too long to be a reference.
-fn is_long(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.len() > LONGEST_TEXT,
-        Value::Array(items) => items.iter().any(is_long),
-        Value::Object(members) => members.values().any(is_long),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
+    fn attached(attachments: Value) -> Result<Attachments, Fault> {
+        let context = json!({ "attachments": attachments });
+        read(&Object::root(&context).unwrap())
+    }
+
     fn links(attachment: Value) -> Result<ResourceLink, Fault> {
-        let context = json!({ "attachments": [attachment] });
-        let mut links = read(&Object::root(&context).unwrap())?;
-        Ok(links.remove(0))
+        let mut read = attached(json!([attachment]))?;
+        assert_eq!(read.denied, []);
+        Ok(read.links.remove(0))
     }
 
     #[test]
@@ -144,32 +192,66 @@ mod tests {
     }
 
     #[test]
-    fn what_brings_its_content_or_nothing_is_refused() {
+    fn unknown_members_are_ignored_whatever_they_hold() {
         let long = "x".repeat(LONGEST_TEXT + 1);
+        for attachment in [
+            json!({"ref_id": "r", "data": "aGk="}),
+            json!({"ref_id": "r", "Content": {"a": 1}}),
+            json!({"ref_id": "r", "preview": long}),
+            json!({"ref_id": "r", "x": {"y": [long]}}),
+            json!({"ref_id": "r", "uri": "data:,hi"}),
+            json!({"ref_id": "r", "asset_id": long, "mime_type": long}),
+        ] {
+            let link = links(attachment.clone()).unwrap();
+            assert_eq!(link.uri, "openharness-ref:r", "{attachment}");
+            assert_eq!(link.mime_type, None);
+        }
+    }
+
+    #[test]
+    fn what_is_no_reference_is_left_out_and_denied() {
+        let long = "x".repeat(LONGEST_TEXT + 1);
+        let (content, nothing) = ("not_supported", "missing_reference");
+        for (attachment, code) in [
+            (json!({}), nothing),
+            (json!({"filename": "a.txt", "unknown": 1}), nothing),
+            (json!({"ref_id": "", "data": null}), nothing),
+            (json!({"uri": "data:text/plain,hi"}), content),
+            (json!({"uri": " DATA:;base64,aGk="}), content),
+            (json!({"data": "aGk="}), content),
+            (json!({"filename": "a.txt", "Base64": ""}), content),
+            (json!({"uri": format!("https://e.org/{long}")}), content),
+        ] {
+            let read = attached(json!([{"ref_id": "r"}, attachment])).unwrap();
+            assert_eq!(read.links.len(), 1, "{attachment}");
+            let [denied] = &read.denied[..] else {
+                panic!("{attachment}: {:?}", read.denied);
+            };
+            assert_eq!(denied.code, code, "{attachment}");
+            assert_eq!(denied.capability, capabilities::ATTACHMENTS);
+            assert!(denied.message.contains("attachments[1]"), "{denied:?}");
+        }
+    }
+
+    /// A body holds hundreds of thousands of them.
+    #[test]
+    fn a_denial_is_short_however_many_are_left_out() {
+        let mut many = vec![json!({}); 10_000];
+        many[1] = json!({"data": "x"});
+        let denied = attached(Value::Array(many)).unwrap().denied;
+        let messages: Vec<_> = denied.iter().map(|it| &*it.message).collect();
+        expect_test::expect![[r#"
+            [
+                "Left out: attachments[1]. Content is not taken; upload it and send a reference in `ref_id`, `uri` or `asset_id`.",
+                "Left out: attachments[0], attachments[2], attachments[3], attachments[4], attachments[5], attachments[6], attachments[7], attachments[8], 9991 more. Give a `ref_id`, `uri` or `asset_id`.",
+            ]
+        "#]]
+        .assert_debug_eq(&messages);
+    }
+
+    #[test]
+    fn what_has_another_type_than_the_draft_gives_it_is_refused() {
         let table = [
-            (json!({}), "attachments[0]"),
-            (json!({"filename": "a.txt"}), "attachments[0]"),
-            (json!({"ref_id": ""}), "attachments[0]"),
-            (json!({"uri": "data:text/plain,hi"}), "attachments[0].uri"),
-            (json!({"uri": " DATA:;base64,aGk="}), "attachments[0].uri"),
-            (
-                json!({"ref_id": "r", "data": "aGk="}),
-                "attachments[0].data",
-            ),
-            (
-                json!({"ref_id": "r", "Content": {"a": 1}}),
-                "attachments[0].content",
-            ),
-            (
-                json!({"ref_id": "r", "base64": ""}),
-                "attachments[0].base64",
-            ),
-            (json!({"ref_id": "r", "preview": long}), "attachments[0]"),
-            (json!({"ref_id": "r", "x": {"y": [long]}}), "attachments[0]"),
-            (
-                json!({"uri": format!("https://e.org/{long}")}),
-                "attachments[0]",
-            ),
             (json!({"ref_id": 1}), "attachments[0].ref_id"),
             (
                 json!({"ref_id": "r", "mime_type": null}),
@@ -185,7 +267,7 @@ mod tests {
             ),
         ];
         for (attachment, place) in table {
-            match links(attachment.clone()) {
+            match attached(json!([attachment])) {
                 Err(Fault::Invalid { field, .. }) => assert_eq!(field, place, "{attachment}"),
                 other => panic!("{attachment}: {other:?}"),
             }

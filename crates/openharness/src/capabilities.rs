@@ -1,5 +1,7 @@
 //! What a Shell may ask of an answer, and what there is. Keys that are not ours to know are ignored.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::{asked::Denied, error::Fault, from_wire::Object};
@@ -20,7 +22,9 @@ pub(crate) const SUPPORTED: [&str; 4] = [PARALLEL, ATTACHMENTS, APPROVAL, CARDS]
 const DENIED: [Denied; 1] = [Denied {
     capability: "openharness.streaming",
     code: "not_supported",
-    message: "Answers come whole; a run that takes long is followed by its continuation.",
+    message: Cow::Borrowed(
+        "Answers come whole; a run that takes long is followed by its continuation.",
+    ),
 }];
 
 /// What a Shell asked for.

@@ -2,7 +2,7 @@
 //! secret ends here; nothing after this file has seen it.
 
 use harn_model::Resource;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{error::Fault, from_wire::Object, shell};
 
@@ -13,28 +13,62 @@ const TIER: &str = "privacy_tier";
 
 /// Everything around a request that an agent may know.
 pub(crate) fn background(context: &Object<'_>) -> Result<Option<Resource>, Fault> {
-    let hint = context.texts("task_hint", &["sop_id", "plugin_id", "business_key"])?;
-    let hint = hint.filter(|hint| !hint.members().any(is_closed));
-    let hint = hint.and_then(|hint| filled(open(&hint)));
-    let parts = [
+    let known = joined([
         ("environment_state", state(context)?),
         ("shell", shell::identity(context)?),
-        ("task_hint", hint),
-    ];
-    let parts = parts.into_iter();
-    let known: Map<_, _> = parts
-        .filter_map(|(name, part)| Some((name.to_owned(), part?)))
-        .collect();
-    Ok(filled(known).map(|mut known| {
-        // The same words are the same resource, in whichever order they came.
-        known.sort_all_objects();
-        Resource {
-            uri: URI.to_owned(),
-            mime_type: Some("application/json".to_owned()),
-            text: Some(known.to_string()),
-            blob: None,
-        }
+        ("task_hint", hint(context)?),
+    ]);
+    Ok(known.map(|known| Resource {
+        uri: URI.to_owned(),
+        mime_type: Some("application/json".to_owned()),
+        text: Some(known),
+        blob: None,
     }))
+}
+
+/// What a request without words is to do, by its hint or the workflow that its continuation names, as JSON.
+pub(crate) fn task(context: &Object<'_>) -> Result<Option<String>, Fault> {
+    let workflow = match context.object("continuation")? {
+        Some(continuation) => continuation.text("sop_id")?,
+        None => None,
+    };
+    let workflow = workflow.filter(|name| !name.trim().is_empty());
+    let workflow = workflow.map(|name| json!({ "sop_id": name }));
+    Ok(joined([
+        ("continuation", workflow),
+        ("task_hint", hint(context)?),
+    ]))
+}
+
+/// An object as JSON for the agent, without its secrets; nothing where nothing is left.
+pub(crate) fn as_text(object: &Object<'_>) -> Option<String> {
+    unless_closed(object).map(sorted)
+}
+
+fn hint(context: &Object<'_>) -> Result<Option<Value>, Fault> {
+    let hint = context.texts("task_hint", &["sop_id", "plugin_id", "business_key"])?;
+    Ok(hint.as_ref().and_then(unless_closed))
+}
+
+/// These parts as one JSON text; nothing where all are missing.
+fn joined<const N: usize>(parts: [(&str, Option<Value>); N]) -> Option<String> {
+    let parts = parts.into_iter();
+    let known = parts.filter_map(|(name, part)| Some((name.to_owned(), part?)));
+    filled(known.collect()).map(sorted)
+}
+
+/// The same words are the same text, in whichever order they came.
+fn sorted(mut value: Value) -> String {
+    value.sort_all_objects();
+    value.to_string()
+}
+
+/// What an object holds, unless it says of itself that it is secret.
+fn unless_closed(object: &Object<'_>) -> Option<Value> {
+    match object.members().any(is_closed) {
+        true => None,
+        false => filled(open(object)),
+    }
 }
 
 fn state(context: &Object<'_>) -> Result<Option<Value>, Fault> {
@@ -134,6 +168,24 @@ mod tests {
         let part = json!({"privacy_tier": "restricted", "text": "kept"});
         let kept = text(json!({"environment_state": {"seen": part}}));
         assert!(kept.is_some_and(|kept| kept.contains("kept")));
+    }
+
+    #[test]
+    fn a_task_is_a_hint_or_a_workflow() {
+        let text = |context: Value| task(&Object::root(&context).unwrap()).unwrap();
+        let hinted = json!({"task_hint": {"sop_id": "onboard", "business_key": "deal_42"}});
+        let expected = r#"{"task_hint":{"business_key":"deal_42","sop_id":"onboard"}}"#;
+        assert_eq!(text(hinted).as_deref(), Some(expected));
+        let named = json!({"continuation": {"sop_id": "onboard"}, "task_hint": {}});
+        let expected = r#"{"continuation":{"sop_id":"onboard"}}"#;
+        assert_eq!(text(named).as_deref(), Some(expected));
+        for nothing in [
+            json!({}),
+            json!({"task_hint": {}, "continuation": {"sop_id": " "}}),
+            json!({"task_hint": {"privacy_tier": "secret", "sop_id": "canary"}}),
+        ] {
+            assert_eq!(text(nothing), None);
+        }
     }
 
     #[test]

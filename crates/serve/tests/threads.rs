@@ -153,7 +153,9 @@ fn an_answer_is_written_although_input_ended() {
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(answer["id"], 1);
-        assert_eq!(answer["result"]["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(answer["result"]["version"], "1.0.0");
+        let server = json!({"name": "harn-serve", "version": env!("CARGO_PKG_VERSION")});
+        assert_eq!(answer["result"]["serverInfo"], server);
         assert_eq!(answer["result"]["capabilities"]["persistence"], true);
         assert!(output.stderr.is_empty(), "{output:?}");
     }
@@ -278,6 +280,11 @@ fn a_whole_turn_and_the_files_it_leaves() {
     let meta: Value = serde_json::from_slice(&fs::read(folder.join("meta.json")).unwrap()).unwrap();
     assert_eq!(meta["threadId"], thread);
     assert_eq!(meta["title"], "Try");
+    // As the end of the turn left it.
+    let turn = &told.last().unwrap()["params"]["turn"];
+    let (created, updated) = (&meta["time"]["created"], &meta["time"]["updated"]);
+    assert_eq!(updated, &turn["time"]["completed"]);
+    assert_eq!(created, &made["result"]["thread"]["time"]["created"]);
     assert!(!world.state().exists(), "nothing was decided for good");
 
     let root = root.to_str().unwrap();

@@ -25,6 +25,7 @@ use crate::{
     error::StateError,
     refused::Refused,
     rooms::Rooms,
+    session_choice::{LastSessions, SessionChoice},
     wire::Command,
 };
 use attendance::Attendance;
@@ -38,6 +39,8 @@ pub(crate) struct Visit {
     pub(crate) hub: Hub,
     /// Where they are looked at.
     pub(crate) rooms: Arc<Rooms>,
+    /// Where they are opened.
+    pub(crate) sessions: Arc<LastSessions>,
     /// Where a new session works.
     pub(crate) directory: PathBuf,
     /// The longest body.
@@ -63,9 +66,12 @@ pub(crate) async fn respond(
     let asked = Asked::read(&body)?;
     // It may be long, and the response may take a while.
     drop(body);
-    let coming = &mut visit.coming;
-    coming.session = coming.session.take().or(asked.session);
-    let client = Client::come(visit.hub, visit.rooms, visit.coming, visit.directory).await?;
+    if visit.coming.session == SessionChoice::Last {
+        // The library sends its document back, so it knows its session unless it wants a new one.
+        visit.coming.session = asked.session.unwrap_or(SessionChoice::New);
+    }
+    let (rooms, sessions) = (visit.rooms, &visit.sessions);
+    let client = Client::come(visit.hub, rooms, sessions, visit.coming, visit.directory).await?;
     let room = client.room().clone();
     let mut attendance = Attendance::new(client, visit.detached || asked.detached);
     let refused = carry_out(&mut attendance, asked.commands).await.err();

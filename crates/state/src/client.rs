@@ -4,8 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use harn_model::{Actor, Principal, SessionId, TurnId};
 use harn_runtime::{
-    Act, AttachClient, Claim, Controller, Driver, Hub, LiveClientError, NewSession, NoHost,
-    NotInControl, Seat, Taking, Term,
+    Act, AttachClient, Claim, Controller, Driver, Hub, LiveClientError, NoHost, NotInControl, Seat,
+    Taking, Term,
 };
 
 use crate::{
@@ -13,13 +13,14 @@ use crate::{
     refused::Refused,
     room::{NAMELESS, Room},
     rooms::Rooms,
+    session_choice::{LastSessions, SessionChoice},
 };
 
 /// How a client comes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Coming {
-    /// To which session; to a new one where it does not say.
-    pub(crate) session: Option<SessionId>,
+    /// To which session.
+    pub(crate) session: SessionChoice,
     /// Where a new one works.
     pub(crate) cwd: Option<PathBuf>,
     /// By which name.
@@ -45,21 +46,19 @@ impl Client {
     pub(crate) async fn come(
         hub: Hub,
         rooms: Arc<Rooms>,
+        sessions: &LastSessions,
         coming: Coming,
         directory: PathBuf,
     ) -> Result<Self, StateError> {
-        let session = match &coming.session {
-            Some(id) => hub.open(id, None).await?,
-            None => {
-                let new = NewSession {
-                    cwd: coming.cwd.unwrap_or(directory),
-                    additional_directories: Vec::new(),
-                };
-                hub.create(new).await?
-            }
-        };
+        let Coming {
+            session,
+            cwd,
+            name,
+            watches,
+        } = coming;
+        let cwd = cwd.unwrap_or(directory);
+        let session = sessions.open(&hub, &session, cwd).await?;
         let room = rooms.enter(&hub, session).await?;
-        let Coming { name, watches, .. } = coming;
         let seat = sit(&room, name.as_deref(), watches).await?;
         Ok(Self {
             hub,

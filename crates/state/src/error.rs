@@ -42,7 +42,7 @@ pub(crate) enum StateError {
     #[error("the body took too long to arrive; send it at once")]
     Slow,
     /// The query cannot be read at all.
-    #[error("the query must be name=value pairs with & between them, percent-encoded")]
+    #[error("the query must be name=value pairs with & between them, as percent-encoded UTF-8")]
     NoQuery,
     /// The session was closed while it was read.
     #[error("the session was closed meanwhile; ask again to open it")]
@@ -251,7 +251,7 @@ mod tests {
             404 {"error":"the session has no such tool call"}
             400 {"error":"after must be a number"}
             400 {"error":"after is given more than once; give it once"}
-            400 {"error":"the query must be name=value pairs with & between them, percent-encoded"}
+            400 {"error":"the query must be name=value pairs with & between them, as percent-encoded UTF-8"}
             400 {"error":"the body must be a JSON object whose commands are a list"}
             413 {"error":"the body is longer than 1024 bytes; leave the state out of it"}
             408 {"error":"the body took too long to arrive; send it at once"}

@@ -27,6 +27,7 @@ use crate::{
     page,
     room::NAMELESS,
     rooms::Rooms,
+    session_choice::{LastSessions, NoSessionMemory, SessionChoice, SessionMemory},
     socket,
 };
 
@@ -40,6 +41,8 @@ pub struct StateConfig {
     pub hub: Hub,
     /// Where sessions work whose client does not say where; absolute.
     pub directory: PathBuf,
+    /// Remembers beyond the process which session a client returns to that names none.
+    pub memory: Arc<dyn SessionMemory>,
     /// How many sockets and responses that stay open there may be at a time.
     pub connections: usize,
     /// The longest frame or request a client may send.
@@ -56,6 +59,7 @@ impl StateConfig {
         Self {
             hub,
             directory,
+            memory: Arc::new(NoSessionMemory),
             connections: 1024,
             message_bytes: 16 * 1024 * 1024,
             messages_per_second: 100,
@@ -67,6 +71,7 @@ impl StateConfig {
 struct Served {
     config: StateConfig,
     rooms: Arc<Rooms>,
+    sessions: Arc<LastSessions>,
     listings: Listings,
     places: Shares<Principal>,
 }
@@ -76,6 +81,7 @@ struct Served {
 pub fn routes(config: StateConfig) -> Router {
     let served = Arc::new(Served {
         places: Shares::of(config.connections),
+        sessions: Arc::new(LastSessions::new(config.memory.clone())),
         config,
         rooms: Arc::default(),
         listings: Listings::default(),
@@ -100,7 +106,7 @@ async fn handle_socket(
     let config = &served.config;
     let (rooms, directory) = (served.rooms.clone(), config.directory.clone());
     // Before the answer: who is refused hears why.
-    let client = Client::come(hub, rooms, coming, directory).await?;
+    let client = Client::come(hub, rooms, &served.sessions, coming, directory).await?;
     let (response, socket) = upgrade.accept(bounds(config.message_bytes));
     let (per_second, ending) = (config.messages_per_second, config.ending.clone());
     tokio::spawn(async move {
@@ -138,6 +144,7 @@ async fn handle_assistant(
     let hub = served.hub(&request)?;
     let visit = Visit {
         rooms: served.rooms.clone(),
+        sessions: served.sessions.clone(),
         directory: config.directory.clone(),
         limit: config.message_bytes,
         coming: coming(request.uri())?,
@@ -216,7 +223,7 @@ fn coming(uri: &Uri) -> Result<Coming, StateError> {
         return Err(StateError::BadQuery { name, wanted });
     }
     Ok(Coming {
-        session: said("session")?.map(Into::into),
+        session: said("session")?.map_or(SessionChoice::Last, SessionChoice::of),
         cwd: said("cwd")?.map(Into::into),
         name,
         watches,
@@ -256,6 +263,7 @@ mod tests {
             "",
             "session=s1",
             "session=",
+            "session=new",
             "session=s1&cwd=%2Fwork%2Fa%20b&client=ann&role=observer",
             "role=controller",
             "client=a.b-c_d:1",
@@ -289,7 +297,6 @@ mod tests {
                         name,
                         watches,
                     } = coming;
-                    let session = session.map(|id| id.to_string());
                     let name = name.map(|name| name.replace(&"n".repeat(60), "…"));
                     told.push_str(&format!(
                         "{query}: {session:?} {cwd:?} {name:?} {watches}\n"
@@ -299,15 +306,16 @@ mod tests {
             }
         }
         expect![[r#"
-            : None None None false
-            session=s1: Some("s1") None None false
-            session=: None None None false
-            session=s1&cwd=%2Fwork%2Fa%20b&client=ann&role=observer: Some("s1") Some("/work/a b") Some("ann") true
-            role=controller: None None None false
-            client=a.b-c_d:1: None None Some("a.b-c_d:1") false
-            client=…nnnn: None None Some("…nnnn") false
+            : Last None None false
+            session=s1: Named("s1") None None false
+            session=: Last None None false
+            session=new: New None None false
+            session=s1&cwd=%2Fwork%2Fa%20b&client=ann&role=observer: Named("s1") Some("/work/a b") Some("ann") true
+            role=controller: Last None None false
+            client=a.b-c_d:1: Last None Some("a.b-c_d:1") false
+            client=…nnnn: Last None Some("…nnnn") false
             client=…nnnnn: client must be a name of at most 64 letters, digits, - . _ and :
-            client=: None None None false
+            client=: Last None None false
             client=a b: is no URI
             client=a%20b: client must be a name of at most 64 letters, digits, - . _ and :
             client=%C3%A9va: client must be a name of at most 64 letters, digits, - . _ and :
@@ -316,9 +324,9 @@ mod tests {
             role=king: role must be controller or observer
             role=Observer: role must be controller or observer
             session=a&session=b: session is given more than once; give it once
-            session=a%2F..%2F..%2Fetc: Some("a/../../etc") None None false
-            token=t&_=1: None None None false
-            session=%ff: Some("�") None None false
+            session=a%2F..%2F..%2Fetc: Named("a/../../etc") None None false
+            token=t&_=1: Last None None false
+            session=%ff: the query must be name=value pairs with & between them, as percent-encoded UTF-8
         "#]].assert_eq(&told);
     }
 }

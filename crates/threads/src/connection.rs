@@ -26,7 +26,7 @@ pub struct ThreadsConfig {
     /// Whether nobody else is served: turns that run when the client leaves are cancelled, and their ends
     /// told, instead of going on without it.
     pub alone: bool,
-    /// What `initialize` tells of us.
+    /// The version of the program, for `serverInfo`.
     pub version: String,
 }
 

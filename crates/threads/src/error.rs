@@ -28,7 +28,9 @@ pub enum ThreadsError {
     #[error("a turn of this thread is running; wait for its end, or cancel it with turn.cancel")]
     TurnBusy,
     /// There is no such turn.
-    #[error("there is no such turn")]
+    #[error(
+        "this thread has no turn with this turnId; leave turnId out to cancel the one that runs"
+    )]
     TurnNotFound,
     /// Nobody is asked this, or not any more.
     #[error("nothing with this requestId waits for a decision; it may have been decided already")]
@@ -211,7 +213,7 @@ mod tests {
             -32600 a request has a method
             -32601 there is no such method; the methods are initialize, thread.create, thread.list, thread.get, turn.start, turn.cancel, approval.respond
             -32602 threadId must be a string
-            -32003 there is no such turn
+            -32003 this thread has no turn with this turnId; leave turnId out to cancel the one that runs
             -32004 nothing with this requestId waits for a decision; it may have been decided already
             -32603 the thread was closed; ask again to open it
             -32603 too many requests for this thread wait already; wait for their answers

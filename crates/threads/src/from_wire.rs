@@ -95,8 +95,11 @@ pub(crate) fn thread_get(params: Option<Value>) -> Read<ThreadGetParams> {
 }
 
 pub(crate) fn turn_cancel(params: Option<Value>) -> Read<TurnCancelParams> {
-    let thread_id = Fields::params(params)?.required("threadId")?;
-    Ok(TurnCancelParams { thread_id })
+    let mut fields = Fields::params(params)?;
+    Ok(TurnCancelParams {
+        thread_id: fields.required("threadId")?,
+        turn_id: fields.string("turnId")?,
+    })
 }
 
 pub(crate) fn turn_start(params: Option<Value>) -> Read<TurnStartParams> {

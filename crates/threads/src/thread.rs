@@ -31,7 +31,8 @@ pub(crate) struct Request {
 pub(crate) enum Wanted {
     Get,
     Start(Box<TurnStartParams>),
-    Cancel,
+    /// Of this turn, or of the one that runs.
+    Cancel(Option<TurnId>),
     Decide(AskId, Decide),
 }
 
@@ -142,6 +143,14 @@ impl ThreadTask {
         self.seat.id()
     }
 
+    /// Whether the thread has or had this turn, whoever started it.
+    pub(crate) fn has_turn(&self, turn: &TurnId) -> bool {
+        self.projector.has_turn(turn)
+            // It began, and this task has not read so yet.
+            || self.starting.contains_key(turn)
+            || self.seat.session().cancel_target().as_ref() == Some(turn)
+    }
+
     /// The thread as it looks now.
     pub(crate) fn thread(&self) -> Thread {
         of_session(&self.seat)
@@ -183,7 +192,7 @@ impl ThreadTask {
                 }
                 if !std::mem::replace(&mut stopping, true) {
                     // Where nothing runs any more its end is on its way.
-                    let _ = self.cancel().await;
+                    let _ = self.cancel(None).await;
                     patience.set(tokio::time::sleep(LAST_MOMENT));
                 }
             }
@@ -227,8 +236,8 @@ impl ThreadTask {
                 }
                 Err(error) => peer.answer(&reply, Err::<(), _>(error)).await,
             },
-            Wanted::Cancel => {
-                let cancelled = self.cancel().await;
+            Wanted::Cancel(turn) => {
+                let cancelled = self.cancel(turn).await;
                 peer.answer(&reply, cancelled).await
             }
             // Decided, and not yet told of.

@@ -8,7 +8,7 @@ mod content;
 mod names;
 mod tool;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use harn_model::{
     AgentEvent, Artifact, AskId, ContentBlock, Envelope, MessageId, PermissionOption, SessionId,
@@ -20,7 +20,7 @@ use tool::OpenCall;
 
 use crate::wire::{
     ArtifactData, AssistantData, AssistantEnd, BrokenStatus, CompletedStatus, Delta, Item, ItemEnd,
-    ItemStart, Notification, UserData,
+    ItemStart, Notification, Turn, TurnStatus, TurnTime, UserData,
 };
 
 /// What a crash left behind is told with these words.
@@ -31,11 +31,14 @@ pub struct Projector {
     thread: SessionId,
     names: Names,
     turn: Option<OpenTurn>,
+    /// Every turn there was, told or not.
+    turns: HashSet<TurnId>,
 }
 
 /// A turn that was told to have begun.
 struct OpenTurn {
     id: TurnId,
+    started: Timestamp,
     /// The message under way.
     message: Option<OpenMessage>,
     calls: BTreeMap<ToolCallId, OpenCall>,
@@ -66,6 +69,7 @@ impl Projector {
             thread,
             names: Names::default(),
             turn: None,
+            turns: HashSet::new(),
         }
     }
 
@@ -75,9 +79,21 @@ impl Projector {
         self.turn.is_some()
     }
 
+    /// Whether the thread has or had this turn.
+    #[must_use]
+    pub fn has_turn(&self, turn: &TurnId) -> bool {
+        self.turns.contains(turn)
+    }
+
     /// Adds what is told of an event.
     pub fn project(&mut self, envelope: &Envelope, out: &mut Vec<Notification>) {
         let at = envelope.at;
+        if let AgentEvent::TurnStarted(_)
+        | AgentEvent::PromptQueued(_)
+        | AgentEvent::PromptWithdrawn(_) = &envelope.event
+        {
+            self.turns.extend(envelope.turn.clone());
+        }
         match &envelope.event {
             AgentEvent::TurnStarted(started) => {
                 if let Some(turn) = &envelope.turn {
@@ -194,13 +210,14 @@ impl Projector {
         at: Timestamp,
         out: &mut Vec<Notification>,
     ) {
-        if let Some(turn_id) = self.settle(why, out) {
+        if let Some(turn) = self.settle(why, status.into(), at, out) {
             out.push(Notification::TurnError {
-                turn_id,
-                thread_id: self.thread.clone(),
+                turn_id: turn.turn_id.clone(),
+                thread_id: turn.thread_id.clone(),
                 status,
                 error: why.to_owned(),
                 time: at,
+                turn,
             });
         }
     }
@@ -227,6 +244,7 @@ impl Projector {
     ) {
         self.turn = Some(OpenTurn {
             id: turn.clone(),
+            started: at,
             message: None,
             calls: BTreeMap::new(),
             asks: BTreeMap::new(),
@@ -236,6 +254,15 @@ impl Projector {
             turn_id: turn.clone(),
             thread_id: self.thread.clone(),
             time: at,
+            turn: Turn {
+                turn_id: turn.clone(),
+                thread_id: self.thread.clone(),
+                status: TurnStatus::Running,
+                time: TurnTime {
+                    started: at,
+                    completed: None,
+                },
+            },
         });
         self.user_message(message, prompt, out);
     }
@@ -247,13 +274,14 @@ impl Projector {
                 stop_reason: StopReason::Cancelled,
             } => self.break_off(BrokenStatus::Cancelled, "the turn was cancelled", at, out),
             TurnOutcome::Stopped { stop_reason } => {
-                if let Some(turn_id) = self.settle(why, out) {
+                if let Some(turn) = self.settle(why, TurnStatus::Completed, at, out) {
                     out.push(Notification::TurnCompleted {
-                        turn_id,
-                        thread_id: self.thread.clone(),
+                        turn_id: turn.turn_id.clone(),
+                        thread_id: turn.thread_id.clone(),
                         status: CompletedStatus::Completed,
                         time: at,
                         stop_reason: *stop_reason,
+                        turn,
                     });
                 }
             }
@@ -263,12 +291,27 @@ impl Projector {
         }
     }
 
-    /// Completes all that is open of the turn; which turn that was.
-    fn settle(&mut self, why: &str, out: &mut Vec<Notification>) -> Option<TurnId> {
+    /// Completes all that is open of the turn, and returns the turn as it ended.
+    fn settle(
+        &mut self,
+        why: &str,
+        status: TurnStatus,
+        at: Timestamp,
+        out: &mut Vec<Notification>,
+    ) -> Option<Turn> {
         self.end_message(out);
         self.settle_asks(why, out);
         self.settle_calls(why, out);
-        self.turn.take().map(|turn| turn.id)
+        let OpenTurn { id, started, .. } = self.turn.take()?;
+        Some(Turn {
+            turn_id: id,
+            thread_id: self.thread.clone(),
+            status,
+            time: TurnTime {
+                started,
+                completed: Some(at),
+            },
+        })
     }
 
     fn user_message(

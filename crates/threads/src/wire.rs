@@ -10,13 +10,14 @@ pub use item::{
     Item, ItemEnd, ItemStart, Pending, ToolData, ToolEnd, ToolOutcome, UserData,
 };
 pub use notification::{
-    Approval, AskedCall, BrokenStatus, CompletedStatus, Delta, Notification, ToolLogData,
+    Approval, AskedCall, BrokenStatus, CompletedStatus, Delta, Notification, ToolLogData, Turn,
+    TurnStatus, TurnTime,
 };
 pub use params::{
     ApprovalRespondParams, ClientInfo, Decide, InitializeParams, InputPart, Methods, ModelChoice,
     ThreadCreateParams, ThreadGetParams, ThreadListParams, TurnCancelParams, TurnStartParams,
 };
 pub use results::{
-    Capabilities, Done, Event, InitializeResult, MethodResults, Thread, ThreadGetResult,
-    ThreadListResult, ThreadResult, ThreadTime, TurnStartResult,
+    Capabilities, Done, Event, InitializeResult, MethodResults, ServerInfo, Thread,
+    ThreadGetResult, ThreadListResult, ThreadResult, ThreadTime, TurnStartResult,
 };

@@ -40,13 +40,30 @@ async fn control_is_taken_and_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_names_no_session_returns_to_its_own() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("Hello").await;
+    client.quiet().await;
+    client.close().await;
+    let client = server.connect("").await;
+    assert_eq!(client.session(), "session-1");
+    assert_eq!(client.messages().len(), 2);
+    client.close().await;
+    let client = server.connect("session=new").await;
+    assert_eq!(client.session(), "session-2");
+    client.close().await;
+    check_transcript("reconnect", test.recorder());
+}
+
+#[tokio::test(start_paused = true)]
 async fn another_session() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("Hello").await;
     client.quiet().await;
     client.close().await;
-    let mut client = server.connect("").await;
+    let mut client = server.connect("session=new").await;
     assert_eq!(client.session(), "session-2");
     let resume = json!({"type": "resume", "sessionId": "session-1", "prompt": "Still there?"});
     client.command(resume).await;

@@ -27,6 +27,7 @@ const TRANSCRIPTS: &[&str] = &[
     "connect-empty",
     "questions",
     "queue",
+    "reconnect",
     "restart",
     "resume",
     "run-error-and-next",

@@ -12,6 +12,10 @@ async fn with_a_name_and_without() {
     let info = json!({"clientInfo": {"name": "desk", "version": "1.2.3"}});
     let answer = client.request("initialize", info).await;
     assert_eq!(answer["capabilities"]["persistence"], true);
+    // The version of the protocol, and ours beside it.
+    assert_eq!(answer["version"], "1.0.0");
+    let server = json!({"name": "harn-serve", "version": "0.0.0"});
+    assert_eq!(answer["serverInfo"], server);
     let again = client.request("initialize", json!(null)).await;
     assert_eq!(again, answer);
     // A notification is carried out and not answered; an answer to nothing is ignored.

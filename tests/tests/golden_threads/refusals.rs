@@ -149,6 +149,27 @@ async fn a_table_of_bad_input() {
             request("turn.cancel", json!({"threadId": "secret"})),
         ),
         (
+            -32003,
+            true,
+            request(
+                "turn.cancel",
+                json!({"threadId": thread, "turnId": "secret"}),
+            ),
+        ),
+        (
+            -32001,
+            true,
+            request(
+                "turn.cancel",
+                json!({"threadId": "none", "turnId": "secret"}),
+            ),
+        ),
+        (
+            -32602,
+            true,
+            request("turn.cancel", json!({"threadId": thread, "turnId": 17})),
+        ),
+        (
             -32004,
             true,
             request(

@@ -90,6 +90,31 @@ async fn after_a_restart() {
     check_transcript("restart-and-get", test.recorder());
 }
 
+/// Whether a thread had a turn is known from its log, also before anything else was asked of it.
+#[tokio::test]
+async fn turns_that_ended_before_a_restart_are_known() {
+    let mut test = worker();
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    let turn = client.start_turn(&thread, "Run the tests").await;
+    client.until_turn_ends().await;
+    client.close().await;
+
+    test.restart().await;
+    let mut client = test.connect_threads();
+    let ended = json!({"threadId": thread, "turnId": turn});
+    let done = client.request("turn.cancel", ended).await;
+    assert_eq!(done, json!({"ok": true}));
+    client.close().await;
+
+    test.restart().await;
+    let mut client = test.connect_threads();
+    let unknown = json!({"threadId": thread, "turnId": "turn-99"});
+    let error = client.request_error("turn.cancel", unknown).await;
+    assert_eq!(error["code"], -32003);
+    client.close().await;
+}
+
 /// The log ends in the middle of a turn, with half a line.
 #[tokio::test]
 async fn after_a_crash() {

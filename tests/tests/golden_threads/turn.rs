@@ -28,7 +28,15 @@ async fn words_and_their_order() {
     let test = TestHub::builder(agent).clock(clock).build();
     let mut client = test.connect_threads();
     let thread = client.create().await;
-    let turn = client.start(&thread, "Where is the parser?").await;
+    let input = json!([{"type": "text", "text": "Where is the parser?"}]);
+    let params = json!({"threadId": thread, "input": input});
+    let id = client.send_request("turn.start", params).await;
+    let begun = client.expect("turn.started").await;
+    let turn = client.expect_response(&id).await["turnId"].clone();
+    let started = begun["time"].as_u64().unwrap();
+    let running = json!({"turnId": turn, "threadId": thread, "status": "running",
+        "time": {"started": started}});
+    assert_eq!(begun["turn"], running);
     let said = client.expect_item("user_message").await;
     assert_eq!(said["turnId"], turn);
     assert_eq!(said["data"]["parts"][0]["text"], "Where is the parser?");
@@ -44,6 +52,20 @@ async fn words_and_their_order() {
     };
     assert_eq!(completed["data"]["text"], text);
     assert_eq!(end["status"], "completed");
+    let time = json!({"started": started, "completed": started + 3});
+    let over = json!({"turnId": turn, "threadId": thread, "status": "completed", "time": time});
+    assert_eq!(end["turn"], over);
+    // The same when it is fetched.
+    let got = client
+        .request("thread.get", json!({"threadId": thread}))
+        .await;
+    let told: Vec<_> = got["events"].as_array().unwrap().iter().collect();
+    let turns: Vec<_> = told
+        .iter()
+        .map(|it| &it["turn"])
+        .filter(|it| !it.is_null())
+        .collect();
+    assert_eq!(turns, [&running, &over]);
     client.close().await;
     check_transcript("turn", test.recorder());
 }
@@ -187,15 +209,39 @@ async fn cancelled_in_the_middle_and_with_nothing_to_cancel() {
     let idle = client.request("turn.cancel", cancel.clone()).await;
     assert_eq!(idle, json!({"ok": true}));
 
-    client.start_turn(&thread, "Go").await;
+    let turn = client.start_turn(&thread, "Go").await;
     client.expect_item("assistant_message").await;
     client.expect("item.delta").await;
     client.expect("item.completed").await;
     client.expect_item("tool_exec").await;
-    client.request("turn.cancel", cancel).await;
+    // One that this thread never had is not the one that runs.
+    let strange = json!({"threadId": thread, "turnId": "turn-99"});
+    let error = client.request_error("turn.cancel", strange).await;
+    assert_eq!(error["code"], -32003);
+    let this = json!({"threadId": thread, "turnId": turn});
+    let done = client.request("turn.cancel", this.clone()).await;
+    assert_eq!(done, json!({"ok": true}));
     let told = client.until_turn_ends().await;
     assert_eq!(told[0]["data"]["error"], "the turn was cancelled");
     assert_eq!(told[1]["status"], "cancelled");
+    assert_eq!(told[1]["turn"]["status"], "cancelled");
+    // It is over, which is fine.
+    let done = client.request("turn.cancel", this.clone()).await;
+    assert_eq!(done, json!({"ok": true}));
+
+    // A late cancel does not stop the turn that came after.
+    let next = client.start_turn(&thread, "Go").await;
+    client.expect_item("assistant_message").await;
+    client.expect("item.delta").await;
+    client.expect("item.completed").await;
+    client.expect_item("tool_exec").await;
+    client.request("turn.cancel", this).await;
+    let got = client.request("thread.get", cancel.clone()).await;
+    let last = got["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["notification"], "item.started", "the turn still runs");
+    client.request("turn.cancel", cancel).await;
+    let told = client.until_turn_ends().await;
+    assert_eq!(told[1]["turnId"], next.as_str());
     let unknown = json!({"threadId": "nobody"});
     let error = client.request_error("turn.cancel", unknown).await;
     assert_eq!(error["code"], -32001);

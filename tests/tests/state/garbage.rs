@@ -247,7 +247,8 @@ async fn a_request_that_is_no_handshake_is_refused_in_words() -> Result<()> {
         ("/ws?role=king", 400, "observer"),
         ("/ws?client=a%20b", 400, "a name"),
         (&format!("/ws?client={long}"), 400, "a name"),
-        ("/ws?client=%ff", 400, ""),
+        ("/ws?client=%ff", 400, "UTF-8"),
+        ("/ws?session=%ff", 400, "UTF-8"),
     ] {
         let (got, said) = server
             .refusal(path)

@@ -10,6 +10,7 @@ mod support_stress;
 mod full_disk;
 mod garbage;
 mod killed;
+mod returning;
 mod server;
 mod storm;
 mod unread;

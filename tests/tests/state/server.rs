@@ -107,8 +107,13 @@ impl Server {
 
     /// A page on a session, or on a new one.
     pub(crate) async fn page(&self, session: Option<&str>) -> Result<Page<TcpStream>> {
-        let path = session.map_or("/ws".to_owned(), |id| format!("/ws?session={id}"));
-        let request = self.request(&path)?;
+        self.page_at(&format!("/ws?session={}", session.unwrap_or("new")))
+            .await
+    }
+
+    /// A page at this path with its query.
+    pub(crate) async fn page_at(&self, path: &str) -> Result<Page<TcpStream>> {
+        let request = self.request(path)?;
         let opened = Page::open(self.stream().await?, request);
         in_time("the document", opened).await?
     }

@@ -38,7 +38,11 @@ async fn those_beyond_the_bound_are_refused_with_words() -> Result<()> {
 
     for at in 0..BEYOND {
         // A new session that is refused is not made.
-        let path = if at % 2 == 0 { "/ws" } else { &path };
+        let path = if at % 2 == 0 {
+            "/ws?session=new"
+        } else {
+            &path
+        };
         let (status, words) = server.refusal(path).await?;
         ensure!(status == 503, "{status}: {words}");
         ensure!(words.contains("too many connections"), "{words}");

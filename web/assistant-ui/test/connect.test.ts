@@ -145,7 +145,7 @@ describe("connectHarness to harn-serve", { skip: noServer }, () => {
 
   it("has a document of the right shape at every frame of a turn", async () => {
     const { url: live, token } = server();
-    const url = new URL("/ws", live);
+    const url = new URL("/ws?session=new", live);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const errors: string[] = [];
     const connection = connectHarness(url, {

@@ -154,7 +154,7 @@ describe("Session", () => {
     made({ client: null });
     expect(last().url).toMatch(/\/ws\?session=s1&role=observer$/);
     made({ id: null, cwd: "/a b" });
-    expect(last().url).toMatch(/\/ws\?cwd=%2Fa\+b&client=web-00000001$/);
+    expect(last().url).toMatch(/\/ws\?session=new&cwd=%2Fa\+b&client=web-00000001$/);
   });
 
   it("goes on with the session that was made for it", () => {

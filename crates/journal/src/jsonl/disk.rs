@@ -37,12 +37,16 @@ pub(super) fn private_file() -> OpenOptions {
 /// Replaces a file as a whole: a reader finds the old content or the new, never a part.
 /// `flush` makes the new content survive a power loss before it takes the old one's place.
 pub(super) fn replace(path: &Path, content: &[u8], flush: bool) -> io::Result<()> {
-    // One writer holds the session's lock, so a fixed name is enough and a leftover is reused.
+    // One writer holds the session's lock, so a fixed name is enough. Whatever is left there, such as after
+    // a crash, is removed and not written to: it may be a link that leads elsewhere.
     let temporary = path.with_extension("tmp");
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
     let mut file = private_file()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .open(&temporary)?;
     file.write_all(content)?;
     if flush {

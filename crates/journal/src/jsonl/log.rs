@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, io, io::Write, sync::Arc};
 
-use harn_model::{Envelope, Seq};
+use harn_model::{Envelope, Seq, Timestamp};
 
 use super::{
     disk, line,
@@ -24,6 +24,10 @@ thread_local! {
 pub(super) struct JsonlLog {
     shared: Arc<LogFile>,
     meta: SessionMeta,
+    /// When the session last changed, as `meta.json` has it or is about to.
+    updated: Timestamp,
+    /// Set while `meta.json` has an older time; the next sync rewrites it.
+    stale: Cell<bool>,
     last: Seq,
     len: u64,
     /// Set when a failed batch could not be cut off again: the end of the file is not ours to trust.
@@ -31,11 +35,13 @@ pub(super) struct JsonlLog {
 }
 
 impl JsonlLog {
-    pub(super) fn new(shared: Arc<LogFile>, meta: SessionMeta) -> Self {
+    pub(super) fn new(shared: Arc<LogFile>, meta: SessionMeta, updated: Timestamp) -> Self {
         let (last, len) = shared.published();
         Self {
             shared,
             meta,
+            updated,
+            stale: Cell::new(false),
             last,
             len,
             poisoned: false,
@@ -96,7 +102,16 @@ impl Log for JsonlLog {
 
     fn syncer(&self) -> Syncer {
         let shared = Arc::clone(&self.shared);
-        Box::new(move || shared.sync())
+        let stale = self.stale.take();
+        let meta = stale.then(|| (self.meta.clone(), self.updated));
+        Box::new(move || {
+            shared.sync()?;
+            if let Some((meta, updated)) = meta {
+                let path = shared.path.with_file_name(store::META);
+                meta::save(&path, &meta, updated, true).map_err(io::Error::other)?;
+            }
+            Ok(())
+        })
     }
 
     fn reader(&self) -> Arc<dyn LogReader> {
@@ -110,9 +125,18 @@ impl Log for JsonlLog {
             return Ok(());
         }
         // Flushed, because a power loss must not cost the session its name in return for a title.
-        meta::save(&self.shared.path.with_file_name(store::META), &meta, true)?;
+        let path = self.shared.path.with_file_name(store::META);
+        meta::save(&path, &meta, self.updated, true)?;
         self.meta = meta;
+        self.stale.set(false);
         Ok(())
+    }
+
+    fn set_updated(&mut self, updated: Timestamp) {
+        if self.updated != updated {
+            self.updated = updated;
+            self.stale.set(true);
+        }
     }
 }
 
@@ -155,7 +179,7 @@ mod tests {
             worker: None,
             principal: None,
         };
-        let mut log = JsonlLog::new(Arc::new(LogFile::new(file, path, empty)), meta);
+        let mut log = JsonlLog::new(Arc::new(LogFile::new(file, path, empty)), meta, 0);
         let event = Envelope {
             seq: Seq(1),
             at: 0,

@@ -2,7 +2,8 @@
 
 use std::{fs, io, path::Path};
 
-use harn_model::SessionId;
+use harn_model::{SessionId, Timestamp};
+use serde::Serialize;
 
 use super::{
     disk,
@@ -11,10 +12,29 @@ use super::{
 };
 use crate::{JournalError, SessionMeta};
 
+/// What is written: the session, and its times as the protocol of threads describes them. They are for
+/// people and other programs; nothing here reads `time`, because the log knows better.
+#[derive(Serialize)]
+struct MetaFile<'a> {
+    #[serde(flatten)]
+    meta: &'a SessionMeta,
+    time: MetaTime,
+}
+
+#[derive(Serialize)]
+struct MetaTime {
+    created: Timestamp,
+    updated: Timestamp,
+}
+
 /// The text of `meta.json`.
-pub(super) fn encode(meta: &SessionMeta) -> io::Result<Vec<u8>> {
+fn encode(meta: &SessionMeta, updated: Timestamp) -> io::Result<Vec<u8>> {
+    let time = MetaTime {
+        created: meta.created,
+        updated: updated.max(meta.created),
+    };
     // Fails for a path that is not Unicode: JSON could not give it back.
-    let mut text = serde_json::to_vec_pretty(meta)?;
+    let mut text = serde_json::to_vec_pretty(&MetaFile { meta, time })?;
     text.push(b'\n');
     Ok(text)
 }
@@ -46,8 +66,13 @@ pub(super) fn load(path: &Path, id: &SessionId) -> Result<SessionMeta, JournalEr
 }
 
 /// Replaces `meta.json`; see [`disk::replace`].
-pub(super) fn save(path: &Path, meta: &SessionMeta, flush: bool) -> Result<(), JournalError> {
-    encode(meta)
+pub(super) fn save(
+    path: &Path,
+    meta: &SessionMeta,
+    updated: Timestamp,
+    flush: bool,
+) -> Result<(), JournalError> {
+    encode(meta, updated)
         .and_then(|text| disk::replace(path, &text, flush))
         .map_err(disk::at(path))
 }

@@ -135,7 +135,7 @@ impl Store for JsonlStore {
         let path = folder.join(EVENTS);
         // `meta.json` comes last: a folder without it is not a session yet.
         let created = lock::create_locked(&path, &id).and_then(|file| {
-            meta::save(&folder.join(META), &meta, false)?;
+            meta::save(&folder.join(META), &meta, meta.created, false)?;
             Ok(file)
         });
         let file = created.inspect_err(|_| {
@@ -149,7 +149,8 @@ impl Store for JsonlStore {
             index: Index::default(),
         };
         let shared = Arc::new(LogFile::new(file, path, empty));
-        Ok(Box::new(JsonlLog::new(shared, meta)))
+        let created = meta.created;
+        Ok(Box::new(JsonlLog::new(shared, meta, created)))
     }
 
     fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
@@ -165,7 +166,7 @@ impl Store for JsonlStore {
         }
         let shared = Arc::new(LogFile::new(file, path, found));
         Ok(Opened {
-            log: Box::new(JsonlLog::new(shared, meta.clone())),
+            log: Box::new(JsonlLog::new(shared, meta.clone(), view.updated_at)),
             meta,
             view,
             torn_bytes,

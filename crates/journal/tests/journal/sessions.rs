@@ -97,7 +97,11 @@ fn meta_is_written_for_people_too() {
     "/home/ada/notes"
   ],
   "created": 1700000000000,
-  "parent": "s0"
+  "parent": "s0",
+  "time": {
+    "created": 1700000000000,
+    "updated": 1700000000000
+  }
 }
 "#
     );
@@ -107,6 +111,70 @@ fn meta_is_written_for_people_too() {
     assert_eq!(opened.meta.parent, Some("s0".into()));
     let names = names_in(&workspace.folder());
     assert_eq!(names, ["events.jsonl", "meta.json"]);
+}
+
+/// The time of the last change is written with the next sync, and only then: nothing waits for it.
+#[test]
+fn a_sync_brings_the_time_of_meta_up_to_date() {
+    let workspace = Workspace::with(&words(1, 2));
+    let path = workspace.folder().join("meta.json");
+    let time = || {
+        let text = fs::read_to_string(&path).unwrap();
+        let meta: serde_json::Value = serde_json::from_str(&text).unwrap();
+        meta["time"].clone()
+    };
+    let created = meta(ID).created;
+    let mut opened = workspace.store.open(&ID.into()).unwrap();
+    opened.log.set_updated(created + 5);
+    assert_eq!(time()["updated"], created);
+    opened.log.syncer()().unwrap();
+    assert_eq!(
+        time(),
+        serde_json::json!({"created": created, "updated": created + 5})
+    );
+    // What a crash left in its place is not written through.
+    #[cfg(unix)]
+    {
+        let elsewhere = workspace.state.path().join("elsewhere");
+        fs::write(&elsewhere, "mine").unwrap();
+        let temporary = path.with_extension("tmp");
+        std::os::unix::fs::symlink(&elsewhere, &temporary).unwrap();
+        opened.log.set_updated(created + 6);
+        opened.log.syncer()().unwrap();
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
+        assert_eq!(time()["updated"], created + 6);
+    }
+    // A disk that refuses is told of; the log goes on.
+    let temporary = path.with_extension("tmp");
+    fs::create_dir(&temporary).unwrap();
+    opened.log.set_updated(created + 7);
+    let error = opened.log.syncer()().unwrap_err().to_string();
+    assert!(error.contains("meta.json"), "{error}");
+    opened.log.append(&words(3, 3)).unwrap();
+    fs::remove_dir(&temporary).unwrap();
+    drop(opened);
+    assert_eq!(workspace.store.read(&ID.into()).unwrap().0, meta(ID));
+    assert_eq!(names_in(&workspace.folder()), ["events.jsonl", "meta.json"]);
+}
+
+/// One that was written before there were times in it.
+#[test]
+fn meta_without_times_is_read() {
+    let workspace = Workspace::with(&words(1, 1));
+    let path = workspace.folder().join("meta.json");
+    let mut written: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    written.as_object_mut().unwrap().remove("time").unwrap();
+    fs::write(&path, written.to_string()).unwrap();
+    let mut opened = workspace.store.open(&ID.into()).unwrap();
+    assert_eq!(opened.meta, meta(ID));
+    let named = MetaChange::Title("Named".to_owned());
+    opened.log.amend(named).unwrap();
+    let written: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(written["time"]["created"], meta(ID).created);
+    assert_eq!(
+        written["time"]["updated"].as_u64(),
+        Some(opened.view.updated_at.max(meta(ID).created))
+    );
 }
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! Requests as they come, read into what is asked. Pure.
 //!
 //! What the draft's schema gives a type to has to have it, at every level; what it does not name is ignored.
-//! The few rules beyond it are those of attachments, of our extension, and that there is something to do.
+//! The few rules beyond it are those of our extension, and that there is something to do.
 
 mod found;
 mod object;
@@ -52,14 +52,25 @@ fn asked(message: &Value) -> Result<Asked, Fault> {
     let context = request.object("context")?;
     let context = context.unwrap_or_else(|| request.empty("context"));
     let said = ext::read(&context)?;
+    let continuation = continuation(&context)?;
+    let intent = match intent(&context)? {
+        // Beside the place of a run a hint would begin another run each time that somebody looks.
+        None if continuation.is_none() && !said.cancel && said.verdicts.is_empty() => {
+            environment::task(&context)?
+        }
+        intent => intent,
+    };
+    let mut shell = shell::read(&context, capabilities)?;
+    let attached = attachment::read(&context)?;
+    shell.denied.extend(attached.denied);
     let asked = Asked {
         echo,
-        shell: shell::read(&context, capabilities)?,
+        shell,
         line: line(&context)?,
-        intent: intent(&context)?,
-        attachments: attachment::read(&context)?,
+        intent,
+        attachments: attached.links,
         background: environment::background(&context)?,
-        continuation: continuation(&context)?,
+        continuation,
         verdicts: said.verdicts,
         cancel: said.cancel,
         digest: String::new(),
@@ -68,9 +79,15 @@ fn asked(message: &Value) -> Result<Asked, Fault> {
     Ok(digest::signed(asked))
 }
 
-/// What the user said; blanks say nothing.
+/// What the user said: words, or an object, which the agent gets as JSON. The draft's prose has both, its schema
+/// only words. Blanks and an object without members say nothing.
 fn intent(context: &Object<'_>) -> Result<Option<String>, Fault> {
-    let said = context.text("user_intent")?;
+    const NAME: &str = "user_intent";
+    if let Ok(Some(said)) = context.object(NAME) {
+        return Ok(environment::as_text(&said));
+    }
+    let said = context.text(NAME);
+    let said = said.map_err(|_| context.wrong(NAME, "has to be a string or an object"))?;
     let said = said.filter(|text| !text.trim().is_empty());
     Ok(said.map(str::to_owned))
 }
@@ -118,7 +135,7 @@ fn makes_sense(context: &Object<'_>, asked: &Asked) -> Result<(), Fault> {
     if asked.continuation.is_none() && asked.intent.is_none() && !asked.cancel {
         return Err(context.wrong(
             "user_intent",
-            "is missing; say what the user wants, or send a continuation",
+            "is missing; say what the user wants, name a task in `task_hint`, or send a continuation",
         ));
     }
     if asked.cancel && !asked.verdicts.is_empty() {

@@ -58,11 +58,6 @@ impl<'a> Object<'a> {
         self.get(name).is_some()
     }
 
-    /// That this is wrong as a whole.
-    pub(crate) fn refused(&self, problem: &'static str) -> Fault {
-        invalid(&self.path, problem)
-    }
-
     /// That a member is wrong.
     pub(crate) fn wrong(&self, name: &str, problem: &'static str) -> Fault {
         invalid(&self.path_of(name), problem)

@@ -172,7 +172,16 @@ fn doubtful_requests_are_judged_as_the_schema_does() {
             "continuation",
             json!({"run_id": "", "continuation_token": " "}),
         ),
+        context("user_intent", json!({"goal": "x"})),
         context("attachments", json!([])),
+        context("attachments", json!([{}])),
+        context("attachments", json!([{"ref_id": "r"}, {"uri": "data:,x"}])),
+        context(
+            "attachments",
+            json!([{"ref_id": "r", "data": "x", "unknown": {}}]),
+        ),
+        with(json!({"task_hint": {"sop_id": "s"}})),
+        with(json!({"continuation": {"sop_id": "s"}})),
         context(
             "environment_state",
             json!({"privacy_tier": "public", "os": "x"}),
@@ -217,7 +226,15 @@ fn doubtful_requests_are_judged_as_the_schema_does() {
             "capabilities",
         ),
         (
-            context("user_intent", json!({"goal": "x"})),
+            context("user_intent", json!(["x"])),
+            "request.context.user_intent",
+        ),
+        (
+            context("user_intent", json!({})),
+            "request.context.user_intent",
+        ),
+        (
+            with(json!({"task_hint": {}, "continuation": {}})),
             "request.context.user_intent",
         ),
         (
@@ -245,11 +262,7 @@ fn doubtful_requests_are_judged_as_the_schema_does() {
             "request.context.attachments",
         ),
         (
-            context("attachments", json!([{}])),
-            "request.context.attachments[0]",
-        ),
-        (
-            context("attachments", json!([{"ref_id": "r"}, {"uri": "data:,x"}])),
+            context("attachments", json!([{"ref_id": "r"}, {"uri": 1}])),
             "request.context.attachments[1].uri",
         ),
         (
@@ -264,6 +277,31 @@ fn doubtful_requests_are_judged_as_the_schema_does() {
     for (message, place) in refused {
         assert_eq!(field(&message), place, "{message}");
     }
+}
+
+#[test]
+fn what_to_do_is_words_an_object_a_hint_or_a_workflow() {
+    let intent = |context: Value| read_value(&with(context)).unwrap().intent;
+    let structured = json!({"user_intent": {"goal": "sum", "args": {"b": 2, "a": 1}}});
+    let expected = r#"{"args":{"a":1,"b":2},"goal":"sum"}"#;
+    assert_eq!(intent(structured).as_deref(), Some(expected));
+    // Nothing that says of itself that it is secret is passed on.
+    let part = json!({"goal": "sum", "key": {"privacy_tier": "secret", "text": "canary"}});
+    let expected = r#"{"goal":"sum"}"#;
+    assert_eq!(
+        intent(json!({ "user_intent": part })).as_deref(),
+        Some(expected)
+    );
+    let hint = json!({"task_hint": {"sop_id": "s"}});
+    let expected = r#"{"task_hint":{"sop_id":"s"}}"#;
+    assert_eq!(intent(hint).as_deref(), Some(expected));
+    // Words count before a hint.
+    let both = json!({"user_intent": "hi", "task_hint": {"sop_id": "s"}});
+    assert_eq!(intent(both).as_deref(), Some("hi"));
+    // Whoever looks at a run says nothing new by sending its hint along.
+    let place = json!({"run_id": "run_oh_1.trn_1", "sop_id": "s"});
+    let looks = json!({"task_hint": {"sop_id": "s"}, "continuation": place});
+    assert_eq!(intent(looks), None);
 }
 
 #[test]

@@ -73,7 +73,12 @@ impl Fold {
 
     /// Whether something waits for a decision.
     pub(super) fn is_parked(&self) -> bool {
-        !(self.asks.is_empty() && self.questions.is_empty())
+        self.open_questions() > 0
+    }
+
+    /// How many decisions it waits for.
+    pub(super) fn open_questions(&self) -> usize {
+        self.asks.len() + self.questions.len()
     }
 
     /// Whether this waits for a decision.

@@ -1,6 +1,9 @@
 //! A run under way, shared by those who wait for it and the one who follows its session.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use harn_model::{Envelope, Principal, Seq, Timestamp, TurnId};
 use harn_runtime::Observer;
@@ -11,6 +14,12 @@ use super::{
     verdict::{self, Deed},
 };
 use crate::{asked::Verdict, error::Fault, places::Place, told::Told};
+
+/// How long a run that asks something is given to ask more. Calls and workers that go side by side are judged one
+/// after another; a person who decides does not notice the difference.
+const MOMENT: Duration = Duration::from_millis(100);
+/// How many such moments there may be: an agent may go on asking.
+const MOST_MOMENTS: usize = 10;
 
 /// A run under way.
 pub(super) struct Run {
@@ -87,8 +96,34 @@ impl Run {
         verdict::deeds(verdicts, fold.asks(), fold.questions(), principal)
     }
 
-    /// Waits until it goes on by itself no more. Cancel safe.
+    /// Waits until it goes on by itself no more, with all that it asks at once. Cancel safe.
     pub(super) async fn rest(&self, until: &Until) -> Result<(), Fault> {
+        loop {
+            self.stopped(until).await?;
+            self.gather().await;
+            // Somebody may have answered meanwhile, on another wire.
+            if self.rests(until) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits until no further question has come for a moment.
+    async fn gather(&self) {
+        for _ in 0..MOST_MOMENTS {
+            let before = self.fold().open_questions();
+            if before == 0 {
+                return;
+            }
+            tokio::time::sleep(MOMENT).await;
+            if self.fold().open_questions() <= before {
+                return;
+            }
+        }
+    }
+
+    /// Waits until it is over, or asks something.
+    async fn stopped(&self, until: &Until) -> Result<(), Fault> {
         let mut standing = self.standing.subscribe();
         loop {
             // Before the look, so that what happens in between is not missed.

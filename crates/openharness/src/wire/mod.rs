@@ -34,14 +34,14 @@ pub(crate) struct Answer<'a> {
     /// What there is; every value is true.
     supported_capabilities: BTreeMap<&'static str, bool>,
     /// What the Shell asked for and does not get.
-    capability_denials: Vec<Denial>,
+    capability_denials: Vec<Denial<'a>>,
     /// What came of it.
     response: Response<'a>,
 }
 
 impl<'a> Answer<'a> {
     /// An answer to whoever sent these ids.
-    pub(crate) fn new(echo: &'a Echo, denied: &[Denied], response: Response<'a>) -> Self {
+    pub(crate) fn new(echo: &'a Echo, denied: &'a [Denied], response: Response<'a>) -> Self {
         let supported = capabilities::SUPPORTED.into_iter();
         Self {
             protocol_version: version::OURS,
@@ -58,21 +58,21 @@ impl<'a> Answer<'a> {
 /// A capability that is not there.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct Denial {
+struct Denial<'a> {
     /// Which.
     capability: &'static str,
     /// Why, for machines.
     code: &'static str,
     /// Why, for people.
-    message: &'static str,
+    message: &'a str,
 }
 
-impl From<&Denied> for Denial {
-    fn from(denied: &Denied) -> Self {
+impl<'a> From<&'a Denied> for Denial<'a> {
+    fn from(denied: &'a Denied) -> Self {
         Self {
             capability: denied.capability,
             code: denied.code,
-            message: denied.message,
+            message: &denied.message,
         }
     }
 }

@@ -56,8 +56,9 @@ struct Context {
     /// A thread of it.
     #[schemars(length(max = 256))]
     conversation_id: Option<String>,
-    /// What the user wants, in words. Needed where there is no continuation.
-    user_intent: Option<String>,
+    /// What the user wants, in words or as an object that the agent gets as JSON. Needed where neither a
+    /// continuation nor a hint says what to do.
+    user_intent: Option<TextOrObject>,
     /// Hints for the agent; whatever it holds is passed on.
     task_hint: Option<TaskHint>,
     /// The run that it goes on with, as `response.continuation` named it.
@@ -68,6 +69,16 @@ struct Context {
     attachments: Option<Vec<Attachment>>,
     shell: Option<Shell>,
     extensions: Option<Extensions>,
+}
+
+/// Words, or something structured.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum TextOrObject {
+    /// Words.
+    Text(String),
+    /// Anything else that can be said.
+    Object(Map<String, Value>),
 }
 
 /// Hints for the agent.
@@ -83,7 +94,7 @@ struct TaskHint {
 #[schemars(rename = "RequestContinuation")]
 struct Continuation {
     run_id: Option<String>,
-    /// Not looked at.
+    /// A workflow; looked at where nothing else says what to do.
     sop_id: Option<String>,
     continuation_token: Option<String>,
 }
@@ -109,22 +120,17 @@ enum PrivacyTier {
     Secret,
 }
 
-/// A reference to a file, a picture or a card. At least one of `ref_id`, `uri` and `asset_id`; never content.
+/// A reference to a file, a picture or a card: at least one of `ref_id`, `uri` and `asset_id`. One that has none, or
+/// whose reference is content or longer than 4096 bytes, is left out and denied.
 #[derive(JsonSchema)]
-#[schemars(extend("anyOf" = [{"required": ["ref_id"]}, {"required": ["uri"]}, {"required": ["asset_id"]}]))]
 struct Attachment {
     /// Of an upload.
-    #[schemars(length(max = 4096))]
     ref_id: Option<String>,
     /// Where it can be had; no `data:` address.
-    #[schemars(length(max = 4096))]
     uri: Option<String>,
     /// Of an asset.
-    #[schemars(length(max = 4096))]
     asset_id: Option<String>,
-    #[schemars(length(max = 4096))]
     mime_type: Option<String>,
-    #[schemars(length(max = 4096))]
     filename: Option<String>,
     size_bytes: Option<u64>,
 }

@@ -20,6 +20,7 @@ const TRANSCRIPTS: &[&str] = &[
     "approval-plain-yes",
     "approval-refused",
     "approval-several",
+    "attachments",
     "bad-input",
     "busy",
     "cancel",
@@ -35,6 +36,7 @@ const TRANSCRIPTS: &[&str] = &[
     "restart",
     "resume",
     "running",
+    "structured",
 ];
 
 #[test]
@@ -237,6 +239,79 @@ async fn questions_that_are_put_at_once_come_together() {
         .await;
     assert_eq!(both.text(), "One true, two false.");
     check(&hub, "approval-several");
+}
+
+/// Calls that go side by side ask one after another: the first question does not leave without the second.
+#[tokio::test(start_paused = true)]
+async fn questions_that_are_put_one_shortly_after_another_come_together() {
+    let hub = Agent::new().hub();
+    let shell = Shell::new(&hub);
+    let asked = shell.post(&says("req_1", "later")).await;
+    let questions = asked.questions();
+    assert_eq!(questions.len(), 2, "{questions:?}");
+    let decision = |id: &String| json!({"id": id, "decision": "once"});
+    let both: Vec<_> = questions.iter().map(decision).collect();
+    let both = decides("req_2", &asked.continuation(), &json!({ "approval": both }));
+    assert_eq!(shell.post(&both).await.text(), "One true, two true.");
+}
+
+#[tokio::test]
+async fn an_attachment_that_is_no_reference_is_denied_and_the_run_goes_on() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    let mut message = says("req_1", "hello");
+    message["request"]["context"]["attachments"] = json!([
+        {"ref_id": "att_1", "thumbnail": "iVBORw0KGgo", "data": "c2VjcmV0"},
+        {},
+        {"filename": "notes.txt", "unknown": true},
+        {"uri": "data:text/plain,secret"},
+    ]);
+    let answer = shell.post(&message).await;
+    assert_eq!(answer.text(), "You said hello.");
+    let denials = answer.envelope["capability_denials"].as_array().unwrap();
+    let codes: Vec<_> = denials.iter().map(|it| &it["code"]).collect();
+    assert_eq!(codes, ["not_supported", "missing_reference"]);
+    let seen = agent.seen().join("");
+    assert!(seen.contains("openharness-ref:att_1"), "{seen}");
+    assert!(
+        !seen.contains("secret") && !seen.contains("c2VjcmV0"),
+        "{seen}"
+    );
+    check(&hub, "attachments");
+}
+
+#[tokio::test]
+async fn what_to_do_may_be_structured() {
+    let agent = Agent::new();
+    let hub = agent.hub();
+    let shell = Shell::new(&hub);
+    for (id, context) in [
+        (
+            "req_1",
+            json!({"user_intent": {"goal": "sum", "of": [1, 2]}}),
+        ),
+        ("req_2", json!({"task_hint": {"sop_id": "sop_onboard"}})),
+        ("req_3", json!({"continuation": {"sop_id": "sop_onboard"}})),
+    ] {
+        let request = json!({ "context": context });
+        let message = json!({"protocol_version": "1.0.0", "request_id": id, "request": request});
+        let answer = shell.post(&message).await;
+        assert_eq!(answer.state(), "ended");
+        // Whoever looks at it again with the hint begins nothing.
+        let mut again = goes_on(&format!("{id}_again"), &answer.continuation());
+        again["request"]["context"]["task_hint"] = json!({"sop_id": "sop_onboard"});
+        assert_eq!(shell.post(&again).await.state(), "ended");
+    }
+    assert_eq!(agent.turns(), 3);
+    let seen = agent.seen();
+    assert!(
+        seen[0].contains(r#"{\"goal\":\"sum\",\"of\":[1,2]}"#),
+        "{seen:?}"
+    );
+    assert!(seen[1].contains("sop_onboard"), "{seen:?}");
+    assert!(seen[2].contains("sop_onboard"), "{seen:?}");
+    check(&hub, "structured");
 }
 
 #[tokio::test]

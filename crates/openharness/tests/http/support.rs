@@ -100,6 +100,15 @@ impl Agent {
                 let (one, two) = tokio::try_join!(asked.0, asked.1)?;
                 cx.say(format!("One {one}, two {two}.")).await?;
             }
+            "later" => {
+                // The first is open, and its Shell has had time to hear of it.
+                let second = async {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    may(&cx, "two").await
+                };
+                let (one, two) = tokio::try_join!(may(&cx, "one"), second)?;
+                cx.say(format!("One {one}, two {two}.")).await?;
+            }
             "choose" => {
                 let port = cx.question("Which port?").choices(["8080", "9090"]);
                 let port = port.ask().await?;

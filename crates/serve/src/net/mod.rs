@@ -5,6 +5,7 @@
 
 mod caller;
 mod guard;
+mod last_sessions;
 mod listener;
 mod login;
 mod page;
@@ -36,6 +37,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     guard::{Authorities, Guard},
+    last_sessions::LastSessionFile,
     login::{Code, Cookies},
     refusal::refusal,
     token::Tokens,
@@ -184,6 +186,7 @@ impl Door {
         let directory = options.work_dir()?;
         let state = StateConfig {
             ending: ending.clone(),
+            memory: Arc::new(LastSessionFile::new(&options.state_dir)),
             ..StateConfig::new(hub.clone(), directory.clone())
         };
         let open_harness = OpenHarnessConfig {

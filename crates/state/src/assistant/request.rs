@@ -1,17 +1,18 @@
 //! What a client of assistant-ui asks for. It sends its whole copy of the document along, of which nothing is
 //! believed but which session it is of.
 
-use harn_model::SessionId;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use crate::{error::StateError, from_wire, refused::Refused, wire::Command};
+use crate::{
+    error::StateError, from_wire, refused::Refused, session_choice::SessionChoice, wire::Command,
+};
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Asked {
     /// The session it is about, where it says.
-    pub(super) session: Option<SessionId>,
+    pub(super) session: Option<SessionChoice>,
     /// Whether what it begins goes on when it leaves.
     pub(super) detached: bool,
     /// What is wanted, or why that makes no sense.
@@ -65,9 +66,11 @@ impl Asked {
             let echo = serde_json::from_str::<Echo>(body.state?.get());
             Some(echo.ok()?.session.id)
         };
-        let session = named.filter(|id| !id.is_empty()).or_else(echoed);
+        let named = named.filter(|id| !id.is_empty());
+        let session = named.map(|text| SessionChoice::of(&text));
+        let echoed = || echoed().map(|id| SessionChoice::Named(id.into()));
         Ok(Self {
-            session: session.map(Into::into),
+            session: session.or_else(echoed),
             detached,
             commands: commands(&body.commands),
         })
@@ -167,7 +170,7 @@ mod tests {
             asked.commands.unwrap(),
             [Command::Submit { prompt }, approve]
         );
-        assert_eq!(asked.session, Some("s1".into()));
+        assert_eq!(asked.session, Some(SessionChoice::Named("s1".into())));
         assert!(!asked.detached);
     }
 
@@ -178,13 +181,15 @@ mod tests {
             (json!("named"), state(), Some("named")),
             (json!(null), state(), Some("echoed")),
             (json!(""), state(), Some("echoed")),
+            (json!("new"), state(), Some("new")),
             (json!(null), json!(null), None),
             (json!(null), json!({"messages": []}), None),
             (json!(null), json!({"session": {"id": 5}}), None),
             (json!(null), json!("anything"), None),
         ] {
             let asked = read(json!({"commands": [], "session": session, "state": state}));
-            assert_eq!(asked.unwrap().session, wanted.map(Into::into), "{state}");
+            let wanted = wanted.map(SessionChoice::of);
+            assert_eq!(asked.unwrap().session, wanted, "{state}");
         }
         let bare = read(json!({"commands": []})).unwrap();
         assert_eq!(bare.session, None);

@@ -11,6 +11,10 @@ pub(crate) struct Given(Vec<(String, String)>);
 impl Given {
     /// Reads a query as it stands behind the question mark.
     pub(crate) fn parse(query: &str) -> Result<Self, StateError> {
+        // What is decoded below would be patched up, and so be a name that nobody gave.
+        if !is_text(query) {
+            return Err(StateError::NoQuery);
+        }
         let uri = format!("/?{query}").parse::<Uri>();
         let uri = uri.map_err(|_| StateError::NoQuery)?;
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(&uri);
@@ -39,6 +43,35 @@ impl Given {
     }
 }
 
+/// Whether a query is UTF-8 once its escapes are decoded. What separates names and values is ASCII, so that it
+/// makes no difference whether each is decoded by itself.
+fn is_text(query: &str) -> bool {
+    let mut decoded = Vec::with_capacity(query.len());
+    let mut rest = query.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let escaped = match (first, behind) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        match escaped {
+            Some((high, low)) => {
+                decoded.push(high << 4 | low);
+                rest = &behind[2..];
+            }
+            None => {
+                decoded.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    std::str::from_utf8(&decoded).is_ok()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +96,25 @@ mod tests {
     #[test]
     fn what_is_no_query_is_refused() {
         assert!(matches!(Given::parse("q=a b\n"), Err(StateError::NoQuery)));
+        for bytes in [
+            "q=%ff",
+            "q=caf%C3",
+            "%ff=1",
+            "q=%C3%28",
+            "q=%ED%A0%80",
+            "a=1&b=%Fe&c=2",
+        ] {
+            let refused = Given::parse(bytes);
+            assert!(matches!(refused, Err(StateError::NoQuery)), "{bytes}");
+        }
+        // A replacement character that was meant is one, and what is no escape is itself.
+        for (query, value) in [
+            ("q=%EF%BF%BD", "\u{fffd}"),
+            ("q=100%", "100%"),
+            ("q=%zz", "%zz"),
+        ] {
+            let given = Given::parse(query).unwrap();
+            assert_eq!(given.optional("q").unwrap(), Some(value), "{query}");
+        }
     }
 }

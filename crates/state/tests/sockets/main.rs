@@ -7,6 +7,7 @@ mod control;
 mod ends;
 mod flow;
 mod refused;
+mod returning;
 mod sessions;
 mod settings;
 mod stage;

@@ -214,6 +214,7 @@ async fn what_is_wrong_at_the_door_is_said_there() {
     for (query, status, words) in [
         ("session=nothing", 404, "there is no such session"),
         ("session=a%2F..%2Fb", 404, "there is no such session"),
+        ("session=%ff", 400, "percent-encoded UTF-8"),
         ("role=king", 400, "role must be controller or observer"),
         ("client=a%20b", 400, "client must be a name"),
         ("client=a&client=b", 400, "client is given more than once"),

@@ -50,7 +50,7 @@ async fn rows_follow_their_sessions() {
         .await;
     // The one that changed last is first.
     test.clock().advance(Duration::from_secs(5));
-    let other = server.connect("").await;
+    let other = server.connect("session=new").await;
     list.until(|state| state["sessions"].as_array().unwrap().len() == 2)
         .await;
     assert_eq!(rows(&list)[0].0, other.session());

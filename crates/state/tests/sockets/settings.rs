@@ -73,7 +73,7 @@ async fn a_socket_goes_over_to_another_session() {
     let mut other = server.connect("client=bob").await;
     other.submit("theirs").await;
     other.quiet().await;
-    let mut client = server.connect("client=ann").await;
+    let mut client = server.connect("session=new&client=ann").await;
     let first = client.session();
     let there = other.session();
     assert_ne!(first, there);
@@ -103,7 +103,7 @@ async fn a_socket_goes_over_and_says_something_there() {
     let other = server.connect("").await;
     let there = other.session();
     other.close().await;
-    let mut client = server.connect("").await;
+    let mut client = server.connect("session=new").await;
     client
         .command(json!({"type": "resume", "sessionId": there, "prompt": "hello"}))
         .await;

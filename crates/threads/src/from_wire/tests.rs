@@ -22,6 +22,9 @@ fn what_does_not_fit_is_named_and_not_repeated() {
         words(thread_get(Some(json!({"threadId": null})))),
         words(thread_get(Some(json!({"threadId": {"secret": 1}})))),
         words(turn_cancel(Some(json!({"threadId": 1})))),
+        words(turn_cancel(Some(
+            json!({"threadId": "t", "turnId": ["secret"]}),
+        ))),
         words(thread_create(Some(json!({"title": ["secret"]})))),
         words(thread_create(Some(json!({"directory": 1})))),
         words(thread_create(Some(json!("secret")))),
@@ -56,6 +59,7 @@ fn what_does_not_fit_is_named_and_not_repeated() {
         -32602 threadId is missing; it must be a string
         -32602 threadId must be a string
         -32602 threadId must be a string
+        -32602 turnId must be a string
         -32602 title must be a string
         -32602 directory must be a string
         -32602 params must be an object

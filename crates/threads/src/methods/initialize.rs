@@ -6,13 +6,23 @@ use crate::{
     ThreadsError,
     connection::Peer,
     from_wire,
-    wire::{Capabilities, InitializeResult},
+    wire::{Capabilities, InitializeResult, ServerInfo},
 };
+
+/// The program that speaks it, whichever agent works behind it.
+const PROGRAM: &str = "harn-serve";
+
+/// The version of the protocol that is spoken here.
+const PROTOCOL_VERSION: &str = "1.0.0";
 
 pub(crate) fn handle(peer: &Peer, params: Option<Value>) -> Result<InitializeResult, ThreadsError> {
     from_wire::initialize(params)?;
     Ok(InitializeResult {
-        version: peer.config.version.clone(),
+        version: PROTOCOL_VERSION.to_owned(),
+        server_info: ServerInfo {
+            name: PROGRAM.to_owned(),
+            version: peer.config.version.clone(),
+        },
         capabilities: Capabilities {
             threads: true,
             turns: true,

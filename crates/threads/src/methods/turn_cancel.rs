@@ -1,8 +1,8 @@
-//! `turn.cancel`: stops the turn that runs. Where none does there is nothing to do, which is fine.
+//! `turn.cancel`: stops the turn that is named, or the one that runs. A turn that is over needs no cancel.
 
 use std::sync::Arc;
 
-use harn_model::SessionId;
+use harn_model::{SessionId, TurnId};
 use harn_runtime::Act;
 use serde_json::Value;
 
@@ -20,14 +20,17 @@ pub(crate) async fn handle(
     params: Option<Value>,
     reply: Reply,
 ) -> Result<(), Refused> {
-    let thread: SessionId = match from_wire::turn_cancel(params) {
-        Ok(params) => params.thread_id.into(),
+    let params = match from_wire::turn_cancel(params) {
+        Ok(params) => params,
         Err(error) => return Err((reply, error)),
     };
-    if peer.registry.has(&thread) || peer.hub.live(&thread).is_some() {
-        return hand(peer, &thread, Wanted::Cancel, reply).await;
+    let thread: SessionId = params.thread_id.into();
+    let turn: Option<TurnId> = params.turn_id.map(Into::into);
+    // Whether a thread had a turn is in its log.
+    if turn.is_some() || peer.registry.has(&thread) || peer.hub.live(&thread).is_some() {
+        return hand(peer, &thread, Wanted::Cancel(turn), reply).await;
     }
-    // Nothing runs in a thread that is not open; it is not opened to be told so.
+    // Nothing runs in a thread that is not open, so it is not opened to find that out.
     let place = peer.disk().await;
     let peer = peer.clone();
     peer.clone().tasks.spawn(async move {
@@ -42,9 +45,16 @@ pub(crate) async fn handle(
 }
 
 impl ThreadTask {
-    /// Binds to one turn, and no other: a late cancel must not reach the next one.
-    pub(crate) async fn cancel(&mut self) -> Result<Done, ThreadsError> {
-        if let Some(turn) = self.seat.session().cancel_target() {
+    /// Cancels the turn that is named, or the one that runs. Binds to one turn, and no other: a late cancel
+    /// must not reach the next one.
+    pub(crate) async fn cancel(&mut self, turn: Option<TurnId>) -> Result<Done, ThreadsError> {
+        let running = self.seat.session().cancel_target();
+        let target = match turn {
+            None => running,
+            Some(turn) if self.has_turn(&turn) => running.and(Some(turn)),
+            Some(_) => return Err(ThreadsError::TurnNotFound),
+        };
+        if let Some(turn) = target {
             let driver = self.seat.drive(Act::Steer, None)?;
             driver.cancel(turn).await;
         }

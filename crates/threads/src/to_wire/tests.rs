@@ -90,7 +90,7 @@ fn prompts_of_other_wires_are_parts_too() {
     check(
         vec![started(blocks)],
         expect![[r#"
-            {"notification":"turn.started","time":1}
+            {"notification":"turn.started","time":1,"turn":{"status":"running","time":{"started":1}}}
             {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[{"type":"text","text":"Look"},{"type":"file","url":"data:image/png;base64,AAAA","filename":"image","mime":"image/png"},{"type":"file","url":"data:audio/wav;base64,BBBB","filename":"audio","mime":"audio/wav"},{"type":"file","url":"file:///a/b.rs","filename":"b.rs"}]}}}
             {"notification":"item.completed","itemId":"itm_m"}
         "#]],
@@ -109,7 +109,7 @@ fn a_message_that_is_come_back_to_is_another_item() {
     check(
         events,
         expect![[r#"
-            {"notification":"turn.started","time":1}
+            {"notification":"turn.started","time":1,"turn":{"status":"running","time":{"started":1}}}
             {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
             {"notification":"item.completed","itemId":"itm_m"}
             {"notification":"item.started","item":{"itemId":"itm_a","type":"assistant_message","data":{"partId":"a"}}}
@@ -120,7 +120,7 @@ fn a_message_that_is_come_back_to_is_another_item() {
             {"notification":"item.started","item":{"itemId":"itm_a.2","type":"assistant_message","data":{"partId":"a"}}}
             {"notification":"item.delta","itemId":"itm_a.2","type":"assistant_message","delta":"two"}
             {"notification":"item.completed","itemId":"itm_a.2","type":"assistant_message","data":{"partId":"a","text":"two"}}
-            {"notification":"turn.completed","status":"completed","time":5,"stopReason":"end_turn"}
+            {"notification":"turn.completed","status":"completed","time":5,"stopReason":"end_turn","turn":{"status":"completed","time":{"started":1,"completed":5}}}
         "#]],
     );
 }
@@ -144,7 +144,7 @@ fn what_the_log_leaves_open_is_ended_with_the_turn() {
     check(
         events,
         expect![[r#"
-            {"notification":"turn.started","time":1}
+            {"notification":"turn.started","time":1,"turn":{"status":"running","time":{"started":1}}}
             {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
             {"notification":"item.completed","itemId":"itm_m"}
             {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"look","status":"pending"}}}
@@ -155,7 +155,7 @@ fn what_the_log_leaves_open_is_ended_with_the_turn() {
             {"notification":"item.completed","itemId":"itm_a","type":"assistant_message","data":{"partId":"a","text":"one"}}
             {"notification":"item.completed","itemId":"itm_ask","type":"approval","data":{"reply":"reject","reason":"the process ended in the middle of this turn"}}
             {"notification":"item.completed","itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"look","error":"the process ended in the middle of this turn"}}
-            {"notification":"turn.error","status":"error","error":"the process ended in the middle of this turn","time":5}
+            {"notification":"turn.error","status":"error","error":"the process ended in the middle of this turn","time":5,"turn":{"status":"error","time":{"started":1,"completed":5}}}
         "#]],
     );
 }
@@ -183,7 +183,7 @@ fn what_does_not_allow_is_a_no() {
     check(
         events,
         expect![[r#"
-            {"notification":"turn.started","time":1}
+            {"notification":"turn.started","time":1,"turn":{"status":"running","time":{"started":1}}}
             {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
             {"notification":"item.completed","itemId":"itm_m"}
             {"notification":"item.started","item":{"itemId":"itm_ask","type":"approval","data":{"requestId":"ask","permission":"look","patterns":[],"metadata":{}}}}
@@ -224,7 +224,7 @@ fn calls_that_show_and_change() {
     check(
         events,
         expect![[r#"
-            {"notification":"turn.started","time":1}
+            {"notification":"turn.started","time":1,"turn":{"status":"running","time":{"started":1}}}
             {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
             {"notification":"item.completed","itemId":"itm_m"}
             {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"edit","status":"pending"}}}
@@ -336,11 +336,11 @@ fn a_prompt_that_is_taken_back() {
     check(
         events,
         expect![[r#"
-            {"notification":"turn.started","time":2}
+            {"notification":"turn.started","time":2,"turn":{"status":"running","time":{"started":2}}}
             {"notification":"item.started","item":{"itemId":"itm_w","type":"user_message","data":{"parts":[{"type":"text","text":"Go"}]}}}
             {"notification":"item.completed","itemId":"itm_w"}
-            {"notification":"turn.error","status":"cancelled","error":"the turn was cancelled before it began","time":2}
-            {"notification":"turn.started","time":3}
+            {"notification":"turn.error","status":"cancelled","error":"the turn was cancelled before it began","time":2,"turn":{"status":"cancelled","time":{"started":2,"completed":2}}}
+            {"notification":"turn.started","time":3,"turn":{"status":"running","time":{"started":3}}}
             {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
             {"notification":"item.completed","itemId":"itm_m"}
         "#]],

@@ -28,6 +28,8 @@ pub enum Notification {
         thread_id: SessionId,
         /// When, in milliseconds since 1970.
         time: Timestamp,
+        /// The turn.
+        turn: Turn,
     },
     /// A turn ended.
     #[serde(rename = "turn.completed")]
@@ -42,6 +44,8 @@ pub enum Notification {
         time: Timestamp,
         /// Why the agent stopped.
         stop_reason: StopReason,
+        /// The turn.
+        turn: Turn,
     },
     /// A turn failed, or was cancelled.
     #[serde(rename = "turn.error")]
@@ -56,6 +60,8 @@ pub enum Notification {
         error: String,
         /// When, in milliseconds since 1970.
         time: Timestamp,
+        /// The turn.
+        turn: Turn,
     },
     /// An item began.
     #[serde(rename = "item.started")]
@@ -109,6 +115,54 @@ impl Notification {
             Self::ApprovalRequested(_) => "approval.requested",
         }
     }
+}
+
+/// A turn as the protocol describes it. Notifications repeat its members beside it, where the first clients
+/// of this protocol read them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    /// Its id.
+    pub turn_id: TurnId,
+    /// Its thread.
+    pub thread_id: SessionId,
+    /// Whether it runs, or how it ended.
+    pub status: TurnStatus,
+    /// When it began and ended.
+    pub time: TurnTime,
+}
+
+/// Whether a turn runs, or how it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnStatus {
+    /// It has not ended.
+    Running,
+    /// It ended by itself.
+    Completed,
+    /// It was cancelled.
+    Cancelled,
+    /// It failed.
+    Error,
+}
+
+impl From<BrokenStatus> for TurnStatus {
+    fn from(status: BrokenStatus) -> Self {
+        match status {
+            BrokenStatus::Cancelled => Self::Cancelled,
+            BrokenStatus::Error => Self::Error,
+        }
+    }
+}
+
+/// Times of a turn, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TurnTime {
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended, however it did; absent while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed: Option<Timestamp>,
 }
 
 /// The status of a turn that ended by itself.

@@ -109,12 +109,14 @@ pub struct ModelChoice {
     pub model_id: String,
 }
 
-/// Which turn: the one that runs.
+/// Which turn to cancel.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct TurnCancelParams {
     /// In this thread.
     pub thread_id: String,
+    /// Only this turn; without it the one that runs.
+    pub turn_id: Option<String>,
 }
 
 /// A decision.

@@ -28,11 +28,23 @@ pub struct MethodResults {
 
 /// Who answers, and what it can do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
-    /// The version of the server.
+    /// The version of the protocol.
     pub version: String,
+    /// The program that answers.
+    pub server_info: ServerInfo,
     /// What it can do.
     pub capabilities: Capabilities,
+}
+
+/// The program that answers, as `clientInfo` describes the one that asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ServerInfo {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
 }
 
 /// What the server can do: all there is.

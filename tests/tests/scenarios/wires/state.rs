@@ -149,9 +149,9 @@ impl State {
             .serve_connection(TokioIo::new(server), self.routes.clone())
             .with_upgrades();
         tokio::spawn(connection);
-        let session = session.map(|session| format!("session={session}"));
+        let session = format!("session={}", session.unwrap_or("new"));
         let name = self.name.as_ref().map(|name| format!("client={name}"));
-        let query: Vec<_> = session.into_iter().chain(name).collect();
+        let query: Vec<_> = std::iter::once(session).chain(name).collect();
         let url = format!("ws://localhost/ws?{}", query.join("&"));
         let page = Page::open(client, url).await.unwrap();
         let session = page.session().to_owned();

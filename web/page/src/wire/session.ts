@@ -46,7 +46,7 @@ export class Session extends Feed<HarnessState> {
 
   #url(): string {
     return socketUrl("ws", {
-      session: this.id,
+      session: this.id ?? "new",
       cwd: this.id === null ? this.#setup.cwd : null,
       client: this.client,
       role: this.client === null ? "observer" : null,

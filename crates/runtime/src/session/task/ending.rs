@@ -116,9 +116,15 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Puts the title where listings find it. The log has it in any case, so a failure is only told.
+    /// Puts the title and the time where listings find them. The log has both in any case, so a failure is
+    /// only logged.
     pub(super) fn list_title(&mut self) {
-        let Some(title) = self.shared.view().title.clone() else {
+        let (title, updated) = {
+            let view = self.shared.view();
+            (view.title.clone(), view.updated_at)
+        };
+        self.log.set_updated(updated);
+        let Some(title) = title else {
             return;
         };
         if let Err(error) = self.log.amend(MetaChange::Title(title)) {

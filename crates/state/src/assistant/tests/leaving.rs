@@ -16,7 +16,7 @@ use super::{
     super::{Visit, format::Format, respond},
     stage::{Stage, Told, says},
 };
-use crate::{client::Coming, rooms::Rooms};
+use crate::{client::Coming, rooms::Rooms, session_choice::LastSessions};
 
 const CANCELLED: TurnOutcome = TurnOutcome::Stopped {
     stop_reason: StopReason::Cancelled,
@@ -128,6 +128,7 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
     let visit = Visit {
         hub: stage.hub.hub().clone(),
         rooms: rooms.clone(),
+        sessions: Arc::new(LastSessions::new(stage.config.memory.clone())),
         directory: stage.hub.workspace(),
         limit: 1024,
         coming: Coming::default(),

@@ -1,0 +1,165 @@
+//! The file of last sessions: which session a client of `/ws` returns to that names none, also after a restart.
+
+use std::path::{Path, PathBuf};
+
+use harn_model::{Principal, SessionId};
+use harn_policy::PolicyError;
+use harn_state::SessionMemory;
+use serde::{Deserialize, Serialize};
+
+use crate::rules::kept::{Form, Kept};
+
+/// Its name in the state directory.
+const FILE: &str = "last-sessions.toml";
+
+/// How many sessions are remembered, over all principals and directories. The one that was remembered first is
+/// forgotten for the next.
+const MOST: usize = 128;
+
+/// The file of last sessions.
+pub(super) struct LastSessionFile(Kept<LastSessionTable>);
+
+/// The session that a principal last had in a directory without naming it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct LastSession {
+    /// Nobody for the owner of the process, as in the files of sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    principal: Option<String>,
+    directory: PathBuf,
+    session: SessionId,
+}
+
+/// The rows of the file, the one that was remembered last at the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct LastSessionTable {
+    #[serde(default)]
+    last: Vec<LastSession>,
+}
+
+impl Form for LastSessionTable {
+    const FULL: &'static str = "its paths are too long; remove the file";
+
+    /// Nothing depends on this file but which session is shown, so one that is damaged is begun anew.
+    fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
+        Ok(toml::from_str(text).unwrap_or_else(|error| {
+            tracing::warn!(file = origin, %error, "which sessions clients return to is forgotten");
+            Self::default()
+        }))
+    }
+
+    fn text(&self) -> String {
+        let about = "# The sessions that clients of /ws return to which name none.\n\n";
+        // Names and paths of text always serialise; a path that is none cannot have a session.
+        format!("{about}{}", toml::to_string(self).unwrap_or_default())
+    }
+}
+
+impl LastSessionFile {
+    /// The file in a state directory. Touches nothing.
+    pub(super) fn new(state_dir: &Path) -> Self {
+        Self(Kept::new(state_dir.join(FILE)))
+    }
+}
+
+impl SessionMemory for LastSessionFile {
+    fn last(&self, principal: &Principal, directory: &Path) -> Option<SessionId> {
+        let found = self.0.look(|table| {
+            let mut rows = table.last.iter();
+            let row = rows.find(|row| row.is_of(principal, directory))?;
+            Some(row.session.clone())
+        });
+        found.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the last session is not known");
+            None
+        })
+    }
+
+    fn remember(&self, principal: &Principal, directory: &Path, session: &SessionId) {
+        let remembered = self.0.change(|table| {
+            table.last.retain(|row| !row.is_of(principal, directory));
+            table.last.push(LastSession {
+                principal: principal.recorded(),
+                directory: directory.to_owned(),
+                session: session.clone(),
+            });
+            let over = table.last.len().saturating_sub(MOST);
+            table.last.drain(..over);
+        });
+        if let Err(error) = remembered {
+            tracing::warn!(%error, "the last session is not remembered");
+        }
+    }
+}
+
+impl LastSession {
+    fn is_of(&self, principal: &Principal, directory: &Path) -> bool {
+        principal.owns(self.principal.as_deref()) && self.directory == directory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn each_principal_has_a_session_in_each_directory() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = state.path().join("not-yet");
+        let file = LastSessionFile::new(&folder);
+        let (owner, ann) = (Principal::owner(), Principal::new("ann"));
+        let (here, there) = (Path::new("/here"), Path::new("/there"));
+        assert_eq!(file.last(&owner, here), None);
+        assert!(!folder.exists(), "looking makes nothing");
+        file.remember(&owner, here, &"s1".into());
+        file.remember(&owner, there, &"s2".into());
+        file.remember(&ann, here, &"s3".into());
+        file.remember(&owner, here, &"s4".into());
+        // Another process sees it.
+        let file = LastSessionFile::new(&folder);
+        assert_eq!(file.last(&owner, here), Some("s4".into()));
+        assert_eq!(file.last(&owner, there), Some("s2".into()));
+        assert_eq!(file.last(&ann, here), Some("s3".into()));
+        assert_eq!(file.last(&ann, there), None);
+        // A slash at the end makes no other directory.
+        assert_eq!(file.last(&ann, Path::new("/here/")), Some("s3".into()));
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten() {
+        let state = tempfile::tempdir().unwrap();
+        let file = LastSessionFile::new(state.path());
+        let owner = Principal::owner();
+        let directory = |n: usize| PathBuf::from(format!("/work/{n}"));
+        for n in 0..=MOST {
+            file.remember(&owner, &directory(n), &format!("s{n}").as_str().into());
+        }
+        assert_eq!(file.last(&owner, &directory(0)), None);
+        assert_eq!(file.last(&owner, &directory(1)), Some("s1".into()));
+        let last = SessionId::from(format!("s{MOST}").as_str());
+        assert_eq!(file.last(&owner, &directory(MOST)), Some(last));
+    }
+
+    #[test]
+    fn a_damaged_file_is_begun_anew() {
+        let state = tempfile::tempdir().unwrap();
+        fs::write(state.path().join(FILE), "last = 3").unwrap();
+        let file = LastSessionFile::new(state.path());
+        let (owner, here) = (Principal::owner(), Path::new("/here"));
+        assert_eq!(file.last(&owner, here), None);
+        file.remember(&owner, here, &"s1".into());
+        assert_eq!(file.last(&owner, here), Some("s1".into()));
+    }
+
+    /// What cannot be written is not remembered, and that is all.
+    #[test]
+    fn a_disk_that_refuses_is_no_error() {
+        let state = tempfile::tempdir().unwrap();
+        fs::create_dir(state.path().join("last-sessions.tmp")).unwrap();
+        let file = LastSessionFile::new(state.path());
+        let (owner, here) = (Principal::owner(), Path::new("/here"));
+        file.remember(&owner, here, &"s1".into());
+        assert_eq!(file.last(&owner, here), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! Which session a client comes to: the one it names, a new one, or the one it had before.
+//!
+//! A client of the draft knows no session ids: it connects, and expects its conversation on every connect. So
+//! a principal that names no session returns to the one that it last had that way, in that directory.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use harn_model::{Principal, SessionId};
+use harn_runtime::{Controller, Hub, JournalError, NewSession, SessionError};
+
+/// Remembers beyond the process which session a principal last had without naming it, in each directory. Both
+/// methods may touch the disk, and are called off the async threads.
+pub trait SessionMemory: Send + Sync + 'static {
+    /// The session that was remembered last.
+    fn last(&self, principal: &Principal, directory: &Path) -> Option<SessionId>;
+
+    /// Remembers a session. If that fails it is logged, and the next process makes a new session.
+    fn remember(&self, principal: &Principal, directory: &Path, session: &SessionId);
+}
+
+/// Remembers nothing beyond the process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSessionMemory;
+
+impl SessionMemory for NoSessionMemory {
+    fn last(&self, _: &Principal, _: &Path) -> Option<SessionId> {
+        None
+    }
+
+    fn remember(&self, _: &Principal, _: &Path, _: &SessionId) {}
+}
+
+/// What a request says of its session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SessionChoice {
+    /// Nothing: the session that its principal last had so.
+    #[default]
+    Last,
+    /// `session=new`.
+    New,
+    /// `session=ID`.
+    Named(SessionId),
+}
+
+impl SessionChoice {
+    /// What a text says that stands for a session.
+    pub(crate) fn of(text: &str) -> Self {
+        match text {
+            "new" => Self::New,
+            id => Self::Named(id.into()),
+        }
+    }
+}
+
+/// How many directories of principals are known without asking the memory.
+const MOST_KNOWN: usize = 1024;
+
+type Key = (Principal, PathBuf);
+/// Locked by the request that finds or makes the session, so that two at a time get the same one.
+type LastSession = Arc<tokio::sync::Mutex<Option<SessionId>>>;
+
+/// The sessions of clients that name none. What this process gave its clients counts before what the memory
+/// says, which may be the word of another process with sessions of its own.
+pub(crate) struct LastSessions {
+    memory: Arc<dyn SessionMemory>,
+    known: Mutex<HashMap<Key, LastSession>>,
+}
+
+impl LastSessions {
+    pub(crate) fn new(memory: Arc<dyn SessionMemory>) -> Self {
+        Self {
+            memory,
+            known: Mutex::default(),
+        }
+    }
+
+    /// Opens the session that is chosen. `cwd` is where a new one works.
+    pub(crate) async fn open(
+        &self,
+        hub: &Hub,
+        choice: &SessionChoice,
+        cwd: PathBuf,
+    ) -> Result<Controller, SessionError> {
+        match choice {
+            SessionChoice::Named(id) => hub.open(id, None).await,
+            SessionChoice::New => create(hub, cwd).await,
+            SessionChoice::Last => self.open_last(hub, cwd).await,
+        }
+    }
+
+    async fn open_last(&self, hub: &Hub, cwd: PathBuf) -> Result<Controller, SessionError> {
+        let principal = hub.principal();
+        let place = self.place((principal.clone(), cwd.clone()));
+        let mut known = place.lock().await;
+        let last = match known.clone() {
+            Some(id) => Some(id),
+            None => {
+                let (principal, cwd) = (principal.clone(), cwd.clone());
+                self.ask(move |memory| memory.last(&principal, &cwd))
+                    .await
+                    .flatten()
+            }
+        };
+        if let Some(id) = last {
+            match hub.open(&id, Some(&cwd)).await {
+                // A worker's belongs to the session it works for, whatever the memory says.
+                Ok(session) if session.meta().worker.is_none() => {
+                    *known = Some(id);
+                    return Ok(session);
+                }
+                Ok(_) => {}
+                Err(error) if is_out_of_reach(&error) => {
+                    tracing::debug!(session = %id, %error, "the last session cannot be returned to");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let session = create(hub, cwd.clone()).await?;
+        let (principal, id) = (principal.clone(), session.id().clone());
+        *known = Some(id.clone());
+        self.ask(move |memory| memory.remember(&principal, &cwd, &id))
+            .await;
+        Ok(session)
+    }
+
+    async fn ask<R: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn SessionMemory) -> R + Send + 'static,
+    ) -> Option<R> {
+        let memory = self.memory.clone();
+        // One that panics has said nothing.
+        tokio::task::spawn_blocking(move || question(&*memory))
+            .await
+            .ok()
+    }
+
+    fn place(&self, key: Key) -> LastSession {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_KNOWN && !known.contains_key(&key) {
+            // Those that no request uses; the memory still has them.
+            known.retain(|_, place| Arc::strong_count(place) > 1);
+        }
+        known.entry(key).or_default().clone()
+    }
+}
+
+async fn create(hub: &Hub, cwd: PathBuf) -> Result<Controller, SessionError> {
+    let new = NewSession {
+        cwd,
+        additional_directories: Vec::new(),
+    };
+    hub.create(new).await
+}
+
+/// Whether a session cannot be had, now or ever, while others can.
+fn is_out_of_reach(error: &SessionError) -> bool {
+    match error {
+        SessionError::NotFound(_) | SessionError::WrongCwd { .. } => true,
+        SessionError::Journal(error) => match error {
+            JournalError::NotFound(_)
+            | JournalError::InvalidId
+            | JournalError::Locked(_)
+            | JournalError::Corrupt { .. } => true,
+            JournalError::Exists(_) | JournalError::Io { .. } => false,
+        },
+        SessionError::BadCwd | SessionError::BadCursor | SessionError::ShuttingDown => false,
+    }
+}
