@@ -57,6 +57,9 @@ pub struct PendingMessage {
 pub struct PendingReminder {
     /// When it is delivered.
     pub mode: DeliveryMode,
+    /// Its sender's word for the mode, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_mode: Option<String>,
     /// The reminder.
     pub reminder: SystemReminder,
 }
@@ -325,7 +328,11 @@ mod tests {
 
     fn reminder(id: &str, mode: DeliveryMode) -> Pending {
         let reminder = SystemReminder::new(id, id);
-        Pending::Reminder(Arc::new(PendingReminder { mode, reminder }))
+        Pending::Reminder(Arc::new(PendingReminder {
+            mode,
+            sent_mode: None,
+            reminder,
+        }))
     }
 
     fn queue(rows: Vec<Pending>) -> PendingQueue {

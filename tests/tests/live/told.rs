@@ -264,6 +264,33 @@ async fn nobody_deletes_what_others_look_at() {
     other.close().await;
 }
 
+/// Who said it is known: the client that controls the session, by its name.
+#[tokio::test]
+async fn an_inject_of_a_named_controller_is_its_own() {
+    let test = TestHub::new(writer());
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    attached(
+        &mut editor,
+        &session,
+        json!({"clientId": "desk", "mode": "controller"}),
+    )
+    .await;
+    prompt(&mut editor, &session, "Write.").await;
+    asked(&mut editor).await;
+    let unsaid = json!({"sessionId": session, "mode": "queue", "content": "Later."});
+    let mut labelled = unsaid.clone();
+    labelled["_meta"] = json!({"harn": {"actor": {"clientId": "somebody", "role": "guest"}}});
+    for (params, role) in [(unsaid, "host_owner"), (labelled, "guest")] {
+        let said = editor.request("session/inject", params).await;
+        let actor = json!({"clientId": "desk", "role": role, "source": "acp"});
+        assert_eq!(said["_meta"]["harn"]["actor"], actor);
+        let outcome = editor.expect_event_of("control_outcome").await;
+        assert_eq!(outcome["actor"], actor);
+    }
+    editor.vanish();
+}
+
 /// What waits for the agent goes with control.
 #[tokio::test]
 async fn who_takes_over_may_take_back_what_was_said_before() {

@@ -1,6 +1,6 @@
 //! `session/remind`: what a reminder may say, and what is wrong with one that says something else.
 
-use harn_model::{DeliveryMode, Propagate, RoleHint, SystemReminder};
+use harn_model::{DeliveryMode, PendingReminder, Propagate, RoleHint, SystemReminder};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -52,9 +52,7 @@ fn malformed(message: impl Into<String>) -> Invalid {
 }
 
 /// Reads the params of `session/remind`. A reminder without an id has an empty one.
-pub(crate) fn read(
-    mut params: Map<String, Value>,
-) -> Result<(DeliveryMode, SystemReminder), Invalid> {
+pub(crate) fn read(mut params: Map<String, Value>) -> Result<PendingReminder, Invalid> {
     let mut mode = params.remove("mode");
     let fields = match params.remove(NESTED) {
         None => {
@@ -74,7 +72,12 @@ pub(crate) fn read(
         }
         Some(_) => return Err(malformed("`reminder` must be an object")),
     };
-    Ok((delivery(mode)?, reminder(fields)?))
+    let (mode, sent_mode) = delivery(mode)?;
+    Ok(PendingReminder {
+        mode,
+        sent_mode,
+        reminder: reminder(fields)?,
+    })
 }
 
 /// At the root, who sends it is said in `_meta` too. That is about the request; the rest is the reminder's.
@@ -90,18 +93,22 @@ fn forget_sender(params: &mut Map<String, Value>) {
     }
 }
 
-/// Anything unknown is only recorded, as in the program this comes from.
-fn delivery(mode: Option<Value>) -> Result<DeliveryMode, Invalid> {
-    let mode = match mode {
-        None | Some(Value::Null) => return Ok(DeliveryMode::AuditOnly),
-        Some(Value::String(mode)) => mode,
-        Some(_) => return Err(malformed("`mode` must be a string")),
+/// When it is delivered, and the word for that where it is another than ours. A misspelt word is refused: the
+/// reminder would only be recorded, and its sender would not know.
+fn delivery(mode: Option<Value>) -> Result<(DeliveryMode, Option<String>), Invalid> {
+    let wrong = || malformed("`mode` must be interrupt_immediate, finish_step or audit_only");
+    let word = match mode {
+        None | Some(Value::Null) => return Ok((DeliveryMode::AuditOnly, None)),
+        Some(Value::String(word)) => word,
+        Some(_) => return Err(wrong()),
     };
-    Ok(match mode.as_str() {
+    let mode = match word.as_str() {
         "interrupt_immediate" | "interrupt" => DeliveryMode::InterruptImmediate,
         "finish_step" | "after_current_operation" | "steer" => DeliveryMode::FinishStep,
-        _ => DeliveryMode::AuditOnly,
-    })
+        "audit_only" | "queue" | "wait_for_completion" => DeliveryMode::AuditOnly,
+        _ => return Err(wrong()),
+    };
+    Ok((mode, Some(word).filter(|word| word != mode.as_str())))
 }
 
 fn unknown_key(key: &str) -> Invalid {
@@ -226,9 +233,9 @@ pub(super) struct Nested {
     /// May be left out where one session is open.
     #[serde(default)]
     session_id: Option<Name>,
-    /// When it is delivered; an unknown word means `audit_only`.
+    /// When it is delivered; `audit_only` where nothing is said.
     #[serde(default)]
-    mode: Option<String>,
+    mode: Option<SentMode>,
     reminder: Reminder,
     #[serde(flatten)]
     sender: Sender,
@@ -241,11 +248,27 @@ pub(super) struct Root {
     /// May be left out where one session is open.
     #[serde(rename = "sessionId", default)]
     session_id: Option<Name>,
-    /// When it is delivered; an unknown word means `audit_only`.
+    /// When it is delivered; `audit_only` where nothing is said.
     #[serde(default)]
-    mode: Option<String>,
+    mode: Option<SentMode>,
     #[serde(flatten)]
     reminder: Reminder,
+}
+
+/// When a reminder is delivered, in the words that are read.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ReminderMode")]
+#[expect(dead_code, reason = "only its schema is of use")]
+enum SentMode {
+    InterruptImmediate,
+    Interrupt,
+    FinishStep,
+    AfterCurrentOperation,
+    Steer,
+    AuditOnly,
+    Queue,
+    WaitForCompletion,
 }
 
 /// Something for the agent to keep in mind.
@@ -296,7 +319,7 @@ mod tests {
 
     fn of(params: Value) -> Result<(DeliveryMode, SystemReminder), Invalid> {
         match params {
-            Value::Object(params) => read(params),
+            Value::Object(params) => read(params).map(|it| (it.mode, it.reminder)),
             other => panic!("{other} is no object"),
         }
     }
@@ -362,7 +385,6 @@ mod tests {
             ("audit_only", AuditOnly),
             ("queue", AuditOnly),
             ("wait_for_completion", AuditOnly),
-            ("anything", AuditOnly),
         ];
         for (word, mode) in modes {
             assert_eq!(
@@ -416,6 +438,16 @@ mod tests {
             (json!({"reminder": "b"}), "HARN-RMD-002", "`reminder`"),
             (json!({"reminder": null}), "HARN-RMD-002", "`reminder`"),
             (json!({"body": "b", "mode": 1}), "HARN-RMD-002", "`mode`"),
+            (
+                json!({"body": "b", "mode": "finish-step"}),
+                "HARN-RMD-002",
+                "`mode`",
+            ),
+            (
+                json!({"reminder": {"body": "b", "mode": "Interrupt"}}),
+                "HARN-RMD-002",
+                "`mode`",
+            ),
             (json!({"body": "b", "id": 1}), "HARN-RMD-002", "`id`"),
             (json!({"body": "b", "id": " "}), "HARN-RMD-002", "`id`"),
             (json!({"body": "b", "tags": "t"}), "HARN-RMD-002", "`tags`"),

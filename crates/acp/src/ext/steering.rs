@@ -315,6 +315,8 @@ struct UserRow<'a> {
     id: &'a str,
     message_id: &'a str,
     mode: Mode,
+    /// The word of `session/inject` for it.
+    sent_mode: &'static str,
     position: usize,
     #[schemars(with = "Vec<Content<'_>>")]
     content: Blocks<'a>,
@@ -326,9 +328,19 @@ impl<'a> UserRow<'a> {
             id: message.message_id.as_str(),
             message_id: message.message_id.as_str(),
             mode: message.mode.into(),
+            sent_mode: inject_word(message.mode),
             position,
             content: Blocks(&message.content),
         }
+    }
+}
+
+/// What a client that sends a message calls its mode. No client sends one that interrupts.
+fn inject_word(mode: DeliveryMode) -> &'static str {
+    match mode {
+        DeliveryMode::InterruptImmediate => mode.as_str(),
+        DeliveryMode::FinishStep => "steer",
+        DeliveryMode::AuditOnly => "queue",
     }
 }
 
@@ -339,6 +351,8 @@ struct ReminderRow<'a> {
     id: &'a str,
     reminder_id: &'a str,
     mode: Mode,
+    /// The word that `session/remind` had for it.
+    sent_mode: &'a str,
     position: usize,
     body: &'a str,
     tags: &'a [String],
@@ -359,6 +373,10 @@ impl<'a> ReminderRow<'a> {
             id: &reminder.id,
             reminder_id: &reminder.id,
             mode: pending.mode.into(),
+            sent_mode: pending
+                .sent_mode
+                .as_deref()
+                .unwrap_or(pending.mode.as_str()),
             position,
             body: &reminder.body,
             tags: &reminder.tags,

@@ -21,8 +21,8 @@ pub(crate) fn close(peer: &Arc<Peer>, request: Result<CloseSessionRequest, Error
         let closed = async {
             let request = request?;
             let id = request.session_id;
-            let actor = Sender::of_meta(request.meta.as_ref());
-            drive(&*attached(&peer, &id)?, Act::Steer, &actor)?;
+            let mut actor = Sender::of_meta(request.meta.as_ref());
+            drive(&*attached(&peer, &id)?, Act::Steer, &mut actor)?;
             wind_up(&peer, &id).await;
             Ok(CloseSessionResponse::new())
         };
@@ -40,8 +40,8 @@ pub(crate) fn delete(
         let deleted = async {
             let request = request?;
             let id = request.session_id;
-            let actor = Sender::of_meta(request.meta.as_ref());
-            may_delete(&peer, &SessionId::new(id.0.clone()), &actor)?;
+            let mut actor = Sender::of_meta(request.meta.as_ref());
+            may_delete(&peer, &SessionId::new(id.0.clone()), &mut actor)?;
             wind_up(&peer, &id).await;
             let deleted = peer.hub.delete(&SessionId::new(id.0)).await;
             deleted.map_err(|e| error::session(&e))?;
@@ -53,7 +53,7 @@ pub(crate) fn delete(
 
 /// One that somebody controls is removed by whoever does, and by nobody else; while nobody does, not from under
 /// a turn or those who watch.
-fn may_delete(peer: &Peer, id: &SessionId, actor: &Actor) -> Result<(), Error> {
+fn may_delete(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Result<(), Error> {
     if let Some(attached) = peer.attached(id) {
         return drive(&attached, Act::Steer, actor).map(drop);
     }

@@ -30,8 +30,8 @@ pub(crate) async fn set_mode(
     let set = async {
         let request = request?;
         let attached = attached(peer, &request.session_id)?;
-        let actor = Sender::of_meta(request.meta.as_ref());
-        let driver = drive(&attached, Act::Steer, &actor)?;
+        let mut actor = Sender::of_meta(request.meta.as_ref());
+        let driver = drive(&attached, Act::Steer, &mut actor)?;
         let seq = driver.set_mode(&request.mode_id.0).await;
         Ok::<_, Error>((attached.clone(), seq.map_err(|e| error::setting(&e))?))
     };
@@ -72,8 +72,8 @@ async fn apply(
             "every option of this agent takes a value id",
         ));
     };
-    let actor = Sender::of_meta(request.meta.as_ref());
-    let session = drive(&attached, Act::Steer, &actor)?;
+    let mut actor = Sender::of_meta(request.meta.as_ref());
+    let session = drive(&attached, Act::Steer, &mut actor)?;
     let set = match &*request.config_id.0 {
         MODE_OPTION => session.set_mode(&value.0).await,
         option => session.set_option(option, &value.0).await,

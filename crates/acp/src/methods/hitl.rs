@@ -38,7 +38,7 @@ async fn take(
     let asked = peer.asking(&response.request_id);
     let unknown = || HitlError::Unknown(response.request_id.clone());
     let attached = asked.ok_or_else(|| error::hitl(&unknown()))?;
-    let driver = drive(&attached, Act::Answer, &Sender::default().actor())?;
+    let driver = drive(&attached, Act::Answer, &mut Sender::default().actor())?;
     // Whoever takes control from here on is asked, and this does not count any more.
     let written = match attached.session.asked() {
         (Some(term), _) => attached.session.hitl_respond(response.clone(), term).await,

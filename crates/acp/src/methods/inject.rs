@@ -31,8 +31,8 @@ pub(crate) async fn inject(
     let attached = steered(peer, params.session_id.as_str())?;
     let content = from_wire::content(params.content.unwrap_or_default());
     let content = content.map_err(|e| error::bad_params(&e))?;
-    let actor = params.sender.actor();
-    let driver = drive(&attached, Act::Speak, &actor)?;
+    let mut actor = params.sender.actor();
+    let driver = drive(&attached, Act::Speak, &mut actor)?;
     let mode = params.mode.into();
     let injected = held(&attached, driver, mode, content, &actor, gate).await;
     let session = About::Session(params.session_id.as_str());
@@ -77,9 +77,9 @@ pub(crate) async fn revoke(
 ) -> Result<Value, Error> {
     let params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
-    let (id, actor) = (params.message_id.as_str(), params.sender.actor());
+    let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
     let asked = Asked::new(Control::RevokeInject, Some(id));
-    let driver = drive(&attached, Act::Steer, &actor)?;
+    let driver = drive(&attached, Act::Steer, &mut actor)?;
     let revoked = driver.revoke_inject(MessageId::new(id), actor);
     changed(id, attached.held(asked, gate, revoked).await)
 }
@@ -91,10 +91,10 @@ pub(crate) async fn replace(
 ) -> Result<Value, Error> {
     let params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
-    let (id, actor) = (params.message_id.as_str(), params.sender.actor());
+    let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
     let asked = Asked::new(Control::ReplaceInject, Some(id));
     let content = from_wire::content(params.content.unwrap_or_default());
-    let driver = drive(&attached, Act::Speak, &actor)?;
+    let driver = drive(&attached, Act::Speak, &mut actor)?;
     let replaced = driver.replace_inject(MessageId::new(id), content, actor);
     changed(id, attached.held(asked, gate, replaced).await)
 }

@@ -42,14 +42,19 @@ pub(crate) fn steered_or_only(peer: &Peer, id: Option<&Name>) -> Result<Arc<Atta
     }
 }
 
-/// The session for whoever may do this with it. `actor` is who says to do it.
+/// The session for whoever may do this with it. `actor` is who says to do it; a client that controls the session
+/// under a name acts under that name, whatever it says.
 pub(crate) fn drive<'a>(
     attached: &'a Attached,
     act: Act,
-    actor: &Actor,
+    actor: &mut Actor,
 ) -> Result<Driver<'a>, Error> {
     let driver = attached.session.drive(act, Some(&actor.client_id));
-    driver.map_err(|e| error::not_in_control(&e))
+    let driver = driver.map_err(|e| error::not_in_control(&e))?;
+    if let Some(client_id) = driver.client_id() {
+        client_id.clone_into(&mut actor.client_id);
+    }
+    Ok(driver)
 }
 
 /// Only ACP's own words: an unknown one fails the prompt in several SDKs.

@@ -48,8 +48,8 @@ async fn submit(
     let cancelled = responder.as_ref().map(Responder::cancellation);
     let watch = CancellationToken::new();
     let guard = watch.clone().drop_guard();
-    let actor = Sender::of_meta(request.meta.as_ref());
-    let driver = drive(&attached, Act::Speak, &actor)?;
+    let mut actor = Sender::of_meta(request.meta.as_ref());
+    let driver = drive(&attached, Act::Speak, &mut actor)?;
     let submitted = driver.prompt(blocks, |turn| {
         if let Some(responder) = responder.take() {
             attached.expect_end(turn, responder, guard);
@@ -70,8 +70,8 @@ async fn submit(
 
 /// A prompt that is taken back as a request is cancelled like any other.
 async fn called_off(attached: &Attached, turn: TurnId) {
-    let actor = Sender::default().actor();
-    let driver = match drive(attached, Act::Steer, &actor) {
+    let mut actor = Sender::default().actor();
+    let driver = match drive(attached, Act::Steer, &mut actor) {
         Ok(driver) => driver,
         Err(error) => return tracing::debug!(%error.message, "a prompt was taken back in vain"),
     };
@@ -86,8 +86,8 @@ pub(crate) async fn cancel(peer: &Peer, params: CancelParams) {
         tracing::debug!("ignored a cancel for a session that is not open");
         return;
     };
-    let actor = Sender::lenient(&params.rest);
-    let driver = match drive(&attached, Act::Steer, &actor) {
+    let mut actor = Sender::lenient(&params.rest);
+    let driver = match drive(&attached, Act::Steer, &mut actor) {
         Ok(driver) => driver,
         Err(error) => return tracing::debug!(%error.message, "ignored a cancel"),
     };
@@ -106,8 +106,8 @@ pub(crate) async fn cancel_request(
     let params = params?;
     let id = params.session_id.as_str();
     let attached = steered(peer, id)?;
-    let actor = Sender::lenient(&params.rest);
-    let driver = drive(&attached, Act::Steer, &actor)?;
+    let mut actor = Sender::lenient(&params.rest);
+    let driver = drive(&attached, Act::Steer, &mut actor)?;
     let target = attached.cancel_target();
     let asked = Asked::new(Control::Cancel, target.as_ref().map(TurnId::as_str));
     let cancelled = driver.cancel_for(target, actor.clone());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agent_client_protocol::Error;
-use harn_model::{Actor, Control, DeliveryMode, SystemReminder};
+use harn_model::{Actor, Control, PendingReminder};
 use harn_runtime::Act;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -25,8 +25,7 @@ use crate::{
 /// What `session/remind` asks for.
 struct Wanted {
     attached: Arc<Attached>,
-    mode: DeliveryMode,
-    reminder: SystemReminder,
+    reminder: PendingReminder,
     actor: Actor,
 }
 
@@ -40,11 +39,10 @@ impl Wanted {
         let Value::Object(params) = all else {
             return Err(error::bad_params("params must be an object"));
         };
-        let (mode, reminder) = reminder::read(params).map_err(|e| error::reminder(&e))?;
+        let reminder = reminder::read(params).map_err(|e| error::reminder(&e))?;
         let sender = sender.map_err(|e| error::params(METHOD, &e))?;
         Ok(Self {
             attached,
-            mode,
             reminder,
             actor: sender.actor(),
         })
@@ -56,12 +54,12 @@ pub(crate) async fn remind(
     params: Result<Map<String, Value>, Error>,
     gate: Gate,
 ) -> Result<Reminded, Error> {
-    let wanted = Wanted::read(peer, params?)?;
+    let mut wanted = Wanted::read(peer, params?)?;
     let session = &wanted.attached.session;
-    let driver = drive(&wanted.attached, Act::Steer, &wanted.actor)?;
-    let given = wanted.reminder.id.clone();
+    let driver = drive(&wanted.attached, Act::Steer, &mut wanted.actor)?;
+    let given = wanted.reminder.reminder.id.clone();
     let asked = Asked::new(Control::Remind, None);
-    let reminded = driver.remind(wanted.mode, wanted.reminder, wanted.actor);
+    let reminded = driver.queue_reminder(wanted.reminder, wanted.actor);
     let reminded = wanted.attached.held(asked, gate, reminded).await;
     let about = match given.as_str() {
         "" => About::Session(session.id().as_str()),
@@ -73,15 +71,15 @@ pub(crate) async fn remind(
 
 /// The same without an answer.
 pub(crate) async fn remind_unanswered(peer: &Peer, params: Result<Map<String, Value>, Error>) {
-    let wanted = match params.and_then(|params| Wanted::read(peer, params)) {
+    let mut wanted = match params.and_then(|params| Wanted::read(peer, params)) {
         Ok(wanted) => wanted,
         Err(error) => return tracing::debug!(%error.message, "ignored a session/remind"),
     };
-    let driver = match drive(&wanted.attached, Act::Steer, &wanted.actor) {
+    let driver = match drive(&wanted.attached, Act::Steer, &mut wanted.actor) {
         Ok(driver) => driver,
         Err(error) => return tracing::debug!(%error.message, "ignored a session/remind"),
     };
-    let reminded = driver.remind(wanted.mode, wanted.reminder, wanted.actor);
+    let reminded = driver.queue_reminder(wanted.reminder, wanted.actor);
     if let Err(error) = reminded.await {
         tracing::debug!(%error, "a session/remind was refused");
     }
@@ -94,9 +92,9 @@ pub(crate) async fn revoke(
 ) -> Result<Value, Error> {
     let params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
-    let (id, actor) = (params.reminder_id.as_str(), params.sender.actor());
+    let (id, mut actor) = (params.reminder_id.as_str(), params.sender.actor());
     let asked = Asked::new(Control::RevokeReminder, Some(id));
-    let driver = drive(&attached, Act::Steer, &actor)?;
+    let driver = drive(&attached, Act::Steer, &mut actor)?;
     let revoked = driver.revoke_reminder(id, actor);
     let revoked = attached.held(asked, gate, revoked).await;
     let done = revoked.map_err(|e| error::control(&e, About::Reminder(id)))?;
@@ -112,7 +110,7 @@ pub(crate) async fn resume(
     params: Result<ResumeParams, Error>,
 ) -> Result<Resumed, Error> {
     let attached = steered_or_only(peer, params?.session_id.as_ref())?;
-    let driver = drive(&attached, Act::Steer, &Sender::default().actor())?;
+    let driver = drive(&attached, Act::Steer, &mut Sender::default().actor())?;
     driver.resume().await;
     Ok(Resumed {})
 }

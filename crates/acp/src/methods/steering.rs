@@ -31,8 +31,8 @@ pub(crate) async fn steer(
         attached.hold(it.clone(), gate);
         asked = Some(it);
     };
-    let actor = params.actor();
-    let driver = drive(&attached, Act::Speak, &actor)?;
+    let mut actor = params.actor();
+    let driver = drive(&attached, Act::Speak, &mut actor)?;
     let steered = driver.steer(content.clone(), actor.clone(), named).await;
     match &steered {
         Ok(_) => return Ok(Steered::Injected),
@@ -54,7 +54,7 @@ pub(crate) async fn steer(
             reason: "noRunningTurn",
         }),
         None => {
-            let driver = drive(&attached, Act::Speak, &actor)?;
+            let driver = drive(&attached, Act::Speak, &mut actor)?;
             Ok(start(&attached, driver, content, gate).await)
         }
     }

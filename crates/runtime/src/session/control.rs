@@ -2,7 +2,7 @@
 
 use harn_model::{
     Actor, ContentBlock, Control, ControlResult, ControlTarget, DeliveryMode, LiveAuthor,
-    MessageId, Pending, Seq, SystemReminder, TurnId,
+    MessageId, Pending, PendingReminder, Seq, SystemReminder, TurnId,
 };
 use tokio::sync::oneshot;
 
@@ -33,10 +33,7 @@ pub(crate) enum Wanted {
         /// Looked at once it is known that whoever wants it may.
         content: Result<Vec<ContentBlock>, String>,
     },
-    Remind {
-        mode: DeliveryMode,
-        reminder: SystemReminder,
-    },
+    Remind(Box<PendingReminder>),
     RevokeReminder(String),
     Cancel(Option<TurnId>),
 }
@@ -47,7 +44,7 @@ impl Wanted {
             Self::Inject { .. } => Control::Inject,
             Self::RevokeInject(_) => Control::RevokeInject,
             Self::ReplaceInject { .. } => Control::ReplaceInject,
-            Self::Remind { .. } => Control::Remind,
+            Self::Remind(_) => Control::Remind,
             Self::RevokeReminder(_) => Control::RevokeReminder,
             Self::Cancel(_) => Control::Cancel,
         }
@@ -65,7 +62,7 @@ impl Wanted {
             Self::Inject { id, .. } | Self::RevokeInject(id) | Self::ReplaceInject { id, .. } => {
                 target.message_id = Some(id.clone());
             }
-            Self::Remind { reminder, .. } => target.reminder_id = Some(reminder.id.clone()),
+            Self::Remind(pending) => target.reminder_id = Some(pending.reminder.id.clone()),
             Self::RevokeReminder(id) => target.reminder_id = Some(id.clone()),
             Self::Cancel(turn) => target.turn_id.clone_from(turn),
         }
@@ -174,14 +171,29 @@ impl Controller {
     pub async fn remind(
         &self,
         mode: DeliveryMode,
-        mut reminder: SystemReminder,
+        reminder: SystemReminder,
         actor: Actor,
     ) -> Result<(String, Controlled), ControlError> {
-        if reminder.id.is_empty() {
-            reminder.id = self.shared.config.ids.mint(IdKind::Reminder);
+        let pending = PendingReminder {
+            mode,
+            sent_mode: None,
+            reminder,
+        };
+        self.queue_reminder(pending, actor).await
+    }
+
+    /// As [`Controller::remind`], with its sender's word for the mode.
+    pub async fn queue_reminder(
+        &self,
+        mut pending: PendingReminder,
+        actor: Actor,
+    ) -> Result<(String, Controlled), ControlError> {
+        let id = &mut pending.reminder.id;
+        if id.is_empty() {
+            *id = self.shared.config.ids.mint(IdKind::Reminder);
         }
-        let id = reminder.id.clone();
-        let wanted = Wanted::Remind { mode, reminder };
+        let id = id.clone();
+        let wanted = Wanted::Remind(Box::new(pending));
         Ok((id, self.control(wanted, actor).await?))
     }
 

@@ -329,6 +329,12 @@ impl Deref for Driver<'_> {
 }
 
 impl Driver<'_> {
+    /// The client that is in control, where it came under a name.
+    #[must_use]
+    pub fn client_id(&self) -> Option<&str> {
+        self.author.as_ref().map(|author| author.client_id.as_str())
+    }
+
     /// As [`Controller::prompt`].
     pub async fn prompt(
         self,

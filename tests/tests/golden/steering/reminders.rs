@@ -56,6 +56,14 @@ async fn sent_listed_delivered_and_taken_back() {
     assert_eq!(rows[2]["reminderId"], noted["reminderId"]);
     assert_eq!(rows[2]["mode"], "audit_only");
     assert_eq!(rows[3]["mode"], "finish_step");
+    let sent: Vec<_> = (0..4).map(|at| &rows[at]["sentMode"]).collect();
+    let words = [
+        "finish_step",
+        "steer",
+        "audit_only",
+        "after_current_operation",
+    ];
+    assert_eq!(sent, words);
 
     for status in ["revoked", "already_revoked"] {
         let answer = stage.control(REVOKE, json!({"reminder_id": brief})).await;
@@ -103,7 +111,12 @@ async fn sent_listed_delivered_and_taken_back() {
 #[tokio::test]
 async fn what_is_wrong_with_them() {
     let mut stage = Stage::with(listen).await;
-    let cases: [(Value, &str, &str); 8] = [
+    let cases: [(Value, &str, &str); 9] = [
+        (
+            json!({"body": "b", "mode": "interupt"}),
+            "HARN-RMD-002",
+            "`mode`",
+        ),
         (
             json!({"body": "b", "urgency": 3}),
             "HARN-RMD-001",

@@ -162,7 +162,8 @@ impl SessionTask {
                     Standing::Unknown => Verdict::Refused(ControlResult::UnknownMessageId),
                 }
             }
-            Wanted::Remind { reminder, .. } => {
+            Wanted::Remind(pending) => {
+                let PendingReminder { reminder, .. } = &**pending;
                 let id = &reminder.id;
                 if view.knows_reminder(id) {
                     return Verdict::Refused(ControlResult::IdInUse);
@@ -328,7 +329,8 @@ impl SessionTask {
                 passed_on: None,
                 wakes: Some(WakeReason::Message),
             }),
-            Wanted::Remind { mode, reminder } => {
+            Wanted::Remind(pending) => {
+                let PendingReminder { mode, reminder, .. } = &**pending;
                 let delivered = *mode != DeliveryMode::AuditOnly;
                 Some(Effect {
                     interrupts: (*mode == DeliveryMode::InterruptImmediate).then_some("a reminder"),
@@ -381,9 +383,7 @@ fn change(wanted: Wanted, result: ControlResult, actor: &Actor) -> Option<AgentE
             message_id: id,
             content,
         },
-        Wanted::Remind { mode, reminder } => {
-            PendingChange::ReminderQueued(PendingReminder { mode, reminder })
-        }
+        Wanted::Remind(pending) => PendingChange::ReminderQueued(*pending),
         Wanted::RevokeReminder(reminder_id) if result == ControlResult::Revoked => {
             PendingChange::ReminderRevoked { reminder_id }
         }

@@ -130,9 +130,8 @@ impl SessionTask {
         turn.waits.waiting.push(wait.reply);
         let mut events = Vec::new();
         if wait.given.is_none() {
-            // For reminders the turn has passed, and those that are only recorded have waited for this.
+            // For reminders the turn has passed.
             events.extend(self.age());
-            events.extend(self.recorded());
         }
         if reason.is_none() {
             events.push(AgentEvent::Daemon(DaemonChange::Idle {

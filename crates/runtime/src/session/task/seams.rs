@@ -127,7 +127,10 @@ impl SessionTask {
         let (mut drain, skipped) = {
             let view = self.shared.view();
             let modes = if stays { seam.delivers() } else { &[] };
-            let mut rows = view.pending.of(modes);
+            let mut rows = match is_exit_before_steers(&view, seam) {
+                true => view.pending.reminders_of(modes),
+                false => view.pending.of(modes),
+            };
             let has_message = rows.iter().any(|row| matches!(row, Pending::Message(_)));
             if stays && after_a_wait && !has_message {
                 let next = view.pending.first_message(DeliveryMode::AuditOnly);
@@ -202,13 +205,6 @@ impl SessionTask {
     pub(super) fn age(&self) -> Vec<AgentEvent> {
         let aged = self.shared.view().reminders.age();
         aged.into_iter().map(lifecycle).collect()
-    }
-
-    /// Reminders that are only to be recorded.
-    pub(super) fn recorded(&self) -> Vec<AgentEvent> {
-        let view = self.shared.view();
-        let rows = view.pending.reminders_of(&[DeliveryMode::AuditOnly]);
-        Drain::take(&view.reminders, rows, For::Transcript).events
     }
 
     /// What a compaction does to the reminders that are in force.
@@ -301,6 +297,13 @@ impl SessionTask {
             .await?;
         Ok(())
     }
+}
+
+/// Whether an agent leaves its loop while messages wait that are for an earlier seam. Those for the end wait then,
+/// too: the agent is called again with the earlier ones first.
+fn is_exit_before_steers(view: &SessionView, seam: Seam) -> bool {
+    let earlier = Seam::TurnEnd.delivers();
+    seam == Seam::LoopExit && view.pending.first_message_of(earlier).is_some()
 }
 
 /// Calls that were announced and have not begun do not run; but those that somebody allowed have as good as

@@ -124,8 +124,10 @@ async fn nothing_happens_until_something_does() {
     stage.session.resume().await;
     assert_eq!(woke(waiting).await, of(WakeReason::Resume, &[]));
     assert!(stage.session.view().idle.is_none());
-    // It is recorded when the agent next has nothing to do.
+    // Only the way out of the loop records it, not the next wait.
     let _waiting = leg.is_idle(&stage).await;
+    assert_eq!(stage.waiting(), ["note"]);
+    assert_eq!(leg.seam(Seam::LoopExit).await, [""; 0]);
     assert_eq!(stage.waiting(), [""; 0]);
 }
 

@@ -137,8 +137,14 @@ impl Model {
                 }
             }
         }
+        let steers = |row: &Row| row.message && row.state == State::Waits && row.mode != QUEUE;
+        let held = seam == Seam::LoopExit && self.rows.iter().any(steers);
         for row in &mut self.rows {
             if row.state != State::Waits || !modes.contains(&row.mode) {
+                continue;
+            }
+            // Messages for the end come after those for an earlier seam.
+            if row.message && held {
                 continue;
             }
             row.state = State::Delivered;

@@ -97,6 +97,24 @@ async fn what_is_delivered_together_keeps_the_order_it_came_in() {
 }
 
 #[tokio::test]
+async fn a_steer_comes_before_a_queued_message_also_where_the_first_seam_is_the_exit() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "later").await;
+    let note = SystemReminder::new("r", "note");
+    stage.session.remind(QUEUE, note, host()).await.unwrap();
+    stage.inject(STEER, "first").await;
+    assert_eq!(leg.seam(Seam::LoopExit).await, [""; 0]);
+    assert_eq!(stage.waiting(), ["later", "first"]);
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "first");
+    assert_eq!(leg.seam(Seam::LoopExit).await, ["later"]);
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+}
+
+#[tokio::test]
 async fn nobody_who_stopped_looking_is_given_anything() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
