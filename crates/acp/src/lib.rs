@@ -21,6 +21,7 @@ pub mod http;
 mod lane;
 mod mcp;
 mod methods;
+mod newer;
 mod permission;
 mod profile;
 mod pump;
@@ -33,5 +34,6 @@ mod wire;
 
 pub use connection::{AcpConfig, ConnectionError, Deadlines, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
+pub use newer::NewerAcp;
 pub use profile::{Dialect, Profile, ProfileChoice};
 pub use to_wire::Projector;

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    AcpConfig,
+    AcpConfig, NewerAcp,
     ext::{client::Wish, update::ExtensionSet},
 };
 
@@ -45,6 +45,8 @@ pub struct Dialect {
     pub event_ids: bool,
     /// Whether tool calls of workers are part of the stream. Those that somebody is asked about always are.
     pub worker_calls: bool,
+    /// The parts of ACP it gets that the pinned schema does not have.
+    pub newer: NewerAcp,
 }
 
 impl From<Profile> for Dialect {
@@ -54,6 +56,7 @@ impl From<Profile> for Dialect {
             extensions: ExtensionSet::ALL,
             event_ids: false,
             worker_calls: profile.has_worker_calls(),
+            newer: NewerAcp::default(),
         }
     }
 }
@@ -70,6 +73,9 @@ impl Dialect {
 
     /// Where its encoding is shared; none for a client with a choice of its own.
     pub(crate) fn slot(self) -> Option<EncodingSlot> {
+        if self.newer != NewerAcp::default() {
+            return None;
+        }
         let slots = EncodingSlot::ALL;
         let [harn, meta, acp] = match (self.event_ids, slots) {
             (false, [harn, meta, acp, _, _, _]) | (true, [_, _, _, harn, meta, acp]) => {
@@ -143,6 +149,7 @@ pub(crate) fn choose(config: &AcpConfig, wish: &Wish, request: &InitializeReques
         worker_calls: wish
             .worker_calls()
             .unwrap_or_else(|| profile.has_worker_calls()),
+        newer: NewerAcp::declared(&request.client_capabilities),
     }
 }
 

@@ -76,6 +76,99 @@ pub(crate) enum Update<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<&'a harn_model::Cost>,
     },
+    Notice {
+        severity: NoticeSeverity,
+        title: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<&'a str>,
+    },
+    CompactionUpdate {
+        compaction_id: &'a str,
+        status: CompactionState,
+        summary: [Content<'a>; 1],
+    },
+    PlanUpdate {
+        plan: PlanContent<'a>,
+        #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<HarnMeta<PlanMeta<'a>>>,
+    },
+    PlanRemoved {
+        plan_id: &'a str,
+    },
+    SubagentUpdate {
+        session_id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<&'a str>,
+        state: SubagentState<'a>,
+    },
+    SessionMessage {
+        message_id: &'a str,
+        sender_session_id: &'a str,
+        recipient_session_id: &'a str,
+    },
+    SessionMessageChunk {
+        message_id: &'a str,
+        content: Content<'a>,
+    },
+}
+
+/// How a notice is presented.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NoticeSeverity {
+    Info,
+    Warning,
+    Error,
+}
+
+/// How far a compaction is.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CompactionState {
+    Completed,
+}
+
+/// A plan that is addressed by its id.
+#[derive(Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub(crate) enum PlanContent<'a> {
+    Items {
+        plan_id: &'a str,
+        entries: Vec<PlanEntry<'a>>,
+    },
+}
+
+/// What a worker's session does.
+#[derive(Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub(crate) enum SubagentState<'a> {
+    Running,
+    Idle {
+        #[serde(flatten)]
+        reason: IdleReason<'a>,
+    },
+}
+
+/// Why a worker's session is idle.
+#[derive(Serialize)]
+#[serde(tag = "stopReason", rename_all = "snake_case")]
+pub(crate) enum IdleReason<'a> {
+    EndTurn,
+    Cancelled,
+    Error { error: SessionError<'a> },
+}
+
+/// What went wrong in a worker's session, as a JSON-RPC error.
+#[derive(Serialize)]
+pub(crate) struct SessionError<'a> {
+    pub(crate) code: i32,
+    pub(crate) message: &'a str,
 }
 
 /// What a `session_info_update` says beside its title.
@@ -97,6 +190,10 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) tool_call_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<&'a str>,
+    /// The tool's name, for clients whose schema has it. Permission requests do not repeat it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub(crate) name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kind: Option<ToolKind>,
     pub(crate) status: ToolCallStatus,

@@ -10,6 +10,7 @@ mod editions;
 mod extensions;
 mod lines;
 mod naming;
+mod newest;
 
 use std::collections::BTreeSet;
 

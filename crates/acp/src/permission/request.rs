@@ -155,6 +155,7 @@ fn tool_call<'a>(call: &'a harn_model::ToolCall, command: Option<&'a str>) -> To
     ToolCall {
         tool_call_id: call.tool_call_id.as_str(),
         title: Some(call.title.as_deref().unwrap_or(&call.tool_name)),
+        name: None,
         kind: Some(call.kind.unwrap_or_default()),
         status: ToolCallStatus::Pending,
         content: match (command, contents) {

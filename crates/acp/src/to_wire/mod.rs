@@ -5,6 +5,7 @@
 
 mod equipped;
 mod lines;
+mod newer;
 mod plain;
 mod standard;
 #[cfg(test)]
@@ -30,7 +31,7 @@ use crate::{
             SkillScopeFields, ToolSearchQueryFields, ToolSearchResultFields, WorkerFields,
         },
     },
-    wire::Update,
+    wire::{NoticeSeverity, Update},
 };
 
 /// Writes the lines of one session for one dialect.
@@ -53,6 +54,7 @@ use crate::{
 /// );
 /// ```
 pub struct Projector {
+    session: SessionId,
     /// Everything of an update's line up to the update itself.
     update: Vec<u8>,
     /// Everything of an agent event's line up to its fields.
@@ -91,6 +93,7 @@ impl Projector {
             format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"sessionId":{id}"#)
         };
         Self {
+            session: session.clone(),
             update: format!(r#"{},"update":"#, head("session/update")).into_bytes(),
             event: head(agent_event::METHOD).into_bytes(),
             dialect: dialect.into(),
@@ -153,7 +156,10 @@ impl Projector {
             AgentEvent::TurnEnded(ended) => {
                 self.turn_ended(envelope.turn.as_ref(), &ended.outcome, out);
             }
-            AgentEvent::ToolCall(call) => self.update(&tool_call(call, replay), out),
+            AgentEvent::ToolCall(call) => {
+                let named = self.dialect.newer.members;
+                self.update(&tool_call(call, replay, named), out);
+            }
             AgentEvent::ToolCallUpdate(update) => {
                 self.update(&tool_call_update(update, replay), out);
             }
@@ -193,7 +199,8 @@ impl Projector {
                     self.plan(&Plan::Entries(report.entries.clone()), out);
                 } else if let Some(message) = message {
                     let fields = ProgressFields::narration(message);
-                    self.extension_or(fields, out, |out| self.note(seq, message, out));
+                    self.extension_or(fields, out, |out| self.progress(seq, message, out));
+                    self.notice(replay, NoticeSeverity::Info, message, out);
                 } else if report.replace || !report.metadata.is_null() {
                     self.event(HarnEvent::ProgressReported((&**report).into()), out);
                 }
@@ -201,13 +208,15 @@ impl Projector {
             AgentEvent::Progress(progress) => {
                 if !is_blank(&progress.message) {
                     let fields = ProgressFields::from(&**progress);
-                    let note = || plain::progress(progress);
-                    self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+                    let text = plain::progress(progress);
+                    self.extension_or(fields, out, |out| self.progress(seq, &text, out));
+                    self.notice(replay, NoticeSeverity::Info, &text, out);
                 }
             }
             AgentEvent::Log(log) => {
                 if !is_blank(&log.message) {
                     self.extension(LogFields::from(&**log), out);
+                    self.log_notice(replay, log, out);
                 }
             }
             AgentEvent::Artifact(artifact) => {
@@ -240,7 +249,12 @@ impl Projector {
             }
             AgentEvent::WorkerUpdate(worker) => {
                 let fields = WorkerFields::new(worker, self.session_root.as_deref());
-                self.extension_or(fields, out, |out| self.worker_as_call(seq, worker, out));
+                self.extension_or(fields, out, |out| {
+                    if !self.shows_subagent(worker) {
+                        self.worker_as_call(seq, worker, out);
+                    }
+                });
+                self.subagent(worker, out);
             }
             AgentEvent::SkillActivated {
                 skill_name,
@@ -289,8 +303,12 @@ impl Projector {
             }
             AgentEvent::TranscriptCompacted(compacted) => {
                 let fields = CompactedFields::from(&**compacted);
-                let note = || plain::compacted(compacted);
-                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+                self.extension_or(fields, out, |out| {
+                    if !self.dialect.newer.compaction {
+                        self.note(seq, &plain::compacted(compacted), out);
+                    }
+                });
+                self.compaction(seq, compacted, out);
             }
             AgentEvent::TranscriptProjected(projected) => {
                 self.extension(ProjectedFields::from(&**projected), out);

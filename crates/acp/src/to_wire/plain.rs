@@ -166,6 +166,7 @@ fn call<'a>(id: &'a str, title: &'a str, status: ToolCallStatus) -> ToolCall<'a>
     ToolCall {
         tool_call_id: id,
         title: Some(title),
+        name: None,
         kind: None,
         status,
         content: None,

@@ -31,12 +31,14 @@ pub(super) fn thought<'a>(text: &'a str, id: Option<&'a MessageId>) -> Update<'a
     }
 }
 
-pub(super) fn tool_call<'a>(call: &'a harn_model::ToolCall, replay: bool) -> Update<'a> {
+/// A tool call, with its name for clients whose schema has one.
+pub(super) fn tool_call(call: &harn_model::ToolCall, replay: bool, named: bool) -> Update<'_> {
     let is_shown =
         |content: &ToolContent| !replay || !matches!(content, ToolContent::Terminal { .. });
     Update::ToolCall(ToolCall {
         tool_call_id: call.tool_call_id.as_str(),
         title: Some(call.title.as_deref().unwrap_or(&call.tool_name)),
+        name: named.then_some(call.tool_name.as_str()),
         kind: call.kind,
         status: call.status,
         content: call
@@ -67,6 +69,7 @@ pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> 
         tool_call_id: update.tool_call_id.as_str(),
         // The runtime fills it; only an old log lacks it.
         title: Some(update.title.as_deref().unwrap_or(&update.tool_name)),
+        name: None,
         kind: None,
         status: update.status,
         content,
@@ -128,6 +131,9 @@ impl Projector {
 
     /// Sent also without entries: that takes the plan before it away.
     pub(super) fn plan(&self, plan: &Plan, out: &mut Vec<u8>) {
+        if self.dialect.newer.plans {
+            return self.plan_by_id(plan, out);
+        }
         let entries = plan.entries();
         let meta = match plan {
             Plan::Entries(_) => None,

@@ -1,0 +1,73 @@
+//! The parts of ACP that schema 0.12.2, which the wire is pinned to, does not have. A client gets a part if it
+//! declared the capability for it.
+
+use agent_client_protocol::v1::schema::ClientCapabilities;
+
+/// The newer parts of ACP that a client declared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NewerAcp {
+    /// `session.notices`: it is sent `notice`.
+    pub notices: bool,
+    /// `session.compaction`: it is sent `compaction_update`.
+    pub compaction: bool,
+    /// `plan`: it is sent `plan_update` and `plan_removed`.
+    pub plans: bool,
+    /// `subagents`: it is sent `subagent_update`, `session_message` and `session_message_chunk`.
+    pub subagents: bool,
+    /// Any capability that the pinned schema does not have. Such a client reads a newer schema, and gets the
+    /// members that have no capability of their own, such as the name of a tool call.
+    pub members: bool,
+}
+
+impl NewerAcp {
+    /// What a client declared.
+    pub(crate) fn declared(client: &ClientCapabilities) -> Self {
+        let session = client.session.as_ref();
+        Self {
+            notices: session.is_some_and(|it| it.notices.is_some()),
+            compaction: session.is_some_and(|it| it.compaction.is_some()),
+            plans: client.plan.is_some(),
+            subagents: client.subagents.is_some(),
+            members: session.is_some() || client.plan.is_some() || client.subagents.is_some(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn declared(capabilities: Value) -> NewerAcp {
+        let capabilities: ClientCapabilities = serde_json::from_value(capabilities).unwrap();
+        NewerAcp::declared(&capabilities)
+    }
+
+    #[test]
+    fn capabilities_are_objects_and_the_pinned_ones_are_not_newer() {
+        let old = json!({
+            "fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true,
+            "auth": {"terminal": true}, "elicitation": {"form": {}}, "_meta": {"terminal-auth": true},
+        });
+        assert_eq!(declared(old), NewerAcp::default());
+        let null = json!({"session": {"notices": null, "compaction": null}, "plan": null});
+        let members = NewerAcp {
+            members: true,
+            ..NewerAcp::default()
+        };
+        assert_eq!(declared(null), members);
+        let zed = json!({"session": {"configOptions": {"boolean": {}}}});
+        assert_eq!(declared(zed), members);
+        let all =
+            json!({"session": {"notices": {}, "compaction": {}}, "plan": {}, "subagents": {}});
+        let every = NewerAcp {
+            notices: true,
+            compaction: true,
+            plans: true,
+            subagents: true,
+            members: true,
+        };
+        assert_eq!(declared(all), every);
+    }
+}

@@ -1,0 +1,166 @@
+//! Updates that are newer than the schema the wire is pinned to: notices, compactions, plans by id, and
+//! workers as sessions of their own. Each is written for clients that declared it, and for no others.
+
+use harn_model::{LogRecord, Plan, Seq, SessionId, TranscriptCompacted, WorkerEvent, WorkerUpdate};
+
+use super::{Projector, is_blank, plain};
+use crate::{
+    ext::{HarnMeta, plan::PlanMeta},
+    wire::{
+        CompactionState, Content, IdleReason, NoticeSeverity, PlanContent, SessionError,
+        SubagentState, Update,
+    },
+};
+
+/// The one plan of a session: each replaces the one before it.
+const PLAN_ID: &str = "plan";
+/// JSON-RPC's internal error.
+const INTERNAL: i32 = -32603;
+
+impl Projector {
+    /// Whether a client sees progress as notices.
+    pub(super) fn has_notices(&self) -> bool {
+        self.dialect.newer.notices
+    }
+
+    /// Progress as a plain client sees it: a thought, unless it is sent a notice.
+    pub(super) fn progress(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
+        if !self.has_notices() {
+            self.note(seq, text, out);
+        }
+    }
+
+    /// Information for the user. It is no part of the history, so a replay has none.
+    pub(super) fn notice(
+        &self,
+        replay: bool,
+        severity: NoticeSeverity,
+        text: &str,
+        out: &mut Vec<u8>,
+    ) {
+        if !self.has_notices() || replay || is_blank(text) {
+            return;
+        }
+        let (title, rest) = match text.trim().split_once('\n') {
+            Some((title, rest)) => (title, Some(rest.trim())),
+            None => (text.trim(), None),
+        };
+        let update = Update::Notice {
+            severity,
+            title: title.trim(),
+            description: rest.filter(|rest| !rest.is_empty()),
+        };
+        self.update(&update, out);
+    }
+
+    /// A line of the log, unless it is for developers.
+    pub(super) fn log_notice(&self, replay: bool, log: &LogRecord, out: &mut Vec<u8>) {
+        let severity = match log.level.as_str() {
+            "trace" | "debug" => return,
+            "warn" | "warning" => NoticeSeverity::Warning,
+            "error" => NoticeSeverity::Error,
+            _ => NoticeSeverity::Info,
+        };
+        self.notice(replay, severity, &log.message, out);
+    }
+
+    /// A compaction that is done: the runtime writes it when it is over.
+    pub(super) fn compaction(&self, seq: Seq, compacted: &TranscriptCompacted, out: &mut Vec<u8>) {
+        if !self.dialect.newer.compaction {
+            return;
+        }
+        let text = plain::compacted(compacted);
+        let update = Update::CompactionUpdate {
+            compaction_id: &format!("compaction-{seq}"),
+            status: CompactionState::Completed,
+            summary: [Content::text(&text)],
+        };
+        self.update(&update, out);
+    }
+
+    /// A plan under its id; one without entries is removed.
+    pub(super) fn plan_by_id(&self, plan: &Plan, out: &mut Vec<u8>) {
+        let entries = plan.entries();
+        if entries.is_empty() {
+            return self.update(&Update::PlanRemoved { plan_id: PLAN_ID }, out);
+        }
+        let meta = match plan {
+            Plan::Entries(_) => None,
+            Plan::Document(plan) => Some(HarnMeta::new(PlanMeta { plan })),
+        };
+        let plan = PlanContent::Items {
+            plan_id: PLAN_ID,
+            entries: entries.iter().map(Into::into).collect(),
+        };
+        self.update(&Update::PlanUpdate { plan, meta }, out);
+    }
+
+    /// Whether a worker is shown as a session of its own.
+    pub(super) fn shows_subagent(&self, worker: &WorkerUpdate) -> bool {
+        self.dialect.newer.subagents && worker.metadata.child_run_id.is_some()
+    }
+
+    /// A worker as a session of its own: its state, and behind its announcement the task it was given.
+    pub(super) fn subagent(&self, worker: &WorkerUpdate, out: &mut Vec<u8>) {
+        let Some(child) = worker.metadata.child_run_id.as_ref() else {
+            return;
+        };
+        if !self.dialect.newer.subagents {
+            return;
+        }
+        let idle = |reason| SubagentState::Idle { reason };
+        let mut announced = (None, None);
+        let state = match worker.event {
+            WorkerEvent::WorkerSpawned => {
+                announced = (Some(&*worker.worker_name), Some(&*worker.worker_task));
+                SubagentState::Running
+            }
+            // The cycle that follows is the one that is shown.
+            WorkerEvent::WorkerProgressed => return,
+            WorkerEvent::WorkerWaitingForInput
+            | WorkerEvent::WorkerCompleted
+            | WorkerEvent::WorkerStopped => idle(IdleReason::EndTurn),
+            WorkerEvent::WorkerCancelled => idle(IdleReason::Cancelled),
+            WorkerEvent::WorkerFailed => idle(IdleReason::Error {
+                error: SessionError {
+                    code: INTERNAL,
+                    message: worker
+                        .metadata
+                        .error
+                        .as_deref()
+                        .unwrap_or("the worker failed"),
+                },
+            }),
+        };
+        let update = Update::SubagentUpdate {
+            session_id: child.as_str(),
+            title: announced.0,
+            description: announced.1,
+            state,
+        };
+        self.update(&update, out);
+        if worker.event == WorkerEvent::WorkerSpawned {
+            let id = format!("worker-{}-{}-task", worker.worker_id, worker.cycle);
+            let task = match worker.metadata.task.as_str() {
+                "" => &worker.worker_task,
+                task => task,
+            };
+            self.session_message(&id, child, task, out);
+        }
+    }
+
+    /// A message of this session to another one.
+    fn session_message(&self, id: &str, to: &SessionId, text: &str, out: &mut Vec<u8>) {
+        let message = Update::SessionMessage {
+            message_id: id,
+            sender_session_id: self.session.as_str(),
+            recipient_session_id: to.as_str(),
+        };
+        self.update(&message, out);
+        let chunk = Update::SessionMessageChunk {
+            message_id: id,
+            content: Content::text(text),
+        };
+        self.update(&chunk, out);
+    }
+}
