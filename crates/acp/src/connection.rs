@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Dialect, EventId, Profile, ProfileChoice,
+    Dialect, EventId, HostBridgeChoice, Profile, ProfileChoice,
     attached::Attached,
     backlog::Backlog,
     error,
@@ -38,6 +38,8 @@ use crate::{
 pub struct AcpConfig {
     /// Which dialect it gets.
     pub profile: ProfileChoice,
+    /// Whether it is asked for tools, operations and skills.
+    pub host_bridge: HostBridgeChoice,
     /// Whether it gets event ids without asking for them, because its transport needs them.
     pub event_ids: bool,
     /// What the first request that opens a session goes on after, where it does not say itself.

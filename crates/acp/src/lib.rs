@@ -18,6 +18,7 @@ mod gate;
 mod hitl;
 mod host;
 pub mod http;
+mod known_clients;
 mod lane;
 mod mcp;
 mod methods;
@@ -33,5 +34,5 @@ mod wire;
 
 pub use connection::{AcpConfig, ConnectionError, Deadlines, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
-pub use profile::{Dialect, Profile, ProfileChoice};
+pub use profile::{Dialect, HostBridgeChoice, Profile, ProfileChoice};
 pub use to_wire::Projector;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use harn_acp::{Deadlines, ProfileChoice};
+use harn_acp::{AcpConfig, Deadlines, HostBridgeChoice, ProfileChoice};
 use harn_policy::{SessionMode, ToolApprovalPolicy};
 use harn_tools::{
     skills::{SkillMatching, SkillPlaces},
@@ -28,6 +28,8 @@ pub struct Options {
     pub directory: Option<PathBuf>,
     /// Which dialect of ACP clients get.
     pub profile: ProfileChoice,
+    /// Whether clients of ACP are asked for tools, operations and skills.
+    pub host_bridge: HostBridgeChoice,
     /// Rules of the program's own, which every other has to agree with.
     pub policy: ToolApprovalPolicy,
     /// Files of further rules, in TOML. While one cannot be used, no tool runs.
@@ -61,6 +63,7 @@ impl Options {
             sessions_dir: None,
             directory: None,
             profile: ProfileChoice::Auto,
+            host_bridge: HostBridgeChoice::Auto,
             policy: ToolApprovalPolicy::default(),
             policy_files: Vec::new(),
             config_dir: None,
@@ -78,6 +81,16 @@ impl Options {
         match &self.directory {
             Some(dir) => std::path::absolute(dir).with_context(|| dir.display().to_string()),
             None => std::env::current_dir().context("this directory has no name"),
+        }
+    }
+
+    /// How clients of ACP are served.
+    pub(crate) fn acp(&self) -> AcpConfig {
+        AcpConfig {
+            profile: self.profile,
+            host_bridge: self.host_bridge,
+            deadlines: self.deadlines(),
+            ..AcpConfig::default()
         }
     }
 

@@ -24,6 +24,9 @@ pub(crate) struct Wish {
     /// Whether lines of a session's stream shall have event ids.
     #[serde(default)]
     event_ids: Option<bool>,
+    /// Whether it sent this object, if only an empty one.
+    #[serde(skip)]
+    is_declared: bool,
 }
 
 /// `false` for no extension at all, which means the profile `acp`; `true` for all; or a list of names, of
@@ -69,13 +72,17 @@ impl Wish {
         self.event_ids.unwrap_or_default()
     }
 
-    /// Whether bridge requests may be sent.
-    pub(crate) fn host_bridge(&self) -> bool {
-        match self.host_bridge {
-            Some(Bridge::Offered(offered)) => offered,
-            Some(Bridge::Described(_)) => true,
-            None => false,
-        }
+    /// Whether bridge requests may be sent; none if it does not say.
+    pub(crate) fn host_bridge(&self) -> Option<bool> {
+        self.host_bridge.as_ref().map(|bridge| match bridge {
+            Bridge::Offered(offered) => *offered,
+            Bridge::Described(_) => true,
+        })
+    }
+
+    /// Whether it knows of Harn at all.
+    pub(crate) fn declares_harn(&self) -> bool {
+        self.is_declared
     }
 }
 
@@ -89,6 +96,7 @@ pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> Wish {
         session_update_extensions: member(harn, "sessionUpdateExtensions"),
         host_bridge: member(harn, "hostBridge"),
         event_ids: member(harn, "eventIds"),
+        is_declared: harn.is_object(),
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, 
             read_text: client.fs.read_text_file,
             write_text: client.fs.write_text_file,
             terminal: client.terminal,
-            tools: wish.host_bridge(),
+            tools: profile::has_host_bridge(&peer.config, &wish),
             same_machine: peer.config.on_this_machine,
         },
         forms: client

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use harn_acp::ProfileChoice;
+use harn_acp::{HostBridgeChoice, ProfileChoice};
 use harn_policy::SessionMode;
 use harn_tools::{skills::Strategy, tool_search::Ranking};
 
@@ -52,6 +52,9 @@ impl Args {
                 dialect: Dialect {
                     profile: ProfileChoice::Auto,
                 },
+                bridge: Bridge {
+                    host_bridge: HostBridgeChoice::Auto,
+                },
                 listen: None,
                 network: Network {
                     tls_cert: None,
@@ -95,6 +98,8 @@ pub(super) enum Command {
         serve: Serve,
         #[command(flatten)]
         dialect: Dialect,
+        #[command(flatten)]
+        bridge: Bridge,
         /// Also serve others on this port and on a socket in the state directory, such as
         /// 127.0.0.1:7433; port 0 takes a free one. It ends with stdin
         #[arg(long, value_name = "ADDR")]
@@ -125,6 +130,8 @@ pub(super) enum Command {
         serve: Serve,
         #[command(flatten)]
         dialect: Dialect,
+        #[command(flatten)]
+        bridge: Bridge,
         /// Directory that sessions of the page, of documents and of OpenHarness work in, instead of this one
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
@@ -275,10 +282,21 @@ pub(super) struct Places {
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Dialect {
-    /// What clients get that do not say: auto by what is known of them, harn everything, meta
-    /// everything in a form that typed clients deliver, acp nothing beyond plain ACP
+    /// What clients get that do not declare it: auto plain ACP for the editors known by name and
+    /// everything for others, harn everything, meta everything in a form that typed clients deliver,
+    /// acp nothing beyond plain ACP
     #[arg(long, value_name = "auto|harn|meta|acp", default_value = "auto")]
     pub(super) profile: ProfileChoice,
+}
+
+/// What hosts are asked for.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct Bridge {
+    /// Ask hosts for tools, operations and skills: auto those that declare the bridge, on every host
+    /// that does not decline, off none
+    #[arg(long, value_name = "on|off|auto", default_value = "auto")]
+    pub(super) host_bridge: HostBridgeChoice,
 }
 
 /// What to serve, and how.

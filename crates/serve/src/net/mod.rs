@@ -24,10 +24,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use axum::{Router, extract::Request, http::StatusCode, middleware};
-use harn_acp::{
-    AcpConfig,
-    http::{HttpConfig, routes},
-};
+use harn_acp::http::{HttpConfig, routes};
 use harn_openharness::OpenHarnessConfig;
 use harn_runtime::{Agent, Hub};
 use harn_state::StateConfig;
@@ -157,10 +154,8 @@ impl Door {
         #[cfg(unix)]
         let socket = {
             let config = AcpConfig {
-                profile: options.profile,
-                deadlines: options.deadlines(),
                 on_this_machine: true,
-                ..AcpConfig::default()
+                ..options.acp()
             };
             let socket = unix::Socket::bind(&options.state_dir)?;
             let (place, serve) = socket.start(hub.clone(), config, ending.clone());
@@ -168,8 +163,7 @@ impl Door {
             place
         };
         let config = HttpConfig {
-            profile: options.profile,
-            deadlines: options.deadlines(),
+            acp: options.acp(),
             ending: ending.clone(),
             ..HttpConfig::new(hub.clone(), new_id)
         };

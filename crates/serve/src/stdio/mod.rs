@@ -87,10 +87,8 @@ const LAST_ANSWERS: Duration = Duration::from_secs(5);
 fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Result<()> {
     outside_of_async("acp_stdio")?;
     let config = AcpConfig {
-        profile: options.profile,
-        deadlines: options.deadlines(),
         on_this_machine: true,
-        ..AcpConfig::default()
+        ..options.acp()
     };
     let pipes = Pipes::open(agent, options, listen)?;
     pipes.serve::<_, Piece, _>(Duration::ZERO, |hub, incoming, outgoing| async {
