@@ -24,7 +24,10 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use axum::{Router, extract::Request, http::StatusCode, middleware};
-use harn_acp::http::{HttpConfig, routes};
+use harn_acp::{
+    AcpConfig,
+    http::{HttpConfig, routes},
+};
 use harn_openharness::OpenHarnessConfig;
 use harn_runtime::{Agent, Hub};
 use harn_state::StateConfig;
