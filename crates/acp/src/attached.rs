@@ -117,6 +117,11 @@ impl Attached {
         !self.lock().prompts.is_empty()
     }
 
+    /// Whether a turn runs or waits, whoever asked for it.
+    pub(crate) fn has_active_prompt(&self) -> bool {
+        self.session.live_state().active_prompt
+    }
+
     /// Stops following the session once its opening has been answered; resolves when it has stopped.
     pub(crate) async fn stop(&self) {
         tokio::select! {

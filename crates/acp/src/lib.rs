@@ -32,7 +32,7 @@ mod to_wire;
 pub mod transport;
 mod wire;
 
-pub use connection::{AcpConfig, ConnectionError, Deadlines, serve_connection};
+pub use connection::{AcpConfig, ConnectionError, Deadlines, LAST_ANSWERS, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
 pub use profile::{Dialect, HostBridgeChoice, Profile, ProfileChoice};
 pub use to_wire::Projector;
