@@ -3,12 +3,15 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use harn_acp::{HostBridgeChoice, ProfileChoice};
 use harn_policy::SessionMode;
 use harn_tools::{skills::Strategy, tool_search::Ranking};
 
 use super::{
-    engine::EngineChoice, run::RunArgs, sessions::ListSessionsArgs, skills::SkillsArgs,
+    dialect::{Bridge, Dialect},
+    engine::EngineChoice,
+    run::RunArgs,
+    sessions::ListSessionsArgs,
+    skills::SkillsArgs,
     trust::TrustArgs,
 };
 use crate::options::ASK_TIMEOUT;
@@ -49,12 +52,8 @@ impl Args {
                         tool_search: ToolSearch::Auto,
                     },
                 },
-                dialect: Dialect {
-                    profile: ProfileChoice::Auto,
-                },
-                bridge: Bridge {
-                    host_bridge: HostBridgeChoice::Auto,
-                },
+                dialect: Dialect::default(),
+                bridge: Bridge::default(),
                 listen: None,
                 network: Network {
                     tls_cert: None,
@@ -276,27 +275,6 @@ pub(super) struct Places {
     /// directory
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) sessions_dir: Option<PathBuf>,
-}
-
-/// What clients of ACP are told.
-#[derive(Debug, clap::Args)]
-#[group(skip)]
-pub(super) struct Dialect {
-    /// What clients get that do not declare it: auto plain ACP for the editors known by name and
-    /// everything for others, harn everything, meta everything in a form that typed clients deliver,
-    /// acp nothing beyond plain ACP
-    #[arg(long, value_name = "auto|harn|meta|acp", default_value = "auto")]
-    pub(super) profile: ProfileChoice,
-}
-
-/// What hosts are asked for.
-#[derive(Debug, clap::Args)]
-#[group(skip)]
-pub(super) struct Bridge {
-    /// Ask hosts for tools, operations and skills: auto those that declare the bridge, on every host
-    /// that does not decline, off none
-    #[arg(long, value_name = "on|off|auto", default_value = "auto")]
-    pub(super) host_bridge: HostBridgeChoice,
 }
 
 /// What to serve, and how.
@@ -545,7 +523,7 @@ mod tests {
             panic!("not acp: {args:?}");
         };
         assert_eq!(serve.engine, EngineChoice::Explore);
-        assert_eq!(dialect.profile, ProfileChoice::Auto);
+        assert_eq!(dialect, Dialect::default());
         assert_eq!(serve.places.state.state_dir, None);
         assert_eq!(serve.places.sessions_dir, None);
         assert_eq!(listen, None);

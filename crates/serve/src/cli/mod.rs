@@ -5,6 +5,7 @@
 
 mod args;
 mod attach;
+mod dialect;
 mod doctor;
 mod engine;
 mod fixtures;
@@ -37,7 +38,10 @@ use harn_tools::{
     tool_search::{Strategy, Switch, ToolSearchOptions},
 };
 
-use self::args::{Args, Bridge, Command, Dialect, Network, Places, Serve, StateDir, ToolSearch};
+use self::{
+    args::{Args, Command, Network, Places, Serve, StateDir, ToolSearch},
+    dialect::{Bridge, Dialect},
+};
 use crate::{
     Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
     default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, rules,
