@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use agent_client_protocol::Responder;
-use harn_model::{Control, ControlOutcome, Seq, TurnId};
+use harn_model::{Control, ControlOutcome, MessageId, Seq, TurnId};
 use harn_runtime::{ControlError, Seat, SessionEnd};
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -39,6 +39,8 @@ struct State {
     replies: Vec<(Seq, Box<dyn FnOnce() + Send>)>,
     /// Controls that wait for theirs.
     unanswered: Unanswered,
+    /// Messages that the client shows by itself, until they are delivered.
+    self_shown: Vec<MessageId>,
     position: Seq,
     ended: Option<SessionEnd>,
     /// The attachment that took this one's place.
@@ -115,6 +117,11 @@ impl Attached {
         !self.lock().prompts.is_empty()
     }
 
+    /// Whether a turn runs or waits, whoever asked for it.
+    pub(crate) fn has_active_prompt(&self) -> bool {
+        self.session.live_state().active_prompt
+    }
+
     /// Stops following the session once its opening has been answered; resolves when it has stopped.
     pub(crate) async fn stop(&self) {
         tokio::select! {
@@ -178,6 +185,23 @@ impl Attached {
             Waits::Nobody(gate) => gate.take(),
             Waits::Request { .. } => None,
         }
+    }
+
+    /// Leaves a message out of the client's stream: the client shows what it steers with. One that loads
+    /// the session anew has forgotten it, so a successor does not leave it out.
+    pub(crate) fn leave_out(&self, message: &MessageId) {
+        let shown = &mut self.lock().self_shown;
+        // One that was revoked is never delivered, and must not be kept for ever.
+        const MOST: usize = 64;
+        if shown.len() == MOST {
+            shown.remove(0);
+        }
+        shown.push(message.clone());
+    }
+
+    /// Whether the client shows this message by itself.
+    pub(crate) fn leaves_out(&self, message: &MessageId) -> bool {
+        self.lock().self_shown.contains(message)
     }
 
     /// Has the outcome of a control come after the answer to its request.

@@ -17,11 +17,11 @@ use agent_client_protocol::{
 use futures::{StreamExt, channel::mpsc::UnboundedSender};
 use harn_model::SessionId;
 use harn_runtime::{Controller, HostOffers, Hub, Seat};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Dialect, EventId, Profile, ProfileChoice,
+    Dialect, EventId, HostBridgeChoice, Profile, ProfileChoice,
     attached::Attached,
     backlog::Backlog,
     error,
@@ -38,6 +38,8 @@ use crate::{
 pub struct AcpConfig {
     /// Which dialect it gets.
     pub profile: ProfileChoice,
+    /// Whether it is asked for tools, operations and skills.
+    pub host_bridge: HostBridgeChoice,
     /// Whether it gets event ids without asking for them, because its transport needs them.
     pub event_ids: bool,
     /// What the first request that opens a session goes on after, where it does not say itself.
@@ -161,13 +163,13 @@ async fn read(
                 backlog.take(line.len()).await;
                 match TransportFrame::parse_json(&line) {
                     TransportFrame::Malformed { raw, .. } if is_answer(&raw) => {
-                        unsolicited.ignore()
+                        unsolicited.ignore(&raw)
                     }
                     TransportFrame::Malformed { raw, .. } => Some(refusal(malformed(&raw))),
                     TransportFrame::Single(message)
                         if message.response_id() == Some(&RawJsonRpcId::Null) =>
                     {
-                        unsolicited.ignore()
+                        unsolicited.ignore(&line)
                     }
                     frame => {
                         if let TransportFrame::Single(message) = &frame {
@@ -195,11 +197,26 @@ async fn read(
         if let Some(frame) = frame
             && to_sdk.unbounded_send(frame).is_err()
         {
-            break;
+            return Ok(());
         }
+    }
+    // What was asked before the input ended is answered; the SDK answers nothing once its own input ends. A
+    // prompt is not waited for.
+    let turn_runs = peer.open().iter().any(|open| open.has_active_prompt());
+    let limit = match turn_runs {
+        true => LAST_ANSWERS_BESIDE_A_TURN,
+        false => LAST_ANSWERS,
+    };
+    if timeout(limit, peer.routes.answered()).await.is_err() {
+        tracing::debug!("the input ended, and some requests are left without an answer");
     }
     Ok(())
 }
+
+/// How long requests may take that were read before the input ended. A process has a second to end, of which a
+/// turn may take 550 ms to settle and the last bytes 150 ms.
+pub const LAST_ANSWERS: Duration = Duration::from_millis(600);
+const LAST_ANSWERS_BESIDE_A_TURN: Duration = Duration::from_millis(250);
 
 fn refusal(error: Error) -> TransportFrame {
     TransportFrame::Malformed {
@@ -235,17 +252,22 @@ fn is_answer(raw: &str) -> bool {
 /// not know. They are not answered, or the two sides would complain at each other for ever.
 #[derive(Default)]
 struct Unsolicited {
-    told: bool,
+    is_logged: bool,
 }
 
 impl Unsolicited {
-    /// Said once for a connection, and without what it said, which may hold anything.
-    fn ignore(&mut self) -> Option<TransportFrame> {
-        if !self.told {
-            self.told = true;
-            tracing::warn!(
-                "the client sends errors that answer no request; they are ignored, and this is not \
-                 said again"
+    /// Logs the first of a connection; below `warn`, because some clients show what is on stderr.
+    fn ignore(&mut self, line: &str) -> Option<TransportFrame> {
+        if !self.is_logged {
+            self.is_logged = true;
+            let answer: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+            let error = &answer["error"];
+            let text = error["message"].as_str().unwrap_or("no message");
+            let message: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
+            tracing::info!(
+                code = error["code"].as_i64(),
+                message,
+                "the client answered an update with an error; this and further ones are ignored"
             );
         }
         None

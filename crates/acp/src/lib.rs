@@ -18,6 +18,7 @@ mod gate;
 mod hitl;
 mod host;
 pub mod http;
+mod known_clients;
 mod lane;
 mod mcp;
 mod methods;
@@ -32,8 +33,8 @@ mod to_wire;
 pub mod transport;
 mod wire;
 
-pub use connection::{AcpConfig, ConnectionError, Deadlines, serve_connection};
+pub use connection::{AcpConfig, ConnectionError, Deadlines, LAST_ANSWERS, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
 pub use newer::NewerAcp;
-pub use profile::{Dialect, Profile, ProfileChoice};
+pub use profile::{Dialect, HostBridgeChoice, Profile, ProfileChoice};
 pub use to_wire::Projector;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::{
     AcpConfig, NewerAcp,
     ext::{client::Wish, update::ExtensionSet},
+    known_clients::shows_plain_acp,
 };
 
 /// What leaves on the wire.
@@ -122,10 +123,42 @@ impl FromStr for ProfileChoice {
     }
 }
 
-/// Clients that break or complain when they meet a discriminator they do not know.
-const PLAIN_CLIENTS: [&str; 3] = ["yopo", "acpx", "toad"];
+/// Whether the host is asked for tools, operations and skills.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostBridgeChoice {
+    /// A host that declares the bridge.
+    #[default]
+    Auto,
+    /// Every host that does not decline: for one that speaks the bridge and cannot declare it.
+    On,
+    /// No host, whatever it declares.
+    Off,
+}
 
-/// The client's own word first, then the command line's, then what is known of the client.
+impl FromStr for HostBridgeChoice {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "auto" => Ok(Self::Auto),
+            "on" => Ok(Self::On),
+            "off" => Ok(Self::Off),
+            _ => Err("the host bridge is on, off or auto".to_owned()),
+        }
+    }
+}
+
+/// Whether this client is asked for tools, operations and skills.
+pub(crate) fn has_host_bridge(config: &AcpConfig, wish: &Wish) -> bool {
+    match config.host_bridge {
+        HostBridgeChoice::Auto => wish.host_bridge().unwrap_or(false),
+        HostBridgeChoice::On => wish.host_bridge().unwrap_or(true),
+        HostBridgeChoice::Off => false,
+    }
+}
+
+/// The client's own choice decides, then the command line, then the name of a client that declares nothing
+/// of Harn.
 pub(crate) fn choose(config: &AcpConfig, wish: &Wish, request: &InitializeRequest) -> Dialect {
     let profile = match (wish.profile(), config.profile) {
         (Some(profile), _) => profile,
@@ -133,13 +166,12 @@ pub(crate) fn choose(config: &AcpConfig, wish: &Wish, request: &InitializeReques
         (None, ProfileChoice::Meta) => Profile::Meta,
         (None, ProfileChoice::Acp) => Profile::Acp,
         (None, ProfileChoice::Auto) => {
-            let name = request.client_info.as_ref().map(|info| info.name.as_str());
-            let plain = name.is_some_and(|name| {
-                PLAIN_CLIENTS
-                    .iter()
-                    .any(|plain| name.eq_ignore_ascii_case(plain))
-            });
-            if plain { Profile::Acp } else { Profile::Harn }
+            let client = request.client_info.as_ref();
+            let plain = client.is_some_and(|client| shows_plain_acp(&client.name));
+            match plain && !wish.declares_harn() {
+                true => Profile::Acp,
+                false => Profile::Harn,
+            }
         }
     };
     Dialect {
@@ -181,8 +213,12 @@ mod tests {
         use ProfileChoice as Flag;
         let by_name =
             |name| json!({"protocolVersion": 1, "clientInfo": {"name": name, "version": "1"}});
-        assert_eq!(chosen(Flag::Auto, by_name("zed")), Profile::Harn);
-        assert_eq!(chosen(Flag::Auto, by_name("yopo")), Profile::Acp);
+        assert_eq!(chosen(Flag::Auto, by_name("zed")), Profile::Acp);
+        assert_eq!(chosen(Flag::Auto, by_name("some host")), Profile::Harn);
+        assert_eq!(
+            chosen(Flag::Auto, json!({"protocolVersion": 1})),
+            Profile::Harn
+        );
         assert_eq!(chosen(Flag::Auto, by_name("Toad")), Profile::Acp);
         assert_eq!(chosen(Flag::Auto, by_name("acpx")), Profile::Acp);
         assert_eq!(chosen(Flag::Harn, by_name("acpx")), Profile::Harn);
@@ -196,6 +232,52 @@ mod tests {
             chosen(Flag::Auto, wish(json!({"profile": 7}))),
             Profile::Harn
         );
+    }
+
+    /// A host that knows Harn gets what it declares, whatever it is called.
+    #[test]
+    fn a_declaration_counts_more_than_the_name() {
+        let declares = |harn: Value| {
+            json!({
+                "protocolVersion": 1,
+                "clientInfo": {"name": "zed", "version": "1"},
+                "clientCapabilities": {"_meta": {"harn": harn}},
+            })
+        };
+        for harn in [
+            json!({}),
+            json!({"eventIds": true}),
+            json!({"hostBridge": true}),
+        ] {
+            let profile = chosen(ProfileChoice::Auto, declares(harn.clone()));
+            assert_eq!(profile, Profile::Harn, "{harn}");
+        }
+        let plain = declares(json!({"profile": "acp"}));
+        assert_eq!(chosen(ProfileChoice::Harn, plain), Profile::Acp);
+        assert_eq!(
+            chosen(ProfileChoice::Auto, declares(json!(true))),
+            Profile::Acp
+        );
+    }
+
+    #[test]
+    fn the_host_bridge_is_declared_or_forced() {
+        use HostBridgeChoice as Flag;
+        let has = |host_bridge, harn: Value| {
+            let request: InitializeRequest = serde_json::from_value(wish(harn)).unwrap();
+            let wish = crate::ext::client::wish(request.client_capabilities.meta.as_ref());
+            let config = AcpConfig {
+                host_bridge,
+                ..AcpConfig::default()
+            };
+            has_host_bridge(&config, &wish)
+        };
+        let (declared, silent) = (json!({"hostBridge": true}), json!({}));
+        let declined = json!({"hostBridge": false});
+        assert!(has(Flag::Auto, declared.clone()) && !has(Flag::Auto, silent.clone()));
+        assert!(has(Flag::On, declared.clone()) && has(Flag::On, silent.clone()));
+        assert!(!has(Flag::On, declined));
+        assert!(!has(Flag::Off, declared) && !has(Flag::Off, silent));
     }
 
     #[test]

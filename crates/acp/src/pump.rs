@@ -14,7 +14,8 @@ use std::sync::Arc;
 use agent_client_protocol::{Error, v1::schema::PromptResponse};
 use bytes::Bytes;
 use harn_model::{
-    AgentEvent, Command, ControlOutcome, Envelope, PermissionAsked, StopReason, TurnId, TurnOutcome,
+    AgentEvent, Command, ControlOutcome, Envelope, MessageId, PermissionAsked, StopReason, TurnId,
+    TurnOutcome,
 };
 use harn_runtime::{Delivery, SessionEnd, Subscription};
 
@@ -25,7 +26,7 @@ use replay::Replayed;
 pub(crate) use replay::Replay;
 
 use crate::{
-    Dialect, Projector,
+    Dialect, Profile, Projector,
     answer::answer,
     attached::Attached,
     connection::Peer,
@@ -212,6 +213,7 @@ impl Pump {
         match &envelope.event {
             AgentEvent::TurnStarted(_) => self.attached.is_mine(envelope.turn.as_ref()),
             AgentEvent::WorkerUpdate(_) => self.peer.config.on_this_machine,
+            AgentEvent::UserMessage { message_id, .. } => self.leaves_out(message_id),
             AgentEvent::TurnEnded(_)
             | AgentEvent::PromptWithdrawn(_)
             | AgentEvent::PermissionAsked(_)
@@ -224,6 +226,12 @@ impl Pump {
             | AgentEvent::Daemon(_) => true,
             _ => false,
         }
+    }
+
+    /// Whether a message is left out for this client. With the extensions, that a message was delivered is
+    /// an update of its own, and no repetition.
+    fn leaves_out(&self, message: &MessageId) -> bool {
+        self.dialect.profile == Profile::Acp && self.attached.leaves_out(message)
     }
 
     fn encode(&self, events: &[Envelope]) -> Vec<u8> {
@@ -249,6 +257,7 @@ impl Pump {
                 }
                 self.begin_turn(envelope, out);
             }
+            AgentEvent::UserMessage { .. } => {}
             AgentEvent::Daemon(change) => {
                 self.lines.write(envelope, out);
                 self.waits(envelope.turn.as_ref(), *change, out);

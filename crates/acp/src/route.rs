@@ -1,4 +1,5 @@
-//! Which session a message of ours is about, for transports that have a stream for each.
+//! The client's open requests: which session an answer is about, for transports that have a stream for each,
+//! and whether anything is left to answer when the input ends.
 
 use std::{
     collections::HashMap,
@@ -8,32 +9,68 @@ use std::{
 use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage, RawJsonRpcParams};
 use harn_model::SessionId;
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
-/// The sessions that requests of the client named and that are not answered yet.
+/// The requests of the client that are not answered yet.
 #[derive(Default)]
-pub(crate) struct Routes(Mutex<HashMap<RawJsonRpcId, SessionId>>);
+pub(crate) struct Routes {
+    open: Mutex<HashMap<RawJsonRpcId, OpenRequest>>,
+    /// How many of them need no turn.
+    unanswered: watch::Sender<usize>,
+}
+
+struct OpenRequest {
+    /// The session it named.
+    session: Option<SessionId>,
+    /// Whether its answer waits for the end of a turn.
+    is_prompt: bool,
+}
 
 impl Routes {
     /// A message of the client came.
     pub(crate) fn note(&self, message: &RawJsonRpcMessage) {
-        if let RawJsonRpcMessage::Request(request) = message
-            && let Some(session) = named(request.params.as_ref())
-        {
-            self.lock().insert(request.id.clone(), session);
+        if let RawJsonRpcMessage::Request(request) = message {
+            let opened = OpenRequest {
+                session: named(request.params.as_ref()),
+                is_prompt: &*request.method == "session/prompt",
+            };
+            let mut open = self.lock();
+            open.insert(request.id.clone(), opened);
+            self.count(&open);
         }
     }
 
-    /// The session a message to the client is about.
+    /// The session a message to the client is about. An answer ends its request.
     pub(crate) fn session(&self, message: &RawJsonRpcMessage) -> Option<SessionId> {
         match message {
-            RawJsonRpcMessage::Response(_) => self.lock().remove(message.response_id()?),
+            RawJsonRpcMessage::Response(_) => {
+                let mut open = self.lock();
+                let answered = open.remove(message.response_id()?)?;
+                self.count(&open);
+                answered.session
+            }
             RawJsonRpcMessage::Request(request) => named(request.params.as_ref()),
             RawJsonRpcMessage::Notification(notification) => named(notification.params.as_ref()),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RawJsonRpcId, SessionId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Resolves when every request that needs no turn has its answer.
+    pub(crate) async fn answered(&self) {
+        // The sender lives as long as we do.
+        let _ = self
+            .unanswered
+            .subscribe()
+            .wait_for(|open| *open == 0)
+            .await;
+    }
+
+    fn count(&self, open: &HashMap<RawJsonRpcId, OpenRequest>) {
+        let unanswered = open.values().filter(|request| !request.is_prompt).count();
+        self.unanswered.send_replace(unanswered);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RawJsonRpcId, OpenRequest>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use harn_acp::{Deadlines, ProfileChoice};
+use harn_acp::{AcpConfig, Deadlines, HostBridgeChoice, ProfileChoice};
 use harn_policy::{SessionMode, ToolApprovalPolicy};
 use harn_tools::{
     skills::{SkillMatching, SkillPlaces},
@@ -28,6 +28,8 @@ pub struct Options {
     pub directory: Option<PathBuf>,
     /// Which dialect of ACP clients get.
     pub profile: ProfileChoice,
+    /// Whether clients of ACP are asked for tools, operations and skills.
+    pub host_bridge: HostBridgeChoice,
     /// Rules of the program's own, which every other has to agree with.
     pub policy: ToolApprovalPolicy,
     /// Files of further rules, in TOML. While one cannot be used, no tool runs.
@@ -61,6 +63,7 @@ impl Options {
             sessions_dir: None,
             directory: None,
             profile: ProfileChoice::Auto,
+            host_bridge: HostBridgeChoice::Auto,
             policy: ToolApprovalPolicy::default(),
             policy_files: Vec::new(),
             config_dir: None,
@@ -78,6 +81,16 @@ impl Options {
         match &self.directory {
             Some(dir) => std::path::absolute(dir).with_context(|| dir.display().to_string()),
             None => std::env::current_dir().context("this directory has no name"),
+        }
+    }
+
+    /// How clients of ACP are served.
+    pub(crate) fn acp(&self) -> AcpConfig {
+        AcpConfig {
+            profile: self.profile,
+            host_bridge: self.host_bridge,
+            deadlines: self.deadlines(),
+            ..AcpConfig::default()
         }
     }
 
@@ -120,7 +133,8 @@ fn whole_seconds(text: &OsStr) -> Result<Duration> {
 }
 
 /// Where sessions are kept unless somebody says otherwise: `$XDG_STATE_HOME/harn`, else
-/// `~/.local/state/harn`, on macOS `~/Library/Application Support/harn`.
+/// `~/.local/state/harn`, on macOS `~/Library/Application Support/harn`. Without `HOME`, `~` is the home
+/// directory in the user database.
 pub fn default_state_dir() -> Result<PathBuf> {
     #[allow(
         clippy::disallowed_methods,
@@ -128,10 +142,14 @@ pub fn default_state_dir() -> Result<PathBuf> {
     )]
     own_dir(
         |name| std::env::var_os(name),
+        home_dir(),
         "XDG_STATE_HOME",
         ".local/state",
     )
-    .context("there is no home directory to keep sessions in; name one with --state-dir")
+    .context(
+        "there is no place to keep sessions in: HOME is not set to an absolute path, and this user has no home \
+         directory; set HOME or XDG_STATE_HOME, or name a directory with --state-dir",
+    )
 }
 
 /// Where a person's configuration is: `$XDG_CONFIG_HOME/harn`, else `~/.config/harn`, on macOS
@@ -142,29 +160,34 @@ pub fn default_config_dir() -> Option<PathBuf> {
         clippy::disallowed_methods,
         reason = "the environment enters the project here"
     )]
-    own_dir(|name| std::env::var_os(name), "XDG_CONFIG_HOME", ".config")
+    own_dir(
+        |name| std::env::var_os(name),
+        home_dir(),
+        "XDG_CONFIG_HOME",
+        ".config",
+    )
 }
 
-/// Where a person is at home, if anywhere.
+/// The person's home directory: `HOME`, and where that is missing the entry in the user database. Some
+/// editors start agents with nothing but `PATH`.
 pub(crate) fn home_dir() -> Option<PathBuf> {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "the environment enters the project here"
-    )]
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    home.filter(|home| home.is_absolute())
+    std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-fn own_dir(env: impl Fn(&str) -> Option<OsString>, chosen: &str, at_home: &str) -> Option<PathBuf> {
+fn own_dir(
+    env: impl Fn(&str) -> Option<OsString>,
+    home: Option<PathBuf>,
+    chosen: &str,
+    at_home: &str,
+) -> Option<PathBuf> {
     // A relative path would mean another place in every directory.
     let dir = |name| env(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let home = || dir("HOME");
     let base = if let Some(chosen) = dir(chosen) {
         chosen
     } else if cfg!(target_os = "macos") {
-        home()?.join("Library/Application Support")
+        home?.join("Library/Application Support")
     } else {
-        home()?.join(Path::new(at_home))
+        home?.join(Path::new(at_home))
     };
     Some(base.join("harn"))
 }
@@ -173,12 +196,13 @@ fn own_dir(env: impl Fn(&str) -> Option<OsString>, chosen: &str, at_home: &str) 
 mod tests {
     use super::*;
 
-    fn chosen(vars: &[(&str, &str)]) -> Option<PathBuf> {
+    fn chosen(home: Option<&str>, vars: &[(&str, &str)]) -> Option<PathBuf> {
         let env = |name: &str| {
             let found = vars.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| OsString::from(value))
         };
-        own_dir(env, "XDG_STATE_HOME", ".local/state")
+        let home = home.map(PathBuf::from);
+        own_dir(env, home, "XDG_STATE_HOME", ".local/state")
     }
 
     #[test]
@@ -188,17 +212,19 @@ mod tests {
         } else {
             "/home/ada/.local/state/harn"
         };
-        let home = ("HOME", "/home/ada");
-        assert_eq!(chosen(&[home]), Some(usual.into()));
+        let home = Some("/home/ada");
+        let state = |dir| [("XDG_STATE_HOME", dir)];
+        assert_eq!(chosen(home, &[]), Some(usual.into()));
         assert_eq!(
-            chosen(&[home, ("XDG_STATE_HOME", "/var/state")]),
+            chosen(home, &state("/var/state")),
             Some("/var/state/harn".into())
         );
+        assert_eq!(chosen(home, &state("relative")), Some(usual.into()));
         assert_eq!(
-            chosen(&[home, ("XDG_STATE_HOME", "relative")]),
-            Some(usual.into())
+            chosen(None, &state("/var/state")),
+            Some("/var/state/harn".into())
         );
-        assert_eq!(chosen(&[]), None);
+        assert_eq!(chosen(None, &[]), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use harn_tools::skills::SkillPlaces;
 
-use crate::default_config_dir;
+use crate::{default_config_dir, options::home_dir};
 
 /// The variable that names folders of skills.
 const VARIABLE: &str = "HARN_SKILLS_PATH";
@@ -21,17 +21,17 @@ pub(crate) fn skill_places(named: Vec<PathBuf>) -> SkillPlaces {
         reason = "the environment enters the project here"
     )]
     let var = |name: &str| std::env::var_os(name);
-    of(var, named, default_config_dir().as_deref())
+    of(var, home_dir(), named, default_config_dir().as_deref())
 }
 
 fn of(
     var: impl Fn(&str) -> Option<OsString>,
+    home: Option<PathBuf>,
     named: Vec<PathBuf>,
     config: Option<&Path>,
 ) -> SkillPlaces {
     // It must mean the same folder wherever somebody goes. One that is empty is nothing.
     let absolute = |path: PathBuf| std::path::absolute(path).ok();
-    let home = var("HOME").map(PathBuf::from).filter(|p| p.is_absolute());
     let env = var(VARIABLE).unwrap_or_default();
     let system = [
         Some(PathBuf::from(SYSTEM)),
@@ -53,11 +53,11 @@ mod tests {
     #[test]
     fn places_come_from_the_environment() {
         let var = |name: &str| match name {
-            "HOME" => Some("/home/ada".into()),
             VARIABLE => Some("/a::/b".into()),
             _ => None,
         };
-        let places = of(var, vec!["/named".into()], Some(Path::new("/cfg")));
+        let home = Some("/home/ada".into());
+        let places = of(var, home, vec!["/named".into()], Some(Path::new("/cfg")));
         assert_eq!(places.cli, [Path::new("/named")]);
         assert_eq!(places.env, [Path::new("/a"), Path::new("/b")]);
         assert_eq!(
@@ -66,7 +66,7 @@ mod tests {
         );
         assert_eq!(places.system, [Path::new(SYSTEM), Path::new("/cfg/skills")]);
         assert_eq!(places.home.as_deref(), Some(Path::new("/home/ada")));
-        let nothing = of(|_| None, Vec::new(), None);
+        let nothing = of(|_| None, None, Vec::new(), None);
         assert_eq!((nothing.user, nothing.env.len()), (None, 0));
     }
 }

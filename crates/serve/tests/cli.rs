@@ -146,6 +146,25 @@ fn a_timeout_that_is_none_is_refused() {
     }
 }
 
+/// avante.nvim starts agents with `PATH` and nothing else.
+#[cfg(unix)]
+#[test]
+fn without_home_the_user_database_says_where_sessions_are() {
+    let list = |vars: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
+        let command = command.args(["sessions", "list"]).env_clear();
+        command.envs(vars.iter().copied()).output().unwrap()
+    };
+    let output = list(&[("PATH", "/usr/bin:/bin")]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    // A home that cannot be meant is an error, which says what to set.
+    let output = list(&[("HOME", "nowhere")]);
+    assert!(!output.status.success());
+    for word in ["HOME", "XDG_STATE_HOME", "--state-dir"] {
+        assert!(stderr(&output).contains(word), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn a_wrong_scenario_is_refused_with_its_place() {
     let dir = TempDir::new().unwrap();

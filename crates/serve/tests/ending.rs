@@ -127,3 +127,24 @@ fn a_client_that_does_not_read_does_not_keep_us() {
     agent.close_stdin();
     assert_eq!(agent.exit().code(), Some(0));
 }
+
+/// What is piped in is answered, although the pipe is closed behind it; a prompt is cancelled.
+#[test]
+fn requests_that_need_no_turn_are_answered_at_the_end_of_input() {
+    let (state, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let place = state.path().to_str().unwrap();
+    let mut agent = Agent::harn_serve(&["acp", "--state-dir", place]);
+    agent.send("initialize", json!({"protocolVersion": 1}));
+    agent.send("session/new", json!({"cwd": work.path(), "mcpServers": []}));
+    agent.send("session/list", json!({}));
+    agent.send("session/delete", json!({"sessionId": "nowhere"}));
+    let (status, lines, _) = agent.end();
+    assert_eq!(status.code(), Some(0));
+    let answers = lines.iter().map(|line| serde_json::from_str(line).unwrap());
+    let answers: Vec<serde_json::Value> = answers.collect();
+    for id in 1..=4 {
+        let answer = answers.iter().find(|it| it["id"] == id);
+        let answer = answer.unwrap_or_else(|| panic!("no answer to {id}: {lines:#?}"));
+        assert!(answer["result"].is_object(), "{answer}");
+    }
+}

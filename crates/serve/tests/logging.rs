@@ -52,20 +52,30 @@ fn secrets_are_not_logged_at_any_level() {
 }
 
 #[test]
-fn errors_that_answer_nothing_are_told_once_and_ignored() {
+fn errors_that_answer_nothing_are_logged_once_at_info_and_ignored() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().to_str().unwrap();
-    let mut agent = Agent::harn_serve(&["acp", "--state-dir", state]);
-    let error = json!({"code": -32602, "message": "hunter2"});
-    for _ in 0..3 {
-        agent.write(&json!({"jsonrpc": "2.0", "id": null, "error": error}));
-        agent.write(&json!({"jsonrpc": "2.0", "error": error}));
+    for (level, count) in [("warn", 0), ("info", 1)] {
+        let args = ["acp", "--state-dir", state, "--log-level", level];
+        let mut agent = Agent::harn_serve(&args);
+        let data = json!({"token": "hunter2"});
+        let error = json!({"code": -32602, "message": "unknown \u{1b}[31mupdate", "data": data});
+        for _ in 0..3 {
+            agent.write(&json!({"jsonrpc": "2.0", "id": null, "error": error}));
+            agent.write(&json!({"jsonrpc": "2.0", "error": error}));
+        }
+        // None of them was answered.
+        agent.request("initialize", json!({"protocolVersion": 1}));
+        let (status, _, stderr) = agent.end();
+        assert!(status.success(), "{status}");
+        let told: Vec<_> = stderr.iter().filter(|it| it.contains("ignored")).collect();
+        assert_eq!(told.len(), count, "{level}: {stderr:?}");
+        for line in told {
+            assert!(
+                line.contains("-32602") && line.contains("unknown [31mupdate"),
+                "{line}"
+            );
+        }
+        assert!(!stderr.concat().contains("hunter2"), "{stderr:?}");
     }
-    // None of them was answered.
-    agent.request("initialize", json!({"protocolVersion": 1}));
-    let (status, _, stderr) = agent.end();
-    assert!(status.success(), "{status}");
-    let told = stderr.iter().filter(|line| line.contains("ignored"));
-    assert_eq!(told.count(), 1, "{stderr:?}");
-    assert!(!stderr.concat().contains("hunter2"), "{stderr:?}");
 }

@@ -8,8 +8,8 @@ use std::{
 use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
 use harn_model::{AgentEvent, ContentBlock, Envelope, Seq, SessionId, StopReason, TurnStarted};
 use harn_testkit::{FakeClock, ScriptedAgent, TestHub};
-use harn_tests::check_transcript;
-use serde_json::{Value, json};
+use harn_tests::{check_transcript, hello};
+use serde_json::{Map, Value, json};
 
 use crate::{existing, meet, open, prompt, turn::worker};
 
@@ -118,6 +118,21 @@ async fn listed_a_page_at_a_time() {
     assert_eq!(all.len(), 52, "each of them once");
     client.close().await;
     check_transcript("list-pages", test.recorder());
+}
+
+/// acpx prints what it finds there.
+#[tokio::test]
+async fn a_plain_client_lists_rows_without_vendor_data() {
+    let test = worker();
+    let mut client = test.connect();
+    let plain = Map::from_iter([("profile".to_owned(), json!("acp"))]);
+    client.request("initialize", hello(&plain)).await;
+    open(&mut client, &test).await;
+    let listed = client.request("session/list", json!({})).await;
+    let rows = listed["sessions"].as_array().unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].get("_meta"), None, "{listed}");
+    client.close().await;
 }
 
 #[tokio::test]

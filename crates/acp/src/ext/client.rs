@@ -28,6 +28,9 @@ pub(crate) struct Wish {
     /// it is not stated.
     #[serde(default)]
     worker_calls: Option<bool>,
+    /// Whether it sent this object, if only an empty one.
+    #[serde(skip)]
+    is_declared: bool,
 }
 
 /// `false` for no extension at all, which means the profile `acp`; `true` for all; or a list of names, of
@@ -78,20 +81,18 @@ impl Wish {
         self.worker_calls
     }
 
-    /// Whether bridge requests may be sent.
-    pub(crate) fn host_bridge(&self) -> bool {
-        match self.host_bridge {
-            Some(Bridge::Offered(offered)) => offered,
-            Some(Bridge::Described(_)) => true,
-            None => false,
-        }
+    /// Whether bridge requests may be sent; none if it does not say.
+    pub(crate) fn host_bridge(&self) -> Option<bool> {
+        self.host_bridge.as_ref().map(|bridge| match bridge {
+            Bridge::Offered(offered) => *offered,
+            Bridge::Described(_) => true,
+        })
     }
-}
 
-/// Whether the client declared `_meta.harn`. Anything but an object counts as unsaid.
-pub(crate) fn is_declared(meta: Option<&Map<String, Value>>) -> bool {
-    let harn = meta.and_then(|meta| meta.get(VENDOR));
-    harn.is_some_and(Value::is_object)
+    /// Whether it knows of Harn at all.
+    pub(crate) fn declares_harn(&self) -> bool {
+        self.is_declared
+    }
 }
 
 /// Each member is read for itself, so that one that is odd spoils no other.
@@ -105,6 +106,7 @@ pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> Wish {
         host_bridge: member(harn, "hostBridge"),
         event_ids: member(harn, "eventIds"),
         worker_calls: member(harn, "workerCalls"),
+        is_declared: harn.is_object(),
     }
 }
 

@@ -100,10 +100,8 @@ impl Connection {
         let served = serve_connection(
             registry.hub(principal),
             AcpConfig {
-                profile: config.profile,
                 event_ids: true,
-                deadlines: config.deadlines,
-                ..AcpConfig::default()
+                ..config.acp.clone()
             },
             incoming,
             outgoing,

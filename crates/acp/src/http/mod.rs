@@ -32,7 +32,7 @@ use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
 use self::{refusal::Refusal, registry::Registry};
-use crate::{Deadlines, ProfileChoice};
+use crate::AcpConfig;
 
 const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");
 const SESSION_ID: HeaderName = HeaderName::from_static("acp-session-id");
@@ -45,10 +45,8 @@ const JSON: &str = "application/json";
 pub struct HttpConfig {
     /// The sessions, as their owner sees them.
     pub hub: Hub,
-    /// Which dialect clients get.
-    pub profile: ProfileChoice,
-    /// How long they may take to answer.
-    pub deadlines: Deadlines,
+    /// How clients are served; each transport fills in what it knows of event ids.
+    pub acp: AcpConfig,
     /// Makes ids that nobody can guess.
     pub new_id: fn() -> Option<String>,
     /// How many connections there may be at a time, of both kinds. A quarter of them is kept from each
@@ -73,8 +71,7 @@ impl HttpConfig {
     pub fn new(hub: Hub, new_id: fn() -> Option<String>) -> Self {
         Self {
             hub,
-            profile: ProfileChoice::Auto,
-            deadlines: Deadlines::default(),
+            acp: AcpConfig::default(),
             new_id,
             connections: 4096,
             connections_per_second: 100,

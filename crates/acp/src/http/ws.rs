@@ -72,10 +72,8 @@ pub(super) fn handle(
             return;
         };
         let config = AcpConfig {
-            profile: registry.config.profile,
             last_event_id,
-            deadlines: registry.config.deadlines,
-            ..AcpConfig::default()
+            ..registry.config.acp.clone()
         };
         let per_second = registry.config.messages_per_second;
         let ending = registry.config.ending.clone();

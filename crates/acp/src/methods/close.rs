@@ -10,7 +10,7 @@ use agent_client_protocol::{
     },
 };
 use harn_model::{Actor, SessionId};
-use harn_runtime::{Act, NotInControl};
+use harn_runtime::{Act, JournalError, NotInControl, SessionError};
 
 use super::{attached, drive};
 use crate::{answer::answer, connection::Peer, error, ext::sender::Sender};
@@ -43,8 +43,14 @@ pub(crate) fn delete(
             let mut actor = Sender::of_meta(request.meta.as_ref());
             may_delete(&peer, &SessionId::new(id.0.clone()), &mut actor)?;
             wind_up(&peer, &id).await;
-            let deleted = peer.hub.delete(&SessionId::new(id.0)).await;
-            deleted.map_err(|e| error::session(&e))?;
+            match peer.hub.delete(&SessionId::new(id.0)).await {
+                // What is not there is deleted, as the protocol's compatibility kit advises: a client that
+                // retries, or that shows an old list, has nothing to report.
+                Ok(()) | Err(SessionError::NotFound(_)) => {}
+                Err(SessionError::Journal(JournalError::NotFound(_) | JournalError::InvalidId)) => {
+                }
+                Err(refused) => return Err(error::session(&refused)),
+            }
             Ok(DeleteSessionResponse::new())
         };
         answer(to, deleted.await);

@@ -22,14 +22,14 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, 
             read_text: client.fs.read_text_file,
             write_text: client.fs.write_text_file,
             terminal: client.terminal,
-            tools: wish.host_bridge(),
+            tools: profile::has_host_bridge(&peer.config, &wish),
             same_machine: peer.config.on_this_machine,
         },
         forms: client
             .elicitation
             .as_ref()
             .is_some_and(|elicitation| elicitation.form.is_some()),
-        declares_harn: ext::client::is_declared(client.meta.as_ref()),
+        declares_harn: wish.declares_harn(),
     });
     capabilities::initialize(peer.hub.profile(), facts)
 }

@@ -12,7 +12,7 @@ use agent_client_protocol::{
 use harn_runtime::{ListedSession, SessionFilter};
 
 use super::wire_id;
-use crate::{answer::answer, connection::Peer, error, ext};
+use crate::{Profile, answer::answer, connection::Peer, error, ext};
 
 /// A request, and whether it wants those that are open or those that are not.
 pub(crate) type Listing = (ListSessionsRequest, Option<bool>);
@@ -30,16 +30,19 @@ pub(crate) fn handle(peer: &Arc<Peer>, request: Result<Listing, Error>, to: Resp
             let page = peer.hub.list(filter, request.cursor).await;
             page.map_err(|e| error::session(&e))
         };
+        // Plain clients print what they find there.
+        let plain = peer.facts().dialect.profile == Profile::Acp;
         let response = listed.await.map(|page| {
-            let sessions = page.sessions.into_iter().map(info).collect();
+            let sessions = page.sessions.into_iter();
+            let sessions = sessions.map(|session| info(session, plain)).collect();
             ListSessionsResponse::new(sessions).next_cursor(page.next)
         });
         answer(to, response);
     });
 }
 
-fn info(session: ListedSession) -> SessionInfo {
-    let extension = ext::live::listed(&session);
+fn info(session: ListedSession, plain: bool) -> SessionInfo {
+    let extension = (!plain).then(|| ext::live::listed(&session)).flatten();
     let summary = session.summary;
     let meta = summary.meta;
     let updated = SystemTime::UNIX_EPOCH + Duration::from_millis(summary.updated);

@@ -29,6 +29,7 @@ pub(crate) async fn steer(
     let named = |id: &MessageId| {
         let it = Asked::new(Control::Inject, Some(id.as_str()));
         attached.hold(it.clone(), gate);
+        attached.leave_out(id);
         asked = Some(it);
     };
     let mut actor = params.actor();

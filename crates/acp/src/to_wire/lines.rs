@@ -77,11 +77,19 @@ impl Projector {
         }
     }
 
-    /// A thought that is a message of its own, or clients would join it to its neighbours.
+    /// A thought that is a message of its own. Plain clients such as acpx and Toad join thoughts whatever
+    /// their ids are, so there it is also a paragraph of its own, whatever comes before and after it.
     pub(super) fn note(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
-        if !is_blank(text) {
-            let id = MessageId::from(format!("note-{seq}"));
-            self.thought(text, Some(&id), out);
+        if is_blank(text) {
+            return;
+        }
+        let id = MessageId::from(format!("note-{seq}"));
+        match self.dialect.profile {
+            Profile::Harn | Profile::Meta => self.thought(text, Some(&id), out),
+            Profile::Acp => {
+                let paragraph = format!("\n\n{}\n\n", text.trim());
+                self.thought(&paragraph, Some(&id), out);
+            }
         }
     }
 

@@ -93,6 +93,26 @@ fn a_message_says_what_a_person_should_see_of_it() {
     );
 }
 
+/// acpx and Toad show thoughts one after another without a separator.
+#[test]
+fn a_plain_note_is_a_paragraph_between_any_neighbours() {
+    let progress = |text: &str| event(json!({"type": "progress", "phase": "p", "message": text}));
+    let events = [
+        AgentEvent::thought("Thinking"),
+        progress("One"),
+        progress(" Two\n"),
+        AgentEvent::thought("Thinking on"),
+    ];
+    let projector = live(Profile::Acp);
+    let updates = events.into_iter().flat_map(|it| lines(&projector, it));
+    let joined: String = updates
+        .map(|line| line["params"]["update"]["content"]["text"].clone())
+        .filter_map(|text| text.as_str().map(str::to_owned))
+        .collect();
+    let paragraphs: Vec<_> = joined.split("\n\n").filter(|it| !it.is_empty()).collect();
+    assert_eq!(paragraphs, ["Thinking", "One", "Two", "Thinking on"]);
+}
+
 #[test]
 fn a_users_message_is_whole_only_where_that_is_understood() {
     let message = || {
@@ -186,7 +206,7 @@ fn an_extension_leaves_as_its_profile_says() {
         Profile::Acp,
         progress(),
         expect![[r#"
-            {"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Reading (3 of 10)"},"messageId":"note-7"}
+            {"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\n\nReading (3 of 10)\n\n"},"messageId":"note-7"}
         "#]],
     );
 }
@@ -258,7 +278,7 @@ fn a_plain_client_sees_a_worker_as_a_call_a_cycle() {
             {"sessionUpdate":"tool_call_update","toolCallId":"worker-w-1","title":"tester: Run the tests","status":"completed","content":[{"type":"content","content":{"type":"text","text":"Done for now, and waiting for input"}}]}
             {"sessionUpdate":"tool_call","toolCallId":"worker-w-2","title":"tester: Run the tests","kind":"other","status":"in_progress"}
             {"sessionUpdate":"tool_call_update","toolCallId":"worker-w-2","title":"tester: Run the tests","status":"failed","content":[{"type":"content","content":{"type":"text","text":"Failed: no disk"}}]}
-            {"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"tester: Cancelled"},"messageId":"note-7"}
+            {"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\n\ntester: Cancelled\n\n"},"messageId":"note-7"}
         "#]],
     );
 }

@@ -3,12 +3,15 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use harn_acp::ProfileChoice;
 use harn_policy::SessionMode;
 use harn_tools::{skills::Strategy, tool_search::Ranking};
 
 use super::{
-    engine::EngineChoice, run::RunArgs, sessions::ListSessionsArgs, skills::SkillsArgs,
+    dialect::{Bridge, Dialect},
+    engine::EngineChoice,
+    run::RunArgs,
+    sessions::ListSessionsArgs,
+    skills::SkillsArgs,
     trust::TrustArgs,
 };
 use crate::options::ASK_TIMEOUT;
@@ -49,9 +52,8 @@ impl Args {
                         tool_search: ToolSearch::Auto,
                     },
                 },
-                dialect: Dialect {
-                    profile: ProfileChoice::Auto,
-                },
+                dialect: Dialect::default(),
+                bridge: Bridge::default(),
                 listen: None,
                 network: Network {
                     tls_cert: None,
@@ -95,6 +97,8 @@ pub(super) enum Command {
         serve: Serve,
         #[command(flatten)]
         dialect: Dialect,
+        #[command(flatten)]
+        bridge: Bridge,
         /// Also serve others on this port and on a socket in the state directory, such as
         /// 127.0.0.1:7433; port 0 takes a free one. It ends with stdin
         #[arg(long, value_name = "ADDR")]
@@ -125,6 +129,8 @@ pub(super) enum Command {
         serve: Serve,
         #[command(flatten)]
         dialect: Dialect,
+        #[command(flatten)]
+        bridge: Bridge,
         /// Directory that sessions of the page, of documents and of OpenHarness work in, instead of this one
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
@@ -269,16 +275,6 @@ pub(super) struct Places {
     /// directory
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) sessions_dir: Option<PathBuf>,
-}
-
-/// What clients of ACP are told.
-#[derive(Debug, clap::Args)]
-#[group(skip)]
-pub(super) struct Dialect {
-    /// What clients get that do not say: auto by what is known of them, harn everything, meta
-    /// everything in a form that typed clients deliver, acp nothing beyond plain ACP
-    #[arg(long, value_name = "auto|harn|meta|acp", default_value = "auto")]
-    pub(super) profile: ProfileChoice,
 }
 
 /// What to serve, and how.
@@ -527,7 +523,7 @@ mod tests {
             panic!("not acp: {args:?}");
         };
         assert_eq!(serve.engine, EngineChoice::Explore);
-        assert_eq!(dialect.profile, ProfileChoice::Auto);
+        assert_eq!(dialect, Dialect::default());
         assert_eq!(serve.places.state.state_dir, None);
         assert_eq!(serve.places.sessions_dir, None);
         assert_eq!(listen, None);

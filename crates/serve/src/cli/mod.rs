@@ -5,6 +5,7 @@
 
 mod args;
 mod attach;
+mod dialect;
 mod doctor;
 mod engine;
 mod fixtures;
@@ -37,7 +38,10 @@ use harn_tools::{
     tool_search::{Strategy, Switch, ToolSearchOptions},
 };
 
-use self::args::{Args, Command, Dialect, Network, Places, Serve, StateDir, ToolSearch};
+use self::{
+    args::{Args, Command, Network, Places, Serve, StateDir, ToolSearch},
+    dialect::{Bridge, Dialect},
+};
 use crate::{
     Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
     default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, rules,
@@ -70,13 +74,20 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Acp {
             serve,
             dialect,
+            bridge,
             listen,
             network,
-        } => acp(serve, &dialect, listen.map(|at| network.listen(at))),
+        } => acp(
+            serve,
+            &dialect,
+            &bridge,
+            listen.map(|at| network.listen(at)),
+        ),
         Command::Threads { serve, cwd } => threads(serve, cwd.as_deref()),
         Command::Serve {
             serve,
             dialect,
+            bridge,
             cwd,
             listen,
             open,
@@ -86,7 +97,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
                 open,
                 ..network.listen(listen)
             };
-            serve_network(serve, &dialect, cwd.as_deref(), at)
+            serve_network(serve, &dialect, &bridge, cwd.as_deref(), at)
         }
         Command::Run {
             serve,
@@ -104,7 +115,12 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     }
 }
 
-fn acp(serve: Serve, dialect: &Dialect, listen: Option<Listen>) -> Result<ExitCode> {
+fn acp(
+    serve: Serve,
+    dialect: &Dialect,
+    bridge: &Bridge,
+    listen: Option<Listen>,
+) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
         let hint = "speaking ACP on stdin and stdout, as an editor does; \
                     to talk to the agent here: harn-serve run \"your question\"";
@@ -112,6 +128,7 @@ fn acp(serve: Serve, dialect: &Dialect, listen: Option<Listen>) -> Result<ExitCo
     }
     let (agent, mut options) = load(serve)?;
     options.profile = dialect.profile;
+    options.host_bridge = bridge.host_bridge;
     match listen {
         Some(listen) => acp_stdio_and_listen(agent, options, listen)?,
         None => acp_stdio_with(agent, options)?,
@@ -135,12 +152,14 @@ fn threads(serve: Serve, cwd: Option<&Path>) -> Result<ExitCode> {
 fn serve_network(
     serve: Serve,
     dialect: &Dialect,
+    bridge: &Bridge,
     cwd: Option<&Path>,
     at: Listen,
 ) -> Result<ExitCode> {
     let directory = directory(cwd).map_err(wrong_use)?;
     let (agent, mut options) = load(serve)?;
     options.profile = dialect.profile;
+    options.host_bridge = bridge.host_bridge;
     options.directory = Some(directory);
     listen(agent, options, at)?;
     Ok(ExitCode::SUCCESS)

@@ -159,10 +159,8 @@ impl Door {
         #[cfg(unix)]
         let socket = {
             let config = AcpConfig {
-                profile: options.profile,
-                deadlines: options.deadlines(),
                 on_this_machine: true,
-                ..AcpConfig::default()
+                ..options.acp()
             };
             let socket = unix::Socket::bind(&options.state_dir)?;
             let (place, serve) = socket.start(hub.clone(), config, ending.clone());
@@ -170,8 +168,7 @@ impl Door {
             place
         };
         let config = HttpConfig {
-            profile: options.profile,
-            deadlines: options.deadlines(),
+            acp: options.acp(),
             ending: ending.clone(),
             ..HttpConfig::new(hub.clone(), new_id)
         };

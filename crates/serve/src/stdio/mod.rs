@@ -11,7 +11,7 @@ use harn_acp::{AcpConfig, ConnectionError, transport::Piece};
 use harn_runtime::Agent;
 use harn_threads::{Line, ThreadsConfig};
 
-use self::pipes::Pipes;
+use self::pipes::{Farewell, LAST_WORDS, Pipes};
 use crate::{
     Listen, Options, chosen_host_call_timeout, default_config_dir, default_state_dir, session_store,
 };
@@ -74,7 +74,7 @@ pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: Options) -> Result
     };
     outside_of_async("threads_stdio")?;
     let pipes = Pipes::open(agent, options, None)?;
-    pipes.serve::<Line, _, _>(LAST_ANSWERS, |hub, incoming, outgoing| async {
+    pipes.serve::<Line, _, _>(PATIENT_END, |hub, incoming, outgoing| async {
         // Whom nobody listens to any more is done.
         let _ = harn_threads::serve_connection(hub, config, incoming, outgoing).await;
         Ok(())
@@ -82,18 +82,24 @@ pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: Options) -> Result
 }
 
 /// Requests are piped in, and the pipe closed behind them: the end of it is no reason to leave one unanswered.
-const LAST_ANSWERS: Duration = Duration::from_secs(5);
+const PATIENT_END: Farewell = Farewell {
+    last_answers: Duration::from_secs(5),
+    last_words: Duration::from_secs(5),
+};
+/// Hosts of ACP kill an agent that is still there a second after the end of input.
+const PROMPT_END: Farewell = Farewell {
+    last_answers: harn_acp::LAST_ANSWERS,
+    last_words: LAST_WORDS,
+};
 
 fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Result<()> {
     outside_of_async("acp_stdio")?;
     let config = AcpConfig {
-        profile: options.profile,
-        deadlines: options.deadlines(),
         on_this_machine: true,
-        ..AcpConfig::default()
+        ..options.acp()
     };
     let pipes = Pipes::open(agent, options, listen)?;
-    pipes.serve::<_, Piece, _>(Duration::ZERO, |hub, incoming, outgoing| async {
+    pipes.serve::<_, Piece, _>(PROMPT_END, |hub, incoming, outgoing| async {
         match harn_acp::serve_connection(hub, config, incoming, outgoing).await {
             // Whom nobody listens to any more is done.
             Ok(()) | Err(ConnectionError::Disconnected(_)) => Ok(()),

@@ -30,7 +30,16 @@ const WAITING_LINES: usize = 4;
 /// How long the last lines may take to be understood.
 const LAST_LINES: Duration = Duration::from_millis(100);
 /// How long the last bytes may take to reach a client that is not reading.
-const LAST_WORDS: Duration = Duration::from_millis(150);
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(150);
+
+/// How long the end may take once the input has ended.
+#[derive(Clone, Copy)]
+pub(super) struct Farewell {
+    /// For the connection, to answer what it was asked before.
+    pub(super) last_answers: Duration,
+    /// For the last bytes, to reach a client that is slow to read.
+    pub(super) last_words: Duration,
+}
 
 /// An agent that is ready to be served, and a stdout that nobody else prints to.
 pub(super) struct Pipes {
@@ -58,10 +67,10 @@ impl Pipes {
     }
 
     /// Serves the client with `connect`, which ends when its input does, until the end. What it has not
-    /// answered by then may take so long.
+    /// answered by then may take as long as `farewell` allows.
     pub(super) fn serve<T, P, F>(
         self,
-        last_answers: Duration,
+        farewell: Farewell,
         connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
     ) -> Result<()>
     where
@@ -76,9 +85,8 @@ impl Pipes {
             stdout,
         } = self;
         let waiting = waiting_room()?;
-        let last = last_answers;
         waiting.block_on(until_the_end(
-            &workshop, &options, listen, stdout, last, connect,
+            &workshop, &options, listen, stdout, farewell, connect,
         ))
     }
 }
@@ -88,7 +96,7 @@ async fn until_the_end<T, P, F>(
     options: &Options,
     listen: Option<Listen>,
     stdout: RealStdout,
-    last_answers: Duration,
+    farewell: Farewell,
     connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
 ) -> Result<()>
 where
@@ -119,9 +127,9 @@ where
         _ = &mut output_ends => Ok(()),
         // Heard here as well, in case the workers are too busy to hear it.
         _ = &mut input_ends => {
-            last_words = LAST_WORDS.max(last_answers);
+            last_words = farewell.last_words;
             tokio::select! {
-                served = last(workshop, &mut connection, last_answers) => match served {
+                served = last(workshop, &mut connection, farewell.last_answers) => match served {
                     Some(served) => served.context("the connection panicked").flatten(),
                     None => Ok(()),
                 },

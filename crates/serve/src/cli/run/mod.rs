@@ -34,8 +34,7 @@ use self::{
     show::Show,
 };
 use super::{
-    args::{Dialect, Serve},
-    load, paint,
+    args::Serve, dialect::Dialect, load, paint,
 };
 use crate::{
     SystemClock, limits,

@@ -1,0 +1,126 @@
+//! The clients known to show plain ACP and nothing of ours, by the `clientInfo.name` they send.
+//!
+//! None of them renders an update with a Harn discriminator: typed SDKs drop or log it. In the profile `acp`
+//! they show workers, progress and skills as thoughts and tool calls. Names are compared whole, without
+//! regard to case. A client that sends no name, such as avante.nvim or yopo, cannot be in this table.
+
+/// Whether a client of this name is known to show plain ACP only.
+pub(crate) fn shows_plain_acp(name: &str) -> bool {
+    let tables: [&[&str]; 4] = [&SEEN, &JETBRAINS, &IN_SOURCES, &LISTED];
+    let mut names = tables.into_iter().flatten();
+    names.any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Names that the running clients sent: acpx 0.19, agent-shell 0.74, agentpool, CodeCompanion, the check of
+/// the ACP registry, Toad 0.6.
+const SEEN: [&str; 6] = [
+    "ACP Registry Validator",
+    "acpx",
+    "agent-shell",
+    "agentpool",
+    "CodeCompanion.nvim",
+    "toad",
+];
+
+/// The IDEs of JetBrains. AI Assistant sends `JetBrains.` and the product's name; agents record it as the
+/// `originator` (Codex) or `client_name` (Copilot) of a session.
+const JETBRAINS: [&str; 15] = [
+    "JetBrains.Android Studio",
+    "JetBrains.Aqua",
+    "JetBrains.CLion",
+    "JetBrains.DataGrip",
+    "JetBrains.DataSpell",
+    "JetBrains.GoLand",
+    "JetBrains.IntelliJ IDEA",
+    "JetBrains.MPS",
+    "JetBrains.PhpStorm",
+    "JetBrains.PyCharm",
+    "JetBrains.Rider",
+    "JetBrains.RubyMine",
+    "JetBrains.RustRover",
+    "JetBrains.WebStorm",
+    "JetBrains.Writerside",
+];
+
+/// Names that stand in the sources of clients of the public list,
+/// <https://agentclientprotocol.com/get-started/clients>: what they put into `clientInfo`.
+const IN_SOURCES: [&str; 20] = [
+    "acp-discord",
+    "acp-discord-task-runner",
+    "acp-ui",
+    "Agentic.nvim",
+    "Agmente iOS",
+    "AionUi",
+    "cc-connect",
+    "DeepChat",
+    "happy-cli",
+    "Harnss",
+    "hydra-acp-shim",
+    "hydra-acp-tui",
+    "juan",
+    "mobvibe",
+    "mobvibe-cli",
+    "nori",
+    "obsidian-agent-client",
+    "vscode-acp-client",
+    "wechat-acp",
+    "zed",
+];
+
+/// Other clients of the same list, by the name of their project. What they send was not seen.
+const LISTED: [&str; 33] = [
+    "acp-connector",
+    "acp-inspector",
+    "acp-patchbay",
+    "acp-sidepanel",
+    "agent-client-kernel",
+    "agent-studio",
+    "aizen",
+    "anycode",
+    "avante.nvim",
+    "chrome-acp",
+    "codeg",
+    "duckdb-acp",
+    "fabriqa.ai",
+    "ferngeist",
+    "gemini-cli-desktop",
+    "hermes.nvim",
+    "intelligent-terminal",
+    "kangaroo",
+    "lark-acp",
+    "marimo",
+    "martty",
+    "mitto",
+    "ngent",
+    "obsidian-agent-console",
+    "openacp",
+    "pulsar-acp-agent",
+    "Qt Creator",
+    "rayclaw",
+    "sublime-acp",
+    "telegram-acp-bot",
+    "tidewave",
+    "UnityAgentClient",
+    "vibearound",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_whole_and_without_case() {
+        for name in [
+            "zed",
+            "Zed",
+            "TOAD",
+            "codecompanion.nvim",
+            "JetBrains.intellij idea",
+        ] {
+            assert!(shows_plain_acp(name), "{name}");
+        }
+        for name in ["", "zed-fork", "JetBrains", "JetBrains.", "strict", "acpx2"] {
+            assert!(!shows_plain_acp(name), "{name}");
+        }
+    }
+}
