@@ -16,9 +16,10 @@ impl Projector {
     /// asked about, from just before the question on: no question names a call that its client does not know.
     pub(super) fn worker_call(&self, call: &WorkerCall, replay: bool, out: &mut Vec<u8>) {
         let all = self.dialect.worker_calls;
+        let named = self.dialect.newer.members;
         let update = match &call.step {
-            WorkerCallStep::Announced(announced) if all => tool_call(announced, replay),
-            WorkerCallStep::Asked(announced) if !all => tool_call(announced, replay),
+            WorkerCallStep::Announced(announced) if all => tool_call(announced, replay, named),
+            WorkerCallStep::Asked(announced) if !all => tool_call(announced, replay, named),
             WorkerCallStep::Changed(update) if all || call.asked => {
                 tool_call_update(update, replay)
             }
