@@ -4,6 +4,7 @@
 //! each front-end translates at its own edge. The serde form of [`AgentEvent`] is the journal's.
 
 mod approval;
+mod approval_policy;
 mod author;
 mod bridge;
 mod catalogue;
@@ -40,6 +41,7 @@ mod visible;
 mod worker;
 
 pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
+pub use approval_policy::{ApprovalLists, ApprovalPolicy};
 pub use author::Author;
 pub use bridge::{
     HostCapabilities, HostSkill, HostTool, SkillMatchRequest, SkillRef, SkillToMatch,

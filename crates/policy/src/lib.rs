@@ -8,6 +8,7 @@ mod compile;
 mod decide;
 mod error;
 mod grant;
+mod lists;
 mod mode;
 mod named;
 pub mod path;

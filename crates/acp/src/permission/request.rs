@@ -171,7 +171,7 @@ fn tool_call<'a>(call: &'a harn_model::ToolCall, command: Option<&'a str>) -> To
         locations: (!call.locations.is_empty()).then_some(call.locations.as_slice()),
         raw_input: (!call.raw_input.is_null()).then_some(&call.raw_input),
         raw_output: None,
-        meta: ToolMeta::of_call(call).map(HarnMeta::new),
+        meta: ToolMeta::of_asked_call(call).map(HarnMeta::new),
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agent_client_protocol::Error;
 use harn_model::{
-    Decision, ExecutionKind, GrantScope, Lineage, MutationScope, MutationSession, PathKind,
-    PermissionAsked, PermissionOption, PermissionOptionKind, PolicyAction, PolicyContext,
+    ApprovalPolicy, Decision, ExecutionKind, GrantScope, Lineage, MutationScope, MutationSession,
+    PathKind, PermissionAsked, PermissionOption, PermissionOptionKind, PolicyAction, PolicyContext,
     PolicyDecision, ReceiptType, SessionId, ToolCall, ToolContent, ToolKind, WorkspacePathInfo,
 };
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn judged() -> PermissionAsked {
         worker_id: None,
         execution_kind: Some(ExecutionKind::Run),
         mutation_scope: MutationScope::ApplyWorkspace,
-        approval_policy: None,
+        approval_policy: ApprovalPolicy::None,
     }));
     ask
 }
