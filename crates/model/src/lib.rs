@@ -81,8 +81,8 @@ pub use pending::{
     DeliveryMode, Pending, PendingChange, PendingMessage, PendingQueue, PendingReminder,
 };
 pub use permission::{
-    Decision, Lineage, PermissionAsked, PermissionOption, PermissionOptionKind, PermissionRecord,
-    PermissionResolved, PermissionRoute, Remembered,
+    Decision, JudgedAct, Lineage, PermissionAsked, PermissionOption, PermissionOptionKind,
+    PermissionRecord, PermissionResolved, PermissionRoute, Remembered,
 };
 pub use plan::{Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep};
 pub use principal::Principal;

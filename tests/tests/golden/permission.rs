@@ -459,6 +459,48 @@ async fn a_command() {
     check_transcript("permission-command", test.recorder());
 }
 
+/// Wants to run words that a line without quotes would not tell apart.
+async fn run_words(cx: TurnContext) -> Result<StopReason, AgentError> {
+    let words =
+        json!({"command": ["rm", "-rf", "my files", "", "it's", "a\u{202e}b", "c\u{1b}[2J"]});
+    let run = cx.tool("run_command").kind(ToolKind::Execute);
+    match run.title("Clean\u{202e} up").input(words).ask().await {
+        Ok(run) => run.complete(ToolOutput::default()).await?,
+        Err(AgentError::Denied { .. }) => cx.say("Then I leave it.").await?,
+        Err(other) => return Err(other),
+    }
+    Ok(StopReason::EndTurn)
+}
+
+/// Words are shown as they were judged, and the event of the question has them too.
+#[tokio::test]
+async fn a_command_of_words() {
+    let test = TestHub::new(ScriptedAgent::new(run_words));
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let line = r"rm -rf 'my files' '' 'it'\''s' $'a\u{202e}b' $'c\u{1b}[2J'";
+    assert_eq!(
+        params["toolCall"]["content"][0]["content"]["text"],
+        format!("```sh\n{line}\n```")
+    );
+    assert_eq!(params["toolCall"]["title"], r"Clean\u{202e} up");
+    answer(&mut client, &ask, chose("reject_once")).await;
+    client.updates_until(&id).await;
+    client.close().await;
+    let session = SessionId::from(session.as_str().unwrap());
+    let log = std::fs::read_to_string(test.log_of(&session)).unwrap();
+    let judged = log.lines().find_map(|written| {
+        let written: Value = serde_json::from_str(written).unwrap();
+        written
+            .pointer("/event/judged")
+            .or(written.get("judged"))
+            .cloned()
+    });
+    assert_eq!(judged.unwrap()["line"], line);
+}
+
 /// Who answers that it is cancelled cancels the turn.
 #[tokio::test]
 async fn answered_as_cancelled() {
