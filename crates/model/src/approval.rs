@@ -111,7 +111,7 @@ impl ApprovalRequest {
         let principal = named.find(|name| !name.is_empty());
         let capabilities = receipt.map(|receipt| receipt.context.capabilities.clone());
         let undo = UndoMetadata {
-            mutation: mutation.cloned(),
+            mutation: mutation.map(MutationSession::without_policy),
             policy_decision: receipt.cloned(),
         };
         Self {

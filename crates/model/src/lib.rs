@@ -4,6 +4,7 @@
 //! each front-end translates at its own edge. The serde form of [`AgentEvent`] is the journal's.
 
 mod approval;
+mod approval_policy;
 mod author;
 mod bridge;
 mod catalogue;
@@ -41,6 +42,7 @@ mod worker;
 mod worker_call;
 
 pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
+pub use approval_policy::{ApprovalLists, ApprovalPolicy};
 pub use author::Author;
 pub use bridge::{
     HostCapabilities, HostSkill, HostTool, SkillMatchRequest, SkillRef, SkillToMatch,
@@ -80,8 +82,8 @@ pub use pending::{
     DeliveryMode, Pending, PendingChange, PendingMessage, PendingQueue, PendingReminder,
 };
 pub use permission::{
-    Decision, Lineage, PermissionAsked, PermissionOption, PermissionOptionKind, PermissionRecord,
-    PermissionResolved, PermissionRoute, Remembered,
+    Decision, JudgedAct, Lineage, PermissionAsked, PermissionOption, PermissionOptionKind,
+    PermissionRecord, PermissionResolved, PermissionRoute, Remembered,
 };
 pub use plan::{Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep};
 pub use principal::Principal;

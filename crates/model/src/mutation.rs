@@ -2,9 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::{SessionId, TurnId, WorkerId};
+use crate::{ApprovalPolicy, SessionId, TurnId, WorkerId};
 
 /// Groups everything done under one right to write. The same record travels with tool calls, worker
 /// updates and permission requests.
@@ -28,12 +27,27 @@ pub struct MutationSession {
     /// How far it may reach.
     #[serde(default)]
     pub mutation_scope: MutationScope,
-    /// The rules in force, where there are any.
-    #[serde(default)]
-    pub approval_policy: Option<Value>,
+    /// The policy in force; null where there is none. Updates of a call omit it, and so do a request's copies
+    /// of the record beside `mutation`.
+    #[serde(default, skip_serializing_if = "ApprovalPolicy::is_omitted")]
+    pub approval_policy: ApprovalPolicy,
 }
 
 impl MutationSession {
+    /// The same record without the policy, for whoever has the record with it.
+    #[must_use]
+    pub fn without_policy(&self) -> Self {
+        Self {
+            session_id: self.session_id.clone(),
+            parent_session_id: self.parent_session_id.clone(),
+            run_id: self.run_id.clone(),
+            worker_id: self.worker_id.clone(),
+            execution_kind: self.execution_kind,
+            mutation_scope: self.mutation_scope,
+            approval_policy: ApprovalPolicy::Omitted,
+        }
+    }
+
     /// The record of a worker that acts for this one, in a session of its own where it has one. It may
     /// do no more, under the same rules, as part of the same run.
     #[must_use]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     AskId, Grant, GrantScope, LiveClient, PolicyDecision, SessionId, Timestamp, ToolCall,
-    ToolCallId, WorkerId, WorkspacePathInfo, event::value_weight,
+    ToolCallId, ToolKind, WorkerId, WorkspacePathInfo, event::value_weight,
 };
 
 /// A tool call waits for a decision.
@@ -25,6 +25,9 @@ pub struct PermissionAsked {
     /// Why somebody is asked: the policy's receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_decision: Option<PolicyDecision>,
+    /// What of the call was judged, as a person reads it.
+    #[serde(default, skip_serializing_if = "JudgedAct::is_empty")]
+    pub judged: JudgedAct,
     /// What an answer that is to be remembered would say; absent where none can be narrow enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<Grant>,
@@ -56,6 +59,7 @@ impl PermissionAsked {
             options,
             lineage: Vec::new(),
             policy_decision: None,
+            judged: JudgedAct::default(),
             grant: None,
             requested_at: 0,
             deadline: None,
@@ -70,11 +74,56 @@ impl PermissionAsked {
         receipt.map_or(&[], |receipt| &receipt.context.paths)
     }
 
+    /// The command that the call would run, as a person reads it.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        let call = &self.tool_call;
+        let judged = self.judged.line.as_deref();
+        judged.or_else(|| match call.kind {
+            Some(ToolKind::Execute) => call.raw_input.get("command")?.as_str(),
+            _ => None,
+        })
+    }
+
+    /// The paths that the call declares, as a person reads them.
+    #[must_use]
+    pub fn shown_paths(&self) -> Vec<&str> {
+        match &self.judged.paths[..] {
+            [] => self
+                .paths()
+                .iter()
+                .map(WorkspacePathInfo::display)
+                .collect(),
+            judged => judged.iter().map(String::as_str).collect(),
+        }
+    }
+
     /// About how many bytes this keeps alive.
     #[must_use]
     pub fn weight(&self) -> usize {
         const RECEIPT: usize = 512;
-        self.tool_call.weight() + RECEIPT
+        let line = self.judged.line.as_ref().map_or(0, String::len);
+        self.tool_call.weight() + line + RECEIPT
+    }
+}
+
+/// The command and the paths of a call as they were judged, for a person to read: words of a command are
+/// quoted, and control characters and characters that reorder text are spelt out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgedAct {
+    /// The command line; absent where the call runs no command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// The paths, by where they lead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+}
+
+impl JudgedAct {
+    /// Whether there is neither a command nor a path.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.line.is_none() && self.paths.is_empty()
     }
 }
 

@@ -13,8 +13,7 @@ use crate::{
     shell::{Doubt, Line},
 };
 
-pub use describe::{describe, describe_whole};
-pub(crate) use describe::{plain, shown};
+pub use describe::{describe, describe_whole, quote_words, visible_line, visible_lines};
 pub use file::GrantFile;
 
 /// Longer arguments are not remembered: nobody would see what they agree to.

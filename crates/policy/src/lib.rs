@@ -8,6 +8,7 @@ mod compile;
 mod decide;
 mod error;
 mod grant;
+mod lists;
 mod mode;
 mod named;
 pub mod path;
@@ -19,7 +20,10 @@ mod unseen;
 
 pub use decide::{Call, Policy};
 pub use error::PolicyError;
-pub use grant::{GrantFile, describe, describe_whole, matches, narrow, with_effect};
+pub use grant::{
+    GrantFile, describe, describe_whole, matches, narrow, quote_words, visible_line, visible_lines,
+    with_effect,
+};
 pub use mode::SessionMode;
 pub use path::{Located, Look, PathProbe, Place, Roots, Standing, locate, locate_all};
 pub use policy::ToolApprovalPolicy;

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
-use harn_model::WorkspacePathInfo;
+use harn_model::{ApprovalLists, WorkspacePathInfo};
 use regex::bytes::{RegexSet, RegexSetBuilder, SetMatches};
 
 use crate::{Located, PolicyError, named, path::as_worded};
@@ -24,6 +24,7 @@ const META: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 #[derive(Debug)]
 enum Form<'a> {
     All,
+    Nothing,
     Exact(&'a str),
     Prefix(&'a str),
     Suffix(&'a str),
@@ -39,6 +40,9 @@ impl<'a> Form<'a> {
             let start: String = pattern.chars().take(40).collect();
             let message = format!("it is longer than {LONGEST} bytes");
             return Err(bad(&format!("{start}…"), &message));
+        }
+        if pattern == ApprovalLists::NOTHING {
+            return Ok(Self::Nothing);
         }
         if !has_meta(pattern) {
             return Ok(Self::Exact(pattern));
@@ -60,6 +64,8 @@ impl<'a> Form<'a> {
     fn regex(&self) -> String {
         match self {
             Self::All => String::new(),
+            // A class of no character.
+            Self::Nothing => r"[^\s\S]".to_owned(),
             Self::Exact(text) => format!("^{}$", regex::escape(text)),
             Self::Prefix(text) => format!("^{}", regex::escape(text)),
             Self::Suffix(text) => format!("{}$", regex::escape(text)),
@@ -72,6 +78,7 @@ impl<'a> Form<'a> {
 #[derive(Debug)]
 pub(crate) enum Name {
     All,
+    Nothing,
     Exact(String),
     Prefix(String),
     Suffix(String),
@@ -86,6 +93,7 @@ impl Name {
     fn read(pattern: &str) -> Result<Self, PolicyError> {
         Ok(match Form::read(pattern, false)? {
             Form::All => Self::All,
+            Form::Nothing => Self::Nothing,
             Form::Exact(text) => Self::Exact(text.to_owned()),
             Form::Prefix(text) => Self::Prefix(text.to_owned()),
             Form::Suffix(text) => Self::Suffix(text.to_owned()),
@@ -96,6 +104,7 @@ impl Name {
     pub(crate) fn matches(&self, name: &str) -> bool {
         match self {
             Self::All => true,
+            Self::Nothing => false,
             Self::Exact(exact) => exact == name,
             Self::Prefix(prefix) => name.starts_with(prefix.as_str()),
             Self::Suffix(suffix) => name.ends_with(suffix.as_str()),
@@ -474,6 +483,26 @@ pub(crate) fn glob(
         })
 }
 
+/// Whether one name may match both patterns; true where that is not plain to see.
+pub(crate) fn may_overlap(one: &str, other: &str) -> bool {
+    use Form::{All, Exact, Glob, Nothing, Prefix, Suffix};
+    let (Ok(one), Ok(other)) = (Form::read(one, false), Form::read(other, false)) else {
+        return true;
+    };
+    match (one, other) {
+        (Nothing, _) | (_, Nothing) => false,
+        (Exact(one), Exact(other)) => one == other,
+        (Exact(name), Prefix(start)) | (Prefix(start), Exact(name)) => name.starts_with(start),
+        (Exact(name), Suffix(end)) | (Suffix(end), Exact(name)) => name.ends_with(end),
+        (Prefix(one), Prefix(other)) => one.starts_with(other) || other.starts_with(one),
+        (Suffix(one), Suffix(other)) => one.ends_with(other) || other.ends_with(one),
+        (All | Glob(_), _)
+        | (_, All | Glob(_))
+        | (Prefix(_), Suffix(_))
+        | (Suffix(_), Prefix(_)) => true,
+    }
+}
+
 /// Whether a text has anything in it that a glob would read as more than itself.
 pub(crate) fn has_meta(text: &str) -> bool {
     text.contains(META)
@@ -552,6 +581,8 @@ mod tests {
             ("[!r]s", "rs", false),
             (r"a\*", "a*", true),
             (r"a\*", "ab", false),
+            ("<nothing>", "<nothing>", false),
+            ("<nothing>", "", false),
         ];
         for (pattern, name, expected) in table {
             let matches = Name::read(pattern).unwrap().matches(name);
@@ -590,6 +621,31 @@ mod tests {
             let (named, touched) = look(pattern, &path);
             assert_eq!(named, expected, "{pattern} on {}", path.info.input);
             assert_eq!(touched, expected, "{pattern} on {}", path.info.input);
+        }
+    }
+
+    #[test]
+    fn patterns_that_cannot_overlap() {
+        let table = [
+            ("a", "a", true),
+            ("a", "b", false),
+            ("ab", "a*", true),
+            ("ba", "a*", false),
+            ("ba", "*a", true),
+            ("ab", "*a", false),
+            ("a*", "ab*", true),
+            ("a*", "b*", false),
+            ("*a", "*ba", true),
+            ("*a", "*b", false),
+            ("a*", "*b", true),
+            ("a", "*", true),
+            ("a", "?", true),
+            ("b", "{a,c}", true),
+            ("*", "<nothing>", false),
+        ];
+        for (one, other, expected) in table {
+            assert_eq!(may_overlap(one, other), expected, "{one} and {other}");
+            assert_eq!(may_overlap(other, one), expected, "{other} and {one}");
         }
     }
 

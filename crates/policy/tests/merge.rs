@@ -3,7 +3,7 @@
 mod decide_world;
 
 use decide_world::*;
-use harn_model::{PolicyAction, RuleSource, ToolKind};
+use harn_model::{ApprovalLists, PolicyAction, RuleSource, ToolKind};
 use harn_policy::{Matcher, Rule, SessionMode, ToolApprovalPolicy};
 use proptest::{
     collection::vec,
@@ -178,7 +178,74 @@ fn policies_in_policies_have_an_end() {
     );
 }
 
-const TOOLS: [&str; 4] = ["read_file", "edit_file", "run", "x"];
+#[test]
+fn the_lists_of_two_policies() {
+    let lists = |text: &str| serde_json::from_str::<ApprovalLists>(text).unwrap();
+    let table = [
+        // One policy: its lists as they are.
+        (
+            "auto_approve = ['a', 'b']\nauto_deny = ['c']\nrequire_approval = ['d']\n\
+             write_path_allowlist = ['src/**']",
+            "",
+            r#"{"auto_approve": ["a", "b"], "auto_deny": ["c"], "require_approval": ["d"],
+                "write_path_allowlist": ["src/**"]}"#,
+        ),
+        // What takes away is joined; what gives has to stand in both.
+        (
+            "auto_approve = ['a', 'b']\nauto_deny = ['c']\nwrite_path_allowlist = ['src/**', 'docs/**']",
+            "auto_approve = ['b', '*']\nauto_deny = ['d', 'c']\nrequire_approval = ['e']\n\
+             write_path_allowlist = ['docs/**']",
+            r#"{"auto_approve": ["b"], "auto_deny": ["c", "d"], "require_approval": ["e"],
+                "write_path_allowlist": ["docs/**"]}"#,
+        ),
+        // Nothing in common is not everything.
+        (
+            "auto_approve = ['a']\nwrite_path_allowlist = ['src/**']",
+            "auto_approve = ['b']\nwrite_path_allowlist = ['docs/**']",
+            r#"{"auto_approve": ["<nothing>"], "auto_deny": [], "require_approval": [],
+                "write_path_allowlist": ["<nothing>"]}"#,
+        ),
+        // One that approves by rules alone has to agree, too, and the lists cannot say to what.
+        (
+            "auto_approve = ['a']",
+            "rules = [{ allow = 'b' }]",
+            r#"{"auto_approve": ["<nothing>"], "auto_deny": [], "require_approval": [],
+                "write_path_allowlist": []}"#,
+        ),
+        // A rule may take away what the list gives.
+        (
+            "auto_approve = ['a', 'b']",
+            "rules = [{ ask = { tool = 'b', path = '*.pem' } }]",
+            r#"{"auto_approve": ["a"], "auto_deny": [], "require_approval": [],
+                "write_path_allowlist": []}"#,
+        ),
+        (
+            "auto_approve = ['a', 'b']",
+            "rules = [{ deny = { path = '*.pem' } }]",
+            r#"{"auto_approve": ["<nothing>"], "auto_deny": [], "require_approval": [],
+                "write_path_allowlist": []}"#,
+        ),
+        // What only tightens gives nothing.
+        (
+            "",
+            "only_tightens = true\nauto_approve = ['a']",
+            r#"{"auto_approve": ["<nothing>"], "auto_deny": [], "require_approval": [],
+                "write_path_allowlist": []}"#,
+        ),
+        (
+            "auto_approve = ['a', 'b']",
+            "only_tightens = true\nauto_approve = ['a']",
+            r#"{"auto_approve": ["a"], "auto_deny": [], "require_approval": [],
+                "write_path_allowlist": []}"#,
+        ),
+    ];
+    for (one, two, expected) in table {
+        let both = policy(one).and(policy(two)).lists();
+        assert_eq!(both, lists(expected), "{one}\nand\n{two}");
+    }
+}
+
+const TOOLS: [&str; 5] = ["read_file", "edit_file", "run", "x", ApprovalLists::NOTHING];
 const NAMES: [&str; 8] = [
     "*",
     "read_*",
@@ -206,6 +273,17 @@ const LINES: [&str; 8] = [
     "ls > ../x",
 ];
 const COMMANDS: [&str; 6] = ["ls", "ls *", "*", "rm", "cat *", "find *"];
+
+/// The lists as a policy of their own.
+fn of_lists(lists: ApprovalLists) -> ToolApprovalPolicy {
+    ToolApprovalPolicy {
+        auto_approve: lists.auto_approve,
+        auto_deny: lists.auto_deny,
+        require_approval: lists.require_approval,
+        write_path_allowlist: lists.write_path_allowlist,
+        ..ToolApprovalPolicy::default()
+    }
+}
 
 fn texts(from: &'static [&'static str], most: usize) -> impl Strategy<Value = Vec<String>> {
     vec(select(from).prop_map(str::to_owned), 0..=most)
@@ -397,6 +475,29 @@ proptest! {
     fn what_only_tightens_never_loosens(a in policies(), b in policies(), call in calls()) {
         let alone = decide_by(&a, &call).action;
         prop_assert!(decide_by(&a.and(b.tightening()), &call).action >= alone);
+    }
+
+    /// A host that has the lists and no rules never takes a call for allowed that is not.
+    #[test]
+    fn the_lists_approve_nothing_that_the_policy_does_not_allow(
+        policy in policies(), call in calls(),
+    ) {
+        let by_lists = decide_by(&of_lists(policy.lists()), &call);
+        let approved = by_lists.matched_rule.is_some_and(|rule| rule.source == RuleSource::AutoApprove);
+        if approved {
+            prop_assert_eq!(decide_by(&policy, &call).action, PolicyAction::Allow);
+        }
+    }
+
+    #[test]
+    fn the_lists_are_at_least_as_strict_as_those_of_each_policy(
+        policy in policies(), call in calls(),
+    ) {
+        let by_lists = decide_by(&of_lists(policy.lists()), &call).action;
+        let mut unruled = policy;
+        unruled.rules.clear();
+        unruled.all_of.iter_mut().for_each(|inner| inner.rules.clear());
+        prop_assert!(by_lists >= decide_by(&unruled, &call).action);
     }
 
     #[test]

@@ -356,6 +356,91 @@ async fn rejected_always() {
     assert_eq!(harn["errorCategory"], "permission_denied");
 }
 
+/// The call and the question under these rules, and the size of the question.
+async fn asked_under(rules: &str) -> (Value, Value, usize) {
+    let test = hub(&MemoryRules::new(rules));
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "Take a note").await;
+    let call = client.expect_update_of("tool_call").await;
+    let (ask, params) = client.expect_request("session/request_permission").await;
+    answer(&mut client, &ask, chose("reject_once")).await;
+    let (updates, _) = client.updates_until(&id).await;
+    let audit = &updates[0]["_meta"]["harn"]["audit"];
+    assert_eq!(audit["mutation_scope"], "apply_workspace");
+    assert_eq!(
+        audit.get("approval_policy"),
+        None,
+        "an update repeats no policy"
+    );
+    client.close().await;
+    // The name of the folder is in it, and differs from run to run.
+    let line = params.to_string();
+    let size = line
+        .replace(test.workspace().to_str().unwrap(), "/workspace")
+        .len();
+    (call, params, size)
+}
+
+#[tokio::test]
+async fn a_policy_is_in_a_question_at_most_twice() {
+    let (call, _, without) = asked_under("").await;
+    let audit = &call["_meta"]["harn"]["audit"];
+    assert_eq!(audit["approval_policy"], Value::Null);
+
+    let tools: Vec<_> = (0..90).map(|n| format!("\"remove_thing_{n}\"")).collect();
+    let rules: String = (0..45)
+        .map(|n| format!("[[rules]]\ndeny = {{ path = \"secrets/{n}\" }}\n"))
+        .collect();
+    let policy = format!(
+        "auto_deny = [{}]\nwrite_path_allowlist = [\"notes*\"]\n{rules}",
+        tools.join(", ")
+    );
+    assert!(policy.len() > 3000);
+    let (call, params, with) = asked_under(&policy).await;
+    assert!(
+        with <= without + 2 * policy.len(),
+        "{with} bytes, {without} without a policy of {}",
+        policy.len()
+    );
+    // Where it is, it is whole.
+    let lists = &call["_meta"]["harn"]["audit"]["approval_policy"];
+    assert_eq!(lists["auto_deny"].as_array().unwrap().len(), 90);
+    assert_eq!(&params["mutation"]["approval_policy"], lists);
+    let undo = &params["approvalRequest"]["undo_metadata"];
+    assert_eq!(undo["mutation_scope"], "apply_workspace");
+    assert_eq!(undo.get("approval_policy"), None);
+}
+
+#[tokio::test]
+async fn several_policies_are_one_of_four_lists() {
+    let (call, params, _) = asked_under(
+        r#"
+        auto_approve = ["list_*", "look"]
+        auto_deny = ["drop_*"]
+        write_path_allowlist = ["src/**", "notes*"]
+
+        [[all_of]]
+        auto_approve = ["look"]
+        require_approval = ["publish"]
+        write_path_allowlist = ["notes*"]
+
+        [[all_of]]
+        auto_deny = ["delete_file"]
+        "#,
+    )
+    .await;
+    let lists = json!({
+        "auto_approve": ["look"],
+        "auto_deny": ["drop_*", "delete_file"],
+        "require_approval": ["publish"],
+        "write_path_allowlist": ["notes*"],
+    });
+    assert_eq!(call["_meta"]["harn"]["audit"]["approval_policy"], lists);
+    assert_eq!(params["mutation"]["approval_policy"], lists);
+}
+
 /// A command is shown as it is, whatever its title.
 #[tokio::test]
 async fn a_command() {
@@ -372,6 +457,48 @@ async fn a_command() {
     client.updates_until(&id).await;
     client.close().await;
     check_transcript("permission-command", test.recorder());
+}
+
+/// Wants to run words that a line without quotes would not tell apart.
+async fn run_words(cx: TurnContext) -> Result<StopReason, AgentError> {
+    let words =
+        json!({"command": ["rm", "-rf", "my files", "", "it's", "a\u{202e}b", "c\u{1b}[2J"]});
+    let run = cx.tool("run_command").kind(ToolKind::Execute);
+    match run.title("Clean\u{202e} up").input(words).ask().await {
+        Ok(run) => run.complete(ToolOutput::default()).await?,
+        Err(AgentError::Denied { .. }) => cx.say("Then I leave it.").await?,
+        Err(other) => return Err(other),
+    }
+    Ok(StopReason::EndTurn)
+}
+
+/// Words are shown as they were judged, and the event of the question has them too.
+#[tokio::test]
+async fn a_command_of_words() {
+    let test = TestHub::new(ScriptedAgent::new(run_words));
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let line = r"rm -rf 'my files' '' 'it'\''s' $'a\u{202e}b' $'c\u{1b}[2J'";
+    assert_eq!(
+        params["toolCall"]["content"][0]["content"]["text"],
+        format!("```sh\n{line}\n```")
+    );
+    assert_eq!(params["toolCall"]["title"], r"Clean\u{202e} up");
+    answer(&mut client, &ask, chose("reject_once")).await;
+    client.updates_until(&id).await;
+    client.close().await;
+    let session = SessionId::from(session.as_str().unwrap());
+    let log = std::fs::read_to_string(test.log_of(&session)).unwrap();
+    let judged = log.lines().find_map(|written| {
+        let written: Value = serde_json::from_str(written).unwrap();
+        written
+            .pointer("/event/judged")
+            .or(written.get("judged"))
+            .cloned()
+    });
+    assert_eq!(judged.unwrap()["line"], line);
 }
 
 /// Who answers that it is cancelled cancels the turn.

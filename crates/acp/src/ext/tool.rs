@@ -1,5 +1,7 @@
 //! What Harn adds to `tool_call` and `tool_call_update`: timing, failure, executor, audit.
 
+use std::borrow::Cow;
+
 use harn_model::{
     ErrorCategory, MutationSession, ToolCallStatus, ToolCallUpdate, ToolExecutor, WorkerCall,
     WorkerId,
@@ -12,9 +14,9 @@ meta_fields! {
     #[derive(Default, PartialEq)]
     #[schemars(rename = "ToolLifecycleMeta", deny_unknown_fields)]
     ToolMeta {
-        /// The mutation session the call belongs to, snake_case inside.
+        /// The mutation session the call belongs to, snake_case inside; its policy is on `tool_call` only.
         #[serde(skip_serializing_if = "Option::is_none")]
-        audit = "audit": Option<&'a MutationSession>,
+        audit = "audit": Option<Cow<'a, MutationSession>>,
         /// From announcement to end, in milliseconds; on the terminal update only.
         #[serde(skip_serializing_if = "Option::is_none")]
         duration_ms = "durationMs": Option<u64>,
@@ -91,7 +93,17 @@ impl<'a> From<&'a ToolExecutor> for Executor<'a> {
 impl<'a> ToolMeta<'a> {
     pub(crate) fn of_call(call: &'a harn_model::ToolCall) -> Option<Self> {
         let meta = Self {
-            audit: call.audit.as_deref(),
+            audit: call.audit.as_deref().map(Cow::Borrowed),
+            parsing: call.parsing,
+            ..Self::default()
+        };
+        meta.unless_empty()
+    }
+
+    /// Of a call that a request repeats: the request has the policy in `mutation`.
+    pub(crate) fn of_asked_call(call: &'a harn_model::ToolCall) -> Option<Self> {
+        let meta = Self {
+            audit: call.audit.as_deref().map(brief),
             parsing: call.parsing,
             ..Self::default()
         };
@@ -104,7 +116,7 @@ impl<'a> ToolMeta<'a> {
         let parsed = update.raw_input.as_ref().is_some_and(|it| !it.is_null());
         let failed = update.status == ToolCallStatus::Failed && update.error.is_some();
         let meta = Self {
-            audit: update.audit.as_deref(),
+            audit: update.audit.as_deref().map(brief),
             duration_ms: update.duration_ms.filter(|_| ended),
             error: update.error.as_deref(),
             error_category: update.error_category.filter(|_| failed),
@@ -127,6 +139,14 @@ impl<'a> ToolMeta<'a> {
 
     fn unless_empty(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
+    }
+}
+
+/// The record without its policy. A journal of an earlier version has it on updates, too.
+fn brief(audit: &MutationSession) -> Cow<'_, MutationSession> {
+    match audit.approval_policy.is_omitted() {
+        true => Cow::Borrowed(audit),
+        false => Cow::Owned(audit.without_policy()),
     }
 }
 

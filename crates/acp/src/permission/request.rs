@@ -3,7 +3,7 @@
 use agent_client_protocol::{Error, UntypedMessage};
 use harn_model::{
     ApprovalRequest, ContentBlock, PermissionAsked, PermissionOption, PermissionOptionKind,
-    SessionId, ToolCallStatus, ToolContent, ToolKind, code_fence,
+    SessionId, ToolCallStatus, ToolContent, code_fence,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -98,7 +98,7 @@ pub(crate) fn message(
     to: Addressee<'_>,
 ) -> Result<UntypedMessage, Error> {
     let approval = ApprovalRequest::of_tool(session, ask);
-    let command = unshown_command(&ask.tool_call);
+    let command = unshown_command(ask);
     let params = params(session, ask, &approval, command.as_deref(), profile, to);
     UntypedMessage::new(METHOD, params)
 }
@@ -172,17 +172,15 @@ fn tool_call<'a>(call: &'a harn_model::ToolCall, command: Option<&'a str>) -> To
         locations: (!call.locations.is_empty()).then_some(call.locations.as_slice()),
         raw_input: (!call.raw_input.is_null()).then_some(&call.raw_input),
         raw_output: None,
-        meta: ToolMeta::of_call(call).map(HarnMeta::new),
+        meta: ToolMeta::of_asked_call(call).map(HarnMeta::new),
     }
 }
 
 /// The command of a call whose title does not show it whole, to be shown as content: who is asked must
 /// see all of it, and many clients show nothing of `rawInput`.
-fn unshown_command(call: &harn_model::ToolCall) -> Option<String> {
-    if call.kind != Some(ToolKind::Execute) {
-        return None;
-    }
-    let command = call.raw_input.get("command")?.as_str()?;
+fn unshown_command(ask: &PermissionAsked) -> Option<String> {
+    let call = &ask.tool_call;
+    let command = ask.command()?;
     // Clients cut a title at the end of its line, or where their window ends.
     const SHOWN: usize = 80;
     let fits = !command.contains(['\n', '\r']) && command.chars().count() <= SHOWN;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use agent_client_protocol::Error;
 use harn_model::{
-    Decision, ExecutionKind, GrantScope, Lineage, MutationScope, MutationSession, PathKind,
-    PermissionAsked, PermissionOption, PermissionOptionKind, PolicyAction, PolicyContext,
-    PolicyDecision, ReceiptType, SessionId, ToolCall, ToolContent, ToolKind, WorkspacePathInfo,
+    ApprovalPolicy, Decision, ExecutionKind, GrantScope, JudgedAct, Lineage, MutationScope,
+    MutationSession, PathKind, PermissionAsked, PermissionOption, PermissionOptionKind,
+    PolicyAction, PolicyContext, PolicyDecision, ReceiptType, SessionId, ToolCall, ToolContent,
+    ToolKind, WorkspacePathInfo,
 };
 use serde_json::{Value, json};
 
@@ -29,6 +30,7 @@ fn ask() -> PermissionAsked {
         tool_call: ToolCall::new("t", "write_file"),
         lineage: Vec::new(),
         policy_decision: None,
+        judged: JudgedAct::default(),
         grant: None,
         requested_at: 1_767_225_600_000,
         deadline: Some(1_767_225_660_000),
@@ -73,7 +75,7 @@ fn judged() -> PermissionAsked {
         worker_id: None,
         execution_kind: Some(ExecutionKind::Run),
         mutation_scope: MutationScope::ApplyWorkspace,
-        approval_policy: None,
+        approval_policy: ApprovalPolicy::None,
     }));
     ask
 }
@@ -224,6 +226,17 @@ fn a_command_is_shown_whole() {
         shown(None, "echo '\n```\n'; rm x"),
         text("````sh\necho '\n```\n'; rm x\n````")
     );
+}
+
+#[test]
+fn a_command_of_words_is_shown_as_it_was_judged() {
+    let mut ask = ask();
+    ask.tool_call.raw_input = json!({"command": ["ls", "a b"]});
+    ask.judged.line = Some("ls 'a b'".to_owned());
+    let content = params(&ask, Profile::Acp)["toolCall"]["content"].take();
+    assert_eq!(content[0]["content"]["text"], "```sh\nls 'a b'\n```");
+    ask.tool_call.title = Some("ls 'a b'".to_owned());
+    assert_eq!(params(&ask, Profile::Acp)["toolCall"].get("content"), None);
 }
 
 #[test]

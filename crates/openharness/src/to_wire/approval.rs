@@ -17,7 +17,7 @@ use crate::{
 /// A tool call that waits.
 pub(super) fn of_tool<'a>(told: &Told, ask: &'a PermissionAsked, now: Timestamp) -> Directive<'a> {
     let call = &ask.tool_call;
-    let command = command(call);
+    let command = ask.command();
     let paths = paths(ask);
     let receipt = ask.policy_decision.as_ref();
     let reason = receipt.map(|receipt| &*receipt.reason);
@@ -119,18 +119,10 @@ fn choices(ask: &PermissionAsked) -> Vec<Choice<'_>> {
         .collect()
 }
 
-/// The command, letter by letter.
-fn command(call: &ToolCall) -> Option<&str> {
-    if call.kind != Some(ToolKind::Execute) {
-        return None;
-    }
-    call.raw_input.get("command")?.as_str()
-}
-
 fn paths(ask: &PermissionAsked) -> Vec<&str> {
-    let declared = ask.paths();
+    let declared = ask.shown_paths();
     if !declared.is_empty() {
-        return declared.iter().map(|path| path.display()).collect();
+        return declared;
     }
     let locations = ask.tool_call.locations.iter();
     locations.map(|location| &*location.path).collect()

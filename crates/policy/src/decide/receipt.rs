@@ -88,14 +88,17 @@ fn rule<'a>(
 fn reason(call: &Call<'_>, opinion: &Opinion<'_>) -> String {
     let given = |path: &Located| match path.info.input.as_str() {
         "" => "the path".to_owned(),
-        input => grant::plain(input),
+        input => grant::visible_line(input),
     };
     match opinion.source {
         Source::AutoDeny(_, text) => format!("the tool is in auto_deny ({text:?})"),
         Source::AutoApprove(_, text) => format!("the tool is in auto_approve ({text:?})"),
         Source::RequireApproval(_, text) => format!("the tool is in require_approval ({text:?})"),
         Source::WritePaths(path) => {
-            format!("{} is not in write_path_allowlist", grant::plain(path))
+            format!(
+                "{} is not in write_path_allowlist",
+                grant::visible_line(path)
+            )
         }
         Source::Rule(at, rule) => of_rule(at, rule),
         Source::Grant(grant) => {
@@ -105,9 +108,9 @@ fn reason(call: &Call<'_>, opinion: &Opinion<'_>) -> String {
             };
             format!("always {word} ({}): {}", grant.id, grant::describe(grant))
         }
-        Source::Protected(path) => format!("{} is never written", grant::plain(path)),
+        Source::Protected(path) => format!("{} is never written", grant::visible_line(path)),
         Source::ProtectedWord(path) => {
-            let path = grant::plain(path);
+            let path = grant::visible_line(path);
             format!("the command names {path}, which is never written")
         }
         Source::Untold(path) => {
@@ -120,11 +123,11 @@ fn reason(call: &Call<'_>, opinion: &Opinion<'_>) -> String {
             format!("{} {reason}", given(path))
         }
         Source::OutsideRedirect(path) => {
-            let path = grant::plain(path);
+            let path = grant::visible_line(path);
             format!("the command writes {path}, which may be outside the session's directories")
         }
         Source::Doubt(about) => {
-            let about = grant::plain(about);
+            let about = grant::visible_line(about);
             format!("it cannot be told what the command does: {about}")
         }
         Source::Mode(why) => format!("the session's mode is {}: {why}", call.mode.id()),
@@ -161,7 +164,7 @@ fn context(call: &Call<'_>) -> PolicyContext {
         capabilities,
         paths,
         command_identities: commands
-            .map(|command| grant::shown(&command.argv))
+            .map(|command| grant::quote_words(&command.argv))
             .collect(),
         agent: call.agent.map(str::to_owned),
         mode: Some(call.mode.id().to_owned()),

@@ -25,18 +25,23 @@ pub fn describe_whole(grant: &Grant) -> String {
 /// What a grant is about, and the mark that stands around it.
 fn whole(grant: &Grant) -> (String, &'static str) {
     match &grant.subject {
-        GrantSubject::Argv(argv) => (shown(argv), "`"),
-        GrantSubject::Line(line) => (plain(line), "`"),
-        GrantSubject::Paths(paths) => (format!("{} {}", plain(&grant.tool), shown(paths)), ""),
+        GrantSubject::Argv(argv) => (quote_words(argv), "`"),
+        GrantSubject::Line(line) => (visible_line(line), "`"),
+        GrantSubject::Paths(paths) => (
+            format!("{} {}", visible_line(&grant.tool), quote_words(paths)),
+            "",
+        ),
         GrantSubject::Arguments(arguments) => {
-            let arguments = plain(&arguments.to_string());
-            (format!("{} {arguments}", plain(&grant.tool)), "")
+            let arguments = visible_line(&arguments.to_string());
+            (format!("{} {arguments}", visible_line(&grant.tool)), "")
         }
     }
 }
 
-/// Words as one would type them.
-pub(crate) fn shown(argv: &[String]) -> String {
+/// Words as one would type them in a shell, without ambiguity: nothing in a word ends it, moves a cursor,
+/// hides or reorders what is read.
+#[must_use]
+pub fn quote_words(argv: &[String]) -> String {
     // Long lines have hundreds of commands: no text of its own for each word.
     let room = argv.iter().map(|word| word.len() + 3).sum();
     let mut shown = String::with_capacity(room);
@@ -62,29 +67,46 @@ fn show_word(text: &str, first: bool, shown: &mut String) {
     if !text.is_empty() && text.bytes().all(bare) {
         return shown.push_str(text);
     }
-    if text.bytes().all(|c| (b' '..=b'~').contains(&c)) || plain(text) == text {
+    if text.bytes().all(|c| (b' '..=b'~').contains(&c)) || visible_line(text) == text {
         shown.push('\'');
         shown.push_str(&text.replace('\'', r"'\''"));
     } else {
         // The quotes in which a shell reads escapes, so that `\n` is not taken for two letters.
         shown.push_str("$'");
-        shown.push_str(&plain(&text.replace('\\', r"\\").replace('\'', r"\'")));
+        shown.push_str(&visible_line(
+            &text.replace('\\', r"\\").replace('\'', r"\'"),
+        ));
     }
     shown.push('\'');
 }
 
-/// A text with nothing in it that could move a cursor, hide or reorder what is read.
-pub(crate) fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
+/// A text in one line with nothing in it that could move a cursor, hide or reorder what is read.
+#[must_use]
+pub fn visible_line(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\n' => plain.push_str("\\n"),
-            '\t' => plain.push_str("\\t"),
-            c if is_unseen(c) => plain.extend(c.escape_unicode()),
-            c => plain.push(c),
+            '\n' => visible.push_str("\\n"),
+            '\t' => visible.push_str("\\t"),
+            c if is_unseen(c) => visible.extend(c.escape_unicode()),
+            c => visible.push(c),
         }
     }
-    plain
+    visible
+}
+
+/// The same of a text that may have several lines, and tabs.
+#[must_use]
+pub fn visible_lines(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => visible.push(c),
+            c if is_unseen(c) => visible.extend(c.escape_unicode()),
+            c => visible.push(c),
+        }
+    }
+    visible
 }
 
 /// The text between two marks, or its beginning and its end and how long it is.

@@ -304,7 +304,7 @@ impl ApprovalBuilder {
                 approvers_required: quorum,
                 evidence_refs: evidence,
                 undo_metadata: mutation.map(|mutation| UndoMetadata {
-                    mutation: Some((*mutation).clone()),
+                    mutation: Some(mutation.without_policy()),
                     policy_decision: None,
                 }),
                 capabilities_requested: capabilities,

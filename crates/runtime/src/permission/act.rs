@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind};
+use harn_model::{SideEffectLevel, ToolAnnotations, ToolCall, ToolKind};
+use harn_policy::{quote_words, visible_line, visible_lines};
 use serde_json::Value;
 
 use crate::host::quoted_line;
@@ -23,6 +24,19 @@ pub(crate) struct Act {
     pub(crate) input: Value,
     /// Paths it declares beside those in its arguments.
     pub(crate) declared: Vec<String>,
+}
+
+impl From<&ToolCall> for Act {
+    /// What a call says of itself, without annotations.
+    fn from(call: &ToolCall) -> Self {
+        Self {
+            tool: call.tool_name.clone(),
+            kind: call.kind,
+            annotations: None,
+            input: call.raw_input.clone(),
+            declared: Vec::new(),
+        }
+    }
 }
 
 impl Act {
@@ -106,6 +120,24 @@ impl Act {
         })
     }
 
+    /// The command as a person reads it: words quoted, and nothing in it that hides or reorders text. One that
+    /// cannot be read is shown as it was given.
+    pub(crate) fn shown_command(&self) -> Option<String> {
+        let command = self.input.get("command").filter(|_| self.runs())?;
+        let words = |words: &Vec<Value>| -> Option<Vec<String>> {
+            let words = words.iter().map(|word| word.as_str().map(str::to_owned));
+            words.collect()
+        };
+        Some(match command {
+            Value::String(line) => visible_lines(line),
+            Value::Array(given) => match words(given) {
+                Some(words) => quote_words(&words),
+                None => visible_line(&command.to_string()),
+            },
+            _ => visible_line(&command.to_string()),
+        })
+    }
+
     /// What it needs, as `capability.operation`, sorted, each once.
     pub(crate) fn capabilities(&self) -> Vec<String> {
         let annotations = self.annotations.iter();
@@ -167,6 +199,32 @@ mod tests {
         }
         act.input = json!({"argv": ["ls"]});
         assert_eq!(act.command(), None);
+    }
+
+    #[test]
+    fn a_command_is_shown_as_it_was_judged() {
+        let table = [
+            (json!("ls -l"), "ls -l"),
+            (json!("cat <<E\n\ta\nE"), "cat <<E\n\ta\nE"),
+            (
+                json!("ls\r\u{202e}x\u{1b}[2J"),
+                "ls\\u{d}\\u{202e}x\\u{1b}[2J",
+            ),
+            (json!(["ls", "a b", "", "it's"]), r"ls 'a b' '' 'it'\''s'"),
+            (
+                json!(["ls", "a\nb", "\u{202e}c", r"\n"]),
+                r"ls $'a\nb' $'\u{202e}c' '\n'",
+            ),
+            (json!(["A=1", "b=2", ";", "*"]), "'A=1' b=2 ';' '*'"),
+            (json!(["ls", 1]), r#"["ls",1]"#),
+            (json!(7), "7"),
+        ];
+        for (command, shown) in table {
+            let mut act = act(json!({ "command": command }));
+            assert_eq!(act.shown_command(), None);
+            act.kind = Some(ToolKind::Execute);
+            assert_eq!(act.shown_command().as_deref(), Some(shown), "{command}");
+        }
     }
 
     #[test]

@@ -3,11 +3,13 @@
 use std::{borrow::Cow, sync::Arc};
 
 use harn_model::{
-    Grant, GrantEffect, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RuleSource,
+    Grant, GrantEffect, JudgedAct, PolicyAction, PolicyContext, PolicyDecision, ReceiptType,
+    RuleSource,
 };
 use harn_policy::{
     Call, Located, PolicyError, narrow,
     shell::{self, Doubt, Line},
+    visible_line,
 };
 
 use super::{Act, Declared, Permit, locate};
@@ -23,6 +25,8 @@ pub(crate) struct Judged {
     pub(crate) permit: Permit,
     /// The files it declares, where they can be told.
     pub(crate) locations: Vec<String>,
+    /// The command and the paths, for whoever is asked.
+    pub(crate) shown: JudgedAct,
     /// Whether it may change something; what does not say counts as if it did.
     writes: bool,
 }
@@ -47,6 +51,7 @@ pub(crate) async fn judge(shared: &Arc<Shared>, act: Act) -> Judged {
         grant: None,
         permit: Permit::default(),
         locations: Vec::new(),
+        shown: JudgedAct::default(),
         writes: true,
     })
 }
@@ -128,11 +133,17 @@ fn judge_located(shared: &Shared, act: &Act, paths: Vec<Located>) -> Judged {
         Some(Declared::Unreadable) | None => None,
     };
     let (tool, input) = (act.tool.clone(), act.input.clone());
+    let judged = receipt.context.paths.iter();
+    let shown = JudgedAct {
+        line: act.shown_command(),
+        paths: judged.map(|path| visible_line(path.display())).collect(),
+    };
     Judged {
         receipt,
         grant,
         permit: Permit::granted(tool, input, writes, paths, command),
         locations,
+        shown,
         writes,
     }
 }
@@ -149,6 +160,7 @@ fn unreadable(act: &Act, paths: &[Located], error: &PolicyError) -> Judged {
         grant: None,
         permit: Permit::default(),
         locations: Vec::new(),
+        shown: JudgedAct::default(),
         writes: true,
     }
 }

@@ -9,11 +9,10 @@ use std::{
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    Command, ContentBlock, ExecutionKind, HitlRequest, MutationScope, MutationSession, SessionId,
-    SessionView, TurnId,
+    ApprovalLists, ApprovalPolicy, Command, ContentBlock, ExecutionKind, HitlRequest,
+    MutationScope, MutationSession, SessionId, SessionView, TurnId,
 };
 use harn_policy::{Policy, Roots, SessionMode};
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::live::Live;
@@ -30,7 +29,7 @@ pub(crate) struct Shared {
     /// others beside the first.
     pub(crate) roots: Mutex<Arc<Roots>>,
     /// The rules that were in force at the last call, as audits tell them.
-    pub(crate) rules: Mutex<Option<(Arc<Policy>, Option<Value>)>>,
+    pub(crate) rules: Mutex<Option<(Arc<Policy>, ApprovalPolicy)>>,
     pub(crate) view: Mutex<SessionView>,
     pub(crate) feed: Arc<Feed>,
     /// Turns that were submitted and have not ended, oldest first. A cancel binds to the oldest at the
@@ -120,7 +119,7 @@ impl Shared {
         {
             return;
         }
-        *noted = Some((policy.clone(), told(policy)));
+        *noted = Some((policy.clone(), audited_policy(policy)));
     }
 
     /// The slash commands of the agent itself.
@@ -181,23 +180,23 @@ impl Shared {
             mutation_scope: MutationScope::ApplyWorkspace,
             approval_policy: lock(&self.rules)
                 .as_ref()
-                .and_then(|(_, told)| told.clone()),
+                .map_or(ApprovalPolicy::None, |(_, audited)| audited.clone()),
         }))
     }
 }
 
-/// Rules as an audit tells them, which goes with every call: not where they would be most of it.
-fn told(policy: &Policy) -> Option<Value> {
+/// A policy as an audit has it. An audit goes with every call, so lists that would be most of it are left out.
+fn audited_policy(policy: &Policy) -> ApprovalPolicy {
     const MOST: usize = 8 * 1024;
     let source = policy.source();
     if *source == harn_policy::ToolApprovalPolicy::default() {
-        return None;
+        return ApprovalPolicy::None;
     }
-    let told = serde_json::to_value(source).ok()?;
-    let bytes = told.to_string().len();
-    Some(match bytes {
-        ..=MOST => told,
-        _ => serde_json::json!({ "omitted_bytes": bytes }),
+    let lists = source.lists();
+    let bytes = serde_json::to_vec(&lists).map_or(usize::MAX, |written| written.len());
+    ApprovalPolicy::Lists(match bytes {
+        ..=MOST => lists,
+        _ => ApprovalLists::too_large(bytes),
     })
 }
 

@@ -56,7 +56,7 @@ impl Stamper {
                     .filter(|parsing| *parsing && !call.status.is_terminal());
             }
             AgentEvent::ToolCallUpdate(update) => {
-                update.audit.clone_from(&self.audit);
+                update.audit = brief(self.audit.as_ref());
                 tool_call_update(update, view, at);
                 if self.unmeasured {
                     update.duration_ms = None;
@@ -183,6 +183,11 @@ pub(super) fn ends_message(event: &AgentEvent) -> bool {
     )
 }
 
+/// The record for an update: the policy is with the call.
+fn brief(audit: Option<&Arc<MutationSession>>) -> Option<Arc<MutationSession>> {
+    audit.map(|audit| Arc::new(audit.without_policy()))
+}
+
 /// Every update says which call it is about; the rest belongs to some of them only.
 fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timestamp) {
     failure(update.status, &mut update.error, &mut update.error_category);
@@ -200,7 +205,7 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
         return;
     };
     // A call acts under the right it was announced with.
-    update.audit.clone_from(&call.audit);
+    update.audit = brief(call.audit.as_ref());
     update
         .title
         .get_or_insert_with(|| call.title.clone().unwrap_or_else(|| call.tool_name.clone()));

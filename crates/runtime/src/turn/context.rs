@@ -10,9 +10,9 @@ use std::{
 };
 
 use harn_model::{
-    AgentEvent, AskId, Author, ContentBlock, Decision, Grant, PermissionAsked, PermissionOption,
-    Plan, PlanEntry, PolicyDecision, SessionId, ToolCall, TurnId, WorkerId, WorkerUpdate,
-    plain_text,
+    AgentEvent, AskId, Author, ContentBlock, Decision, Grant, JudgedAct, PermissionAsked,
+    PermissionOption, Plan, PlanEntry, PolicyDecision, SessionId, ToolCall, TurnId, WorkerId,
+    WorkerUpdate, plain_text,
 };
 use harn_policy::{PolicyError, SessionMode};
 use tokio::sync::oneshot;
@@ -235,7 +235,11 @@ impl TurnContext {
     /// Puts a question to whoever controls the session and waits for the decision. A tool call that goes
     /// through [`TurnContext::tool`] asks by itself where the rules want it.
     pub async fn ask(&self, question: Question) -> Result<Decision, AgentError> {
-        self.put(question, None, None).await
+        let judged = JudgedAct {
+            line: Act::from(&question.tool_call).shown_command(),
+            paths: Vec::new(),
+        };
+        self.put(question, judged, None, None).await
     }
 
     /// Asks because of a judgement.
@@ -250,19 +254,24 @@ impl TurnContext {
             tool_call,
             options: options(grant.as_ref(), lasting),
         };
-        self.put(question, Some(judged.receipt.clone()), grant)
-            .await
+        let (shown, receipt) = (judged.shown.clone(), judged.receipt.clone());
+        self.put(question, shown, Some(receipt), grant).await
     }
 
     async fn put(
         &self,
-        question: Question,
+        mut question: Question,
+        judged: JudgedAct,
         policy_decision: Option<PolicyDecision>,
         grant: Option<Grant>,
     ) -> Result<Decision, AgentError> {
         let config = &self.parts.observer.shared.config;
         let requested_at = config.clock.now();
         let deadline = u64::try_from(config.ask_deadline.as_millis()).unwrap_or(u64::MAX);
+        let title = question.tool_call.title.as_mut();
+        if let Some(title) = title {
+            *title = harn_policy::visible_line(title);
+        }
         // Named and traced here: an agent can neither take the answer to another question for this one's
         // nor speak for a worker.
         let ask = PermissionAsked {
@@ -271,6 +280,7 @@ impl TurnContext {
             options: question.options,
             lineage: Vec::new(),
             policy_decision,
+            judged,
             grant,
             requested_at,
             deadline: Some(requested_at.saturating_add(deadline)),

@@ -61,14 +61,13 @@ fn approval(ask: &PermissionAsked) -> Approval {
     let receipt = ask.policy_decision.as_ref();
     let workers = ask.lineage.iter().map(|above| above.worker_name.as_str());
     let workers: Vec<_> = workers.collect();
-    let paths = ask.paths().iter().map(|path| path.display().to_owned());
+    let paths = ask.shown_paths().into_iter().map(str::to_owned);
     let options = ask.options.iter().map(|option| ApprovalChoice {
         id: option.option_id.clone(),
         name: option.name.clone(),
         kind: option.kind,
         scope: option.scope,
     });
-    let command = call.raw_input.get("command").and_then(|line| line.as_str());
     Approval {
         id: ask.ask_id.to_string(),
         tool_call_id: call.tool_call_id.to_string(),
@@ -76,7 +75,7 @@ fn approval(ask: &PermissionAsked) -> Approval {
         title: call.title.clone().unwrap_or_else(|| call.tool_name.clone()),
         kind: call.kind.unwrap_or_default(),
         input: call.raw_input.clone(),
-        command: command.map(str::to_owned),
+        command: ask.command().map(str::to_owned),
         locations: call.locations.clone(),
         diffs: diffs(&call.content),
         output: output::text(&call.content, None),

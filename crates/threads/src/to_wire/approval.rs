@@ -94,8 +94,11 @@ fn decided(decision: &Decision, options: &[PermissionOption]) -> ApprovalEnd {
 /// What exactly is asked for: what would be remembered, else the files of the call.
 fn patterns(ask: &PermissionAsked) -> Vec<String> {
     match ask.grant.as_ref().map(|grant| &grant.subject) {
-        Some(GrantSubject::Argv(words)) => vec![words.join(" ")],
-        Some(GrantSubject::Line(line)) => vec![line.clone()],
+        Some(GrantSubject::Argv(words)) => match ask.command() {
+            Some(command) => vec![command.to_owned()],
+            None => vec![words.join(" ")],
+        },
+        Some(GrantSubject::Line(line)) => vec![ask.command().unwrap_or(line).to_owned()],
         Some(GrantSubject::Paths(paths)) => paths.clone(),
         Some(GrantSubject::Arguments(_)) | None => {
             let locations = ask.tool_call.locations.iter();
@@ -116,6 +119,7 @@ fn metadata(ask: &PermissionAsked) -> Map<String, Value> {
     add("title", json!(call.title));
     add("kind", json!(call.kind));
     add("input", call.raw_input.clone());
+    add("command", json!(ask.command()));
     let receipt = ask.policy_decision.as_ref();
     let diffs = content::diffs(&call.content);
     if !diffs.is_empty() {

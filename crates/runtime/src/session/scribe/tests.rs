@@ -7,8 +7,8 @@ use std::{
 
 use expect_test::{Expect, expect};
 use harn_model::{
-    ChildCall, ChildResult, CompositionRun, ErrorCategory, ExecutionKind, HitlOutcome,
-    MutationScope, TurnStarted, WorkerEvent,
+    ApprovalPolicy, ChildCall, ChildResult, CompositionRun, ErrorCategory, ExecutionKind,
+    HitlOutcome, MutationScope, TurnStarted, WorkerEvent,
 };
 use serde_json::{Value, json};
 
@@ -401,7 +401,7 @@ fn the_audit_is_the_sessions_whatever_the_agent_says() {
         worker_id: None,
         execution_kind: Some(ExecutionKind::Run),
         mutation_scope: MutationScope::ApplyWorkspace,
-        approval_policy: None,
+        approval_policy: ApprovalPolicy::None,
     };
     desk.scribe.acts_under(Some(Arc::new(audit.clone())));
     let mut forged = call("a");

@@ -54,10 +54,18 @@ pub(in crate::cli) fn in_one_line(text: &str) -> Cow<'_, str> {
 
 /// The arguments, so that nothing of them is hidden: a command as it would be typed, else all of them.
 pub(in crate::cli) fn input_lines(kind: ToolKind, input: &Value) -> String {
-    let command = input.get("command").and_then(Value::as_str);
+    let command = match input.get("command") {
+        Some(Value::String(line)) => Some(visible(line).into_owned()),
+        Some(Value::Array(words)) => {
+            let words = words.iter().map(|word| word.as_str().map(str::to_owned));
+            let words: Option<Vec<_>> = words.collect();
+            words.map(|words| harn_policy::quote_words(&words))
+        }
+        _ => None,
+    };
     match command {
         Some(command) if kind == ToolKind::Execute => {
-            let mut lines = format!("$ {}", visible(command));
+            let mut lines = format!("$ {command}");
             for (name, value) in input.as_object().into_iter().flatten() {
                 if name != "command" {
                     // Writing to a string does not fail.
@@ -91,6 +99,11 @@ mod tests {
         assert_eq!(
             input_lines(ToolKind::Execute, &input),
             "$ ls\\u{1b}[1A; rm x\ncwd: \"/w\""
+        );
+        let words = json!({"command": ["ls", "a b", "\u{202e}c"]});
+        assert_eq!(
+            input_lines(ToolKind::Execute, &words),
+            r"$ ls 'a b' $'\u{202e}c'"
         );
         assert_eq!(
             input_lines(ToolKind::Edit, &json!({"path": "a"})),

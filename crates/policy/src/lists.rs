@@ -1,0 +1,122 @@
+//! A policy as the four lists of the contract, for hosts that show what a call acts under.
+//!
+//! Rules have no place in the lists, and lists of several policies have to agree, so the lists can only be
+//! stricter than the policy: what they approve, the policy allows. Decides nothing.
+
+use harn_model::{ApprovalLists, PolicyAction};
+
+use crate::{Rule, ToolApprovalPolicy, pattern::may_overlap};
+
+/// One policy of a policy, by itself.
+#[derive(Clone, Copy)]
+struct ListedLayer<'a> {
+    policy: &'a ToolApprovalPolicy,
+    /// Whether its approval counts, and does not only narrow that of others.
+    gives: bool,
+}
+
+impl ListedLayer<'_> {
+    /// Whether it approves anything; then others approve nothing that it does not.
+    fn approves(&self) -> bool {
+        let mut rules = self.policy.rules.iter();
+        !self.policy.auto_approve.is_empty() || rules.any(|rule| rule.action == PolicyAction::Allow)
+    }
+}
+
+impl ToolApprovalPolicy {
+    /// The four lists of this policy and of those in it. The deny lists and the ask lists are joined. The
+    /// approve list and the allow list have only entries that stand literally in every policy that has such
+    /// a list. One that is left without entries matches nothing, because an empty list would mean that
+    /// nobody has one.
+    #[must_use]
+    pub fn lists(&self) -> ApprovalLists {
+        let mut layers = Vec::new();
+        collect(self, true, &mut layers);
+        ApprovalLists {
+            auto_approve: approved(&layers),
+            auto_deny: joined(&layers, |policy| &policy.auto_deny),
+            require_approval: joined(&layers, |policy| &policy.require_approval),
+            write_path_allowlist: writable(&layers),
+            omitted_bytes: None,
+        }
+    }
+}
+
+/// Nothing inside of what only tightens gives.
+fn collect<'a>(policy: &'a ToolApprovalPolicy, gives: bool, layers: &mut Vec<ListedLayer<'a>>) {
+    let gives = gives && !policy.only_tightens;
+    layers.push(ListedLayer { policy, gives });
+    for inner in &policy.all_of {
+        collect(inner, gives, layers);
+    }
+}
+
+fn joined<'a>(
+    layers: &[ListedLayer<'a>],
+    list: impl Fn(&'a ToolApprovalPolicy) -> &'a [String],
+) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for entry in layers.iter().flat_map(|layer| list(layer.policy)) {
+        if !joined.contains(entry) {
+            joined.push(entry.clone());
+        }
+    }
+    joined
+}
+
+/// What every policy approves that approves anything, one of them gives, and no rule may take away.
+fn approved(layers: &[ListedLayer<'_>]) -> Vec<String> {
+    let listed = layers
+        .iter()
+        .any(|layer| !layer.policy.auto_approve.is_empty());
+    let approving = layers.iter().filter(|layer| layer.approves());
+    let lists: Vec<_> = approving
+        .clone()
+        .map(|it| &it.policy.auto_approve)
+        .collect();
+    let is_given = approving.clone().any(|layer| layer.gives);
+    let rules = || layers.iter().flat_map(|layer| &layer.policy.rules);
+    let mut entries = in_all(&lists);
+    entries.retain(|entry| is_given && !rules().any(|rule| may_take_away(rule, entry)));
+    or_nothing(entries, listed)
+}
+
+fn writable(layers: &[ListedLayer<'_>]) -> Vec<String> {
+    let lists = layers
+        .iter()
+        .map(|layer| &layer.policy.write_path_allowlist);
+    let lists: Vec<_> = lists.filter(|list| !list.is_empty()).collect();
+    or_nothing(in_all(&lists), !lists.is_empty())
+}
+
+/// Entries of the first list that stand in all of them, each once.
+fn in_all(lists: &[&Vec<String>]) -> Vec<String> {
+    let Some((first, others)) = lists.split_first() else {
+        return Vec::new();
+    };
+    let mut entries: Vec<String> = Vec::new();
+    for entry in *first {
+        if others.iter().all(|list| list.contains(entry)) && !entries.contains(entry) {
+            entries.push(entry.clone());
+        }
+    }
+    entries
+}
+
+fn or_nothing(entries: Vec<String>, listed: bool) -> Vec<String> {
+    match entries.is_empty() && listed {
+        true => vec![ApprovalLists::NOTHING.to_owned()],
+        false => entries,
+    }
+}
+
+/// Whether a rule may ask about or deny a call of a tool that an entry of an approve list matches.
+fn may_take_away(rule: &Rule, entry: &str) -> bool {
+    match rule.action {
+        PolicyAction::Allow => false,
+        PolicyAction::Ask | PolicyAction::Deny => {
+            let mut tools = rule.matcher.tool.iter();
+            rule.matcher.tool.is_empty() || tools.any(|tool| may_overlap(tool, entry))
+        }
+    }
+}
