@@ -33,9 +33,7 @@ use self::{
     screen::Screen,
     show::Show,
 };
-use super::{
-    args::Serve, dialect::Dialect, load, paint,
-};
+use super::{args::Serve, dialect::Dialect, load, paint};
 use crate::{
     SystemClock, limits,
     workshop::{Workshop, waiting_room},
