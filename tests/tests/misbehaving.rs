@@ -365,7 +365,13 @@ fn names(cwd: &Path) -> Vec<(String, Outcome)> {
             let prompt = [json!({"type": "text", "text": "hello"})];
             // Each takes what it needs and ignores the rest.
             let params = json!({"sessionId": id, "cwd": cwd, "mcpServers": [], "prompt": prompt});
-            (request(method, params), UNKNOWN)
+            // What is to be deleted and is not there is as the client wants it.
+            let outcome = if method == "session/delete" {
+                Served
+            } else {
+                UNKNOWN
+            };
+            (request(method, params), outcome)
         })
     });
     rows.collect()

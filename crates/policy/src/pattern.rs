@@ -5,12 +5,15 @@
 //! A text is held against all patterns of a policy in one pass, so that a hundred rules cost little more
 //! than one.
 
+mod overlap;
+
 use std::path::Path;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use harn_model::{ApprovalLists, WorkspacePathInfo};
 use regex::bytes::{RegexSet, RegexSetBuilder, SetMatches};
 
+pub(crate) use self::overlap::may_overlap;
 use crate::{Located, PolicyError, named, path::as_worded};
 
 /// Longer patterns are refused: nobody reads them, and each is compiled.
@@ -483,26 +486,6 @@ pub(crate) fn glob(
         })
 }
 
-/// Whether one name may match both patterns; true where that is not plain to see.
-pub(crate) fn may_overlap(one: &str, other: &str) -> bool {
-    use Form::{All, Exact, Glob, Nothing, Prefix, Suffix};
-    let (Ok(one), Ok(other)) = (Form::read(one, false), Form::read(other, false)) else {
-        return true;
-    };
-    match (one, other) {
-        (Nothing, _) | (_, Nothing) => false,
-        (Exact(one), Exact(other)) => one == other,
-        (Exact(name), Prefix(start)) | (Prefix(start), Exact(name)) => name.starts_with(start),
-        (Exact(name), Suffix(end)) | (Suffix(end), Exact(name)) => name.ends_with(end),
-        (Prefix(one), Prefix(other)) => one.starts_with(other) || other.starts_with(one),
-        (Suffix(one), Suffix(other)) => one.ends_with(other) || other.ends_with(one),
-        (All | Glob(_), _)
-        | (_, All | Glob(_))
-        | (Prefix(_), Suffix(_))
-        | (Suffix(_), Prefix(_)) => true,
-    }
-}
-
 /// Whether a text has anything in it that a glob would read as more than itself.
 pub(crate) fn has_meta(text: &str) -> bool {
     text.contains(META)
@@ -621,31 +604,6 @@ mod tests {
             let (named, touched) = look(pattern, &path);
             assert_eq!(named, expected, "{pattern} on {}", path.info.input);
             assert_eq!(touched, expected, "{pattern} on {}", path.info.input);
-        }
-    }
-
-    #[test]
-    fn patterns_that_cannot_overlap() {
-        let table = [
-            ("a", "a", true),
-            ("a", "b", false),
-            ("ab", "a*", true),
-            ("ba", "a*", false),
-            ("ba", "*a", true),
-            ("ab", "*a", false),
-            ("a*", "ab*", true),
-            ("a*", "b*", false),
-            ("*a", "*ba", true),
-            ("*a", "*b", false),
-            ("a*", "*b", true),
-            ("a", "*", true),
-            ("a", "?", true),
-            ("b", "{a,c}", true),
-            ("*", "<nothing>", false),
-        ];
-        for (one, other, expected) in table {
-            assert_eq!(may_overlap(one, other), expected, "{one} and {other}");
-            assert_eq!(may_overlap(other, one), expected, "{other} and {one}");
         }
     }
 

@@ -409,8 +409,11 @@ fn workers_and_other_activity_are_a_line_each() {
         "» right: Look right  ✗  it is dark …",
         "» left: Look left  ✗  cancelled",
         "» started scribe",
+        "✎ Write NOTES.md",
         "refused, as there is no terminal to ask on: Write NOTES.md",
         "  what may run unasked is for --mode and --policy to say",
+        "✎ Write NOTES.md  ✗  the client could not be asked: there is no terminal to ask on; say what may run with \
+         --mode or --policy",
         "» scribe: Write it down  ✓",
         "· skill seeing is active: it is dark",
         "· artifact map: A map of the house.",

@@ -103,8 +103,8 @@ async fn every_mode_says_what_runs() {
         run find                            denied        asked         asked         asked
         run a redirection outside           denied        asked         asked         asked
         run a redirection to .git           denied        denied        denied        denied
-        a worker writes                     denied        asked         ran           ran
-        a worker's worker runs              denied        asked         asked         asked
+        a worker writes                     denied        asked, denied ran           ran
+        a worker's worker runs              denied        asked, denied asked, denied asked, denied
         a worker writes above               denied        denied        denied        denied
         try again                           denied        asked         ran, asked    ran, asked
         ask for one thing and write another denied        asked         ran           ran
@@ -117,7 +117,7 @@ async fn every_mode_says_what_runs() {
         a call nobody judged
         a tool of the host                  denied        asked         asked         asked
         an operation of the host            denied        asked         asked         asked
-        a worker uses a tool of the host    denied        asked         asked         asked
+        a worker uses a tool of the host    denied        asked, denied asked, denied asked, denied
     "#]]
     .assert_eq(&lines.collect::<String>());
 }

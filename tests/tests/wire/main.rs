@@ -133,7 +133,7 @@ fn a_plain_client_sees_no_extension() {
         .into_iter()
         .filter(|(name, _)| name.ends_with("-plain"))
         .collect();
-    assert_eq!(plain.len(), 5);
+    assert_eq!(plain.len(), 6);
     for (name, lines) in plain {
         let strange = lines.iter().find(|line| is_extension(line));
         assert!(strange.is_none(), "{name}: {strange:?}");

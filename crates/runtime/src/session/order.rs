@@ -217,18 +217,30 @@ impl Order {
                 }
                 Verdict::as_is()
             }
-            WorkerCallStep::Asked(_) => {
+            WorkerCallStep::Asked(asked) => {
+                let step = WorkerCallStep::Announced(asked.clone());
                 if let Some(fresh) = self.worker_calls.get(&given) {
                     *call.id_mut() = fresh.clone();
                 }
-                Verdict::as_is()
+                if is_open_of_worker(view, call.id()) {
+                    return Verdict::as_is();
+                }
+                // The worker asks about a call that it did not announce.
+                let lineage = call.lineage.clone();
+                let mut announced = Box::new(WorkerCall {
+                    lineage,
+                    step,
+                    asked: false,
+                });
+                self.worker_call(&mut announced, view);
+                *call.id_mut() = announced.id().clone();
+                Verdict::Write(vec![AgentEvent::WorkerCall(announced)])
             }
             WorkerCallStep::Changed(_) => {
                 if let Some(fresh) = self.worker_calls.get(&given) {
                     *call.id_mut() = fresh.clone();
                 }
-                let turn = view.open_turn.as_ref();
-                match turn.is_some_and(|turn| turn.worker_calls.contains_key(call.id())) {
+                match is_open_of_worker(view, call.id()) {
                     true => Verdict::as_is(),
                     false => Verdict::LeaveOut("the worker's call has not begun, or has ended"),
                 }
@@ -243,6 +255,11 @@ impl Order {
     fn run<'a>(&'a self, given: &'a str) -> &'a str {
         self.runs.get(given).map_or(given, String::as_str)
     }
+}
+
+fn is_open_of_worker(view: &SessionView, id: &ToolCallId) -> bool {
+    let turn = view.open_turn.as_ref();
+    turn.is_some_and(|turn| turn.worker_calls.contains_key(id))
 }
 
 fn is_open(turn: Option<&OpenTurn>, id: &ToolCallId) -> bool {

@@ -336,27 +336,38 @@ fn who_watches_a_server_that_comes_back_is_told_what_is_missing() {
 }
 
 #[test]
-fn a_name_that_somebody_has_is_refused() {
+fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
     let place = Place::new();
-    let _server = place.serve();
+    let server = place.serve();
     let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
     tmux.see("desk", "you control");
-    let id = session(&place.state());
-    for only in [&[][..], &["--observe"]] {
-        let wanted = [&["attach", "--json", "--name", "desk", &id], only].concat();
-        let refused = place.run(&wanted);
-        let error = String::from_utf8(refused.stderr).unwrap();
-        assert_eq!(refused.status.code(), Some(1), "{error}");
-        let words = "somebody called desk is on this session already; choose another --name";
-        assert!(error.contains(words), "{error}");
+    let mut newer = Command::new(harn_serve())
+        .args(["attach", "--json", "--name", "desk"])
+        .args(["--url", &server.url, "--state-dir"])
+        .arg(place.state())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    tmux.see("desk", "somebody else came under your name");
+    // Nobody controls the session now, so a third client does. Its turn is the end of what is compared.
+    place.attach(&tmux, "porch", &[&session(&place.state())]);
+    tmux.see("porch", "you control");
+    tmux.types("porch", "where is it?");
+    tmux.press("porch", "Enter");
+    for line in BufReader::new(newer.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        assert!(!line.contains(r#""reason":"replaced""#), "{line}");
+        let params: Value = serde_json::from_str(&line).unwrap();
+        if params["kind"] == "turn_ended" {
+            break;
+        }
     }
-    // Nobody has lost anything by that.
-    tmux.types("desk", "where is it?");
-    tmux.press("desk", "Enter");
-    tmux.see("desk", "Behind the curtain.");
-    let screen = tmux.see("desk", "you control");
-    assert!(!screen.contains("somebody else"), "{screen}");
+    let id = newer.id().to_string();
+    let stopped = Command::new("kill").args(["-INT", &id]).status().unwrap();
+    assert!(stopped.success());
+    assert_eq!(newer.wait().unwrap().code(), Some(0));
 }
 
 #[test]

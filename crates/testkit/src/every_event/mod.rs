@@ -364,11 +364,11 @@ mod tests {
     }
 
     /// Eight starts and seven ends; an option and a mode for each turn; the answers to five asks; the start and the end of a
-    /// worker that asks; for each of two turns what was left open: a question, a call, a child, a run, a worker and an ask;
+    /// worker that asks, and three events of its call; for each of two turns what was left open: a question, a call, a child, a run, a worker and an ask;
     /// a recovery and a close; and all that is written of calls under rules and of a person who approves, and of a
     /// grant that is taken back; what comes of steering; and what the session is equipped with.
     const RUNTIMES_OWN: usize =
-        8 + 7 + 9 + 5 + 2 + 2 * 6 + 2 + JUDGED + 2 + STEERED + WAITED + EQUIPPED;
+        8 + 7 + 9 + 5 + 5 + 2 * 6 + 2 + JUDGED + 2 + STEERED + WAITED + EQUIPPED;
     /// Three calls that nobody is asked about, with their record and their end; two that somebody allows, with the
     /// question, whom it was put to, its answer, both records, the start and the end; one that is rejected; and a
     /// question with an answer and an end.

@@ -274,17 +274,17 @@ fn the_output_of_a_command_grows_by_what_is_new() {
     check(
         events,
         expect![[r#"
-        {"notification":"turn.started","time":1}
-        {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
-        {"notification":"item.completed","itemId":"itm_m"}
-        {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","status":"pending"}}}
-        {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"one\n","data":{"callId":"call","tool":"run"}}
-        {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"two","data":{"callId":"call","tool":"run"}}
-        {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"\n[… 3 bytes are left out …]\nx\n","data":{"callId":"call","tool":"run"}}
-        {"notification":"item.completed","itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","output":"one\ntwo\n[… 3 bytes are left out …]\nx\n","title":"run"}}
-        {"notification":"item.started","item":{"itemId":"itm_call.2","type":"tool_exec","data":{"callId":"call.2","tool":"run","status":"pending"}}}
-        {"notification":"item.completed","itemId":"itm_call.2","type":"tool_exec","data":{"callId":"call.2","tool":"run","output":"","title":"run"}}
-    "#]],
+            {"notification":"turn.started","time":1,"turn":{"status":"running","time":{"started":1}}}
+            {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
+            {"notification":"item.completed","itemId":"itm_m"}
+            {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","status":"pending"}}}
+            {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"one\n","data":{"callId":"call","tool":"run"}}
+            {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"two","data":{"callId":"call","tool":"run"}}
+            {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"\n[… 3 bytes are left out …]\nx\n","data":{"callId":"call","tool":"run"}}
+            {"notification":"item.completed","itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","output":"one\ntwo\n[… 3 bytes are left out …]\nx\n","title":"run"}}
+            {"notification":"item.started","item":{"itemId":"itm_call.2","type":"tool_exec","data":{"callId":"call.2","tool":"run","status":"pending"}}}
+            {"notification":"item.completed","itemId":"itm_call.2","type":"tool_exec","data":{"callId":"call.2","tool":"run","output":"","title":"run"}}
+        "#]],
     );
 }
 
@@ -304,13 +304,13 @@ fn a_text_that_replaces_another_has_no_delta() {
     check(
         events,
         expect![[r#"
-        {"notification":"turn.started","time":1}
-        {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
-        {"notification":"item.completed","itemId":"itm_m"}
-        {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","status":"pending"}}}
-        {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"```\none\n```\n","data":{"callId":"call","tool":"run"}}
-        {"notification":"item.completed","itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","output":"```\none\ntwo\n```\n\nexit code 0\n","title":"run"}}
-    "#]],
+            {"notification":"turn.started","time":1,"turn":{"status":"running","time":{"started":1}}}
+            {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[]}}}
+            {"notification":"item.completed","itemId":"itm_m"}
+            {"notification":"item.started","item":{"itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","status":"pending"}}}
+            {"notification":"item.delta","itemId":"itm_call","type":"tool_log","delta":"```\none\n```\n","data":{"callId":"call","tool":"run"}}
+            {"notification":"item.completed","itemId":"itm_call","type":"tool_exec","data":{"callId":"call","tool":"run","output":"```\none\ntwo\n```\n\nexit code 0\n","title":"run"}}
+        "#]],
     );
 }
 
