@@ -275,9 +275,9 @@ describe("hostile words", () => {
     const page = await fresh();
     await say(page, "hostile");
     await card(page).waitFor();
-    // In the question: the override, the blank and the escape are there to be seen.
+    // In the question: the server has made the override, the blank and the escape visible.
     const asked = await card(page).innerText();
-    for (const mark of ["\\u202e", "\\u200b", "\\x1b[8m"]) assert.ok(asked.includes(mark), `${mark} in ${asked}`);
+    for (const mark of ["\\u{202e}", "\\u{200b}", "\\u{1b}[8m"]) assert.ok(asked.includes(mark), `${mark} in ${asked}`);
     assert.ok(!/[\u202a-\u202e\u2066-\u2069\u200b\u001b]/.test(asked));
     // In the call: its title and its output.
     const call = page.locator(".tool").first();
