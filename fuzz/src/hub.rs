@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use harn_journal::{JournalError, Listing, Log, LogReader, MetaChange, Opened, ReadCursor, SessionMeta, Store, Syncer};
+use harn_journal::{
+    JournalError, Listing, Log, LogReader, MetaChange, Opened, ReadCursor, SessionMeta, Store,
+    Syncer,
+};
 use harn_model::{Envelope, SessionId, StopReason, Timestamp, ToolKind};
 use harn_runtime::{
     Agent, AgentError, Clock, Hub, HubConfig, IdKind, Ids, NoDisk, NoHost, TurnContext, async_trait,
