@@ -1,11 +1,10 @@
 //! A hub for the targets that need one to talk to: an agent that repeats what it is told and asks before it
-//! writes, and a journal that keeps nothing.
+//! writes, and a journal in memory.
 
 use std::{
-    io,
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -25,7 +24,7 @@ use harn_runtime::{
 pub fn hub() -> Hub {
     Hub::new(HubConfig::new(
         Arc::new(Parrot),
-        Arc::new(Forgetful),
+        Arc::new(Memory),
         Arc::new(Still),
         Arc::new(Counted::default()),
         Arc::new(NoHost),
@@ -82,12 +81,13 @@ impl Ids for Counted {
     }
 }
 
-/// Keeps nothing: what falls out of memory is gone, and nothing here falls out.
-struct Forgetful;
+/// Keeps the events of a session for as long as its log is open, for a client that returns to it. A session
+/// that was closed is gone.
+struct Memory;
 
-impl Store for Forgetful {
+impl Store for Memory {
     fn create(&self, _: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
-        Ok(Box::new(Self))
+        Ok(Box::new(MemoryLog::default()))
     }
 
     fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
@@ -107,8 +107,18 @@ impl Store for Forgetful {
     }
 }
 
-impl Log for Forgetful {
-    fn append(&mut self, _: &[Envelope]) -> Result<(), JournalError> {
+#[derive(Clone, Default)]
+struct MemoryLog(Arc<Mutex<Vec<Envelope>>>);
+
+impl MemoryLog {
+    fn events(&self) -> MutexGuard<'_, Vec<Envelope>> {
+        self.0.lock().expect("whole batches")
+    }
+}
+
+impl Log for MemoryLog {
+    fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError> {
+        self.events().extend_from_slice(events);
         Ok(())
     }
 
@@ -117,7 +127,7 @@ impl Log for Forgetful {
     }
 
     fn reader(&self) -> Arc<dyn LogReader> {
-        Arc::new(Self)
+        Arc::new(self.clone())
     }
 
     fn amend(&mut self, _: MetaChange) -> Result<(), JournalError> {
@@ -125,11 +135,15 @@ impl Log for Forgetful {
     }
 }
 
-impl LogReader for Forgetful {
-    fn read(&self, _: &mut ReadCursor, _: usize) -> Result<Vec<Envelope>, JournalError> {
-        Err(JournalError::Io {
-            path: PathBuf::from("nothing"),
-            source: io::Error::other("nothing is kept"),
-        })
+impl LogReader for MemoryLog {
+    fn read(&self, cursor: &mut ReadCursor, _: usize) -> Result<Vec<Envelope>, JournalError> {
+        let events = self.events();
+        let next: Vec<_> = events
+            .iter()
+            .filter(|it| it.seq > cursor.after)
+            .cloned()
+            .collect();
+        cursor.after = next.last().map_or(cursor.after, |it| it.seq);
+        Ok(next)
     }
 }

@@ -89,7 +89,8 @@ async fn get(routes: &Router, target: &str) {
 }
 
 fn check_refusal(status: u16, body: &[u8]) {
-    assert!(matches!(status, 400 | 404), "{status}");
+    let words = String::from_utf8_lossy(body);
+    assert!(matches!(status, 400 | 404), "{status} {words}");
     let body: Value = serde_json::from_slice(body).expect("an object");
     assert!(body["error"].is_string(), "{body}");
 }
