@@ -132,9 +132,12 @@ impl ApprovalRequest {
 }
 
 impl ApprovalEvidence {
+    /// The kind of a path in the session's directories.
+    pub const WORKSPACE_PATH: &'static str = "workspace_path";
+
     fn path(path: &WorkspacePathInfo) -> Self {
         Self {
-            kind: "workspace_path".to_owned(),
+            kind: Self::WORKSPACE_PATH.to_owned(),
             reference: path.display().to_owned(),
             metadata: serde_json::to_value(path).unwrap_or_default(),
         }

@@ -1,10 +1,12 @@
 //! What an agent asks a person, what is told of it, and what they answer.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ApprovalRequest, Lineage, Timestamp, TurnId};
+use crate::{ApprovalRequest, Lineage, MutationSession, Timestamp, TurnId};
 
 /// What sort of thing a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +65,8 @@ pub struct HitlRequest {
     pub quorum: u64,
     /// What is to be approved, as hosts show it.
     pub approval: Option<Box<ApprovalRequest>>,
+    /// The right that the action would use; none if the session may change nothing.
+    pub mutation: Option<Arc<MutationSession>>,
     /// Who asks: the agent's name, or the worker's.
     pub agent: String,
     /// The turn it belongs to.

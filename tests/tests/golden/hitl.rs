@@ -168,7 +168,10 @@ async fn asked(client: &mut StrictClient, method: &str) -> (Value, Value) {
 async fn a_host_with_forms() {
     let test = TestHub::new(ScriptedAgent::new(ask_a_person));
     let mut client = test.connect();
-    meet(&mut client, json!({"elicitation": {"form": {}}})).await;
+    // In the profile `harn`, approvals use the dialect of tool approvals, not forms.
+    const CARRIER: &str = "session_info_update";
+    let capabilities = json!({"elicitation": {"form": {}}, "_meta": {"harn": {"profile": "meta"}}});
+    meet(&mut client, capabilities).await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
     let accept = |content: Value| json!({"action": "accept", "content": content});
@@ -180,17 +183,20 @@ async fn a_host_with_forms() {
         accept(json!({"accepted": true})),
     ];
     for answer in answers {
-        let (ask, params) = asked(&mut client, "elicitation/create").await;
+        let told = client.expect_update_of(CARRIER).await;
+        assert_eq!(told["_meta"]["harn"]["sessionUpdate"], "hitl_request");
+        let (ask, params) = client.expect_request("elicitation/create").await;
         assert_eq!(
             (&params["mode"], &params["sessionId"]),
             (&json!("form"), &session)
         );
         client.respond(&ask, answer).await;
-        let update = client.expect_update_of("hitl_resolved").await;
+        let update = client.expect_update_of(CARRIER).await;
         assert_eq!(update["_meta"]["harn"]["outcome"], "answered");
         client.expect_update_of("agent_message_chunk").await;
     }
-    let (ask, _) = asked(&mut client, "elicitation/create").await;
+    client.expect_update_of(CARRIER).await;
+    let (ask, _) = client.expect_request("elicitation/create").await;
     client.respond(&ask, json!({"action": "decline"})).await;
     let (updates, result) = client.updates_until(&turn).await;
     assert_eq!(updates[0]["_meta"]["harn"]["outcome"], "cancelled");
@@ -230,6 +236,124 @@ async fn a_host_that_asks_for_permissions() {
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;
     check_transcript("hitl-choice", test.recorder());
+}
+
+/// Asks for an approval and reports the verdict.
+async fn ask_for_approval(cx: TurnContext) -> Result<StopReason, AgentError> {
+    let deploy = cx.approval("deploy").args(json!({"to": "production"}));
+    let deploy = deploy.evidence("workspace_path", "deploy.toml");
+    let verdict = deploy.ask().await?;
+    let reason = verdict.reason.unwrap_or_default();
+    cx.say(format!("Deployed: {} {reason}", verdict.approved))
+        .await?;
+    Ok(StopReason::EndTurn)
+}
+
+#[tokio::test]
+async fn an_approval_uses_the_dialect_of_tool_approvals() {
+    let test = TestHub::builder(ScriptedAgent::new(ask_for_approval));
+    let test = test.rules("auto_deny = ['drop_*']").build();
+    let mut client = test.connect();
+    meet(&mut client, json!({"_meta": {"harn": {"profile": "harn"}}})).await;
+    let session = open(&mut client, &test).await;
+    let answers = [
+        (
+            json!({"outcome": {"outcome": "selected"}}),
+            "Deployed: true ",
+        ),
+        (json!({"granted": true}), "Deployed: true "),
+        (
+            json!({"granted": false, "reason": "not on a Friday"}),
+            "Deployed: false not on a Friday",
+        ),
+    ];
+    for (answer, said) in answers {
+        let turn = prompt(&mut client, &session, "Go").await;
+        let (ask, params) = asked(&mut client, "session/request_permission").await;
+        assert_eq!(
+            params["approvalRequest"]["id"],
+            params["toolCall"]["toolCallId"]
+        );
+        assert_eq!(params["approvalRequest"]["action"], "deploy");
+        assert_eq!(params["toolCall"]["toolName"], "deploy");
+        assert_eq!(params["declaredPaths"], json!(["deploy.toml"]));
+        let lists = &params["mutation"]["approval_policy"];
+        assert_eq!(lists["auto_deny"], json!(["drop_*"]));
+        client.respond(&ask, answer).await;
+        let update = client.expect_update_of("hitl_resolved").await;
+        assert_eq!(update["_meta"]["harn"]["outcome"], "answered");
+        let update = client.expect_update_of("agent_message_chunk").await;
+        assert_eq!(update["content"]["text"], said);
+        client.updates_until(&turn).await;
+    }
+    // The person approves the arguments that the request shows, so an answer with others approves nothing.
+    let turn = prompt(&mut client, &session, "Go").await;
+    let (ask, _) = asked(&mut client, "session/request_permission").await;
+    let other = json!({"granted": true, "args": {"to": "staging"}});
+    client.respond(&ask, other).await;
+    let (updates, _) = client.updates_until(&turn).await;
+    let resolved = updates
+        .iter()
+        .find(|it| it["sessionUpdate"] == "hitl_resolved");
+    assert_eq!(resolved.unwrap()["_meta"]["harn"]["outcome"], "cancelled");
+    client.close().await;
+    check_transcript("hitl-approval", test.recorder());
+}
+
+/// Asks for two approvals and reports who gave them.
+async fn ask_two(cx: TurnContext) -> Result<StopReason, AgentError> {
+    let verdict = cx.dual_control("launch").ask().await?;
+    let mut reviewers = verdict.reviewers.clone();
+    reviewers.sort();
+    cx.say(format!("{}: {}", verdict.approved, reviewers.join(", ")))
+        .await?;
+    Ok(StopReason::EndTurn)
+}
+
+#[tokio::test]
+async fn one_principal_counts_once_towards_a_quorum() {
+    let test = TestHub::new(ScriptedAgent::new(ask_two));
+    let mut client = test.connect();
+    meet(&mut client, json!({})).await;
+    let session = open(&mut client, &test).await;
+    let turn = prompt(&mut client, &session, "Go").await;
+    let (ask, params) = asked(&mut client, "session/request_permission").await;
+    assert_eq!(params["approvalRequest"]["approvers_required"], 2);
+    client.respond(&ask, json!({"granted": true})).await;
+    let vote = |who: &str| {
+        let id = &params["approvalRequest"]["id"];
+        json!({"request_id": id, "approved": true, "reviewer": who})
+    };
+    // The same principal once more. Either answer may reach the session first; the other does not count.
+    let again = client
+        .send_request("harn.hitl.respond", vote("owner"))
+        .await;
+    match client.next().await {
+        Message::Response { id, .. } => assert_eq!(id, again),
+        other => panic!("{other:?}"),
+    }
+    let grace = client
+        .send_request("harn.hitl.respond", vote("grace"))
+        .await;
+    let mut said = Vec::new();
+    let mut open = vec![turn, grace];
+    while !open.is_empty() {
+        match client.next().await {
+            Message::Response { id, result } => {
+                result.unwrap();
+                open.retain(|it| *it != id);
+            }
+            Message::Notification { params, .. } => {
+                let update = &params["update"];
+                if update["sessionUpdate"] == "agent_message_chunk" {
+                    said.push(update["content"]["text"].clone());
+                }
+            }
+            other @ Message::Request { .. } => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(said, [json!("true: grace, owner")]);
+    client.close().await;
 }
 
 /// Asks on the first prompt; the second is the answer.

@@ -66,6 +66,7 @@ const TRANSCRIPTS: &[&str] = &[
     "handshake",
     "handshake-other-version",
     "handshake-plain",
+    "hitl-approval",
     "hitl-bridge",
     "hitl-choice",
     "hitl-form",

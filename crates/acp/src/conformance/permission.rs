@@ -92,12 +92,11 @@ pub(super) fn canonical(params: &Value) -> Cow<'_, Value> {
 
 pub(super) fn check(params: &Value, expected: Expected) -> Found {
     let mut found = Found::new();
-    // What a person is asked is no tool call: its record is in the update that told of it.
-    let asked = params.pointer("/toolCall/toolCallId");
-    if asked
-        .and_then(Value::as_str)
-        .is_some_and(|id| id.starts_with("hitl_"))
-    {
+    // Questions and escalations have no approval record.
+    let call = params.pointer("/toolCall/toolCallId");
+    let of_person =
+        |id: &str| id.starts_with("hitl_question_") || id.starts_with("hitl_escalation_");
+    if call.and_then(Value::as_str).is_some_and(of_person) {
         return found;
     }
     let members = params.as_object().into_iter().flatten();
@@ -107,13 +106,6 @@ pub(super) fn check(params: &Value, expected: Expected) -> Found {
         .collect();
     let beside = Some(Value::Object(beside)).filter(|it| *it != Value::Object(Map::new()));
     let harn = params.pointer("/_meta/harn");
-    let call = params.pointer("/toolCall/toolCallId");
-    // A question to a person that is put this way is about no tool.
-    let of_person = |id: &str| id.starts_with("hitl_");
-    let expected = match call.and_then(Value::as_str) {
-        Some(id) if of_person(id) => Expected::Anything,
-        _ => expected,
-    };
     let mut lacks = |what: &str| found.push((Rule::ApprovalLacking, what.to_owned()));
     match (expected, &beside) {
         (Expected::Beside, None) => lacks("`params` lacks what the contract has beside ACP's"),

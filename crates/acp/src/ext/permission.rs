@@ -4,8 +4,8 @@
 //! every profile. Keys of the envelope are camelCase; the records in it are snake_case inside.
 
 use harn_model::{
-    ApprovalRequest, GrantScope, Lineage, MutationSession, PermissionAsked, PermissionOption,
-    PolicyDecision, WorkspacePathInfo, rfc3339,
+    ApprovalEvidence, ApprovalRequest, GrantScope, Lineage, MutationSession, PermissionAsked,
+    PermissionOption, PolicyDecision, rfc3339,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
@@ -31,7 +31,9 @@ pub(crate) struct Approval<'a> {
 
 impl<'a> Approval<'a> {
     pub(crate) fn new(ask: &'a PermissionAsked, request: &'a ApprovalRequest) -> Self {
-        let paths = ask.paths().iter().map(WorkspacePathInfo::display);
+        let evidence = request.evidence_refs.iter();
+        let paths = evidence.filter(|it| it.kind == ApprovalEvidence::WORKSPACE_PATH);
+        let paths = paths.map(|it| it.reference.as_str());
         Self {
             approval_request: request,
             policy_decision: ask.policy_decision.as_ref(),

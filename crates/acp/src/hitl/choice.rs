@@ -1,4 +1,5 @@
-//! `session/request_permission` for what a person is asked: every client can show a few options.
+//! `session/request_permission` for questions and escalations: every client can show a few options. Only
+//! ACP's own answers count; those of the contract answer approvals.
 
 use std::ops::RangeInclusive;
 
@@ -23,14 +24,12 @@ const NO: &str = "reject";
 
 /// What is asked stands in the place of a tool call that never was.
 pub(super) fn message(session: &SessionId, request: &HitlRequest) -> Result<UntypedMessage, Error> {
-    let args = request.approval.as_ref().map(|approval| &approval.args);
     let shown = request.particulars().map(|text| vec![text.into()]);
     let fields = ToolCallUpdateFields::new()
         .title(request.headline())
         .kind(ToolKind::Think)
         .status(ToolCallStatus::Pending)
-        .content(shown)
-        .raw_input(args.filter(|args| !args.is_null()).cloned());
+        .content(shown);
     let call = ToolCallUpdate::new(request.request_id.clone(), fields);
     let asked = RequestPermissionRequest::new(wire_id(session), call, options(request));
     UntypedMessage::new(METHOD, asked)

@@ -1,6 +1,7 @@
 //! What a person is asked, at a client: by the bridge, a form, a choice or not at all. Says how each client
 //! is asked and what its answer means; who is asked when is the pump's affair.
 
+mod approval;
 mod choice;
 mod form;
 #[cfg(test)]
@@ -10,7 +11,11 @@ use agent_client_protocol::{Error, UntypedMessage};
 use harn_model::{HitlKind, HitlRequest, HitlResponse, LiveClient, PermissionRoute, SessionId};
 use serde_json::Value;
 
-use crate::{Profile, connection::Facts, permission::not_asked};
+use crate::{
+    Profile,
+    connection::Facts,
+    permission::{NOT_UNDERSTOOD, not_asked},
+};
 
 /// How a client is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +41,8 @@ pub(crate) enum Given {
     Nothing(String),
 }
 
-/// The best way to ask this client.
-pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str) -> Route {
+/// The best way to ask this client, whose answers count as those of `principal`.
+pub(crate) fn route(request: &HitlRequest, client: Facts, principal: &str) -> Route {
     let extended = match client.dialect.profile {
         Profile::Harn | Profile::Meta => true,
         Profile::Acp => false,
@@ -45,12 +50,17 @@ pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str) -> Route {
     if extended && client.offers.tools {
         return Route::Bridge;
     }
-    // Such a client cannot say which person answered: it is one reviewer, under its own name.
-    if !request.may_decide(name) {
+    // Its answer names no person, and a client chooses its own name, so the principal is the reviewer.
+    if !request.may_decide(principal) {
         let reviewers = request.reviewers.join(", ");
         return Route::Nobody(format!(
-            "only {reviewers} may decide, and this client is none of them"
+            "only {reviewers} may decide, and this client's principal is none of them"
         ));
+    }
+    // The contract's dialect, also if several people have to agree: a yes counts once, and the approval stays
+    // open for the others.
+    if client.dialect.profile == Profile::Harn && request.approval.is_some() {
+        return Route::Choice;
     }
     // Alone it would say yes once, and the others would be waited for in vain.
     if request.quorum > 1 {
@@ -66,23 +76,29 @@ pub(crate) fn route(request: &HitlRequest, client: Facts, name: &str) -> Route {
     }
 }
 
-/// The request that asks, where there is one.
+/// The request to send on this route, if it has one. `client` is the client's own name, if it has one.
 pub(crate) fn message(
     route: &Route,
     session: &SessionId,
     request: &HitlRequest,
+    profile: Profile,
+    client: Option<&str>,
 ) -> Option<Result<UntypedMessage, Error>> {
     match route {
         Route::Form => Some(form::message(session, request)),
-        Route::Choice => Some(choice::message(session, request)),
+        Route::Choice => Some(match &request.approval {
+            Some(record) => approval::message(session, request, record, profile, client),
+            None => choice::message(session, request),
+        }),
         Route::Bridge | Route::Nobody(_) => None,
     }
 }
 
-/// What the answer to that request means. The client is the reviewer.
+/// What the answer to that request means. The client's principal is the reviewer.
 pub(crate) fn given(
     route: &Route,
     request: &HitlRequest,
+    profile: Profile,
     reviewer: &str,
     answer: Result<Value, Error>,
 ) -> Given {
@@ -92,6 +108,9 @@ pub(crate) fn given(
     };
     let read = match route {
         Route::Form => form::read(request, answer),
+        Route::Choice if request.approval.is_some() => {
+            Some(approval::read(request, profile, answer))
+        }
         Route::Choice => choice::read(request, &answer),
         Route::Bridge | Route::Nobody(_) => None,
     };
@@ -102,7 +121,7 @@ pub(crate) fn given(
             Given::Answer(response)
         }
         Some(given) => given,
-        None => Given::Nothing("the client's answer was not understood".to_owned()),
+        None => Given::Nothing(NOT_UNDERSTOOD.to_owned()),
     }
 }
 

@@ -17,11 +17,26 @@ fn request(kind: HitlKind) -> HitlRequest {
         reviewers: Vec::new(),
         quorum: 1,
         approval: None,
+        mutation: None,
         agent: "harn".to_owned(),
         turn: "t".into(),
         requested_at: 0,
         deadline: 1000,
         lineage: Vec::new(),
+    }
+}
+
+/// Something to approve.
+fn approval(kind: HitlKind) -> HitlRequest {
+    let request = request(kind);
+    let record = json!({
+        "id": request.request_id, "action": "deploy", "args": {"to": "production"}, "principal": "s",
+        "requested_at": "", "approvers_required": 1,
+        "evidence_refs": [{"kind": "workspace_path", "ref": "deploy.toml"}, {"kind": "url", "ref": "x"}],
+    });
+    HitlRequest {
+        approval: Some(serde_json::from_value(record).unwrap()),
+        ..request
     }
 }
 
@@ -58,20 +73,29 @@ fn each_client_is_asked_in_the_best_way_it_has() {
     assert!(nobody(way(&free, plain)));
     assert!(nobody(way(&question(&["a"]), plain)));
     assert!(nobody(way(&question(&["a"; 9]), plain)));
-    assert_eq!(way(&request(HitlKind::Approval), plain), Route::Choice);
+    assert_eq!(way(&approval(HitlKind::Approval), plain), Route::Choice);
     assert_eq!(way(&request(HitlKind::Escalation), plain), Route::Choice);
 
-    let mut control = request(HitlKind::DualControl);
-    control.quorum = 2;
-    assert!(nobody(way(&control, plain)));
+    // The contract's own way comes before a form.
     let forms = client(Profile::Harn, false, true);
-    // It could agree once, and nobody else is there to.
-    assert!(nobody(way(&control, forms)));
+    assert_eq!(way(&approval(HitlKind::Approval), forms), Route::Choice);
+    assert_eq!(way(&request(HitlKind::Escalation), forms), Route::Form);
+    assert_eq!(way(&free, forms), Route::Form);
+    for profile in [Profile::Meta, Profile::Acp] {
+        let forms = client(profile, false, true);
+        assert_eq!(way(&approval(HitlKind::Approval), forms), Route::Form);
+    }
+
+    let mut control = approval(HitlKind::DualControl);
+    control.quorum = 2;
+    assert_eq!(way(&control, plain), Route::Choice);
+    for profile in [Profile::Meta, Profile::Acp] {
+        // It could agree once, and nobody else is there to.
+        assert!(nobody(way(&control, client(profile, false, true))));
+    }
     control.reviewers = vec!["ada".to_owned(), "grace".to_owned()];
-    assert!(nobody(way(&control, forms)));
-    let mut approval = request(HitlKind::Approval);
-    approval.quorum = 2;
-    assert!(nobody(way(&approval, forms)));
+    assert!(nobody(way(&control, plain)));
+    assert_eq!(route(&control, plain, "Ada"), Route::Choice);
     assert_eq!(
         way(&control, client(Profile::Harn, true, false)),
         Route::Bridge
@@ -80,7 +104,7 @@ fn each_client_is_asked_in_the_best_way_it_has() {
 
 /// What a client said, in short.
 fn said(route: &Route, request: &HitlRequest, answer: Value) -> String {
-    match given(route, request, "zed", Ok(answer)) {
+    match given(route, request, Profile::Harn, "zed", Ok(answer)) {
         Given::Answer(response) => {
             assert_eq!(response.request_id, request.request_id);
             assert_eq!(response.reviewer.as_deref(), Some("zed"));
@@ -106,7 +130,7 @@ fn what_a_form_means() {
     assert_eq!(form(&free, json!({"action": "shrug"})), "nothing");
     assert_eq!(form(&free, json!(null)), "nothing");
 
-    let approval = request(HitlKind::Approval);
+    let approval = approval(HitlKind::Approval);
     let yes = accept(json!({"approved": true, "reason": "tested"}));
     assert_eq!(form(&approval, yes), "true Some(\"tested\")");
     let no = accept(json!({"approved": false, "reason": " "}));
@@ -140,18 +164,74 @@ fn what_a_choice_means() {
     for odd in ["choice_2", "choice_01", "choice_+1", "approve", ""] {
         assert_eq!(choice(&few, odd), "nothing", "{odd}");
     }
-    let approval = request(HitlKind::Approval);
-    assert_eq!(choice(&approval, "approve"), "true None");
-    assert_eq!(choice(&approval, "reject"), "false None");
-    assert_eq!(choice(&approval, "allow_once"), "nothing");
-    let bare = [
-        (json!({"outcome": {"outcome": "cancelled"}}), "declined"),
-        (json!({"outcome": {"outcome": "selected"}}), "nothing"),
-        (json!({"granted": true}), "nothing"),
-        (json!(null), "nothing"),
-    ];
-    for (answer, means) in bare {
-        assert_eq!(said(&Route::Choice, &approval, answer), means);
+    // The contract's answers are for approvals only.
+    for wrong in [
+        json!({"granted": true}),
+        json!({"outcome": {"outcome": "selected"}}),
+    ] {
+        for asked in [&few, &request(HitlKind::Escalation)] {
+            assert_eq!(said(&Route::Choice, asked, wrong.clone()), "nothing");
+        }
+    }
+}
+
+#[test]
+fn an_approval_takes_the_answers_of_a_tool_call() {
+    for kind in [HitlKind::Approval, HitlKind::DualControl] {
+        let approval = approval(kind);
+        let chose = |option: &str| json!({"outcome": {"outcome": "selected", "optionId": option}});
+        let table = [
+            (chose("approve"), "true None"),
+            (chose("reject"), "false None"),
+            (json!({"outcome": {"outcome": "selected"}}), "true None"),
+            (json!({"granted": true}), "true None"),
+            (json!({"granted": false}), "false None"),
+            (
+                json!({"granted": false, "reason": "no"}),
+                "false Some(\"no\")",
+            ),
+            (json!({"outcome": {"outcome": "cancelled"}}), "declined"),
+            // The person approves the arguments that the request shows.
+            (
+                json!({"granted": true, "args": {"to": "staging"}}),
+                "nothing",
+            ),
+            (json!({"granted": true, "args": {}}), "nothing"),
+            (json!({"granted": false, "args": {}}), "nothing"),
+            (chose("allow_once"), "nothing"),
+            (
+                json!({"granted": true, "outcome": {"outcome": "cancelled"}}),
+                "nothing",
+            ),
+            (json!({"granted": "true"}), "nothing"),
+            (json!(null), "nothing"),
+        ];
+        for (answer, means) in table {
+            let actual = said(&Route::Choice, &approval, answer.clone());
+            assert_eq!(actual, means, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn an_approval_has_the_members_of_a_tool_call() {
+    let approval = approval(HitlKind::Approval);
+    let session = "s".into();
+    for profile in [Profile::Harn, Profile::Meta, Profile::Acp] {
+        let message = message(&Route::Choice, &session, &approval, profile, None);
+        let params = message.unwrap().unwrap().into_parts().1;
+        let beside = profile == Profile::Harn;
+        let tool = params["toolCall"].get("toolName");
+        assert_eq!(tool, beside.then_some(&json!("deploy")));
+        assert_eq!(params["toolCall"]["toolCallId"], "hitl_approval_1");
+        for place in [&params, &params["_meta"]["harn"]] {
+            if place.get("options").is_none() || (!beside && *place == params) {
+                continue;
+            }
+            assert_eq!(place["approvalRequest"]["id"], "hitl_approval_1");
+            assert_eq!(place["declaredPaths"], json!(["deploy.toml"]));
+            assert_eq!(place.get("mutation"), Some(&Value::Null));
+        }
     }
 }
 
@@ -159,7 +239,13 @@ fn what_a_choice_means() {
 fn of_an_error_no_more_is_told_than_a_line() {
     let mut error = Error::internal_error();
     error.message = format!("no\u{1b}[2J\nwindow{}", "x".repeat(1000));
-    let Given::Nothing(why) = given(&Route::Form, &question(&[]), "zed", Err(error)) else {
+    let Given::Nothing(why) = given(
+        &Route::Form,
+        &question(&[]),
+        Profile::Acp,
+        "zed",
+        Err(error),
+    ) else {
         panic!("an error is no answer");
     };
     assert!(why.starts_with("the client could not be asked: no[2Jwindowxxx"));

@@ -10,7 +10,31 @@ use crate::{
     ext::permission::{Answer, HostOutcome, Outcome},
 };
 
-/// Reads an answer of a client of this profile.
+/// What an answer says, whatever it was asked about.
+pub(crate) enum HostVerdict {
+    /// Yes, by an option that was offered.
+    Allowed {
+        option_id: String,
+        /// Arguments in the place of those that were shown.
+        args: Option<Value>,
+    },
+    /// No.
+    Rejected {
+        /// The option, where one was chosen.
+        option_id: Option<String>,
+        /// Why, in the host's words.
+        reason: Option<String>,
+    },
+    /// An option that was not offered.
+    NotOffered,
+    /// The turn is cancelled.
+    Cancelled,
+}
+
+/// Why an answer is none: it says two things, or not what it would have to.
+pub(crate) type NoAnswer = &'static str;
+
+/// Reads an answer of a client of this profile to a question about a tool call.
 pub(crate) fn decision(
     ask: &PermissionAsked,
     profile: Profile,
@@ -20,15 +44,59 @@ pub(crate) fn decision(
         Ok(answer) => answer,
         Err(error) => return unavailable(failed(&error)),
     };
-    // An array would do for a struct, too; it is no answer.
-    if !answer.is_object() {
-        return unavailable("the client's answer was not understood");
-    }
-    match serde_json::from_value::<Answer>(answer) {
-        Ok(answer) => read(ask, profile, answer).unwrap_or_else(unavailable),
-        Err(_) => unavailable("the client's answer was not understood"),
+    match verdict(&ask.options, profile, answer) {
+        Err(why) => unavailable(why),
+        Ok(HostVerdict::Allowed { option_id, args }) => Decision::Allowed { option_id, args },
+        Ok(HostVerdict::Rejected { option_id, reason }) => {
+            let chosen = ask.options.iter();
+            let chosen = chosen.filter(|it| Some(&it.option_id) == option_id.as_ref());
+            let mut rejecting = chosen.filter(|option| !option.kind.allows());
+            let worded = rejecting.next().map(|option| rejection(option).to_owned());
+            let reason = reason.or(worded);
+            Decision::Rejected { option_id, reason }
+        }
+        Ok(HostVerdict::NotOffered) => Decision::Rejected {
+            option_id: None,
+            reason: Some(NOT_OFFERED.to_owned()),
+        },
+        Ok(HostVerdict::Cancelled) => Decision::Cancelled,
     }
 }
+
+/// What an answer of a client of this profile says, where these options were offered.
+pub(crate) fn verdict(
+    options: &[PermissionOption],
+    profile: Profile,
+    answer: Value,
+) -> Result<HostVerdict, NoAnswer> {
+    // An array would do for a struct, too; it is no answer.
+    if !answer.is_object() {
+        return Err(NOT_UNDERSTOOD);
+    }
+    let answer: Answer = serde_json::from_value(answer).map_err(|_| NOT_UNDERSTOOD)?;
+    let recorded = answer.recorded();
+    let chosen = match answer.outcome {
+        Some(outcome) => Some(chosen(options, profile, outcome)?),
+        None => None,
+    };
+    let verdict = match answer.granted {
+        Some(true) => granted(options, chosen, answer.args.map(Value::Object))?,
+        Some(false) => refused(chosen, answer.reason)?,
+        None if answer.args.is_some() => {
+            return Err("the client's answer has arguments and does not say that they are granted");
+        }
+        None => chosen.ok_or(NOT_UNDERSTOOD)?,
+    };
+    match recorded {
+        Some(recorded) if !agrees(recorded, &verdict) => {
+            Err("the client recorded another decision than it answered, so it was not taken as one")
+        }
+        _ => Ok(verdict),
+    }
+}
+
+pub(crate) const NOT_UNDERSTOOD: &str = "the client's answer was not understood";
+pub(crate) const NOT_OFFERED: &str = "the client chose an option that was not offered";
 
 fn unavailable(reason: impl Into<String>) -> Decision {
     let reason = reason.into();
@@ -54,35 +122,14 @@ pub(crate) fn not_asked(error: &Error) -> String {
     format!("the client could not be asked: {message}")
 }
 
-/// An answer that says two things, or not what it would have to.
-type Refusal = &'static str;
-
-fn read(ask: &PermissionAsked, profile: Profile, answer: Answer) -> Result<Decision, Refusal> {
-    let recorded = answer.recorded();
-    let chosen = match answer.outcome {
-        Some(outcome) => Some(chosen(ask, profile, outcome)?),
-        None => None,
-    };
-    let decision = match answer.granted {
-        Some(true) => granted(ask, chosen, answer.args.map(Value::Object))?,
-        Some(false) => refused(chosen, answer.reason)?,
-        None if answer.args.is_some() => {
-            return Err("the client's answer has arguments and does not say that they are granted");
-        }
-        None => chosen.ok_or("the client's answer was not understood")?,
-    };
-    match recorded {
-        Some(recorded) if !agrees(recorded, &decision) => {
-            Err("the client recorded another decision than it answered, so it was not taken as one")
-        }
-        _ => Ok(decision),
-    }
-}
-
 /// What ACP's answer alone means.
-fn chosen(ask: &PermissionAsked, profile: Profile, outcome: Outcome) -> Result<Decision, Refusal> {
+fn chosen(
+    options: &[PermissionOption],
+    profile: Profile,
+    outcome: Outcome,
+) -> Result<HostVerdict, NoAnswer> {
     match outcome {
-        Outcome::Cancelled { option_id: None } => Ok(Decision::Cancelled),
+        Outcome::Cancelled { option_id: None } => Ok(HostVerdict::Cancelled),
         Outcome::Cancelled { option_id: Some(_) } => {
             Err("the client answered that it is cancelled and chose an option all the same")
         }
@@ -90,7 +137,7 @@ fn chosen(ask: &PermissionAsked, profile: Profile, outcome: Outcome) -> Result<D
             option_id: None, ..
         } => match profile {
             // The contract's own form, from before there were options.
-            Profile::Harn => once(ask, None),
+            Profile::Harn => once(options, None),
             Profile::Meta | Profile::Acp => {
                 Err("the client answered that an option was selected, and not which")
             }
@@ -98,25 +145,22 @@ fn chosen(ask: &PermissionAsked, profile: Profile, outcome: Outcome) -> Result<D
         Outcome::Selected {
             option_id: Some(id),
             ..
-        } => Ok(option(ask, id)),
+        } => Ok(option(options, id)),
     }
 }
 
-fn option(ask: &PermissionAsked, option_id: String) -> Decision {
-    let mut named = ask.options.iter().filter(|it| it.option_id == option_id);
+fn option(options: &[PermissionOption], option_id: String) -> HostVerdict {
+    let mut named = options.iter().filter(|it| it.option_id == option_id);
     match named.clone().find(|option| !option.kind.allows()) {
-        Some(option) => Decision::Rejected {
-            reason: Some(rejection(option).to_owned()),
+        Some(_) => HostVerdict::Rejected {
             option_id: Some(option_id),
+            reason: None,
         },
-        None if named.next().is_some() => Decision::Allowed {
+        None if named.next().is_some() => HostVerdict::Allowed {
             option_id,
             args: None,
         },
-        None => Decision::Rejected {
-            option_id: None,
-            reason: Some("the client chose an option that was not offered".to_owned()),
-        },
+        None => HostVerdict::NotOffered,
     }
 }
 
@@ -129,54 +173,55 @@ fn rejection(option: &PermissionOption) -> &'static str {
 }
 
 /// A yes that names no option: this once, if that was on offer.
-fn once(ask: &PermissionAsked, args: Option<Value>) -> Result<Decision, Refusal> {
+fn once(options: &[PermissionOption], args: Option<Value>) -> Result<HostVerdict, NoAnswer> {
     let once = |option: &&PermissionOption| {
         option.kind == PermissionOptionKind::AllowOnce && option.scope == GrantScope::Once
     };
-    let once = ask.options.iter().find(once);
+    let once = options.iter().find(once);
     let once = once.ok_or("the client allowed the call once, which was not offered")?;
     let option_id = once.option_id.clone();
-    Ok(Decision::Allowed { option_id, args })
+    Ok(HostVerdict::Allowed { option_id, args })
 }
 
 /// What `granted: true` means beside what was chosen.
 fn granted(
-    ask: &PermissionAsked,
-    chosen: Option<Decision>,
+    options: &[PermissionOption],
+    chosen: Option<HostVerdict>,
     args: Option<Value>,
-) -> Result<Decision, Refusal> {
+) -> Result<HostVerdict, NoAnswer> {
     match chosen {
-        None => once(ask, args),
-        Some(Decision::Allowed { option_id, .. }) => Ok(Decision::Allowed { option_id, args }),
-        Some(Decision::Rejected { .. } | Decision::Cancelled | Decision::Unavailable { .. }) => {
+        None => once(options, args),
+        Some(HostVerdict::Allowed { option_id, .. }) => {
+            Ok(HostVerdict::Allowed { option_id, args })
+        }
+        Some(HostVerdict::Rejected { .. } | HostVerdict::NotOffered | HostVerdict::Cancelled) => {
             Err("the client's answer says that the call is granted and that it is not")
         }
     }
 }
 
 /// What `granted: false` means beside what was chosen.
-fn refused(chosen: Option<Decision>, why: Option<String>) -> Result<Decision, Refusal> {
+fn refused(chosen: Option<HostVerdict>, why: Option<String>) -> Result<HostVerdict, NoAnswer> {
     match chosen {
-        None => Ok(Decision::Rejected {
+        None => Ok(HostVerdict::Rejected {
             option_id: None,
             reason: why,
         }),
-        Some(Decision::Rejected { option_id, reason }) => Ok(Decision::Rejected {
+        Some(HostVerdict::Rejected { option_id, .. }) => Ok(HostVerdict::Rejected {
             option_id,
-            reason: why.or(reason),
+            reason: why,
         }),
-        Some(Decision::Allowed { .. }) => {
+        Some(HostVerdict::Allowed { .. }) => {
             Err("the client's answer says that the call is granted and that it is not")
         }
-        Some(other @ (Decision::Cancelled | Decision::Unavailable { .. })) => Ok(other),
+        Some(other @ (HostVerdict::NotOffered | HostVerdict::Cancelled)) => Ok(other),
     }
 }
 
-fn agrees(recorded: HostOutcome, decision: &Decision) -> bool {
-    match decision {
-        Decision::Allowed { .. } => recorded == HostOutcome::Approved,
-        Decision::Rejected { .. } => recorded == HostOutcome::Rejected,
-        Decision::Cancelled => recorded == HostOutcome::Cancelled,
-        Decision::Unavailable { .. } => false,
+fn agrees(recorded: HostOutcome, verdict: &HostVerdict) -> bool {
+    match verdict {
+        HostVerdict::Allowed { .. } => recorded == HostOutcome::Approved,
+        HostVerdict::Rejected { .. } | HostVerdict::NotOffered => recorded == HostOutcome::Rejected,
+        HostVerdict::Cancelled => recorded == HostOutcome::Cancelled,
     }
 }

@@ -10,9 +10,9 @@ mod tests;
 use harn_model::{LiveClient, PermissionAsked, PermissionRoute};
 use serde_json::Value;
 
-pub(crate) use answer::{decision, not_asked};
+pub(crate) use answer::{HostVerdict, NOT_OFFERED, NOT_UNDERSTOOD, decision, not_asked, verdict};
 pub(crate) use offer::offered;
-pub(crate) use request::{Addressee, Request, message};
+pub(crate) use request::{Addressee, Request, approval_message, message};
 
 pub(crate) const METHOD: &str = "session/request_permission";
 

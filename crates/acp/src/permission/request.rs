@@ -90,7 +90,7 @@ impl<'a> From<&'a PermissionOption> for OptionWire<'a> {
     }
 }
 
-/// The question as a message to a client of this profile.
+/// The question about a tool call as a message to a client of this profile.
 pub(crate) fn message(
     session: &SessionId,
     ask: &PermissionAsked,
@@ -98,8 +98,19 @@ pub(crate) fn message(
     to: Addressee<'_>,
 ) -> Result<UntypedMessage, Error> {
     let approval = ApprovalRequest::of_tool(session, ask);
+    approval_message(session, ask, &approval, profile, to)
+}
+
+/// A question with a record of what is to be approved, as a message to a client of this profile.
+pub(crate) fn approval_message(
+    session: &SessionId,
+    ask: &PermissionAsked,
+    approval: &ApprovalRequest,
+    profile: Profile,
+    to: Addressee<'_>,
+) -> Result<UntypedMessage, Error> {
     let command = unshown_command(ask);
-    let params = params(session, ask, &approval, command.as_deref(), profile, to);
+    let params = params(session, ask, approval, command.as_deref(), profile, to);
     UntypedMessage::new(METHOD, params)
 }
 

@@ -27,7 +27,8 @@ impl Pump {
         }
         let peer = self.peer.clone();
         let session = self.attached.session.clone();
-        let route = hitl::route(&request, peer.facts(), peer.client_name());
+        let (facts, profile) = (peer.facts(), self.dialect.profile);
+        let route = hitl::route(&request, facts, peer.hub.principal().as_str());
         if route == Route::Bridge {
             self.send(ext::hitl::requested(session.id(), &request))
                 .await?;
@@ -40,7 +41,8 @@ impl Pump {
             });
             return Ok(());
         }
-        let message = hitl::message(&route, session.id(), &request);
+        let client = session.asked_name();
+        let message = hitl::message(&route, session.id(), &request, profile, client.as_deref());
         let wire = self.peer.wire().cloned();
         // Sent here and not in the task, so that it comes before the end of its turn.
         let sent = message.zip(wire);
@@ -75,7 +77,8 @@ impl Pump {
             if response.is_err() && peer.has_left() {
                 return;
             }
-            let given = hitl::given(&route, &request, peer.client_name(), response);
+            let reviewer = peer.hub.principal().as_str();
+            let given = hitl::given(&route, &request, profile, reviewer, response);
             take(&session, &request.request_id, given, term).await;
         });
         Ok(())
@@ -88,8 +91,9 @@ async fn take(session: &Seat, id: &str, given: Given, term: Term) {
         Given::Declined => return session.hitl_declined(id, term).await,
         Given::Nothing(why) => why,
         Given::Answer(response) => match session.hitl_respond(*response, term).await {
-            // It was answered otherwise, somebody else is asked, or nobody asks any more.
-            Ok(_) | Err(HitlError::Unknown(_) | HitlError::Closed) => return,
+            // The question is settled or another client is asked. If this principal has decided already, the
+            // question waits for the others.
+            Ok(_) | Err(HitlError::Unknown(_) | HitlError::Closed | HitlError::Twice(_)) => return,
             Err(error) => error.to_string(),
         },
     };

@@ -121,6 +121,7 @@ impl Draft {
             reviewers: Vec::new(),
             quorum: 1,
             approval: None,
+            mutation: None,
             agent: worker.unwrap_or_else(|| shared.profile.name.clone()),
             turn: parts.turn.clone(),
             requested_at: now,
@@ -303,12 +304,13 @@ impl ApprovalBuilder {
                 deadline: Some(rfc3339(request.deadline)),
                 approvers_required: quorum,
                 evidence_refs: evidence,
-                undo_metadata: mutation.map(|mutation| UndoMetadata {
+                undo_metadata: mutation.as_ref().map(|mutation| UndoMetadata {
                     mutation: Some(mutation.without_policy()),
                     policy_decision: None,
                 }),
                 capabilities_requested: capabilities,
             }));
+            request.mutation = mutation;
             request.reviewers = reviewers;
             request.quorum = quorum;
         });

@@ -47,6 +47,7 @@ fn question(id: &str) -> Arc<HitlRequest> {
         reviewers: Vec::new(),
         quorum: 1,
         approval: None,
+        mutation: None,
         agent: "agent".to_owned(),
         turn: "t".into(),
         requested_at: 0,

@@ -27,6 +27,7 @@ fn question(kind: HitlKind) -> HitlRequest {
         reviewers: Vec::new(),
         quorum: 1,
         approval: None,
+        mutation: None,
         agent: "agent".to_owned(),
         turn: "t".into(),
         requested_at: 0,

@@ -207,6 +207,7 @@ pub(super) fn question(kind: HitlKind, subject: &str) -> HitlRequest {
         reviewers: Vec::new(),
         quorum: 1,
         approval: None,
+        mutation: None,
         agent: "script".to_owned(),
         turn: TurnId::new("trn_1"),
         requested_at: NOW,
