@@ -83,10 +83,13 @@ fn fixtures_are_listed_and_shown() {
 #[test]
 fn the_agent_breaks_no_rule_in_any_fixture() {
     let folder = repository("fixtures/acp");
+    let mut recordings = fixtures();
+    // It has copies of single messages and is none itself.
+    recordings.retain(|file| file != "session_update_extensions.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
     let verified = command
         .args(["fixtures", "verify"])
-        .args(fixtures())
+        .args(&recordings)
         .current_dir(&folder)
         .output()
         .unwrap();
@@ -95,7 +98,7 @@ fn the_agent_breaks_no_rule_in_any_fixture() {
     let is_summary = |line: &&str| line.ends_with(" findings") || line.ends_with(" 1 finding");
     assert_eq!(
         out.lines().filter(is_summary).count(),
-        fixtures().len(),
+        recordings.len(),
         "{out}"
     );
     let findings = out.lines().filter(|line| !is_summary(line));
@@ -320,14 +323,18 @@ fn bare_messages_of_both_sides_are_understood() {
 fn bare_messages_of_the_agent_break_no_rule() {
     for file in fixtures().iter().filter(|file| file.ends_with(".jsonl")) {
         // A replay starts the event ids anew. Only the client's own messages show that it asked for one.
-        let replays = file.starts_with("workers-calls");
+        let text = fs::read_to_string(repository("fixtures/acp").join(file)).unwrap();
+        let replays = text.contains(r#""method":"session/load""#);
         let sides: &[&str] = if replays {
             &["agent", "client"]
         } else {
             &["client"]
         };
-        let (code, said) = verify(bare(file, sides).as_bytes(), &[]);
-        assert_eq!(code, 0, "{file}: {said}");
+        let (_, said) = verify(bare(file, sides).as_bytes(), &[]);
+        let of_the_agent =
+            |line: &&str| !line.starts_with("-: ") && !line.ends_with("(sent by the client)");
+        let faults: Vec<_> = said.lines().filter(of_the_agent).collect();
+        assert_eq!(faults, [""; 0], "{file}");
     }
 }
 
