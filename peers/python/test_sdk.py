@@ -259,7 +259,7 @@ class PythonSdk(Peer):
         self.assertEqual(len(self.complaints.records), len(dropped), "one complaint for each it dropped")
 
     async def test_acp_nothing_unknown_is_sent_and_something_is_seen_to_happen(self):
-        async with self.everything("acp") as (host, harn, sent):
+        async with self.everything(None) as (host, harn, sent):
             self.assertNotIn("sessionUpdateExtensions", harn)
             self.assertEqual(len(host.updates), len(sent), "every update was delivered")
             self.assertEqual((carried(sent), host.sent("_harn/agentEvent"), host.events), ([], [], []))

@@ -37,12 +37,12 @@ describe("TypeScript SDK, extensions", () => {
   let root, states = 0;
   before(async () => (root = await mkdtemp(path.join(tmpdir(), "harn-peer-ts-"))));
   after(() => rm(root, { recursive: true, force: true }));
-  const play = (wish, look) =>
-    withHost({ state: path.join(root, `state-${++states}`), wish, play: "tour" }, async (host) =>
+  const play = (offer, look) =>
+    withHost({ state: path.join(root, `state-${++states}`), ...offer, play: "tour" }, async (host) =>
       look(host, await everything(host, root)));
 
   it("meta: every advertised extension reaches the host's typed handler, whole", () =>
-    play("meta", async (host, { harn, names }) => {
+    play({ wish: "meta" }, async (host, { harn, names }) => {
       const received = carried(host.updates);
       assert.deepEqual(received, carried(sent(host)), "what was handed over is not what was sent");
       const seen = new Set(received.map((fields) => fields.sessionUpdate));
@@ -65,7 +65,7 @@ describe("TypeScript SDK, extensions", () => {
     }));
 
   it("harn: the SDK keeps the extensions from its host, and complains", () =>
-    play("harn", (host, { names }) => {
+    play({ wish: "harn" }, (host, { names }) => {
       // `user_message` is the contract's, and ACP v2's: no client of v1 knows it.
       const unknown = [...names.filter((name) => name !== "available_commands_update"), "user_message"];
       for (const name of unknown) assert.ok(kinds(sent(host)).has(name), `${name} was not sent`);
@@ -79,7 +79,7 @@ describe("TypeScript SDK, extensions", () => {
     }));
 
   it("acp: nothing unknown is sent, and a plain host still sees that something happens", () =>
-    play("acp", (host, { names }) => {
+    play({ profile: "acp" }, (host, { names }) => {
       assert.deepEqual(names, []);
       assert.deepEqual(host.updates.length, sent(host).length, "every update was delivered");
       assert.deepEqual([carried(sent(host)), paramsOf(host, "_harn/agentEvent"), host.events], [[], [], []]);

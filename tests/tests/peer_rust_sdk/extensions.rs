@@ -17,7 +17,7 @@ const AGENT_EVENT: &str = "_harn/agentEvent";
 
 #[tokio::test]
 async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result<()> {
-    let host = Host::on_tour("meta");
+    let host = Host::on_tour(Some("meta"));
     let harn = everything(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
     let received = carried(&host.updates());
@@ -69,7 +69,7 @@ async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result
 
 #[tokio::test]
 async fn harn_is_kept_from_the_host_by_the_sdk() -> Result<()> {
-    let host = Host::on_tour("harn");
+    let host = Host::on_tour(Some("harn"));
     let harn = everything(&host).await?;
     let mut unknown = BTreeSet::from_iter(strings(&harn["sessionUpdateExtensions"])?);
     unknown.remove("available_commands_update");
@@ -94,7 +94,7 @@ async fn harn_is_kept_from_the_host_by_the_sdk() -> Result<()> {
 
 #[tokio::test]
 async fn acp_sends_nothing_unknown_and_shows_that_something_happens() -> Result<()> {
-    let host = Host::on_tour("acp");
+    let host = Host::on_tour(None);
     let harn = everything(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
     assert_eq!(harn.get("sessionUpdateExtensions"), None);

@@ -16,10 +16,9 @@ use agent_client_protocol::{
     v1::{
         ConnectionTo,
         schema::{
-            AgentNotification, CancelRequestNotification, ClientCapabilities, Implementation,
-            InitializeRequest, InitializeResponse, Meta, RequestPermissionOutcome,
-            RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
-            SessionNotification, ToolCallId,
+            AgentNotification, CancelRequestNotification, ClientCapabilities, InitializeRequest,
+            InitializeResponse, Meta, RequestPermissionOutcome, RequestPermissionRequest,
+            RequestPermissionResponse, SelectedPermissionOutcome, SessionNotification, ToolCallId,
         },
     },
 };
@@ -108,10 +107,10 @@ impl Default for Host {
 }
 
 impl Host {
-    /// One that asks for a profile and goes on a tour.
-    pub(crate) fn on_tour(profile: &'static str) -> Self {
+    /// One that goes on a tour.
+    pub(crate) fn on_tour(wish: Option<&'static str>) -> Self {
         Self {
-            wish: Some(profile),
+            wish,
             scenario: "fixtures/scenarios/tour.yaml",
             ..Self::default()
         }
@@ -221,8 +220,7 @@ impl Host {
                 agent_client_protocol::on_receive_request!(),
             )
             .connect_with(agent, async |agent: Connection| {
-                let mut request = InitializeRequest::new(ProtocolVersion::V1)
-                    .client_info(Implementation::new("harn-peer", "1.0.0"));
+                let mut request = InitializeRequest::new(ProtocolVersion::V1);
                 if let Some(profile) = self.wish {
                     let meta = Meta::from_iter([("harn".to_owned(), json!({"profile": profile}))]);
                     request = request.client_capabilities(ClientCapabilities::new().meta(meta));
@@ -237,8 +235,7 @@ impl Host {
         Ok(result)
     }
 
-    /// Keeps what is on the wire, before the SDK makes anything of it, and what the agent says on stderr
-    /// that looks like a complaint.
+    /// Keeps what is on the wire, before the SDK makes anything of it, and what the agent says on stderr.
     fn overhear(&self) -> impl Fn(&str, LineDirection) + Send + Sync + 'static {
         let (wire, complaints) = (self.wire.clone(), self.complaints.clone());
         let outgoing = self.outgoing.clone();
@@ -387,19 +384,7 @@ impl Complaints {
     }
 
     fn stderr(&self, line: &str) {
-        let lower = line.to_lowercase();
-        if ["warn", "error", "panicked"]
-            .iter()
-            .any(|word| lower.contains(word))
-        {
-            lock(&self.0).extend_from_slice(
-                format!(
-                    "stderr: {line}
-"
-                )
-                .as_bytes(),
-            );
-        }
+        lock(&self.0).extend_from_slice(format!("stderr: {line}\n").as_bytes());
     }
 }
 
