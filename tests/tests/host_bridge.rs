@@ -297,10 +297,16 @@ async fn operations() {
     check(
         "host/call process.shell_invocation {\"shell_id\":\"zsh\",\"command\":\"ls\"}",
         &[
+            json!({"program": "/bin/zsh", "args": ["-c", "ls"], "command_arg_index": 1, "shell": {"id": "zsh"}}),
+            json!({"program": "/bin/zsh", "args": [], "command_arg_index": 0, "shell": {"path": SECRET}}),
             json!({"program": "/bin/zsh", "args": [], "command_arg_index": -1, "shell": {}}),
             json!([]),
         ],
         expect![[r#"
+            {"program":"/bin/zsh","args":["-c","ls"],"command_arg_index":1,"shell":{"id":"zsh"}}
+                {"program":"/bin/zsh","args":["-c","ls"],"command_arg_index":1,"shell":{"id":"zsh"}}
+            {"program":"/bin/zsh","args":[],"command_arg_index":0,"shell":{"path":"hunter2"}}
+                host: the host answered: the result of process.shell_invocation: expected a shell, or an object with its `id`
             {"program":"/bin/zsh","args":[],"command_arg_index":-1,"shell":{}}
                 host: the host answered: the result of process.shell_invocation: expected u64
             []

@@ -1,11 +1,15 @@
 //! Operations of a host, `host/call`: asked only of hosts that offered the bridge, only those that were
-//! advertised, and an answer of the wrong shape is none.
+//! advertised, and an answer of the wrong shape is none. Without a bridge this machine answers.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
-use harn_model::{ShellList, StopReason, ToolKind};
+use std::sync::Arc;
+
+use expect_test::expect;
+use harn_model::{ShellList, ShellPlatform, StopReason, ToolKind};
 use harn_runtime::{AgentError, HostError, TurnContext};
-use harn_testkit::{ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MemoryRules, ScriptedAgent, StrictClient, TestHub, asking_agent};
 use harn_tests::hello;
+use harn_tools::{DiskProbe, LocalHost, Toolbox, ToolboxConfig, Toolboxes, shells::ShellWorld};
 use serde_json::{Map, Value, json};
 
 /// Asks for the shells and says what came of it; asks for what is not on offer too.
@@ -101,5 +105,141 @@ async fn a_host_without_it_is_not_asked() {
     let mut client = test.connect();
     let (_, prompt) = begin(&test, &mut client, false).await;
     says(&mut client, &prompt, "nobody to ask").await;
+    client.close().await;
+}
+
+/// A machine with bash and sh.
+struct Machine;
+
+impl ShellWorld for Machine {
+    fn platform(&self) -> ShellPlatform {
+        ShellPlatform::Linux
+    }
+
+    fn env(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn passwd(&self) -> Option<String> {
+        None
+    }
+
+    fn etc_shells(&self) -> Option<String> {
+        None
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        ["/bin/bash", "/bin/sh"].contains(&path)
+    }
+}
+
+/// What each operation gives without a bridge, in one session.
+#[tokio::test]
+async fn without_a_bridge_this_machine_answers() {
+    let builder = TestHub::builder(asking_agent()).config(|config| {
+        config.rules = MemoryRules::new("auto_approve = [\"*\"]");
+        config.local_host = Arc::new(LocalHost::new().with_shells(Arc::new(Machine)));
+        config.probe = Arc::new(DiskProbe);
+    });
+    let test = builder.build();
+    let mut client = test.connect();
+    client.request("initialize", hello(&Map::new())).await;
+    let new = json!({"cwd": test.workspace(), "mcpServers": []});
+    let session = client.request("session/new", new).await["sessionId"].take();
+    let mut table = String::new();
+    for call in [
+        r#"list_shells {}"#,
+        r#"get_default_shell {}"#,
+        r#"set_default_shell {"shell_id":"sh"}"#,
+        r#"set_default_shell {"shell_id":"zsh"}"#,
+        r#"set_default_shell {"shell_id":"fish"}"#,
+        r#"get_default_shell {}"#,
+        r#"shell_invocation {"shell_id":"bash","command":"ls","login":true}"#,
+        r#"shell_invocation {"command":"ls"}"#,
+        r#"exec {"command":"echo out; echo err >&2; exit 3"}"#,
+        r#"exec {"command":["/bin/sh","-c","pwd"],"cwd":"below"}"#,
+        r#"exec {"command":"true","cwd":"/"}"#,
+        r#"exec {"command":"true","env":{"PATH":"/tmp"}}"#,
+        r#"exec {"command":"sleep 600","timeout_ms":20}"#,
+        r#"list_shells []"#,
+        r#"reboot {}"#,
+    ] {
+        let text = format!("host/call process.{call}");
+        let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
+        let id = client.send_request("session/prompt", prompt).await;
+        let (updates, _) = client.updates_until(&id).await;
+        let said = updates
+            .iter()
+            .filter(|update| update["sessionUpdate"] == "agent_message_chunk")
+            .filter_map(|update| update["content"]["text"].as_str());
+        table += &format!("{call}\n    {}\n", said.collect::<String>());
+    }
+    client.close().await;
+    let workspace = test.workspace().canonicalize().unwrap();
+    let table = table.replace(&*workspace.to_string_lossy(), "/workspace");
+    expect![[r#"
+        list_shells {}
+            {"shells":[{"id":"zsh","label":"zsh","path":"/bin/zsh","platform":"linux","available":false,"supports_login":true,"supports_interactive":true,"default_args":["-c"],"login_args":["-l","-c"],"source":"fallback"},{"id":"bash","label":"bash","path":"/bin/bash","platform":"linux","available":true,"supports_login":true,"supports_interactive":true,"default_args":["-c"],"login_args":["-l","-c"],"source":"fallback"},{"id":"sh","label":"sh","path":"/bin/sh","platform":"linux","available":true,"supports_login":true,"supports_interactive":true,"default_args":["-c"],"login_args":["-l","-c"],"source":"fallback"}],"default_shell_id":"bash"}
+        get_default_shell {}
+            {"id":"bash","label":"bash","path":"/bin/bash","platform":"linux","available":true,"supports_login":true,"supports_interactive":true,"default_args":["-c"],"login_args":["-l","-c"],"source":"fallback"}
+        set_default_shell {"shell_id":"sh"}
+            {"id":"sh","label":"sh","path":"/bin/sh","platform":"linux","available":true,"supports_login":true,"supports_interactive":true,"default_args":["-c"],"login_args":["-l","-c"],"source":"fallback"}
+        set_default_shell {"shell_id":"zsh"}
+            failed: the shell "zsh" is not at /bin/zsh; choose one that is available
+        set_default_shell {"shell_id":"fish"}
+            failed: there is no shell "fish"; there are zsh, bash, sh
+        get_default_shell {}
+            {"id":"sh","label":"sh","path":"/bin/sh","platform":"linux","available":true,"supports_login":true,"supports_interactive":true,"default_args":["-c"],"login_args":["-l","-c"],"source":"fallback"}
+        shell_invocation {"shell_id":"bash","command":"ls","login":true}
+            {"program":"/bin/bash","args":["-l","-c","ls"],"command_arg_index":2,"shell":{"id":"bash","label":"bash","path":"/bin/bash","platform":"linux","available":true,"supports_login":true,"supports_interactive":true,"default_args":["-c"],"login_args":["-l","-c"],"source":"fallback"}}
+        shell_invocation {"command":"ls"}
+            failed: which shell? give shell_id, or shell with an id or a path
+        exec {"command":"echo out; echo err >&2; exit 3"}
+            {"exit_code":3,"signal":null,"stdout":"out\n","stderr":"err\n"}
+        exec {"command":["/bin/sh","-c","pwd"],"cwd":"below"}
+            denied: /workspace/below: a command runs in the session's directory, or in one that its call declared
+        exec {"command":"true","cwd":"/"}
+            denied: /: a command runs in the session's directory, or in one that its call declared
+        exec {"command":"true","env":{"PATH":"/tmp"}}
+            denied: process.exec: rules do not judge `env`; put variables into the command, as in `env NAME=value program`
+        exec {"command":"sleep 600","timeout_ms":20}
+            {"exit_code":null,"signal":null,"stdout":"","stderr":"","timed_out":true}
+        list_shells []
+            failed: the arguments of process.list_shells: expected an object
+        reboot {}
+            unsupported: the host does not offer that operation
+    "#]].assert_eq(&table);
+}
+
+/// Chooses a shell with a call, and looks at the choice in every other way.
+async fn choose_a_shell(cx: TurnContext) -> Result<StopReason, AgentError> {
+    const SET: &str = "process.set_default_shell";
+    let args = json!({"shell_id": "sh"});
+    let call = cx.tool(SET).input(args.clone()).start().await?;
+    call.run(|host| host.call(SET, args)).await?;
+    let shell = cx.host().inquire("process.get_default_shell", json!({}));
+    let shell = shell.await.unwrap();
+    let toolbox = Toolbox::of(&cx).unwrap();
+    let chosen = toolbox.shells().chosen();
+    let (id, chosen) = (shell["id"].as_str().unwrap(), chosen.unwrap());
+    cx.say(format!("{id} {chosen}")).await?;
+    Ok(StopReason::EndTurn)
+}
+
+#[tokio::test]
+async fn a_shell_that_a_call_chose_is_the_sessions_shell() {
+    let builder = TestHub::builder(ScriptedAgent::new(choose_a_shell)).config(|config| {
+        let local = LocalHost::new().with_shells(Arc::new(Machine));
+        config.rules = MemoryRules::new("auto_approve = [\"*\"]");
+        config.local_host = Arc::new(local.clone());
+        config.equip = Arc::new(Toolboxes::new(ToolboxConfig {
+            local,
+            ..ToolboxConfig::default()
+        }));
+    });
+    let test = builder.build();
+    let mut client = test.connect();
+    let (_, prompt) = begin(&test, &mut client, false).await;
+    says(&mut client, &prompt, "sh sh").await;
     client.close().await;
 }

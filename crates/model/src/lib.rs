@@ -96,8 +96,8 @@ pub use session::{
     Usage,
 };
 pub use shell::{
-    ExecCommand, GivenShell, ProcessExec, ProcessExit, SetDefaultShell, Shell, ShellCommand,
-    ShellInvocation, ShellList, ShellPlatform, ShellSource,
+    ExecCommand, GivenShell, InvocationShell, ProcessExec, ProcessExit, SetDefaultShell, Shell,
+    ShellCommand, ShellInvocation, ShellList, ShellPlatform, ShellSource,
 };
 pub use time::rfc3339;
 pub use tool::{

@@ -148,7 +148,35 @@ pub struct ShellInvocation {
     /// Which of them is the command.
     pub command_arg_index: u64,
     /// The shell it was made for.
-    pub shell: Shell,
+    pub shell: InvocationShell,
+}
+
+/// The shell of an invocation: the whole description, or its id alone where a host leaves it at that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "invalid shell, expected a shell, or an object with its `id`"
+)]
+#[schemars(deny_unknown_fields)]
+pub enum InvocationShell {
+    /// The whole description.
+    Described(Shell),
+    /// The id of a shell that was listed.
+    Named {
+        /// Its file name in lower case, without `.exe`.
+        id: String,
+    },
+}
+
+impl InvocationShell {
+    /// The description, where there is one.
+    #[must_use]
+    pub fn described(&self) -> Option<&Shell> {
+        match self {
+            Self::Described(shell) => Some(shell),
+            Self::Named { .. } => None,
+        }
+    }
 }
 
 /// The params of `process.exec`: a command that a host runs to its end.

@@ -33,7 +33,19 @@ use crate::{
 /// Puts a hub together around an agent, for who brings a runtime and connections of their own. Touches
 /// nothing on disk until the first session is created. Call [`Hub::shutdown`] when done.
 pub fn hub(agent: impl Agent, options: &Options) -> Hub {
-    assemble(Arc::new(agent), options, LocalHost::new())
+    assemble(Arc::new(agent), options, this_machine())
+}
+
+/// This machine, with the shells that the environment names.
+fn this_machine() -> LocalHost {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the environment enters the project here"
+    )]
+    let named =
+        LocalShellWorld::VARIABLES.map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
+    let world = LocalShellWorld::new(named.into_iter().flatten());
+    LocalHost::new().with_shells(Arc::new(world))
 }
 
 fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
@@ -92,7 +104,6 @@ fn toolboxes(options: &Options, local: LocalHost, clock: Arc<SystemClock>) -> To
     }
     Toolboxes::new(ToolboxConfig {
         local,
-        shells: Arc::new(LocalShellWorld::new(env.clone())),
         env: Arc::new(env),
         inherited,
         trust: Arc::new(Trusted::new(&options.state_dir)),
@@ -132,7 +143,7 @@ impl Workshop {
             .thread_name("harn-worker")
             .enable_all()
             .build()?;
-        let local = LocalHost::new();
+        let local = this_machine();
         Ok(Self {
             hub: assemble(agent, options, local.clone()),
             local,

@@ -57,7 +57,7 @@ impl Act {
             }
             Self::HostCall { op, .. } => {
                 let done = host.call(op, input.clone()).await;
-                Done::new(ToolExecutor::HostBridge, done.map(ToolOutput::from))
+                Done::new(by(offers.tools), done.map(ToolOutput::from))
             }
             Self::Write { .. } => Done::new(by(offers.write_text), write(host, input).await),
             Self::Run(_) => match word(input, "command") {

@@ -273,7 +273,8 @@ impl Host {
         }
     }
 
-    /// Asks the client for the operation that the call is about; see [`HostPort::host_call`].
+    /// Asks the client, or this machine where the client has no operations, for the operation that the call is
+    /// about; see [`HostPort::host_call`].
     pub fn call<N: Into<String>>(
         &self,
         operation: N,
@@ -288,12 +289,35 @@ impl Host {
             }
             this.permit.call(&operation, &args)?;
             let host = this.pick(|o| o.tools).await?;
+            let args = match operation == EXEC && !host.offers().tools {
+                true => this.exec_on_this_machine(args)?,
+                false => args,
+            };
             host.host_call(&this.session, &operation, args).await
         }
     }
 
-    /// Asks the client for an operation that changes nothing, without a tool call: one of
-    /// [`Host::INQUIRIES`]. Judged as reading; what would have to be asked about is refused.
+    /// The arguments of `process.exec` for this machine: with a directory that the call may run in, and without
+    /// variables, which could change what the command does after it was judged.
+    fn exec_on_this_machine(&self, args: Value) -> Result<Value, HostError> {
+        let misfit = |error| HostError::Failed(format!("the arguments of {EXEC}: {error}"));
+        let mut exec: ProcessExec = serde_json::from_value(args).map_err(misfit)?;
+        if !exec.env.is_empty() {
+            let why = "rules do not judge `env`; put variables into the command, as in `env NAME=value program`";
+            return Err(HostError::Denied(format!("{EXEC}: {why}")));
+        }
+        let cwd = match &exec.cwd {
+            Some(cwd) => self.absolute(cwd),
+            None => self.acting.cwd.to_path_buf(),
+        };
+        self.permit.runs_in(&self.acting, &cwd)?;
+        exec.cwd = Some(cwd.display().to_string());
+        serde_json::to_value(exec).map_err(misfit)
+    }
+
+    /// Asks for an operation that changes nothing, without a tool call: one of [`Host::INQUIRIES`]. It goes to the
+    /// client, or to this machine where the client has no operations. Judged as reading; what would have to be
+    /// asked about is refused.
     pub async fn inquire(&self, operation: &str, args: Value) -> Result<Value, HostError> {
         if !Self::INQUIRIES.contains(&operation) {
             let why = "it may change something; start a tool call for it";
@@ -307,7 +331,7 @@ impl Host {
                 return Err(HostError::Denied(receipt.reason));
             }
         }
-        self.asked("operations", |host, session| async move {
+        self.while_turn_goes_on(|host, session| async move {
             host.host_call(&session, operation, args).await
         })
         .await
@@ -366,6 +390,15 @@ impl Host {
         if !self.client_offers().tools {
             return Err(HostError::Unsupported(what));
         }
+        self.while_turn_goes_on(ask).await
+    }
+
+    /// Waits for the client's answer, or this machine's where the client has no operations.
+    async fn while_turn_goes_on<T, F: Future<Output = Result<T, HostError>>>(
+        &self,
+        ask: impl FnOnce(Arc<dyn HostPort>, SessionId) -> F,
+    ) -> Result<T, HostError> {
+        self.going_on()?;
         let host = self.pick(|o| o.tools).await?;
         tokio::select! {
             biased;

@@ -110,13 +110,16 @@ impl Permit {
             let why = "running a command needs a tool call of the kind execute that declares this command";
             return Err(HostError::Denied(why.to_owned()));
         };
-        let mut declared = granted.paths.iter().filter_map(|path| path.place.as_ref());
-        let here = *spec.cwd == *acting.cwd;
-        if !here && !declared.any(|place| place.absolute() == spec.cwd) {
-            let why = "a command runs in the session's directory, or in one that its call declared";
-            return Err(refused(&spec.cwd, why));
-        }
+        granted.runs_in(acting, &spec.cwd)?;
         granted.once()
+    }
+
+    /// Refused unless the call may run its command in this directory.
+    pub(crate) fn runs_in(&self, acting: &Shared, cwd: &Path) -> Result<(), HostError> {
+        match self.call_under_way() {
+            Some(granted) => granted.runs_in(acting, cwd),
+            None => Err(refused(cwd, "the tool call has ended")),
+        }
     }
 
     /// Whether the call that may run was judged as one that runs a command.
@@ -138,6 +141,15 @@ impl Permit {
 }
 
 impl Granted {
+    fn runs_in(&self, acting: &Shared, cwd: &Path) -> Result<(), HostError> {
+        let mut declared = self.paths.iter().filter_map(|path| path.place.as_ref());
+        if *cwd == *acting.cwd || declared.any(|place| place.absolute() == cwd) {
+            return Ok(());
+        }
+        let why = "a command runs in the session's directory, or in one that its call declared";
+        Err(refused(cwd, why))
+    }
+
     fn covers(&self, place: &Place) -> bool {
         let target = place.absolute();
         let mut declared = self.paths.iter().filter_map(|path| path.place.as_ref());

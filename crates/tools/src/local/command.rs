@@ -1,16 +1,23 @@
 //! Running a command on this machine.
 
-use std::{io, pin::pin, process::Stdio, time::Duration};
+use std::{
+    io::{self, PipeReader, PipeWriter},
+    os::fd::OwnedFd,
+    pin::pin,
+    process::Stdio,
+    time::Duration,
+};
 
+use harn_model::ProcessExit;
 use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError};
-use rustix::process::Signal;
+use rustix::process::{Signal, WaitIdStatus};
 use tokio::{
     io::AsyncReadExt,
     process::{ChildStdout, Command},
 };
 
 use super::{
-    group::Groups,
+    group::{Group, Groups},
     output::{Decoder, Tail},
 };
 
@@ -21,39 +28,18 @@ const DRAIN: Duration = Duration::from_millis(100);
 /// The variable that holds the token of clients that come over the network.
 pub(crate) const SECRET: &str = "HARN_SERVE_TOKEN";
 
-/// Runs a command to its end. What it left running in its group is ended with it.
+/// Runs a command to its end, with one output for all it prints. What it left running in its group is ended
+/// with it.
 pub(super) async fn run(
     groups: &Groups,
     spec: CommandSpec,
     sink: &mut dyn CommandSink,
 ) -> Result<CommandExit, HostError> {
-    if !spec.cwd.is_dir() {
-        let cwd = spec.cwd.display();
-        return Err(HostError::Failed(format!(
-            "{cwd}: there is no such directory to run in"
-        )));
-    }
     let failed = |error: io::Error| HostError::Failed(format!("{}: {error}", spec.program));
     // One pipe for both, so that lines come in the order they were printed.
     let (reader, writer) = io::pipe().map_err(failed)?;
-    let mut command = Command::new(&spec.program);
-    command
-        .args(&spec.args)
-        .current_dir(&spec.cwd)
-        // What lets clients in is no business of a command.
-        .env_remove(SECRET)
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone().map_err(failed)?)
-        .stderr(writer);
-    // The command is consumed: kept, it would hold the pipe open.
-    let group = groups.spawn(command).map_err(failed)?;
-    let reader: std::os::fd::OwnedFd = reader.into();
-    let mut output = Output {
-        pipe: Some(ChildStdout::from_std(reader.into()).map_err(failed)?),
-        decoder: Decoder::default(),
-        tail: Tail::new(spec.output_limit),
-        sink,
-    };
+    let group = start(groups, &spec, writer.try_clone().map_err(failed)?, writer)?;
+    let mut output = Output::new(reader, spec.output_limit, Some(sink)).map_err(failed)?;
     let (code, signal) = {
         let mut exited = pin!(group.exited());
         let status = loop {
@@ -76,15 +62,102 @@ pub(super) async fn run(
     })
 }
 
+/// Runs a command to its end or to its limit, with what it prints to standard output and error apart.
+pub(super) async fn exec(
+    groups: &Groups,
+    spec: CommandSpec,
+    limit: Option<Duration>,
+) -> Result<ProcessExit, HostError> {
+    let failed = |error: io::Error| HostError::Failed(format!("{}: {error}", spec.program));
+    let (out_reader, out_writer) = io::pipe().map_err(failed)?;
+    let (err_reader, err_writer) = io::pipe().map_err(failed)?;
+    let group = start(groups, &spec, out_writer, err_writer)?;
+    let mut out = Output::new(out_reader, spec.output_limit, None).map_err(failed)?;
+    let mut err = Output::new(err_reader, spec.output_limit, None).map_err(failed)?;
+    let status = {
+        let mut exited = pin!(group.exited());
+        let mut time_up = pin!(async {
+            match limit {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
+            }
+        });
+        loop {
+            tokio::select! {
+                status = &mut exited => break Some(status.map_err(failed)?),
+                () = &mut time_up => break None,
+                () = out.read(), if out.pipe.is_some() => {}
+                () = err.read(), if err.pipe.is_some() => {}
+            }
+        }
+    };
+    drop(group);
+    let rest = async { tokio::join!(out.drain(), err.drain()) };
+    // As above.
+    let _ = tokio::time::timeout(DRAIN, rest).await;
+    let ((stdout, out_cut), (stderr, err_cut)) = (out.finish(), err.finish());
+    let signal = status.as_ref().and_then(WaitIdStatus::terminating_signal);
+    Ok(ProcessExit {
+        exit_code: status.as_ref().and_then(WaitIdStatus::exit_status),
+        signal: signal.map(signal_name),
+        stdout,
+        stderr,
+        truncated: out_cut || err_cut,
+        timed_out: status.is_none(),
+    })
+}
+
+/// Starts a command that prints into these.
+fn start(
+    groups: &Groups,
+    spec: &CommandSpec,
+    stdout: PipeWriter,
+    stderr: PipeWriter,
+) -> Result<Group, HostError> {
+    if !spec.cwd.is_dir() {
+        let cwd = spec.cwd.display();
+        return Err(HostError::Failed(format!(
+            "{cwd}: there is no such directory to run in"
+        )));
+    }
+    let mut command = Command::new(&spec.program);
+    command
+        .args(&spec.args)
+        .current_dir(&spec.cwd)
+        // What lets clients in is no business of a command.
+        .env_remove(SECRET)
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr);
+    // The command is consumed: kept, it would hold the pipes open.
+    let started = groups.spawn(command);
+    started.map_err(|error| HostError::Failed(format!("{}: {error}", spec.program)))
+}
+
 struct Output<'a> {
     /// Gone once everyone who could print is.
     pipe: Option<ChildStdout>,
     decoder: Decoder,
     tail: Tail,
-    sink: &'a mut dyn CommandSink,
+    sink: Option<&'a mut dyn CommandSink>,
 }
 
-impl Output<'_> {
+impl<'a> Output<'a> {
+    /// Keeps the last `limit` bytes of what comes out of a pipe.
+    fn new(
+        reader: PipeReader,
+        limit: usize,
+        sink: Option<&'a mut dyn CommandSink>,
+    ) -> io::Result<Self> {
+        let reader: OwnedFd = reader.into();
+        Ok(Self {
+            pipe: Some(ChildStdout::from_std(reader.into())?),
+            decoder: Decoder::default(),
+            tail: Tail::new(limit),
+            sink,
+        })
+    }
+
     /// Reads what is there, waiting for something. Cancel safe.
     async fn read(&mut self) {
         const PIECE: usize = 16 * 1024;
@@ -110,7 +183,9 @@ impl Output<'_> {
     fn take(&mut self, text: &str) {
         if !text.is_empty() {
             self.tail.push(text);
-            self.sink.output(text);
+            if let Some(sink) = &mut self.sink {
+                sink.output(text);
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! This machine as a host: its files and its commands.
+//! This machine as a host: its files, its commands and its shells.
 //!
 //! Opens a place as it was located, and nothing that took its place since; whether it may is the caller's
 //! part. A command runs as told.
@@ -7,6 +7,9 @@ mod command;
 mod files;
 mod group;
 mod output;
+mod process;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use harn_model::SessionId;
@@ -15,13 +18,17 @@ use serde_json::Value;
 
 use group::Groups;
 
+use crate::shells::{LocalShells, ShellWorld};
+
 pub(crate) use command::SECRET;
 pub(crate) use group::Group;
 
-/// Files and commands of this machine. Clones share the commands that run.
+/// Files, commands and shells of this machine. Clones share the commands that run, and the shells that sessions
+/// chose.
 #[derive(Clone, Default)]
 pub struct LocalHost {
     groups: Groups,
+    shells: LocalShells,
 }
 
 impl LocalHost {
@@ -29,6 +36,19 @@ impl LocalHost {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same host, with shells that are found here.
+    #[must_use]
+    pub fn with_shells(self, world: Arc<dyn ShellWorld>) -> Self {
+        Self {
+            shells: LocalShells::new(world),
+            ..self
+        }
+    }
+
+    pub(crate) fn shells(&self) -> &LocalShells {
+        &self.shells
     }
 
     /// Where its processes are, for others whose processes are to end with them.
@@ -76,6 +96,15 @@ impl HostPort for LocalHost {
 
     async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
         Err(HostError::Unsupported("tools"))
+    }
+
+    async fn host_call(
+        &self,
+        session: &SessionId,
+        operation: &str,
+        args: Value,
+    ) -> Result<Value, HostError> {
+        process::call(self, session, operation, args).await
     }
 }
 

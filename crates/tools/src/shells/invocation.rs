@@ -1,6 +1,8 @@
 //! How to run a command in a shell.
 
-use harn_model::{GivenShell, Shell, ShellCommand, ShellInvocation, ShellList, ShellSource};
+use harn_model::{
+    GivenShell, InvocationShell, Shell, ShellCommand, ShellInvocation, ShellList, ShellSource,
+};
 
 use super::{
     ShellError, ShellWorld,
@@ -33,7 +35,7 @@ pub fn invocation(
         program: shell.path.clone(),
         args,
         command_arg_index,
-        shell,
+        shell: InvocationShell::Described(shell),
     })
 }
 

@@ -1,16 +1,19 @@
 //! Shells: which there are, which one to use, and how to run a command in it.
 //!
 //! [`discover`] and [`invocation`] are what holds without a host, over a [`ShellWorld`] that tests can make
-//! up; [`Shells`] asks the host of a session first. Nothing is run here.
+//! up; [`LocalShells`] keeps what sessions chose, and [`Shells`] asks the host of a session first. Nothing is run
+//! here.
 
 mod discover;
 mod invocation;
 mod kinds;
+mod local;
 mod session;
 mod world;
 
 pub use discover::{default_id, discover};
 pub use invocation::invocation;
+pub use local::LocalShells;
 pub use session::Shells;
 pub use world::{LocalShellWorld, ShellWorld};
 

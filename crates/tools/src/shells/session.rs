@@ -1,40 +1,36 @@
 //! The shells of a session: those of its host where it has some, else those of this machine.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use harn_model::{
-    HostCapabilities, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList, ToolKind,
-    TurnId,
+    HostCapabilities, SessionId, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList,
+    ToolKind, TurnId,
 };
 use harn_runtime::{AgentError, HostError, TurnContext};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{ShellError, ShellWorld, default_id, discover, invocation, invocation::find};
+use super::{LocalShells, ShellError, default_id, invocation, local::available};
 
 /// The capability of a host that shells belong to.
 const CAPABILITY: &str = "process";
 
-/// Shells of a session, and the one that was chosen.
+/// Shells of a session. The one that was chosen is forgotten when this is dropped.
 pub struct Shells {
-    world: Arc<dyn ShellWorld>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    chosen: Option<String>,
+    local: LocalShells,
+    session: SessionId,
     /// What the host can do, as far as it said so in this turn.
-    heard: Option<(TurnId, HostCapabilities)>,
+    heard: Mutex<Option<(TurnId, HostCapabilities)>>,
 }
 
 impl Shells {
-    /// Shells with this machine to fall back to.
+    /// Shells of this session, with this machine to fall back to.
     #[must_use]
-    pub fn new(world: Arc<dyn ShellWorld>) -> Self {
+    pub fn new(local: LocalShells, session: SessionId) -> Self {
         Self {
-            world,
-            state: Mutex::default(),
+            local,
+            session,
+            heard: Mutex::default(),
         }
     }
 
@@ -43,9 +39,12 @@ impl Shells {
         let args = Value::Object(Map::new());
         let mut list = match self.inquire(cx, "list_shells", args).await {
             Some(list) => list,
-            None => self.local(discover).await.unwrap_or_default(),
+            None => self
+                .local(|local, session| local.list(session))
+                .await
+                .unwrap_or_default(),
         };
-        let chosen = self.state().chosen.clone();
+        let chosen = self.chosen();
         let is_there = |id: &String| list.shells.iter().any(|it| it.available && it.id == *id);
         list.default_shell_id = match chosen.filter(is_there) {
             Some(chosen) => Some(chosen),
@@ -59,7 +58,7 @@ impl Shells {
 
     /// The one to use, where there is any.
     pub async fn default(&self, cx: &TurnContext) -> Option<Shell> {
-        if self.state().chosen.is_none() {
+        if self.chosen().is_none() {
             let args = Value::Object(Map::new());
             let told = self.inquire(cx, "get_default_shell", args).await;
             if let Some(Some(shell)) = told {
@@ -75,24 +74,20 @@ impl Shells {
     /// judged like any that changes something.
     pub async fn set_default(&self, cx: &TurnContext, id: &str) -> Result<Shell, ShellError> {
         let list = self.list(cx).await;
-        let mut shell = find(&list, id)?.clone();
-        if !shell.available {
-            let (id, path) = (shell.id, shell.path);
-            return Err(ShellError::Unavailable { id, path });
-        }
+        let mut shell = available(&list, id)?;
         if self.host_has(cx, "set_default_shell").await {
             let shell_id = id.to_owned();
             shell = tell_host(cx, &SetDefaultShell { shell_id }).await?;
         }
         // The host may have been told another one by whoever allowed it.
-        self.state().chosen = Some(shell.id.clone());
+        self.local.choose(&self.session, shell.id.clone());
         Ok(shell)
     }
 
     /// The id of the one that somebody chose for this session.
     #[must_use]
     pub fn chosen(&self) -> Option<String> {
-        self.state().chosen.clone()
+        self.local.chosen(&self.session)
     }
 
     /// How to run a command in a shell.
@@ -106,7 +101,7 @@ impl Shells {
             return Ok(told);
         }
         let (list, command) = (self.list(cx).await, command.clone());
-        let found = self.local(move |world| invocation(world, &list, &command));
+        let found = self.local(move |local, _| invocation(&**local.world(), &list, &command));
         let interrupted = || Err(ShellError::Host("the work was interrupted".to_owned()));
         found.await.unwrap_or_else(interrupted)
     }
@@ -143,7 +138,7 @@ impl Shells {
         if !cx.host().client_offers().tools {
             return false;
         }
-        if let Some((turn, heard)) = &self.state().heard
+        if let Some((turn, heard)) = &*self.heard()
             && turn == cx.turn_id()
         {
             return heard.has(CAPABILITY, operation);
@@ -161,22 +156,27 @@ impl Shells {
     }
 
     fn hear(&self, cx: &TurnContext, told: HostCapabilities) {
-        self.state().heard = Some((cx.turn_id().clone(), told));
+        *self.heard() = Some((cx.turn_id().clone(), told));
     }
 
     /// Looks at this machine, so not on this thread.
     async fn local<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&dyn ShellWorld) -> T + Send + 'static,
+        look: impl FnOnce(&LocalShells, &SessionId) -> T + Send + 'static,
     ) -> Option<T> {
-        let world = self.world.clone();
-        tokio::task::spawn_blocking(move || look(&*world))
-            .await
-            .ok()
+        let (local, session) = (self.local.clone(), self.session.clone());
+        let looked = tokio::task::spawn_blocking(move || look(&local, &session));
+        looked.await.ok()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn heard(&self) -> MutexGuard<'_, Option<(TurnId, HostCapabilities)>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shells {
+    fn drop(&mut self) {
+        self.local.forget(&self.session);
     }
 }
 

@@ -32,6 +32,16 @@ pub struct LocalShellWorld {
 }
 
 impl LocalShellWorld {
+    /// The variables by which shells are found.
+    pub const VARIABLES: [&str; 6] = [
+        "HARN_DEFAULT_SHELL",
+        "SHELL",
+        "COMSPEC",
+        "USER",
+        "LOGNAME",
+        "PATH",
+    ];
+
     /// This machine with these variables.
     pub fn new(env: impl IntoIterator<Item = (String, String)>) -> Self {
         let env = env.into_iter().map(|(name, value)| (key(&name), value));

@@ -114,7 +114,8 @@ impl Toolbox {
         servers: Arc<ServerPart>,
         skills: Option<Arc<SessionSkills>>,
     ) -> Self {
-        let shells = Arc::new(Shells::new(config.shells.clone()));
+        let local = config.local.shells().clone();
+        let shells = Arc::new(Shells::new(local, session.session.clone()));
         Self {
             session: session.session,
             link: session.link,

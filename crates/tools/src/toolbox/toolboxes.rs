@@ -8,7 +8,6 @@ use super::Toolbox;
 use crate::{
     LocalHost,
     mcp::McpDeadlines,
-    shells::{LocalShellWorld, ShellWorld},
     skills::{SkillLibrary, SkillMatching, SkillTrust, Skills},
     tool_search::ToolSearchOptions,
 };
@@ -16,14 +15,12 @@ use crate::{
 /// What toolboxes are made of.
 #[derive(Clone)]
 pub struct ToolboxConfig {
-    /// This machine, whose commands end with the process.
+    /// This machine, whose commands end with the process; with the shells there are where the host has none.
     pub local: LocalHost,
     /// The environment, as it was when the process began, as far as it is text.
     pub env: Arc<BTreeMap<String, String>>,
     /// All of it, for MCP servers.
     pub inherited: Arc<[(OsString, OsString)]>,
-    /// Where shells are looked for, when the host has none.
-    pub shells: Arc<dyn ShellWorld>,
     /// Says which workspaces may run something of their own.
     pub trust: Arc<dyn Trust>,
     /// How long others are waited for.
@@ -44,7 +41,6 @@ impl Default for ToolboxConfig {
             local: LocalHost::new(),
             env: Arc::default(),
             inherited: Arc::default(),
-            shells: Arc::new(LocalShellWorld::new([])),
             trust: Arc::new(NothingTrusted),
             deadlines: Deadlines::default(),
             skills: None,

@@ -12,7 +12,7 @@ use harn_model::{
 use harn_runtime::{
     CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, NoHost, Place,
 };
-use harn_tools::shells::{ShellError, ShellWorld, Shells};
+use harn_tools::shells::{LocalShells, ShellError, ShellWorld, Shells};
 use serde_json::{Value, json};
 
 use crate::rig::{play, play_under};
@@ -141,7 +141,7 @@ const ALL: &[&str] = &[
 ];
 
 fn shells() -> Shells {
-    Shells::new(Arc::new(Machine))
+    Shells::new(LocalShells::new(Arc::new(Machine)), SessionId::new("s"))
 }
 
 fn listing(id: &str) -> ShellCommand {

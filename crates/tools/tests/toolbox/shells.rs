@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use harn_model::{ErrorCategory, ShellPlatform};
-use harn_tools::{ToolboxConfig, shells::ShellWorld};
+use harn_tools::{LocalHost, ToolboxConfig, shells::ShellWorld};
 use serde_json::json;
 
 use crate::rig::{Rig, allowed, assert_failed, shown};
@@ -35,7 +35,7 @@ impl ShellWorld for Machine {
 
 async fn rig() -> Rig {
     let config = ToolboxConfig {
-        shells: Arc::new(Machine),
+        local: LocalHost::new().with_shells(Arc::new(Machine)),
         ..ToolboxConfig::default()
     };
     Rig::with(&[], config).await

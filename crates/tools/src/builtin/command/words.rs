@@ -33,8 +33,9 @@ impl Command {
             interactive: false,
         };
         let found = shells.invocation(cx, &command).await?;
-        if !found.shell.available {
-            let (id, path) = (found.shell.id, found.shell.path);
+        // A host that gives an id alone has found the shell.
+        if let Some(shell) = found.shell.described().filter(|shell| !shell.available) {
+            let (id, path) = (shell.id.clone(), shell.path.clone());
             return Err(ShellError::Unavailable { id, path });
         }
         let mut words = vec![found.program];

@@ -1,0 +1,93 @@
+//! The operations `process.*` of this machine, for sessions whose client has no bridge.
+
+use std::time::Duration;
+
+use harn_model::{ExecCommand, ProcessExec, SessionId, SetDefaultShell, ShellCommand};
+use harn_runtime::{CommandSpec, HostError};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{LocalHost, blocking, command};
+use crate::shells::ShellError;
+
+/// How much is kept of what a command prints, of standard output and of error.
+const KEPT: usize = 1024 * 1024;
+
+/// The arguments of operations that take none.
+#[derive(Deserialize)]
+struct NoArguments {}
+
+/// Does one of the operations.
+pub(super) async fn call(
+    host: &LocalHost,
+    session: &SessionId,
+    operation: &str,
+    args: Value,
+) -> Result<Value, HostError> {
+    let (shells, session) = (host.shells.clone(), session.clone());
+    match operation {
+        "process.list_shells" => {
+            let NoArguments {} = read(operation, args)?;
+            blocking(move || written(shells.list(&session))).await
+        }
+        "process.get_default_shell" => {
+            let NoArguments {} = read(operation, args)?;
+            blocking(move || {
+                let list = shells.list(&session);
+                let id = list.default_shell_id;
+                let mut found = list.shells.into_iter();
+                written(found.find(|shell| Some(&shell.id) == id.as_ref()))
+            })
+            .await
+        }
+        "process.set_default_shell" => {
+            let SetDefaultShell { shell_id } = read(operation, args)?;
+            blocking(move || written(shells.set_default(&session, &shell_id).map_err(refused)?))
+                .await
+        }
+        "process.shell_invocation" => {
+            let command: ShellCommand = read(operation, args)?;
+            blocking(move || written(shells.invocation(&session, &command).map_err(refused)?)).await
+        }
+        "process.exec" => exec(host, read(operation, args)?).await,
+        _ => Err(HostError::Unsupported("that operation")),
+    }
+}
+
+/// Runs a command where it says. Whether it may, and where, is the caller's part.
+async fn exec(host: &LocalHost, exec: ProcessExec) -> Result<Value, HostError> {
+    let needed = |what: &str| HostError::Failed(format!("the arguments of process.exec: {what}"));
+    let cwd = exec.cwd.ok_or_else(|| needed("missing field `cwd`"))?;
+    let spec = match exec.command {
+        // As which the rules read a line.
+        ExecCommand::Line(line) => CommandSpec::shell(line, cwd, KEPT),
+        ExecCommand::Argv(words) => {
+            let mut words = words.into_iter();
+            CommandSpec {
+                program: words.next().ok_or_else(|| needed("expected a program"))?,
+                args: words.collect(),
+                cwd: cwd.into(),
+                output_limit: KEPT,
+            }
+        }
+    };
+    let limit = exec.timeout_ms.map(Duration::from_millis);
+    written(command::exec(&host.groups, spec, limit).await?)
+}
+
+fn refused(error: ShellError) -> HostError {
+    HostError::Failed(error.to_string())
+}
+
+fn read<T: DeserializeOwned>(operation: &str, args: Value) -> Result<T, HostError> {
+    let misfit = |what: String| HostError::Failed(format!("the arguments of {operation}: {what}"));
+    // By position its members would fit by luck.
+    if !args.is_object() {
+        return Err(misfit("expected an object".to_owned()));
+    }
+    serde_json::from_value(args).map_err(|error| misfit(error.to_string()))
+}
+
+fn written(answer: impl Serialize) -> Result<Value, HostError> {
+    serde_json::to_value(answer).map_err(|error| HostError::Failed(error.to_string()))
+}
