@@ -47,6 +47,12 @@ pub struct SkillRef {
     /// Where the host has it from.
     #[serde(default)]
     pub source: String,
+    /// When it helps, where the list says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_to_use: Option<String>,
+    /// Globs of the files it is about, where the list says them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Vec<String>>,
 }
 
 /// A skill as a host hands it over: the manifest as it came, nested or flat, and its text.
@@ -78,7 +84,7 @@ pub struct SkillMatchRequest {
 /// A skill to be ranked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillToMatch {
-    /// Its name.
+    /// Its name, or its id where the name could mean another skill.
     pub name: String,
     /// What it is for.
     pub description: String,

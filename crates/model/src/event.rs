@@ -126,8 +126,11 @@ pub enum AgentEvent {
     WorkerCall(Box<WorkerCall>),
     /// A skill became active.
     SkillActivated {
-        /// Which.
+        /// Its name.
         skill_name: String,
+        /// Its id, where that is another than its name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skill_id: Option<String>,
         /// In which iteration.
         iteration: u64,
         /// Why.
@@ -135,15 +138,21 @@ pub enum AgentEvent {
     },
     /// A skill became inactive.
     SkillDeactivated {
-        /// Which.
+        /// The name it became active under.
         skill_name: String,
+        /// Its id, where that is another than its name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skill_id: Option<String>,
         /// In which iteration.
         iteration: u64,
     },
     /// A skill restricts the tools in reach.
     SkillScopeTools {
-        /// Which.
+        /// The name it became active under.
         skill_name: String,
+        /// Its id, where that is another than its name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skill_id: Option<String>,
         /// To these.
         allowed_tools: Vec<String>,
     },

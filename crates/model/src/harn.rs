@@ -146,7 +146,7 @@ pub struct SkillMatch {
 /// One ranked skill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SkillCandidate {
-    /// Its name.
+    /// Its name as a host ranks it, its id in the transcript.
     pub name: String,
     /// Its score.
     pub score: f64,

@@ -1,10 +1,7 @@
 //! `SessionView`, the one fold over events. Live sessions and reopened ones get the same view from
 //! the same function; nothing else keeps truth about a session.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     ActiveReminders, AgentEvent, AskId, Command, CompositionRun, DaemonChange, Envelope, Grant,
@@ -37,8 +34,8 @@ pub struct SessionView {
     pub plan: Option<Plan>,
     /// The last word on every worker.
     pub workers: BTreeMap<WorkerId, Box<WorkerUpdate>>,
-    /// Skills that are active.
-    pub skills: BTreeSet<String>,
+    /// Skills that are active: by id, the name that each became active under.
+    pub skills: BTreeMap<String, String>,
     /// What is remembered for as long as the session is there.
     pub grants: Vec<Grant>,
     /// What waits to be delivered to the agent.
@@ -270,11 +267,20 @@ impl SessionView {
                 let id = update.worker_id.clone();
                 self.workers.insert(id, update.clone());
             }
-            AgentEvent::SkillActivated { skill_name, .. } => {
-                self.skills.insert(skill_name.clone());
+            AgentEvent::SkillActivated {
+                skill_name,
+                skill_id,
+                ..
+            } => {
+                let id = skill_id.as_ref().unwrap_or(skill_name);
+                self.skills.insert(id.clone(), skill_name.clone());
             }
-            AgentEvent::SkillDeactivated { skill_name, .. } => {
-                self.skills.remove(skill_name);
+            AgentEvent::SkillDeactivated {
+                skill_name,
+                skill_id,
+                ..
+            } => {
+                self.skills.remove(skill_id.as_ref().unwrap_or(skill_name));
             }
             AgentEvent::PermissionAsked(ask) => {
                 if let Some(turn) = &mut self.open_turn {

@@ -152,17 +152,26 @@ impl Document {
             AgentEvent::WorkerUpdate(update) => self.worker(update, out),
             AgentEvent::Usage(usage) => self.usage(usage, out),
             AgentEvent::SkillActivated {
-                skill_name, reason, ..
+                skill_name,
+                skill_id,
+                reason,
+                ..
             } => {
-                self.skills(|skills| skills.insert(skill_name.clone()), out);
+                let id = skill_id.as_ref().unwrap_or(skill_name);
+                self.skills(|skills| skills.insert(id.clone()), out);
                 let text = match reason.trim() {
                     "" => format!("Skill {skill_name} is active"),
                     reason => format!("Skill {skill_name} is active: {reason}"),
                 };
                 self.note(NoteKind::Skill, text, at, out);
             }
-            AgentEvent::SkillDeactivated { skill_name, .. } => {
-                self.skills(|skills| skills.remove(skill_name), out);
+            AgentEvent::SkillDeactivated {
+                skill_name,
+                skill_id,
+                ..
+            } => {
+                let id = skill_id.as_ref().unwrap_or(skill_name);
+                self.skills(|skills| skills.remove(id), out);
                 let text = format!("Skill {skill_name} is not active any more");
                 self.note(NoteKind::Skill, text, at, out);
             }

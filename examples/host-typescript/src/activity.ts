@@ -59,9 +59,9 @@ function extended(rows: Rows, update: CarriedUpdate): Rows {
       return set(rows, `progress/${update.phase}`, update.message + count);
     }
     case "skill_activated":
-      return set(rows, `skill/${update.skillName}`, `skill ${update.skillName} — ${update.reason}`);
+      return set(rows, `skill/${update.skillId ?? update.skillName}`, `skill ${update.skillName} — ${update.reason}`);
     case "skill_deactivated":
-      return without(rows, `skill/${update.skillName}`);
+      return without(rows, `skill/${update.skillId ?? update.skillName}`);
     case "skill_narrow":
       return set(rows, "tools", `tools: ${update.remainingTools.join(", ")} — ${update.reason}`);
     case "hitl_request":

@@ -47,6 +47,12 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
+/// What a skill is told apart by.
+fn skill(harn: &Value) -> String {
+    let id = harn["skillId"].as_str();
+    id.map_or_else(|| text(&harn["skillName"]), str::to_owned)
+}
+
 impl Oracle {
     pub(crate) fn take(&mut self, to_client: bool, message: &Value) -> Verdict {
         let method = message["method"].as_str();
@@ -125,11 +131,11 @@ impl Oracle {
                 must(fresh || !expected, "a message was delivered twice")
             }
             Some("skill_activated") => {
-                self.skills.insert(text(&harn["skillName"]));
+                self.skills.insert(skill(harn));
                 Ok(())
             }
             Some("skill_deactivated") => {
-                let active = self.skills.remove(&text(&harn["skillName"]));
+                let active = self.skills.remove(&skill(harn));
                 must(active, "a skill ended that was not active")
             }
             _ => Ok(()),

@@ -401,17 +401,24 @@ fn question() -> impl Strategy<Value = AgentEvent> {
 }
 
 fn skill() -> impl Strategy<Value = AgentEvent> {
-    let activated = (id(), text()).prop_map(|(skill_name, reason)| AgentEvent::SkillActivated {
+    let named = || (id(), proptest::option::of(id()));
+    let activated =
+        (named(), text()).prop_map(
+            |((skill_name, skill_id), reason)| AgentEvent::SkillActivated {
+                skill_name,
+                skill_id,
+                iteration: 1,
+                reason,
+            },
+        );
+    let deactivated = named().prop_map(|(skill_name, skill_id)| AgentEvent::SkillDeactivated {
         skill_name,
-        iteration: 1,
-        reason,
-    });
-    let deactivated = id().prop_map(|skill_name| AgentEvent::SkillDeactivated {
-        skill_name,
+        skill_id,
         iteration: 2,
     });
-    let scoped = id().prop_map(|skill_name| AgentEvent::SkillScopeTools {
+    let scoped = named().prop_map(|(skill_name, skill_id)| AgentEvent::SkillScopeTools {
         skill_name,
+        skill_id,
         allowed_tools: Vec::new(),
     });
     prop_oneof![activated, deactivated, scoped]

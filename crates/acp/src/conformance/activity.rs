@@ -33,11 +33,10 @@ impl Activity {
                 _ => Found::new(),
             },
             "skill_activated" => {
-                let name = update.word("skillName").map(str::to_owned);
-                self.skills.extend(name);
+                self.skills.extend(skill(update).map(str::to_owned));
                 Found::new()
             }
-            "skill_deactivated" => match update.word("skillName") {
+            "skill_deactivated" => match skill(update) {
                 Some(name) if !self.skills.remove(name) && !past => {
                     let what = format!("the skill {} is not active", shown(name));
                     vec![(Rule::SkillNotActive, what)]
@@ -105,4 +104,9 @@ fn expected(event: &str) -> Option<(&'static str, bool)> {
         "WorkerCancelled" => ("cancelled", true),
         _ => return None,
     })
+}
+
+/// What a skill is told apart by: its id, which stands beside the name where the two differ.
+fn skill<'a>(update: &'a Update<'_>) -> Option<&'a str> {
+    update.word("skillId").or_else(|| update.word("skillName"))
 }

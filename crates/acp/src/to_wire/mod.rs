@@ -258,11 +258,13 @@ impl Projector {
             }
             AgentEvent::SkillActivated {
                 skill_name,
+                skill_id,
                 iteration,
                 reason,
             } => {
                 let fields = SkillActivatedFields {
                     skill_name,
+                    skill_id: id_beside(skill_name, skill_id),
                     iteration: *iteration,
                     reason,
                 };
@@ -271,10 +273,12 @@ impl Projector {
             }
             AgentEvent::SkillDeactivated {
                 skill_name,
+                skill_id,
                 iteration,
             } => {
                 let fields = SkillDeactivatedFields {
                     skill_name,
+                    skill_id: id_beside(skill_name, skill_id),
                     iteration: *iteration,
                 };
                 let note = || plain::skill_deactivated(skill_name);
@@ -282,10 +286,12 @@ impl Projector {
             }
             AgentEvent::SkillScopeTools {
                 skill_name,
+                skill_id,
                 allowed_tools,
             } => {
                 let fields = SkillScopeFields {
                     skill_name,
+                    skill_id: id_beside(skill_name, skill_id),
                     allowed_tools,
                 };
                 self.extension(fields, out);
@@ -435,4 +441,9 @@ const INTERRUPTED: &str = "The turn above was interrupted before it ended.";
 
 fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
+}
+
+/// The id of a skill, where it is another than its name.
+fn id_beside<'a>(skill_name: &str, skill_id: &'a Option<String>) -> Option<&'a str> {
+    skill_id.as_deref().filter(|id| *id != skill_name)
 }

@@ -130,8 +130,13 @@ impl Order {
                 }
                 None => Verdict::LeaveOut("the question was not put, or is settled"),
             },
-            AgentEvent::SkillDeactivated { skill_name, .. } => {
-                if view.skills.contains(skill_name) {
+            AgentEvent::SkillDeactivated {
+                skill_name,
+                skill_id,
+                ..
+            } => {
+                let id = skill_id.as_ref().unwrap_or(skill_name);
+                if view.skills.contains_key(id) {
                     Verdict::as_is()
                 } else {
                     Verdict::LeaveOut("the skill is not active")

@@ -2,6 +2,7 @@
 
 use std::{
     any::Any,
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -144,11 +145,10 @@ impl TurnContext {
         view.usage.as_ref().map(|usage| usage.size)
     }
 
-    /// The skills that are active in the session, sorted.
+    /// The ids of the skills that are active in the session, each with the name it became active under.
     #[must_use]
-    pub fn active_skills(&self) -> Vec<String> {
-        let view = self.parts.observer.shared.view();
-        view.skills.iter().cloned().collect()
+    pub fn active_skills(&self) -> BTreeMap<String, String> {
+        self.parts.observer.shared.view().skills.clone()
     }
 
     /// The session's mode.

@@ -81,6 +81,7 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut Memory) -> Option<Draft> {
         AgentEvent::SkillScopeTools {
             skill_name,
             allowed_tools,
+            ..
         } => activity::skill_scope(skill_name, allowed_tools),
         AgentEvent::SkillNarrow(narrow) => activity::skill_narrow(narrow),
         AgentEvent::SkillMatched(matched) => activity::skill_match(matched),

@@ -28,7 +28,7 @@ pub struct State {
     pub plan: Vec<PlanItem>,
     /// Who works for the agent.
     pub workers: Vec<WorkerFacts>,
-    /// The skills that are active.
+    /// The ids of the skills that are active.
     pub skills: BTreeSet<String>,
     /// How full the context is, where known.
     pub usage: Option<UsageFacts>,

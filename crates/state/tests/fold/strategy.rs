@@ -298,11 +298,13 @@ fn beside() -> impl Strategy<Value = AgentEvent> {
     let skill = (id(), any::<bool>()).prop_map(|(name, active)| match active {
         true => AgentEvent::SkillActivated {
             skill_name: name.to_owned(),
+            skill_id: None,
             iteration: 1,
             reason: String::new(),
         },
         false => AgentEvent::SkillDeactivated {
             skill_name: name.to_owned(),
+            skill_id: None,
             iteration: 1,
         },
     });

@@ -96,17 +96,20 @@ pub(super) fn skills_and_search() -> Vec<Step> {
         }))),
         emit(AgentEvent::SkillActivated {
             skill_name: skill_name(),
+            skill_id: None,
             iteration: 1,
             reason: "best match".to_owned(),
         }),
         emit(AgentEvent::SkillScopeTools {
             skill_name: skill_name(),
+            skill_id: None,
             allowed_tools: strings(&["read_file", "edit_file"]),
         }),
         emit(AgentEvent::SkillNarrow(Box::new(narrow))),
         emit(AgentEvent::SkillNarrow(Box::new(briefly))),
         emit(AgentEvent::SkillDeactivated {
             skill_name: skill_name(),
+            skill_id: None,
             iteration: 3,
         }),
         query(

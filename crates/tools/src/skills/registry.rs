@@ -111,6 +111,14 @@ impl Registry {
             named.next().is_none().then_some(first)
         })
     }
+
+    /// What others call a skill: its name where that leads back to it, else its id.
+    #[must_use]
+    pub fn name_of<'a>(&'a self, id: &'a str) -> &'a str {
+        let name = self.get(id).map(|skill| &*skill.card.name);
+        let leads_back = |name: &&str| self.find(name).is_some_and(|found| found.id == id);
+        name.filter(leads_back).unwrap_or(id)
+    }
 }
 
 /// What a pass over the disk found, before anything from elsewhere is added.

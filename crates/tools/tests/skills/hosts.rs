@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use harn_model::{HostSkill, SessionId, SkillCandidate, SkillMatchRequest, SkillRef};
+use harn_model::{HostSkill, SessionId, SkillCandidate, SkillMatchRequest, SkillRef, SkillToMatch};
 use harn_runtime::{
     CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
 };
@@ -19,6 +19,10 @@ struct FakeHost {
     refuses_to_rank: bool,
     silent: bool,
     asked: Mutex<Vec<String>>,
+    /// What it was last asked to rank.
+    candidates: Mutex<Vec<SkillToMatch>>,
+    /// Fetching takes for ever.
+    fetches_nothing: bool,
 }
 
 impl FakeHost {
@@ -34,6 +38,8 @@ impl FakeHost {
             name: id.rsplit('/').next().unwrap().to_owned(),
             description: format!("From afar: {id}"),
             source: "host".to_owned(),
+            when_to_use: None,
+            paths: None,
         });
         *self.listed.lock().unwrap() = listed.collect();
     }
@@ -91,9 +97,13 @@ impl HostPort for FakeHost {
 
     async fn fetch_skill(&self, _: &SessionId, id: &str) -> Result<HostSkill, HostError> {
         self.asked(format!("fetch {id}")).await?;
+        if self.fetches_nothing {
+            std::future::pending::<()>().await;
+        }
         let manifest = match id {
             "closed" => json!({"disable_model_invocation": true}),
             "odd" => json!({"paths": 1}),
+            "acme/ship" => json!({"when_to_use": "To ship", "paths": ["infra/**"]}),
             _ => json!({"allowed-tools": ["git"]}),
         };
         Ok(HostSkill {
@@ -109,6 +119,10 @@ impl HostPort for FakeHost {
         _: &SessionId,
         request: SkillMatchRequest,
     ) -> Result<Vec<SkillCandidate>, HostError> {
+        self.candidates
+            .lock()
+            .unwrap()
+            .clone_from(&request.candidates);
         let names: Vec<_> = request.candidates.iter().map(|one| &*one.name).collect();
         let what = format!(
             "match {} {:?} {}",
@@ -167,8 +181,8 @@ async fn a_hosts_skills_are_the_weakest_layer_and_lazy() {
     assert_eq!(
         rig.play("/acme:ops:review now", vec![Act::SayPrompt]).await,
         [
-            "0: + acme/ops/review (the user typed /acme:ops:review)",
-            "scope acme/ops/review: git",
+            "0: + review = acme/ops/review (the user typed /acme:ops:review)",
+            "scope review = acme/ops/review: git",
             "says \"Body of acme/ops/review: now ${HARN_SKILL_DIR}\"",
         ]
     );
@@ -291,7 +305,108 @@ async fn a_host_ranks() {
     );
     assert_eq!(
         host.take_asked(),
-        ["list", "match embedding \"go\" acme/review local"]
+        [
+            "list",
+            "fetch acme/review",
+            "match embedding \"go\" review local"
+        ]
+    );
+}
+
+fn to_match(name: &str, description: &str, when_to_use: &str, paths: &[&str]) -> SkillToMatch {
+    SkillToMatch {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        when_to_use: when_to_use.to_owned(),
+        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+    }
+}
+
+#[tokio::test]
+async fn a_host_ranks_names_with_what_it_said_of_them() {
+    // `acme/local` has the name of another skill's id, so that its own id is its name.
+    let mut host = FakeHost::with(&["acme/listed", "acme/local", "acme/ship", "odd"]);
+    host.matches = vec![candidate("ship", 1.0)];
+    {
+        let mut listed = host.listed.lock().unwrap();
+        listed[0].when_to_use = Some("To list".to_owned());
+        listed[0].paths = Some(vec!["list/**".to_owned()]);
+    }
+    let (mut rig, host) = rig(host, Strategy::Host).await;
+    assert_eq!(
+        rig.play("go", vec![Act::Deactivate("ship")]).await,
+        [
+            "0: matched by host: [acme/ship 1.00 (host match)]",
+            "0: + ship = acme/ship (host match)",
+            "0: - ship = acme/ship",
+            "says \"ok\"",
+        ]
+    );
+    assert_eq!(
+        *host.candidates.lock().unwrap(),
+        [
+            to_match("listed", "From afar: acme/listed", "To list", &["list/**"]),
+            to_match("acme/local", "From afar: acme/local", "", &[]),
+            to_match("ship", "From afar: acme/ship", "To ship", &["infra/**"]),
+            to_match("local", "here", "", &[]),
+            to_match("odd", "From afar: odd", "", &[]),
+        ]
+    );
+    // What the list says is not asked for, and what was fetched is not fetched again.
+    assert_eq!(
+        host.take_asked(),
+        [
+            "list",
+            "fetch acme/local",
+            "fetch acme/ship",
+            "fetch odd",
+            "match host \"go\" listed acme/local ship local odd",
+        ]
+    );
+    rig.play("again", vec![]).await;
+    assert_eq!(
+        host.take_asked(),
+        ["match host \"again\" listed acme/local ship local odd"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn cards_that_do_not_come_hold_up_one_turn_for_one_deadline() {
+    let host = FakeHost {
+        fetches_nothing: true,
+        ..FakeHost::with(&["one", "two"])
+    };
+    let (mut rig, host) = rig(host, Strategy::Host).await;
+    // Five seconds, by a clock that jumps to whatever is waited for.
+    let patience = std::time::Duration::from_secs(6);
+    let played = tokio::time::timeout(patience, rig.play("go", vec![])).await;
+    played.unwrap();
+    assert_eq!(
+        host.take_asked(),
+        ["list", "fetch one", "match host \"go\" local one two"]
+    );
+    rig.play("go", vec![]).await;
+    assert_eq!(host.take_asked(), ["match host \"go\" local one two"]);
+}
+
+#[tokio::test]
+async fn a_skill_leaves_under_the_name_it_came_with() {
+    let mut host = FakeHost::with(&["acme/review"]);
+    host.matches = vec![candidate("review", 1.0)];
+    let (mut rig, host) = rig(host, Strategy::Host).await;
+    let told = rig.play("go", vec![]).await;
+    assert_eq!(told[1], "0: + review = acme/review (host match)");
+    // Another one takes the name; the session is closed; then both are gone.
+    host.list(&["acme/review", "other/review"]);
+    rig.session.skills_updated();
+    rig.play("go", vec![]).await;
+    rig.reopen().await;
+    rig.session.set_host(host.clone());
+    host.list(&[]);
+    let told = rig.play("go", vec![]).await;
+    assert!(
+        told.contains(&"0: - review = acme/review".to_owned()),
+        "{told:?}"
     );
 }
 

@@ -359,17 +359,23 @@ fn line(event: &AgentEvent) -> Option<String> {
         }
         AgentEvent::SkillActivated {
             skill_name,
+            skill_id,
             iteration,
             reason,
-        } => format!("{iteration}: + {skill_name} ({reason})"),
+        } => format!("{iteration}: + {skill_name}{} ({reason})", id(skill_id)),
         AgentEvent::SkillDeactivated {
             skill_name,
+            skill_id,
             iteration,
-        } => format!("{iteration}: - {skill_name}"),
+        } => format!("{iteration}: - {skill_name}{}", id(skill_id)),
         AgentEvent::SkillScopeTools {
             skill_name,
+            skill_id,
             allowed_tools,
-        } => format!("scope {skill_name}: {}", allowed_tools.join(" ")),
+        } => {
+            let tools = allowed_tools.join(" ");
+            format!("scope {skill_name}{}: {tools}", id(skill_id))
+        }
         AgentEvent::Log(record) => format!("{}: {}", record.level, record.message),
         AgentEvent::AgentMessageChunk { content, .. } => format!("says {content:?}"),
         AgentEvent::PermissionAsked(ask) => {
@@ -381,4 +387,12 @@ fn line(event: &AgentEvent) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// The id of a skill, where it is another than its name.
+fn id(skill_id: &Option<String>) -> String {
+    skill_id
+        .as_ref()
+        .map(|id| format!(" = {id}"))
+        .unwrap_or_default()
 }

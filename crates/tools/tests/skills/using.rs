@@ -72,7 +72,7 @@ async fn a_command_gives_the_agent_the_text() {
     assert_eq!(
         rig.play("/acme:review now", vec![Act::SayPrompt]).await,
         [
-            "0: + acme/review (the user typed /acme:review)",
+            "0: + review = acme/review (the user typed /acme:review)",
             "says \"Text of review: now\\n\"",
         ]
     );
@@ -106,7 +106,7 @@ async fn a_model_loads_what_it_may() {
         rig.play("x", acts).await,
         [
             "0: matched by metadata: []",
-            "0: + acme/review (loaded by the model)",
+            "0: + review = acme/review (loaded by the model)",
             "says \"Text of review: it\\n\"",
             "says \"error: the skill \\\"secret\\\" is for people only (disable_model_invocation); ask the user to run it\"",
             "says \"error: there is no skill \\\"nothing\\\"; there are acme/review, deploy, inner, mine, secret\"",

@@ -40,12 +40,25 @@ fn skill_ref(entry: Value, at: usize) -> Result<SkillRef, Misfit> {
     };
     let mut named = |member| name(entry.remove(member)).ok_or(Misfit::Unnamed { at, member });
     let (id, name) = (named("id")?, named("name")?);
+    // Some hosts put into the list what others hand over with the skill.
+    let mut manifest = match entry.remove("manifest") {
+        Some(Value::Object(manifest)) => manifest,
+        _ => Map::new(),
+    };
+    let mut either = |member: &str| entry.remove(member).or_else(|| manifest.remove(member));
     Ok(SkillRef {
         id,
         name,
-        description: text(entry.remove("description")).unwrap_or_default(),
-        source: text(entry.remove("source")).unwrap_or_default(),
+        description: text(either("description")).unwrap_or_default(),
+        source: text(either("source")).unwrap_or_default(),
+        when_to_use: text(either("when_to_use")),
+        paths: either("paths").and_then(texts),
     })
+}
+
+/// A list of texts; none where it holds anything else.
+fn texts(value: Value) -> Option<Vec<String>> {
+    serde_json::from_value(value).ok()
 }
 
 /// The params of `skills/fetch`.

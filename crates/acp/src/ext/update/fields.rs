@@ -203,6 +203,9 @@ fields!(
     /// A skill that became active.
     SkillActivatedFields {
         skill_name: &'a str,
+        /// The skill's id, where that is another than its name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        skill_id: Option<&'a str>,
         iteration: u64,
         reason: &'a str,
     }
@@ -212,6 +215,9 @@ fields!(
     /// A skill that became inactive.
     SkillDeactivatedFields {
         skill_name: &'a str,
+        /// The skill's id, where that is another than its name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        skill_id: Option<&'a str>,
         iteration: u64,
     }
 );
@@ -220,6 +226,9 @@ fields!(
     /// A skill and the tools it leaves.
     SkillScopeFields {
         skill_name: &'a str,
+        /// The skill's id, where that is another than its name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        skill_id: Option<&'a str>,
         allowed_tools: &'a [String],
     }
 );

@@ -25,47 +25,60 @@ pub(super) enum Cause {
 
 /// The skills that are active.
 #[derive(Default)]
-pub(super) struct ActiveSet(Vec<(Arc<Skill>, Cause)>);
+pub(super) struct ActiveSet(Vec<ActiveSkill>);
+
+struct ActiveSkill {
+    skill: Arc<Skill>,
+    cause: Cause,
+    /// The name it became active under, which events go on using.
+    name: String,
+}
 
 impl ActiveSet {
-    /// Adds one; says whether it was not there.
-    pub(super) fn insert(&mut self, skill: Arc<Skill>, cause: Cause) -> bool {
-        match self.0.iter_mut().find(|(active, _)| active.id == skill.id) {
-            Some((active, old)) => {
-                *active = skill;
+    /// Adds one under a name; says whether it was not there.
+    pub(super) fn insert(&mut self, skill: Arc<Skill>, cause: Cause, name: String) -> bool {
+        match self.0.iter_mut().find(|it| it.skill.id == skill.id) {
+            Some(active) => {
+                active.skill = skill;
                 if cause == Cause::Wanted {
-                    *old = cause;
+                    active.cause = cause;
                 }
                 false
             }
             None => {
-                self.0.push((skill, cause));
+                self.0.push(ActiveSkill { skill, cause, name });
                 true
             }
         }
     }
 
-    pub(super) fn remove(&mut self, id: &str) -> Option<Arc<Skill>> {
-        let at = self.0.iter().position(|(skill, _)| skill.id == id)?;
-        Some(self.0.remove(at).0)
+    fn remove(&mut self, id: &str) -> Option<ActiveSkill> {
+        let at = self.0.iter().position(|it| it.skill.id == id)?;
+        Some(self.0.remove(at))
     }
 
     pub(super) fn contains(&self, id: &str) -> bool {
-        self.0.iter().any(|(skill, _)| skill.id == id)
+        self.skills().any(|skill| skill.id == id)
     }
 
     pub(super) fn skills(&self) -> impl Iterator<Item = &Arc<Skill>> {
-        self.0.iter().map(|(skill, _)| skill)
+        self.0.iter().map(|it| &it.skill)
     }
 
     /// Those that may leave because others fit better.
     pub(super) fn matched(&self) -> impl Iterator<Item = &Arc<Skill>> {
-        let matched = self.0.iter().filter(|(_, cause)| *cause == Cause::Matched);
-        matched.map(|(skill, _)| skill)
+        let matched = self.0.iter().filter(|it| it.cause == Cause::Matched);
+        matched.map(|it| &it.skill)
     }
 
     pub(super) fn clear(&mut self) -> Vec<Arc<Skill>> {
-        self.0.drain(..).map(|(skill, _)| skill).collect()
+        self.0.drain(..).map(|it| it.skill).collect()
+    }
+
+    /// The name that a skill is active under, and its id where that is another.
+    fn name_and_id(&self, id: &str) -> (String, Option<String>) {
+        let active = self.0.iter().find(|it| it.skill.id == id);
+        name_and_id(active.map_or(id, |it| &it.name), id)
     }
 
     /// What is in reach: everything, or what one of the entries names.
@@ -138,11 +151,14 @@ impl SessionSkills {
         cause: Cause,
         reason: &str,
     ) -> Result<(), AgentError> {
-        if !lock(&self.state).active.insert(skill.clone(), cause) {
+        let name = self.registry().name_of(&skill.id).to_owned();
+        let (skill_name, skill_id) = name_and_id(&name, &skill.id);
+        if !lock(&self.state).active.insert(skill.clone(), cause, name) {
             return Ok(());
         }
         cx.emit(AgentEvent::SkillActivated {
-            skill_name: skill.id.clone(),
+            skill_name,
+            skill_id,
             iteration: cx.iteration(),
             reason: reason.to_owned(),
         })
@@ -155,11 +171,13 @@ impl SessionSkills {
 
     /// Makes a skill inactive and tells so; says whether it was active.
     pub(super) async fn leave(&self, cx: &TurnContext, id: &str) -> Result<bool, AgentError> {
-        let Some(skill) = lock(&self.state).active.remove(id) else {
+        let Some(ActiveSkill { skill, name, .. }) = lock(&self.state).active.remove(id) else {
             return Ok(false);
         };
+        let (skill_name, skill_id) = name_and_id(&name, id);
         cx.emit(AgentEvent::SkillDeactivated {
-            skill_name: skill.id.clone(),
+            skill_name,
+            skill_id,
             iteration: cx.iteration(),
         })
         .await?;
@@ -176,11 +194,13 @@ impl SessionSkills {
             }
             cx.active_skills()
         };
-        for id in before {
+        for (id, name) in before {
             let known = lock(&self.state).registry.get(&id).cloned();
             let Some(mut skill) = known else {
+                let (skill_name, skill_id) = name_and_id(&name, &id);
                 cx.emit(AgentEvent::SkillDeactivated {
-                    skill_name: id,
+                    skill_name,
+                    skill_id,
                     iteration: cx.iteration(),
                 })
                 .await?;
@@ -194,7 +214,7 @@ impl SessionSkills {
             }
             lock(&self.state)
                 .active
-                .insert(skill.clone(), Cause::Wanted);
+                .insert(skill.clone(), Cause::Wanted, name);
             self.bind(cx, &skill).await?;
         }
         Ok(())
@@ -207,7 +227,7 @@ impl SessionSkills {
         {
             let mut state = lock(&self.state);
             let registry = state.registry.clone();
-            for (skill, _) in &mut state.active.0 {
+            for ActiveSkill { skill, .. } in &mut state.active.0 {
                 match registry.get(&skill.id) {
                     None => gone.push(skill.id.clone()),
                     // A list says less than what was fetched.
@@ -235,12 +255,19 @@ impl SessionSkills {
     }
 
     async fn tell_scope(&self, cx: &TurnContext, skill: &Skill) -> Result<(), AgentError> {
+        let (skill_name, skill_id) = lock(&self.state).active.name_and_id(&skill.id);
         cx.emit(AgentEvent::SkillScopeTools {
-            skill_name: skill.id.clone(),
+            skill_name,
+            skill_id,
             allowed_tools: skill.card.allowed_tools.clone(),
         })
         .await
     }
+}
+
+/// A skill as events have it: its name, and its id where that is another.
+fn name_and_id(name: &str, id: &str) -> (String, Option<String>) {
+    (name.to_owned(), (name != id).then(|| id.to_owned()))
 }
 
 /// Whether an entry of `allowed_tools` names a tool: exactly, or by a tag.

@@ -2,12 +2,13 @@
 //! skill whole when it is used.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use harn_model::{SkillRef, TurnId};
-use harn_runtime::{AgentError, HostError, TurnContext};
+use harn_runtime::{AgentError, EquipmentChange, HostError, TurnContext};
 
 use super::{SessionSkills, lock, warn};
 use crate::skills::{
@@ -23,6 +24,8 @@ pub(super) const LOGGER: &str = "agent.skills";
 
 /// How long the host may take for its list, or for ranking: the turn waits meanwhile.
 pub(super) const LIST: Duration = Duration::from_secs(5);
+/// How many skills are fetched before a ranking.
+const MAX_FETCHES: usize = 32;
 /// How long it may take for a skill.
 const FETCH: Duration = Duration::from_secs(15);
 
@@ -45,6 +48,10 @@ pub(super) struct HostLayer {
     problems: Vec<Problem>,
     /// The turn in which it did not hand over a skill in time: it is not waited for again.
     silent: Option<TurnId>,
+    /// The ids of those that were fetched since they were listed.
+    fetched: BTreeSet<String>,
+    /// The ids of those that were asked for in vain, to be ranked.
+    missing: BTreeSet<String>,
 }
 
 impl HostLayer {
@@ -60,6 +67,7 @@ impl HostLayer {
 
     /// Puts what was fetched in the place of what the list said.
     fn complete(&mut self, whole: &Arc<Skill>) {
+        self.fetched.insert(whole.id.clone());
         let listed = self.skills.iter_mut().find(|skill| skill.id == whole.id);
         if let Some(listed) = listed {
             *listed = whole.clone();
@@ -165,17 +173,68 @@ impl SessionSkills {
         Ok((whole, Some(fetched.body)))
     }
 
+    /// Fetches the cards of host skills that the list says too little of for a ranking. The turn waits meanwhile,
+    /// so not for all of them at once, nor longer than for a list. A card that cannot be had stays as it was listed.
+    pub(super) async fn fetch_cards(&self, cx: &TurnContext) -> Result<(), AgentError> {
+        let mut unknown: Vec<_> = {
+            let state = lock(&self.state);
+            let skills = state.registry.skills().iter();
+            let unknown = skills.filter(|skill| {
+                let said = !skill.card.when_to_use.is_empty() || !skill.card.paths.is_empty();
+                let asked = [&state.host.fetched, &state.host.missing];
+                skill.layer == Layer::Host
+                    && !said
+                    && !asked.iter().any(|it| it.contains(&skill.id))
+            });
+            unknown.take(MAX_FETCHES).cloned().collect()
+        };
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let fetched = tokio::time::timeout(LIST, async {
+            while let Some(skill) = unknown.first() {
+                match self.whole(cx, skill).await {
+                    Ok(_) => {}
+                    Err(SkillError::Turn(error)) => return Err(error),
+                    Err(error) => {
+                        tracing::debug!(%error, "the skill is ranked as the host lists it");
+                        lock(&self.state).host.missing.insert(skill.id.clone());
+                    }
+                }
+                unknown.remove(0);
+            }
+            Ok(())
+        });
+        fetched.await.unwrap_or(Ok(()))?;
+        // Those that there was no time for: the next turn does not wait for them.
+        let late = unknown.iter().map(|skill| skill.id.clone());
+        lock(&self.state).host.missing.extend(late);
+        if self.renew() {
+            self.link.tell(EquipmentChange::Commands).await;
+        }
+        Ok(())
+    }
+
     /// A skill that may become active by itself, whole; none if it may not, or cannot be had.
     pub(super) async fn for_models(
         &self,
         cx: &TurnContext,
         skill: &Arc<Skill>,
     ) -> Result<Option<Arc<Skill>>, AgentError> {
-        let active = lock(&self.state).active.contains(&skill.id);
+        let (active, fetched) = {
+            let state = lock(&self.state);
+            let fetched = state.host.fetched.contains(&skill.id);
+            (state.active.contains(&skill.id), fetched)
+        };
         if active {
             return Ok(Some(skill.clone()));
         }
-        match self.whole(cx, skill).await {
+        let whole = match fetched {
+            // The registry has its card.
+            true => Ok((skill.clone(), None)),
+            false => self.whole(cx, skill).await,
+        };
+        match whole {
             Ok((skill, _)) => Ok((!skill.card.disable_model_invocation).then_some(skill)),
             Err(SkillError::Turn(error)) => Err(error),
             Err(error) => {
@@ -214,6 +273,8 @@ fn skill(listed: SkillRef) -> Result<(Skill, Option<Problem>), Problem> {
         .unwrap_or_default()
         .to_owned();
     card.description = listed.description;
+    card.when_to_use = listed.when_to_use.unwrap_or_default();
+    card.paths = listed.paths.unwrap_or_default();
     card.user_invocable = untypable.is_none();
     let skill = Skill {
         id: listed.id.clone(),

@@ -90,16 +90,22 @@ impl SessionSkills {
         cx: &TurnContext,
         reassess: bool,
     ) -> Result<(), AgentError> {
+        let command = typed(cx.prompt());
+        // Who types a skill's command has chosen.
+        let chosen = command.is_some_and(|(name, _)| self.is_command(name));
+        if self.registry().skills().is_empty() || chosen {
+            return Ok(());
+        }
+        match self.matching.strategy {
+            Strategy::Host | Strategy::Embedding if command.is_none() => {
+                self.fetch_cards(cx).await?;
+            }
+            Strategy::Host | Strategy::Embedding | Strategy::Metadata => {}
+        }
         let (registry, working_files) = {
             let state = lock(&self.state);
             (state.registry.clone(), state.working_files.clone())
         };
-        let command = typed(cx.prompt());
-        // Who types a skill's command has chosen.
-        let chosen = command.is_some_and(|(name, _)| self.is_command(name));
-        if registry.skills().is_empty() || chosen {
-            return Ok(());
-        }
         let (strategy, ranked) = match command {
             None => self.ranked(cx, &registry, &working_files).await?,
             // The words of a command are not about the work; the files in use still are.
@@ -245,7 +251,7 @@ fn request(
     let skills = registry.skills().iter();
     let skills = skills.filter(|skill| !skill.card.disable_model_invocation);
     let candidate = |skill: &Arc<Skill>| SkillToMatch {
-        name: skill.id.clone(),
+        name: registry.name_of(&skill.id).to_owned(),
         description: skill.about().to_owned(),
         when_to_use: skill.card.when_to_use.clone(),
         paths: skill.card.paths.clone(),
