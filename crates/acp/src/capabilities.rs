@@ -4,10 +4,10 @@ use agent_client_protocol::{
     Error,
     schema::ProtocolVersion,
     v1::schema::{
-        AgentCapabilities, Implementation, InitializeResponse, McpCapabilities, PromptCapabilities,
-        SessionAdditionalDirectoriesCapabilities, SessionCapabilities, SessionCloseCapabilities,
-        SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities,
-        SessionResumeCapabilities,
+        AgentCapabilities, AuthMethod, Implementation, InitializeResponse, McpCapabilities,
+        PromptCapabilities, SessionAdditionalDirectoriesCapabilities, SessionCapabilities,
+        SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
+        SessionListCapabilities, SessionResumeCapabilities,
     },
 };
 use harn_runtime::AgentProfile;
@@ -15,7 +15,11 @@ use serde_json::Value;
 
 use crate::{connection::Facts, ext};
 
-pub(crate) fn initialize(agent: &AgentProfile, client: Facts) -> Result<Value, Error> {
+pub(crate) fn initialize(
+    agent: &AgentProfile,
+    client: Facts,
+    auth: Vec<AuthMethod>,
+) -> Result<Value, Error> {
     let prompt = PromptCapabilities::new()
         .image(agent.prompt.image)
         .audio(agent.prompt.audio)
@@ -40,6 +44,7 @@ pub(crate) fn initialize(agent: &AgentProfile, client: Facts) -> Result<Value, E
     let response = InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)
         .agent_info(info.title(agent.title.clone()))
+        .auth_methods(auth)
         .meta(ext::capabilities::steering());
     let mut response = serde_json::to_value(response)?;
     // ACP has no member for it, and typed clients pass over it.

@@ -30,7 +30,9 @@ use crate::{
     methods::setup,
     route::Routes,
     router::Router,
+    terminal_auth::{TerminalAuth, TerminalAuthSupport},
     transport::{Disconnected, Incoming, Outgoing, Piece},
+    unsolicited::{Unsolicited, is_answer},
 };
 
 /// How to serve a client.
@@ -49,6 +51,9 @@ pub struct AcpConfig {
     /// Whether it is on this machine, so that it can open files of it: it is sent absolute paths, and a file that
     /// is not on this disk is not asked for.
     pub on_this_machine: bool,
+    /// The command that it may run in a terminal, as an authentication method; only where the client started the
+    /// process.
+    pub terminal_auth: Option<TerminalAuth>,
 }
 
 /// How long a client may take to answer what it is asked. Some never answer what they do not know.
@@ -240,40 +245,6 @@ fn malformed(raw: &str) -> Error {
     Error::new(code, message)
 }
 
-/// Whether a line that is no message would be an answer if it had an id.
-fn is_answer(raw: &str) -> bool {
-    let line: Option<serde_json::Map<_, serde_json::Value>> = serde_json::from_str(raw).ok();
-    line.is_some_and(|line| {
-        !line.contains_key("method") && (line.contains_key("error") || line.contains_key("result"))
-    })
-}
-
-/// Answers to nothing: some clients send an error without an id, or with null, for each update they do
-/// not know. They are not answered, or the two sides would complain at each other for ever.
-#[derive(Default)]
-struct Unsolicited {
-    is_logged: bool,
-}
-
-impl Unsolicited {
-    /// Logs the first of a connection; below `warn`, because some clients show what is on stderr.
-    fn ignore(&mut self, line: &str) -> Option<TransportFrame> {
-        if !self.is_logged {
-            self.is_logged = true;
-            let answer: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-            let error = &answer["error"];
-            let text = error["message"].as_str().unwrap_or("no message");
-            let message: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
-            tracing::info!(
-                code = error["code"].as_i64(),
-                message,
-                "the client answered an update with an error; this and further ones are ignored"
-            );
-        }
-        None
-    }
-}
-
 /// Everything the SDK says, in the one queue, in order but for what may go ahead; then the gates behind it
 /// open.
 async fn write(
@@ -346,6 +317,8 @@ pub(crate) struct Facts {
     pub(crate) forms: bool,
     /// Whether it declared `_meta.harn`, and so reads how long an option holds.
     pub(crate) declares_harn: bool,
+    /// How it runs commands of the agent's program in a terminal.
+    pub(crate) terminal_auth: TerminalAuthSupport,
 }
 
 impl Peer {
@@ -361,6 +334,7 @@ impl Peer {
             offers: HostOffers::default(),
             forms: false,
             declares_harn: false,
+            terminal_auth: TerminalAuthSupport::default(),
         })
     }
 

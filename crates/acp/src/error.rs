@@ -388,12 +388,15 @@ pub(crate) fn bad_params(message: &str) -> Error {
 }
 
 /// No authentication method has this id.
-pub(crate) fn no_auth_method() -> Error {
-    simple(
-        INVALID_PARAMS,
-        "this agent has no authentication methods; skip authenticate",
-        "unknown_auth_method",
-    )
+/// An authentication method that the client was not offered; `offered` is the one that it was.
+pub(crate) fn unknown_auth_method(offered: Option<&str>) -> Error {
+    let message = match offered {
+        Some(id) => format!(
+            "there is no such authentication method; the only one is `{id}`, and no session needs it"
+        ),
+        None => "this agent has no authentication methods; skip authenticate".to_owned(),
+    };
+    simple(INVALID_PARAMS, message, "unknown_auth_method")
 }
 
 #[cfg(test)]

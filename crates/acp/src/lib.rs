@@ -29,12 +29,15 @@ mod pump;
 mod route;
 mod router;
 mod settings;
+mod terminal_auth;
 mod to_wire;
 pub mod transport;
+mod unsolicited;
 mod wire;
 
 pub use connection::{AcpConfig, ConnectionError, Deadlines, LAST_ANSWERS, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
 pub use newer::NewerAcp;
 pub use profile::{Dialect, HostBridgeChoice, Profile, ProfileChoice};
+pub use terminal_auth::TerminalAuth;
 pub use to_wire::Projector;

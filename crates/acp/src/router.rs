@@ -45,7 +45,7 @@ impl Router {
         match method {
             // In the loop: at once, and in order.
             "initialize"                => answer(to, decode(method, params).and_then(|p| initialize::handle(peer, &p))),
-            "authenticate"              => answer(to, decode(method, params).and_then(auth::authenticate)),
+            "authenticate"              => answer(to, decode(method, params).and_then(|p| auth::authenticate(peer, &p))),
             "logout"                    => answer(to, decode(method, params).map(auth::logout)),
             "session/prompt"            => prompt::handle(peer, decode(method, params), to).await,
             "session/cancel"            => first(peer, to, |gate| prompt::cancel_request(peer, decode(method, params), gate)).await,

@@ -44,7 +44,7 @@ pub use stdio::{
 pub use workshop::hub;
 
 pub use anyhow::{Error, Result};
-pub use harn_acp::{HostBridgeChoice, ProfileChoice};
+pub use harn_acp::{HostBridgeChoice, ProfileChoice, TerminalAuth};
 pub use harn_model::{
     AgentEvent, Command, CommandInput, ConfigChoice, ConfigOption, ContentBlock, Decision,
     ErrorCategory, PlanEntry, PlanEntryStatus, PlanPriority, PromptSupport, StopReason,

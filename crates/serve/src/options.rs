@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use harn_acp::{AcpConfig, Deadlines, HostBridgeChoice, ProfileChoice};
+use harn_acp::{AcpConfig, Deadlines, HostBridgeChoice, ProfileChoice, TerminalAuth};
 use harn_policy::{SessionMode, ToolApprovalPolicy};
 use harn_tools::{
     skills::{SkillMatching, SkillPlaces},
@@ -30,6 +30,9 @@ pub struct Options {
     pub profile: ProfileChoice,
     /// Whether clients of ACP are asked for tools, operations and skills.
     pub host_bridge: HostBridgeChoice,
+    /// A command of the program that a client of ACP on stdin and stdout may run in a terminal, as an
+    /// authentication method.
+    pub terminal_auth: Option<TerminalAuth>,
     /// Rules of the program's own, which every other has to agree with.
     pub policy: ToolApprovalPolicy,
     /// Files of further rules, in TOML. While one cannot be used, no tool runs.
@@ -64,6 +67,7 @@ impl Options {
             directory: None,
             profile: ProfileChoice::Auto,
             host_bridge: HostBridgeChoice::Auto,
+            terminal_auth: None,
             policy: ToolApprovalPolicy::default(),
             policy_files: Vec::new(),
             config_dir: None,

@@ -1,5 +1,6 @@
 //! Before any session: versions, capabilities, authentication.
 
+use harn_acp::{AcpConfig, TerminalAuth};
 use harn_testkit::{ScriptedAgent, TestHub};
 use harn_tests::{check_transcript, hello};
 use serde_json::{Map, json};
@@ -35,6 +36,38 @@ async fn a_client_of_the_future_is_answered_with_our_version() {
     assert_eq!(answer["protocolVersion"], 1);
     client.close().await;
     check_transcript("handshake-other-version", test.recorder());
+}
+
+/// A client that runs commands of the agent's program in a terminal is offered one. Older clients send it to
+/// `authenticate` too.
+#[tokio::test]
+async fn a_client_with_a_terminal_is_offered_a_command_for_it() {
+    let terminal_auth = TerminalAuth {
+        id: "doctor",
+        name: "Check the installation",
+        description: "No session needs this.",
+        args: vec!["--doctor".to_owned()],
+        program: "/usr/bin/harn-serve".to_owned(),
+        started_with: vec!["acp".to_owned()],
+    };
+    let test = TestHub::builder(ScriptedAgent::silent()).acp(AcpConfig {
+        terminal_auth: Some(terminal_auth),
+        ..AcpConfig::default()
+    });
+    let test = test.build();
+    let mut client = test.connect();
+    let mut hello = hello(&Map::new());
+    hello["clientCapabilities"]["auth"] = json!({"terminal": true});
+    hello["clientCapabilities"]["_meta"]["terminal-auth"] = json!(true);
+    client.request("initialize", hello).await;
+    client
+        .request("authenticate", json!({"methodId": "doctor"}))
+        .await;
+    let other = json!({"methodId": "agent"});
+    let refused = client.request_error("authenticate", other).await;
+    assert_eq!(refused["data"]["reason"], "unknown_auth_method");
+    client.close().await;
+    check_transcript("handshake-terminal-auth", test.recorder());
 }
 
 #[tokio::test]

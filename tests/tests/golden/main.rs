@@ -66,6 +66,7 @@ const TRANSCRIPTS: &[&str] = &[
     "handshake",
     "handshake-other-version",
     "handshake-plain",
+    "handshake-terminal-auth",
     "hitl-approval",
     "hitl-bridge",
     "hitl-choice",

@@ -80,6 +80,7 @@ macro_rules! edition {
                     },
                     What::Response(method) => match method.as_str() {
                         "initialize" => through::<s::InitializeResponse>,
+                        "authenticate" => through::<s::AuthenticateResponse>,
                         "logout" => through::<s::LogoutResponse>,
                         "session/new" => through::<s::NewSessionResponse>,
                         "session/load" => through::<s::LoadSessionResponse>,

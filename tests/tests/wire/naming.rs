@@ -63,6 +63,9 @@ const SNAKE: [&str; 7] = [
 /// Where editors look whether there is `_session/steering`, of which the vendor is not the maker.
 const STEERING: [&str; 2] = ["/_meta", "/result/_meta"];
 
+/// Where older clients look for a command to run in a terminal, of which the vendor is not the maker either.
+const TERMINAL_AUTH: [&str; 2] = ["/authMethods/_meta", "/result/authMethods/_meta"];
+
 /// The result of a request is no value of a tool.
 fn is_open(path: &str, key: &str) -> bool {
     OPEN.contains(&key) && path != "/result"
@@ -88,6 +91,10 @@ fn stands(place: &str, value: &Value, path: &str) {
                     let keys: Vec<_> = value.as_object().unwrap().keys().collect();
                     if keys == ["steering"] {
                         assert!(STEERING.contains(&path.as_str()), "{place}{path}");
+                        continue;
+                    }
+                    if keys == ["terminal-auth"] {
+                        assert!(TERMINAL_AUTH.contains(&path.as_str()), "{place}{path}");
                         continue;
                     }
                     assert_eq!(keys, [VENDOR], "{place}{path}");

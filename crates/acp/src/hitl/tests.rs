@@ -56,6 +56,7 @@ fn client(profile: Profile, tools: bool, forms: bool) -> Facts {
         },
         forms,
         declares_harn: false,
+        terminal_auth: crate::terminal_auth::TerminalAuthSupport::default(),
     }
 }
 

@@ -1,14 +1,23 @@
-//! `authenticate` and `logout`: there are no methods, so there is nothing to prove and nothing to forget.
+//! `authenticate` and `logout`: there is nothing to prove and nothing to forget. The one method there may be is a
+//! command that the client runs in a terminal, so nothing is left to do here.
 
 use agent_client_protocol::{
     Error,
     v1::schema::{AuthenticateRequest, AuthenticateResponse, LogoutRequest, LogoutResponse},
 };
 
-use crate::error;
+use crate::{connection::Peer, error};
 
-pub(crate) fn authenticate(_: AuthenticateRequest) -> Result<AuthenticateResponse, Error> {
-    Err(error::no_auth_method())
+/// ACP has clients run a method of type `terminal` and not send it here; older clients do both.
+pub(crate) fn authenticate(
+    peer: &Peer,
+    request: &AuthenticateRequest,
+) -> Result<AuthenticateResponse, Error> {
+    let support = peer.facts().terminal_auth;
+    match support.offered(peer.config.terminal_auth.as_ref()) {
+        Some(method) if *method.id == *request.method_id.0 => Ok(AuthenticateResponse::new()),
+        offered => Err(error::unknown_auth_method(offered.map(|it| it.id))),
+    }
 }
 
 pub(crate) fn logout(_: LogoutRequest) -> LogoutResponse {

@@ -8,6 +8,7 @@ use crate::{
     capabilities,
     connection::{Facts, Peer},
     ext, profile,
+    terminal_auth::TerminalAuthSupport,
 };
 
 pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, Error> {
@@ -30,6 +31,10 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, 
             .as_ref()
             .is_some_and(|elicitation| elicitation.form.is_some()),
         declares_harn: wish.declares_harn(),
+        terminal_auth: TerminalAuthSupport::declared(client),
     });
-    capabilities::initialize(peer.hub.profile(), facts)
+    let auth = facts
+        .terminal_auth
+        .listed(peer.config.terminal_auth.as_ref());
+    capabilities::initialize(peer.hub.profile(), facts, auth)
 }

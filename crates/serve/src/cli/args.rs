@@ -62,6 +62,7 @@ impl Args {
                     allow_origin: Vec::new(),
                     insecure_listen: false,
                 },
+                doctor: false,
             },
         }
     }
@@ -105,6 +106,9 @@ pub(super) enum Command {
         listen: Option<String>,
         #[command(flatten)]
         network: Network,
+        /// Check the installation instead, like the command doctor: editors append it to run that in a terminal
+        #[arg(long)]
+        doctor: bool,
     },
     /// Serve threads and turns as JSON-RPC on stdin and stdout
     ///

@@ -2,7 +2,7 @@
 
 use std::{
     env::{self, consts},
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -13,7 +13,7 @@ use harn_journal::{FORMAT_VERSION, JournalError, Listing};
 
 use super::{print, text};
 use crate::{
-    Options, default_config_dir, net,
+    Options, TerminalAuth, default_config_dir, net,
     rules::{self, Grants},
     session_store,
     trust::Trusted,
@@ -37,6 +37,24 @@ struct Finding {
 fn finding(grade: Grade, what: &'static str, found: impl Into<String>) -> Finding {
     let found = found.into();
     Finding { grade, what, found }
+}
+
+/// The doctor as a method that editors run in a terminal; none where its name or an argument is not Unicode,
+/// which JSON cannot give back.
+pub(super) fn as_terminal_auth() -> Option<TerminalAuth> {
+    let words = env::args_os().skip(1).map(OsString::into_string);
+    Some(TerminalAuth {
+        id: "doctor",
+        name: "Check the installation",
+        description: "No session needs this. It lists what harn-serve found on this machine, and whether it is sound.",
+        args: vec!["--doctor".to_owned()],
+        program: env::current_exe()
+            .ok()?
+            .into_os_string()
+            .into_string()
+            .ok()?,
+        started_with: words.collect::<Result<_, _>>().ok()?,
+    })
 }
 
 pub(super) fn run(options: &Options) -> Result<ExitCode> {

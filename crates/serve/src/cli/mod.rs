@@ -73,10 +73,16 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
         Command::Acp {
             serve,
+            doctor: true,
+            ..
+        } => doctor::run(&serve.places.options()?),
+        Command::Acp {
+            serve,
             dialect,
             bridge,
             listen,
             network,
+            doctor: false,
         } => acp(
             serve,
             &dialect,
@@ -129,6 +135,7 @@ fn acp(
     let (agent, mut options) = load(serve)?;
     options.profile = dialect.profile;
     options.host_bridge = bridge.host_bridge;
+    options.terminal_auth = doctor::as_terminal_auth();
     match listen {
         Some(listen) => acp_stdio_and_listen(agent, options, listen)?,
         None => acp_stdio_with(agent, options)?,

@@ -96,6 +96,7 @@ fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Resul
     outside_of_async("acp_stdio")?;
     let config = AcpConfig {
         on_this_machine: true,
+        terminal_auth: options.terminal_auth.clone(),
         ..options.acp()
     };
     let pipes = Pipes::open(agent, options, listen)?;
