@@ -5,9 +5,10 @@ use agent_client_protocol::{
     schema::ProtocolVersion,
     v1::schema::{
         AgentCapabilities, AuthMethod, Implementation, InitializeResponse, McpCapabilities,
-        PromptCapabilities, SessionAdditionalDirectoriesCapabilities, SessionCapabilities,
-        SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
-        SessionListCapabilities, SessionResumeCapabilities,
+        PromptCapabilities, SessionAdditionalDirectoriesCapabilities, SessionArchiveCapabilities,
+        SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities,
+        SessionForkCapabilities, SessionListCapabilities, SessionResumeCapabilities,
+        SessionTitleCapabilities,
     },
 };
 use harn_runtime::AgentProfile;
@@ -31,6 +32,11 @@ pub(crate) fn initialize(
         .delete(SessionDeleteCapabilities::new())
         .additional_directories(SessionAdditionalDirectoriesCapabilities::new())
         .fork(SessionForkCapabilities::new());
+    // Schema 0.12.2 does not have these. The methods are served to every client.
+    let newer = client.dialect.newer.members;
+    let sessions = sessions
+        .archive(newer.then(SessionArchiveCapabilities::new))
+        .title(newer.then(SessionTitleCapabilities::new));
     let capabilities = AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(prompt)

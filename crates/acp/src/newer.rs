@@ -15,7 +15,8 @@ pub struct NewerAcp {
     /// `subagents`: it is sent `subagent_update`, `session_message` and `session_message_chunk`.
     pub subagents: bool,
     /// Any capability that the pinned schema does not have. Such a client reads a newer schema, and gets the
-    /// members that have no capability of their own, such as the name of a tool call.
+    /// members that have no capability of their own, such as the name of a tool call, or whether a session is
+    /// archived.
     pub members: bool,
 }
 

@@ -19,11 +19,11 @@ use crate::{
     gate::Gate,
     mcp,
     methods::{
-        auth, close, config, hitl, initialize, inject,
+        archive, auth, close, config, hitl, initialize, inject,
         list::{self, Listing},
         live, prompt, remind,
         setup::{self, Equipped, Resuming},
-        skills, steering,
+        skills, steering, title,
     },
 };
 
@@ -73,6 +73,9 @@ impl Router {
             "session/list"              => list::handle(peer, listing(method, params), to),
             "session/close"             => close::close(peer, decode(method, params), to),
             "session/delete"            => close::delete(peer, decode(method, params), to),
+            "session/archive"           => archive::archive(peer, decode(method, params), to),
+            "session/unarchive"         => archive::unarchive(peer, decode(method, params), to),
+            "session/set_title"         => title::set(peer, decode(method, params), to),
             _ => return Some((params, to)),
         }
         None

@@ -34,6 +34,12 @@ pub struct SessionMeta {
     /// Whose it is; the owner of the process where nobody is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
+    /// Whether its last turn failed, or a crash cut it short and the session was opened since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    /// Whether a client took it out of the listings.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
 }
 
 /// A row of a listing.
@@ -150,6 +156,10 @@ pub enum MetaChange {
     Title(String),
     /// The directories beside its own.
     AdditionalDirectories(Vec<PathBuf>),
+    /// Whether its last turn failed.
+    Failed(bool),
+    /// Whether listings leave it out.
+    Archived(bool),
 }
 
 impl SessionMeta {
@@ -160,6 +170,8 @@ impl SessionMeta {
             MetaChange::AdditionalDirectories(additional) => {
                 self.additional_directories = additional;
             }
+            MetaChange::Failed(failed) => self.failed = failed,
+            MetaChange::Archived(archived) => self.archived = archived,
         }
     }
 }

@@ -9,6 +9,9 @@ pub struct SessionInfo {
     /// A title for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Whether a person chose the title. One that an agent makes up does not replace it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chosen: bool,
 }
 
 /// How full the context is and what it cost. Unknown is absent, never zero.

@@ -22,6 +22,8 @@ pub struct SessionView {
     pub updated_at: Timestamp,
     /// A title for people.
     pub title: Option<String>,
+    /// Whether a person chose it.
+    pub title_chosen: bool,
     /// The mode, where one was chosen.
     pub mode: Option<String>,
     /// Options that were set.
@@ -352,6 +354,7 @@ impl SessionView {
             AgentEvent::SessionInfo(info) => {
                 if let Some(title) = &info.title {
                     self.title = Some(title.clone());
+                    self.title_chosen |= info.chosen;
                 }
             }
             // Shown as it passes; leaves nothing behind that a later reader needs.

@@ -5,6 +5,7 @@ mod children;
 mod config;
 mod copy;
 mod listing;
+mod stored;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,15 +24,15 @@ use tokio::sync::{OnceCell, Semaphore, mpsc};
 use crate::{
     Agent, AgentProfile, Controller, EquipmentLink, IdKind, NewEquipment, NoHost, SessionError,
     publish::Feed,
-    session::{Live, Msg, Scribe, SessionTask, Shared, recovery_events, withdrawn_prompts},
+    session::{Live, Msg, SessionTask, Shared},
     worker::ChildOf,
 };
 
 use checks::{check_cwd, check_own, check_own_cwd, same_dir};
-use copy::{revoked_grants, stricter_mode};
+use stored::settle_crash;
 
 pub use config::HubConfig;
-pub use listing::{ListedSession, SessionFilter, SessionPage};
+pub use listing::{ArchiveFilter, ListedSession, SessionFilter, SessionPage};
 
 /// A session to be created.
 #[derive(Clone, Debug)]
@@ -192,7 +193,8 @@ impl Hub {
                 let opened = found.await?;
                 // Before it is served: a session that is refused must not stay open and locked.
                 check_own_cwd(id, cwd, &opened.meta.directory)?;
-                self.recover(opened, role)
+                let settled = settle_crash(&self.inner.config, opened)?;
+                Ok(self.serve(settled.meta, settled.log, settled.view, role))
             };
             let session = self.fill(id, cell, open).await?;
             check_own(&self.principal, session.meta())?;
@@ -316,6 +318,8 @@ impl Hub {
             parent,
             worker: None,
             principal: self.principal.recorded(),
+            failed: false,
+            archived: false,
         }
     }
 
@@ -343,33 +347,6 @@ impl Hub {
                 Err(error)
             }
         }
-    }
-
-    /// Closes what a crash left open, before anyone sees it.
-    fn recover(&self, opened: Opened, role: Role) -> Result<Controller, SessionError> {
-        let Opened {
-            mut log,
-            meta,
-            mut view,
-            torn_bytes,
-        } = opened;
-        let turn = view.open_turn.as_ref().map(|turn| turn.id.clone());
-        let config = &self.inner.config;
-        let mut events = recovery_events(&view, torn_bytes);
-        if config.forgetful {
-            events.extend(revoked_grants(&view));
-            events.extend(stricter_mode(&view, config));
-        }
-        let mut scribe = Scribe::after_a_crash(meta.thread_id.clone());
-        let (now, ids) = (config.clock.now(), &*config.ids);
-        let mut batch = scribe.enter(&mut view, turn.as_ref(), events, now, ids);
-        for (turn, withdrawn) in withdrawn_prompts(&view) {
-            batch.extend(scribe.enter(&mut view, Some(&turn), vec![withdrawn], now, ids));
-        }
-        if !batch.is_empty() {
-            log.append(&batch)?;
-        }
-        Ok(self.serve(meta, log, view, role))
     }
 
     fn serve(

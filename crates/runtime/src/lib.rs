@@ -28,7 +28,9 @@ pub use hitl::{Answer, ApprovalBuilder, EscalationBuilder, QuestionBuilder, Take
 pub use host::{
     CommandExit, CommandSink, CommandSpec, Host, HostOffers, HostPort, NoHost, ReadFilter,
 };
-pub use hub::{Hub, HubConfig, ListedSession, NewSession, SessionFilter, SessionPage};
+pub use hub::{
+    ArchiveFilter, Hub, HubConfig, ListedSession, NewSession, SessionFilter, SessionPage,
+};
 pub use mode::{ACCEPT_EDITS_MODE, ASK_MODE, AUTO_MODE, READ_ONLY_MODE, modes};
 pub use permission::{NoDisk, NoRules, RuleBook};
 pub use ports::{Clock, IdKind, Ids};

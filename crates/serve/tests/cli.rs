@@ -4,7 +4,7 @@
 
 use std::process::{Command, Output};
 
-use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
+use harn_journal::{FORMAT_VERSION, JsonlStore, MetaChange, SessionMeta, Store};
 use harn_model::{AgentEvent, Envelope, Seq, SessionId};
 use tempfile::TempDir;
 
@@ -212,6 +212,8 @@ fn add_session(state: &TempDir, id: &str, directory: &str, events: Vec<AgentEven
         parent: None,
         worker: None,
         principal: None,
+        failed: false,
+        archived: false,
     };
     let mut log = JsonlStore::new(state.path()).create(meta).unwrap();
     let events: Vec<_> = (1..)
@@ -269,6 +271,32 @@ fn a_list_leaves_out_stored_sessions_without_a_prompt() {
     let all = sessions(&state, &["list", "--all"]);
     assert_eq!(listed(&all), ["a-empty", "b", "c-empty"]);
     assert_eq!(stderr(&all), "");
+}
+
+#[test]
+fn a_list_leaves_out_archived_sessions() {
+    let state = state_with_sessions(&[("a", "/w"), ("b", "/w"), ("c-empty", "/w")]);
+    let store = JsonlStore::new(state.path());
+    let mut opened = store.open(&"a".into()).unwrap();
+    opened.log.amend(MetaChange::Archived(true)).unwrap();
+    drop(opened);
+    let list = sessions(&state, &["list"]);
+    assert_eq!(listed(&list), ["b"]);
+    let hint = "harn-serve: 1 without a prompt and 1 archived left out; --all lists them\n";
+    assert_eq!(stderr(&list), hint);
+    let all = sessions(&state, &["list", "--all"]);
+    assert_eq!(listed(&all), ["a", "b", "c-empty"]);
+    let state_of = |row: &str| row.contains(" archived ");
+    let marked: Vec<_> = stdout(&all).lines().skip(1).map(state_of).collect();
+    assert_eq!(marked, [true, false, false]);
+    let json = sessions(&state, &["list", "--all", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json[0]["archived"], true);
+    assert_eq!(json[1].get("archived"), None);
+    // It can still be shown by its id; `last` is the last of those that are listed.
+    assert!(sessions(&state, &["show", "a"]).status.success());
+    let shown = sessions(&state, &["delete", "last"]);
+    assert_eq!(stdout(&shown), "deleted b\n");
 }
 
 #[test]

@@ -107,7 +107,10 @@ impl History {
         if !self.fresh {
             return;
         }
-        if let AgentEvent::SessionInfo(SessionInfo { title: Some(given) }) = event {
+        if let AgentEvent::SessionInfo(SessionInfo {
+            title: Some(given), ..
+        }) = event
+        {
             if let Some(first) = self.events.first_mut()
                 && let Notification::ThreadCreated { title, .. } = &mut first.notification
             {

@@ -175,8 +175,8 @@ fn event() -> impl Strategy<Value = AgentEvent> {
         withdrawn_asks: Vec::new(),
         torn_bytes: 0,
     })));
-    let titled =
-        option::of(text()).prop_map(|title| AgentEvent::SessionInfo(SessionInfo { title }));
+    let titled = (option::of(text()), any::<bool>())
+        .prop_map(|(title, chosen)| AgentEvent::SessionInfo(SessionInfo { title, chosen }));
     prop_oneof![
         4 => prompt().prop_map(AgentEvent::TurnStarted),
         1 => prompt().prop_map(AgentEvent::PromptQueued),

@@ -31,6 +31,7 @@ use serde_json::{Map, Value, json};
 
 /// Every transcript, so that a file whose test is gone is noticed.
 const TRANSCRIPTS: &[&str] = &[
+    "archive",
     "bridge-cancelled",
     "bridge-capabilities-list",
     "bridge-capabilities-operations-list",
@@ -113,6 +114,7 @@ const TRANSCRIPTS: &[&str] = &[
     "queued-prompts",
     "refusals",
     "resume",
+    "set-title",
     "settings",
     "split-control-sequence",
     "steering-changed",

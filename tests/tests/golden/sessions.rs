@@ -6,8 +6,10 @@ use std::{
 };
 
 use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
-use harn_model::{AgentEvent, ContentBlock, Envelope, Seq, SessionId, StopReason, TurnStarted};
-use harn_testkit::{FakeClock, ScriptedAgent, TestHub};
+use harn_model::{
+    AgentEvent, ContentBlock, Envelope, Seq, SessionId, SessionInfo, StopReason, TurnStarted,
+};
+use harn_testkit::{FakeClock, ScriptedAgent, StrictClient, TestHub};
 use harn_tests::{check_transcript, hello};
 use serde_json::{Map, Value, json};
 
@@ -82,6 +84,8 @@ async fn listed_a_page_at_a_time() {
             parent: None,
             worker: None,
             principal: None,
+            failed: false,
+            archived: false,
         };
         let prompted = Envelope {
             seq: Seq(1),
@@ -135,14 +139,18 @@ async fn a_plain_client_lists_rows_without_vendor_data() {
     client.close().await;
 }
 
-#[tokio::test]
-async fn closed_and_deleted() {
-    let agent = ScriptedAgent::new(|cx| async move {
+/// An agent that works until it is cancelled.
+fn slow() -> ScriptedAgent {
+    ScriptedAgent::new(|cx| async move {
         cx.say("Working").await?;
         cx.cancelled().await;
         Ok(StopReason::EndTurn)
-    });
-    let test = TestHub::new(agent);
+    })
+}
+
+#[tokio::test]
+async fn closed_and_deleted() {
+    let test = TestHub::new(slow());
     let mut client = test.connect();
     meet(&mut client).await;
     let session = open(&mut client, &test).await;
@@ -173,6 +181,144 @@ async fn closed_and_deleted() {
     assert_eq!(listed["sessions"], json!([]));
     client.close().await;
     check_transcript("close-and-delete", test.recorder());
+}
+
+/// An agent that calls its session by what it was last told.
+fn titles_itself() -> ScriptedAgent {
+    ScriptedAgent::new(|cx| async move {
+        let info = SessionInfo {
+            title: Some(cx.prompt_text()),
+            ..SessionInfo::default()
+        };
+        cx.emit(AgentEvent::SessionInfo(info)).await?;
+        Ok(StopReason::EndTurn)
+    })
+}
+
+/// The rows of a listing as `(sessionId, title)`.
+async fn titles(client: &mut StrictClient, params: Value) -> Vec<(Value, Value)> {
+    let mut listed = client.request("session/list", params).await;
+    let rows = listed["sessions"].as_array_mut().unwrap().iter_mut();
+    rows.map(|row| (row["sessionId"].take(), row["title"].take()))
+        .collect()
+}
+
+/// A title that a client set stays, whatever the agent calls the session, open or not, and after a restart.
+#[tokio::test]
+async fn a_client_sets_the_title() {
+    let mut test = TestHub::new(titles_itself());
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "first").await;
+    client.updates_until(&id).await;
+    let title = |title: &str| json!({"sessionId": session, "title": title});
+    let chosen = title("  The leaking\n bucket ");
+    let id = client.send_request("session/set_title", chosen).await;
+    let update = client.expect_update_of("session_info_update").await;
+    assert_eq!(update["title"], "The leaking bucket");
+    let stored = client.expect_response(&id).await;
+    assert_eq!(stored, json!({"title": "The leaking bucket"}));
+    let id = prompt(&mut client, &session, "second").await;
+    let (updates, _) = client.updates_until(&id).await;
+    assert_eq!(updates, Vec::<Value>::new());
+    changed_at(&test, "session-1", 1);
+    let row = |title: &str| vec![(session.clone(), json!(title))];
+    let listed = titles(&mut client, json!({})).await;
+    assert_eq!(listed, row("The leaking bucket"));
+
+    // It need not be open.
+    let closing = json!({"sessionId": session});
+    let closing = client.send_request("session/close", closing).await;
+    client.expect_event_of("session_closed").await;
+    client.expect_response(&closing).await;
+    let other = title("Another bucket");
+    client.request("session/set_title", other).await;
+    changed_at(&test, "session-1", 2);
+    let listed = titles(&mut client, json!({})).await;
+    assert_eq!(listed, row("Another bucket"));
+    let empty = title(" \n");
+    let refused = client.request_error("session/set_title", empty).await;
+    assert_eq!(refused["code"], -32602);
+    let unknown = json!({"sessionId": "nosuch", "title": "A title"});
+    let refused = client.request_error("session/set_title", unknown).await;
+    assert_eq!(refused["code"], -32002);
+    client.close().await;
+    check_transcript("set-title", test.recorder());
+
+    test.restart().await;
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let id = client
+        .send_request("session/load", existing(&session, &test.workspace()))
+        .await;
+    let (replayed, _) = client.updates_until(&id).await;
+    let named = |it: &&Value| it["sessionUpdate"] == "session_info_update";
+    assert_eq!(
+        replayed.iter().rfind(named).unwrap()["title"],
+        "Another bucket"
+    );
+    let id = prompt(&mut client, &session, "third").await;
+    client.updates_until(&id).await;
+    let listed = titles(&mut client, json!({})).await;
+    assert_eq!(listed, row("Another bucket"));
+    client.close().await;
+}
+
+/// Listings leave an archived session out, and it can still be opened.
+#[tokio::test]
+async fn archived() {
+    let mut test = TestHub::new(slow());
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "slow").await;
+    client.expect_update_of("agent_message_chunk").await;
+    let of = json!({"sessionId": session});
+    // What runs is cancelled, as by `session/close`.
+    let archiving = client.send_request("session/archive", of.clone()).await;
+    client.expect_update_of("session_info_update").await;
+    assert_eq!(client.expect_response(&id).await["stopReason"], "cancelled");
+    client.expect_event_of("session_closed").await;
+    assert_eq!(client.expect_response(&archiving).await, json!({}));
+    changed_at(&test, "session-1", 1);
+    let row = || vec![(session.clone(), json!("slow"))];
+    assert_eq!(titles(&mut client, json!({})).await, []);
+    for filter in ["include", "only"] {
+        let params = json!({"archived": filter});
+        assert_eq!(titles(&mut client, params).await, row(), "{filter}");
+    }
+    let odd = json!({"archived": "sometimes"});
+    let refused = client.request_error("session/list", odd).await;
+    assert_eq!(refused["code"], -32602);
+    // Twice is fine, and so is opening it: it stays archived.
+    client.request("session/archive", of.clone()).await;
+    client
+        .request("session/resume", existing(&session, &test.workspace()))
+        .await;
+    assert_eq!(titles(&mut client, json!({})).await, []);
+    client.request("session/unarchive", of.clone()).await;
+    changed_at(&test, "session-1", 2);
+    assert_eq!(titles(&mut client, json!({})).await, row());
+    assert_eq!(titles(&mut client, json!({"archived": "only"})).await, []);
+    for method in ["session/archive", "session/unarchive"] {
+        let unknown = json!({"sessionId": "nosuch"});
+        assert_eq!(client.request_error(method, unknown).await["code"], -32002);
+    }
+    let archiving = client.send_request("session/archive", of.clone()).await;
+    client.expect_event_of("session_closed").await;
+    client.expect_response(&archiving).await;
+    client.close().await;
+    check_transcript("archive", test.recorder());
+
+    test.restart().await;
+    let mut client = test.connect();
+    meet(&mut client).await;
+    assert_eq!(titles(&mut client, json!({})).await, []);
+    client.request("session/unarchive", of.clone()).await;
+    client.request("session/unarchive", of).await;
+    assert_eq!(titles(&mut client, json!({})).await, row());
+    client.close().await;
 }
 
 #[tokio::test]

@@ -492,7 +492,8 @@ fn said() -> impl Strategy<Value = AgentEvent> {
                 ..HandoffArtifact::default()
             }),
         }),
-        option::of(text()).prop_map(|title| AgentEvent::SessionInfo(SessionInfo { title })),
+        (option::of(text()), any::<bool>())
+            .prop_map(|(title, chosen)| AgentEvent::SessionInfo(SessionInfo { title, chosen })),
         (0..9u64).prop_map(|used| AgentEvent::Usage(Usage {
             used,
             size: 8,

@@ -20,6 +20,9 @@ pub(crate) const PINNED: Edition = Edition {
     unknown: &[
         "/agentCapabilities/session",
         "/agentCapabilities/sessionCapabilities/delete",
+        // Sent to clients of a newer schema only, and one that proposes a later version counts as one.
+        "/agentCapabilities/sessionCapabilities/archive",
+        "/agentCapabilities/sessionCapabilities/title",
     ],
 };
 
@@ -119,8 +122,11 @@ macro_rules! edition {
 }
 
 edition!(pinned, schema_0_12, {
-    "session/delete" => return None,
+    "session/archive" | "session/delete" | "session/set_title" | "session/unarchive" => return None,
 });
 edition!(newest, schema_1::v1, {
+    "session/archive" => through::<s::ArchiveSessionResponse>,
     "session/delete" => through::<s::DeleteSessionResponse>,
+    "session/set_title" => through::<s::SetSessionTitleResponse>,
+    "session/unarchive" => through::<s::UnarchiveSessionResponse>,
 });

@@ -183,6 +183,8 @@ pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
         parent: None,
         worker: None,
         principal: None,
+        failed: false,
+        archived: false,
     };
     drop(JsonlStore::new(test.state_dir()).create(meta).unwrap());
     let events = repository("fixtures/journal/every-event.jsonl");

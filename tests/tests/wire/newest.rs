@@ -181,6 +181,39 @@ async fn a_client_gets_what_it_declared() {
     client.close().await;
 }
 
+/// Clients of the pinned schema are not told of archives and titles; they are served all the same.
+#[tokio::test]
+async fn archives_and_titles_are_advertised_to_clients_of_a_newer_schema() {
+    let test = TestHub::new(ScriptedAgent::silent());
+    for newer in [false, true] {
+        let mut client = test.connect();
+        let mut capabilities = match newer {
+            true => json!({"session": {"configOptions": {"boolean": {}}}}),
+            false => json!({"fs": {"readTextFile": true}, "auth": {"terminal": true}}),
+        };
+        capabilities["_meta"] = json!({"harn": {"profile": "acp"}});
+        let hello = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+        let answer = client.request("initialize", hello).await;
+        let sessions = &answer["agentCapabilities"]["sessionCapabilities"];
+        let expected = newer.then(|| json!({}));
+        assert_eq!(sessions.get("archive"), expected.as_ref());
+        assert_eq!(sessions.get("title"), expected.as_ref());
+        let params = json!({"cwd": test.workspace(), "mcpServers": []});
+        let session = client.request("session/new", params).await["sessionId"].take();
+        let listed = client.request("session/list", json!({})).await;
+        let expected = newer.then(|| json!(false));
+        assert_eq!(listed["sessions"][0].get("archived"), expected.as_ref());
+        client
+            .request("session/archive", json!({"sessionId": session}))
+            .await;
+        let params = json!({"archived": "only"});
+        let listed = client.request("session/list", params).await;
+        // One that was never sent a prompt is not listed once it is closed.
+        assert_eq!(listed["sessions"], json!([]));
+        client.close().await;
+    }
+}
+
 /// Every method, update and capability of the newest schema has its row, and no row is about anything else.
 #[test]
 fn the_table_names_every_part_of_the_newest_schema() {

@@ -38,7 +38,7 @@ const fn notification(to: Option<Direction>, name: &'static str, params: &'stati
 use Direction::{ToAgent, ToClient};
 
 /// The shapes are named as the types of the SDK are.
-static METHODS: [Method; 26] = [
+static METHODS: [Method; 29] = [
     request(
         ToAgent,
         "initialize",
@@ -93,6 +93,24 @@ static METHODS: [Method; 26] = [
         "session/delete",
         "DeleteSessionRequest",
         "DeleteSessionResponse",
+    ),
+    request(
+        ToAgent,
+        "session/archive",
+        "ArchiveSessionRequest",
+        "ArchiveSessionResponse",
+    ),
+    request(
+        ToAgent,
+        "session/unarchive",
+        "UnarchiveSessionRequest",
+        "UnarchiveSessionResponse",
+    ),
+    request(
+        ToAgent,
+        "session/set_title",
+        "SetSessionTitleRequest",
+        "SetSessionTitleResponse",
     ),
     request(
         ToAgent,

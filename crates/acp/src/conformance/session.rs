@@ -185,7 +185,7 @@ impl Sessions {
                 }
             }
             (
-                "session/close" | "session/delete" | "session/stop",
+                "session/archive" | "session/close" | "session/delete" | "session/stop",
                 Outcome::Result(_),
                 Some(name),
             ) => {

@@ -74,15 +74,19 @@ impl<'a> Message<'a> {
         Ok(text.and_then(|text| serde_json::from_str(text).ok()))
     }
 
-    /// Whether it is to close a session, or remove it.
+    /// Whether it closes a session, or removes it.
     pub(super) fn closes(&self) -> bool {
         let method = self.method.as_deref();
-        matches!(method, Some("session/close" | "session/delete"))
+        matches!(
+            method,
+            Some("session/archive" | "session/close" | "session/delete")
+        )
     }
 
     /// Whether its method is about one session.
     pub(super) fn needs_session(&self) -> bool {
-        const METHODS: [&str; 10] = [
+        const METHODS: [&str; 13] = [
+            "session/archive",
             "session/cancel",
             "session/close",
             "session/delete",
@@ -93,6 +97,8 @@ impl<'a> Message<'a> {
             "session/set_config_option",
             "session/set_mode",
             "session/set_model",
+            "session/set_title",
+            "session/unarchive",
         ];
         self.method.as_deref().is_some_and(|m| METHODS.contains(&m))
     }

@@ -41,7 +41,7 @@ pub(crate) fn delete(
             let request = request?;
             let id = request.session_id;
             let mut actor = Sender::of_meta(request.meta.as_ref());
-            may_delete(&peer, &SessionId::new(id.0.clone()), &mut actor)?;
+            may_change(&peer, &SessionId::new(id.0.clone()), &mut actor)?;
             wind_up(&peer, &id).await;
             match peer.hub.delete(&SessionId::new(id.0)).await {
                 // What is not there is deleted, as the protocol's compatibility kit advises: a client that
@@ -57,9 +57,9 @@ pub(crate) fn delete(
     });
 }
 
-/// One that somebody controls is removed by whoever does, and by nobody else; while nobody does, not from under
-/// a turn or those who watch.
-fn may_delete(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Result<(), Error> {
+/// Refuses to delete, archive or retitle a session that another client controls, and while no client controls it,
+/// one that runs a turn or is watched.
+pub(super) fn may_change(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Result<(), Error> {
     if let Some(attached) = peer.attached(id) {
         return drive(&attached, Act::Steer, actor).map(drop);
     }
@@ -75,7 +75,7 @@ fn may_delete(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Result<(), Erro
 }
 
 /// Closes a session and waits until its last updates and answers are on their way.
-async fn wind_up(peer: &Peer, id: &schema::SessionId) {
+pub(super) async fn wind_up(peer: &Peer, id: &schema::SessionId) {
     let id = SessionId::new(id.0.clone());
     let open = peer.attached(&id);
     peer.hub.close(&id).await;

@@ -7,12 +7,12 @@ use std::{
 
 use agent_client_protocol::{
     Error, Responder,
-    v1::schema::{ListSessionsRequest, ListSessionsResponse, SessionInfo},
+    v1::schema::{ListSessionsRequest, ListSessionsResponse, SessionArchiveFilter, SessionInfo},
 };
-use harn_runtime::{ListedSession, SessionFilter};
+use harn_runtime::{ArchiveFilter, ListedSession, SessionFilter};
 
 use super::wire_id;
-use crate::{Profile, answer::answer, connection::Peer, error, ext};
+use crate::{Dialect, Profile, answer::answer, connection::Peer, error, ext};
 
 /// A request, and whether it wants those that are open or those that are not.
 pub(crate) type Listing = (ListSessionsRequest, Option<bool>);
@@ -26,22 +26,35 @@ pub(crate) fn handle(peer: &Arc<Peer>, request: Result<Listing, Error>, to: Resp
                 cwd: request.cwd,
                 live,
                 prompted: true,
+                archived: archived(request.archived)?,
             };
             let page = peer.hub.list(filter, request.cursor).await;
             page.map_err(|e| error::session(&e))
         };
-        // Plain clients print what they find there.
-        let plain = peer.facts().dialect.profile == Profile::Acp;
+        let dialect = peer.facts().dialect;
         let response = listed.await.map(|page| {
             let sessions = page.sessions.into_iter();
-            let sessions = sessions.map(|session| info(session, plain)).collect();
+            let sessions = sessions.map(|session| info(session, dialect)).collect();
             ListSessionsResponse::new(sessions).next_cursor(page.next)
         });
         answer(to, response);
     });
 }
 
-fn info(session: ListedSession, plain: bool) -> SessionInfo {
+fn archived(wanted: Option<SessionArchiveFilter>) -> Result<ArchiveFilter, Error> {
+    match wanted.unwrap_or_default() {
+        SessionArchiveFilter::Exclude => Ok(ArchiveFilter::Exclude),
+        SessionArchiveFilter::Include => Ok(ArchiveFilter::Include),
+        SessionArchiveFilter::Only => Ok(ArchiveFilter::Only),
+        _ => Err(error::bad_params(
+            "session/list: archived must be `exclude`, `include` or `only`",
+        )),
+    }
+}
+
+fn info(session: ListedSession, dialect: Dialect) -> SessionInfo {
+    // Plain clients print what they find there.
+    let plain = dialect.profile == Profile::Acp;
     let extension = (!plain).then(|| ext::live::listed(&session)).flatten();
     let summary = session.summary;
     let meta = summary.meta;
@@ -50,5 +63,6 @@ fn info(session: ListedSession, plain: bool) -> SessionInfo {
         .additional_directories(meta.additional_directories)
         .title((!meta.title.is_empty()).then_some(meta.title))
         .updated_at(humantime::format_rfc3339_millis(updated).to_string())
+        .archived(dialect.newer.members.then_some(meta.archived))
         .meta(extension)
 }

@@ -1,5 +1,6 @@
 //! The methods, a file each or a few that belong together.
 
+pub(crate) mod archive;
 pub(crate) mod auth;
 pub(crate) mod close;
 pub(crate) mod config;
@@ -13,6 +14,7 @@ pub(crate) mod remind;
 pub(crate) mod setup;
 pub(crate) mod skills;
 pub(crate) mod steering;
+pub(crate) mod title;
 
 use std::sync::Arc;
 

@@ -178,6 +178,8 @@ mod tests {
             parent: None,
             worker: None,
             principal: None,
+            failed: false,
+            archived: false,
         };
         let mut log = JsonlLog::new(Arc::new(LogFile::new(file, path, empty)), meta, 0);
         let event = Envelope {

@@ -49,6 +49,8 @@ const FILES: &str = "files";
 ///     parent: None,
 ///     worker: None,
 ///     principal: None,
+///     failed: false,
+///     archived: false,
 /// })?;
 /// let said = Envelope { seq: Seq(1), at: 1_700_000_000_001, turn: None, event: AgentEvent::message("Hello") };
 /// log.append(std::slice::from_ref(&said))?;

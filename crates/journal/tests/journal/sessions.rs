@@ -177,6 +177,29 @@ fn meta_without_times_is_read() {
     );
 }
 
+/// Flags that are not set are left out, as in a file that was written before there were any.
+#[test]
+fn flags_of_meta_survive_a_reopening() {
+    let workspace = Workspace::with(&words(1, 1));
+    let written = || fs::read_to_string(workspace.folder().join("meta.json")).unwrap();
+    let before = written();
+    assert!(!before.contains("failed") && !before.contains("archived"));
+    let mut opened = workspace.store.open(&ID.into()).unwrap();
+    opened.log.amend(MetaChange::Failed(true)).unwrap();
+    opened.log.amend(MetaChange::Archived(true)).unwrap();
+    drop(opened);
+    let mut opened = workspace.store.open(&ID.into()).unwrap();
+    assert!(opened.meta.failed && opened.meta.archived);
+    let listed = workspace.store.list().unwrap().sessions.remove(0).meta;
+    assert_eq!(listed, opened.meta);
+    opened.log.amend(MetaChange::Failed(false)).unwrap();
+    opened.log.amend(MetaChange::Archived(false)).unwrap();
+    drop(opened);
+    assert_eq!(workspace.store.meta(&ID.into()).unwrap(), meta(ID));
+    let flags = written().contains("failed") || written().contains("archived");
+    assert!(!flags);
+}
+
 #[cfg(unix)]
 #[test]
 fn only_the_owner_can_read() {

@@ -236,7 +236,8 @@ fn facts() -> impl Strategy<Value = AgentEvent> {
         text().prop_map(|mode_id| AgentEvent::ModeChanged { mode_id }),
         (id(), text())
             .prop_map(|(config_id, value)| AgentEvent::ConfigChanged { config_id, value }),
-        option::of(text()).prop_map(|title| AgentEvent::SessionInfo(SessionInfo { title })),
+        (option::of(text()), any::<bool>())
+            .prop_map(|(title, chosen)| AgentEvent::SessionInfo(SessionInfo { title, chosen })),
         (vec(command, 0..3), vec(text(), 0..3), any::<bool>()).prop_map(
             |(commands, equipped, own_unchanged)| AgentEvent::AvailableCommands {
                 commands,

@@ -70,6 +70,8 @@ pub(crate) fn meta(id: &str) -> SessionMeta {
         parent: None,
         worker: None,
         principal: None,
+        failed: false,
+        archived: false,
     }
 }
 

@@ -33,10 +33,11 @@ pub(super) fn copy(
         let turn = envelope.turn.as_ref();
         let left_out = turn.is_some_and(|turn| unfinished.contains(turn));
         // What a person set while it ran is the session's, not the turn's.
-        let set = matches!(
-            envelope.event,
-            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. }
-        );
+        let set = match &envelope.event {
+            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. } => true,
+            AgentEvent::SessionInfo(info) => info.chosen,
+            _ => false,
+        };
         if left_out && !set {
             continue;
         }
@@ -56,6 +57,7 @@ pub(super) fn copy(
     }
     let now = config.clock.now();
     kept.extend(scribe.enter(&mut view, None, left_behind, now, &*config.ids));
+    meta.failed = view.last_turn_failed();
     let mut log = config.store.create(meta.clone())?;
     if !kept.is_empty() {
         log.append(&kept)?;

@@ -36,6 +36,30 @@ pub struct SessionFilter {
     pub live: Option<bool>,
     /// Those that were sent a prompt, and those that are open here.
     pub prompted: bool,
+    /// What becomes of those that are archived.
+    pub archived: ArchiveFilter,
+}
+
+/// Whether a listing has sessions that are archived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArchiveFilter {
+    /// It has none of them.
+    #[default]
+    Exclude,
+    /// It has them beside the others.
+    Include,
+    /// It has no others.
+    Only,
+}
+
+impl ArchiveFilter {
+    fn has(self, archived: bool) -> bool {
+        match self {
+            Self::Exclude => !archived,
+            Self::Include => true,
+            Self::Only => archived,
+        }
+    }
 }
 
 impl Hub {
@@ -92,6 +116,7 @@ impl Hub {
                 let in_dir = |cwd: &PathBuf| same_dir(cwd, &meta.directory);
                 after.as_ref().is_none_or(|at| is_after(summary, at))
                     && hub.sees(meta)
+                    && filter.archived.has(meta.archived)
                     && filter.cwd.as_ref().is_none_or(in_dir)
             });
             let rows = rows.map(|summary| ListedSession {

@@ -2,13 +2,12 @@
 
 use std::{ops::Deref, path::PathBuf, sync::Arc};
 
-use harn_journal::SessionMeta;
+use harn_journal::{JournalError, SessionMeta};
 use harn_model::{
     AskId, Command, ConfigOption, ContentBlock, Decision, HitlRequest, HitlResponse, LiveAuthor,
     McpServerSpec, McpServerStatus, MessageId, PermissionAsked, PermissionRoute, Seq, SessionId,
     SessionView, SystemReminder, Timestamp, TurnId, TurnStarted,
 };
-use harn_policy::SessionMode;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -18,8 +17,8 @@ use super::{
     shared::{Shared, lock},
 };
 use crate::{
-    EquipmentChange, HitlError, HostPort, IdKind, PromptError, SettingError, Subscription, Term,
-    hitl::HitlEnd, mode, permission::with_command,
+    EquipmentChange, HitlError, HostPort, IdKind, PromptError, Subscription, Term, hitl::HitlEnd,
+    permission::with_command,
 };
 
 /// What a session's task is asked to do.
@@ -57,6 +56,7 @@ pub(crate) enum Msg {
     SetMode(String, oneshot::Sender<Seq>),
     SetOption(String, String, oneshot::Sender<Seq>),
     SetTitle(String, oneshot::Sender<Seq>),
+    Unarchive(oneshot::Sender<Result<(), JournalError>>),
     /// The directories beside its own that it is to have.
     SetDirectories(Vec<PathBuf>),
     /// Somebody wants to know when all before this is dealt with.
@@ -420,48 +420,6 @@ impl Controller {
         let _ = self.inbox.send(Msg::Routed(Box::new(route))).await;
     }
 
-    /// Chooses a mode; written and published when this returns, with the place of its event.
-    pub async fn set_mode(&self, mode: &str) -> Result<Seq, SettingError> {
-        if SessionMode::of(mode).is_none() {
-            return Err(SettingError::UnknownMode {
-                given: mode.to_owned(),
-                known: join(mode::modes().iter().map(|m| m.id.as_str())),
-            });
-        }
-        let (reply, done) = oneshot::channel();
-        self.request(Msg::SetMode(mode.to_owned(), reply), done)
-            .await
-    }
-
-    /// Sets an option of the agent; written and published when this returns, with the place of its
-    /// event.
-    pub async fn set_option(&self, id: &str, value: &str) -> Result<Seq, SettingError> {
-        let options = &self.shared.profile.options;
-        let Some(option) = find(options, id) else {
-            return Err(SettingError::UnknownOption {
-                given: id.to_owned(),
-                known: join(options.iter().map(|o| o.id.as_str())),
-            });
-        };
-        if !option.choices.iter().any(|choice| choice.value == value) {
-            return Err(SettingError::UnknownValue {
-                option: id.to_owned(),
-                given: value.to_owned(),
-                known: join(option.choices.iter().map(|c| c.value.as_str())),
-            });
-        }
-        let (reply, done) = oneshot::channel();
-        let msg = Msg::SetOption(id.to_owned(), value.to_owned(), reply);
-        self.request(msg, done).await
-    }
-
-    /// Gives the session a title; written and published when this returns, with the place of its event.
-    pub async fn set_title(&self, title: &str) -> Result<Seq, SettingError> {
-        let (reply, done) = oneshot::channel();
-        self.request(Msg::SetTitle(title.to_owned(), reply), done)
-            .await
-    }
-
     /// Waits until what was asked of the session before this is dealt with: a prompt has begun or waits, an
     /// answer is taken. The last event that was published then; none where the session has ended.
     pub async fn dealt_with(&self) -> Option<Seq> {
@@ -478,18 +436,8 @@ impl Controller {
             let _ = done.await;
         }
     }
-
-    async fn request(&self, msg: Msg, done: oneshot::Receiver<Seq>) -> Result<Seq, SettingError> {
-        let sent = self.inbox.send(msg).await;
-        sent.map_err(|_| SettingError::Closed)?;
-        done.await.map_err(|_| SettingError::Closed)
-    }
 }
 
-fn find<'a>(options: &'a [ConfigOption], id: &str) -> Option<&'a ConfigOption> {
+pub(super) fn find<'a>(options: &'a [ConfigOption], id: &str) -> Option<&'a ConfigOption> {
     options.iter().find(|option| option.id == id)
-}
-
-fn join<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    words.collect::<Vec<_>>().join(", ")
 }

@@ -8,6 +8,7 @@ mod roster;
 mod running;
 mod scribe;
 mod seat;
+mod settings;
 mod settle;
 mod shared;
 mod split_sequence;

@@ -154,7 +154,10 @@ pub(crate) fn title(prompt: &[ContentBlock]) -> Option<AgentEvent> {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
         None => line,
     };
-    Some(AgentEvent::SessionInfo(SessionInfo { title: Some(title) }))
+    Some(AgentEvent::SessionInfo(SessionInfo {
+        title: Some(title),
+        chosen: false,
+    }))
 }
 
 fn first_line(text: &str) -> Option<&str> {

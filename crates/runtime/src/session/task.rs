@@ -11,12 +11,13 @@ mod equipped;
 mod hitl;
 mod live;
 mod seams;
+mod settings;
 mod workers;
 
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
 use harn_journal::{JournalError, Log};
-use harn_model::{AgentEvent, Command, Decision, Durability, Envelope, Seq, SessionInfo, TurnId};
+use harn_model::{AgentEvent, Command, Decision, Durability, Envelope, Seq, TurnId};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
@@ -193,27 +194,10 @@ impl SessionTask {
             Some(Msg::Forget(forgotten)) => self.forget(forgotten).await?,
             Some(Msg::Equipped(change)) => self.equipped(change).await?,
             Some(Msg::Resume) => self.resume().await?,
-            Some(Msg::SetMode(mode_id, reply)) => {
-                let seq = self
-                    .write(vec![AgentEvent::ModeChanged { mode_id }])
-                    .await?;
-                self.act_under_mode();
-                // The caller may have gone; the change stands.
-                let _ = reply.send(seq);
-            }
-            Some(Msg::SetOption(config_id, value, reply)) => {
-                let changed = AgentEvent::ConfigChanged { config_id, value };
-                let seq = self.write(vec![changed]).await?;
-                // The caller may have gone; the change stands.
-                let _ = reply.send(seq);
-            }
-            Some(Msg::SetTitle(title, reply)) => {
-                let info = SessionInfo { title: Some(title) };
-                let seq = self.write(vec![AgentEvent::SessionInfo(info)]).await?;
-                self.list_title();
-                // The caller may have gone; the change stands.
-                let _ = reply.send(seq);
-            }
+            Some(Msg::SetMode(mode_id, reply)) => self.set_mode(mode_id, reply).await?,
+            Some(Msg::SetOption(id, value, reply)) => self.set_option(id, value, reply).await?,
+            Some(Msg::SetTitle(title, reply)) => self.set_title(title, reply).await?,
+            Some(Msg::Unarchive(reply)) => self.unarchive(reply),
             Some(Msg::SetDirectories(additional)) => self.set_directories(additional),
             Some(Msg::DealtWith(reply)) => {
                 // The caller may have gone.
@@ -302,6 +286,9 @@ impl SessionTask {
                 TurnItem::Event(event) if self.is_asked(&event) => {}
                 TurnItem::Event(AgentEvent::AvailableCommands { commands, .. }) => {
                     events.push(self.commands(commands, false));
+                }
+                TurnItem::Event(AgentEvent::SessionInfo(info)) => {
+                    events.extend(self.titled_by_agent(info));
                 }
                 TurnItem::Event(event) => {
                     if matches!(event, AgentEvent::TranscriptCompacted(_)) {

@@ -34,6 +34,8 @@ fn killed(world: &World) -> SessionId {
         parent: None,
         worker: None,
         principal: None,
+        failed: false,
+        archived: false,
     };
     let mut log = JsonlStore::new(world.state()).create(meta).unwrap();
     let mut call = ToolCall::new("t1", "run_tests");

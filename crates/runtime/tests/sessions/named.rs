@@ -76,6 +76,38 @@ async fn a_title_that_was_given_stays() {
 }
 
 #[tokio::test]
+async fn whoever_opens_a_session_that_is_being_changed_waits() {
+    let world = World::new();
+    let hub = world.hub(silent());
+    let id = world.session(&hub).await.id().clone();
+    hub.close(&id).await;
+    let (titled, opened, listed) = tokio::join!(
+        hub.set_title(&id, "Spring cleaning"),
+        hub.open(&id, None),
+        hub.unarchive(&id)
+    );
+    titled.unwrap();
+    listed.unwrap();
+    let title = opened.unwrap().title();
+    assert_eq!(title.as_deref(), Some("Spring cleaning"));
+    // Others do not learn that it is there.
+    let bob = hub.of(Principal::new("bob"));
+    for refused in [
+        bob.set_title(&id, "Mine").await,
+        bob.archive(&id).await,
+        bob.unarchive(&id).await,
+    ] {
+        let error = refused.unwrap_err();
+        assert!(matches!(error, SessionError::NotFound(_)), "{error}");
+    }
+    assert!(hub.live(&id).is_some());
+    hub.archive(&id).await.unwrap();
+    assert!(hub.live(&id).is_none());
+    let listed = hub.list(Default::default(), None).await.unwrap();
+    assert_eq!(listed.sessions, []);
+}
+
+#[tokio::test]
 async fn a_title_is_the_first_text_of_a_prompt() {
     let link = || {
         ContentBlock::ResourceLink(ResourceLink {

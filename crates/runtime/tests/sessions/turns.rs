@@ -179,7 +179,10 @@ async fn a_title_the_agent_chose_is_listed() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let title = Some(cx.prompt_text().to_uppercase());
-        let info = harn_model::SessionInfo { title };
+        let info = harn_model::SessionInfo {
+            title,
+            ..harn_model::SessionInfo::default()
+        };
         cx.emit(harn_model::AgentEvent::SessionInfo(info)).await?;
         Ok(harn_model::StopReason::EndTurn)
     }));

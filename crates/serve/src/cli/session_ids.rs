@@ -8,7 +8,7 @@ use harn_model::SessionId;
 
 use super::text::did_you_mean;
 
-/// The word for the session that changed last.
+/// The word for the session that changed last, of those that are not archived.
 const LAST: &str = "last";
 
 /// Whether an id begins so. The `ses_` that all our ids begin with may be left out.
@@ -62,7 +62,7 @@ pub(super) fn stored(store: &dyn Store, word: &str) -> Result<SessionId> {
     }
 }
 
-/// The session of a directory that changed last and has a prompt.
+/// The session of a directory that changed last, has a prompt and is not archived.
 pub(super) fn last_of(store: &dyn Store, dir: &Path) -> Result<Option<SessionId>> {
     let sessions = store.list()?.sessions;
     // Sessions of others over the network are not ours to go on with.
@@ -76,7 +76,8 @@ fn last(
     sessions: Vec<SessionSummary>,
     wanted: impl Fn(&SessionSummary) -> bool,
 ) -> Option<SessionId> {
-    let mut wanted = sessions.into_iter().filter(wanted);
+    let listed = sessions.into_iter().filter(|it| !it.meta.archived);
+    let mut wanted = listed.filter(wanted);
     let last = wanted.find(|it| has_prompt(store, it))?;
     Some(last.meta.thread_id)
 }

@@ -30,6 +30,8 @@ fn meta(id: &str) -> SessionMeta {
         parent: None,
         worker: None,
         principal: None,
+        failed: false,
+        archived: false,
     }
 }
 

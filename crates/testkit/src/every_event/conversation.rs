@@ -245,6 +245,7 @@ pub(super) fn facts() -> Vec<Step> {
         usage(12_500, Some(cost)),
         emit(AgentEvent::SessionInfo(SessionInfo {
             title: Some("The leaking bucket".to_owned()),
+            chosen: false,
         })),
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, sync::Arc};
 
-use harn_runtime::{SessionFilter, SessionSummary};
+use harn_runtime::{ArchiveFilter, SessionFilter, SessionSummary};
 use serde_json::Value;
 
 use super::Refused;
@@ -35,7 +35,12 @@ pub(crate) async fn handle(
 }
 
 async fn list(peer: &Peer) -> Result<ThreadListResult, ThreadsError> {
-    let listed = peer.hub.list_all(SessionFilter::default()).await?;
+    // This protocol cannot ask for those that are archived.
+    let filter = SessionFilter {
+        archived: ArchiveFilter::Include,
+        ..SessionFilter::default()
+    };
+    let listed = peer.hub.list_all(filter).await?;
     let rows = listed.into_iter().map(|row| thread(peer, row.summary));
     let mut threads: Vec<_> = rows.collect();
     threads.sort_by_cached_key(|thread| {

@@ -32,6 +32,7 @@ macro_rules! definitions {
 #[test]
 fn shapes_are_those_of_the_sdk() {
     let mut definitions: Vec<_> = definitions! {
+        ArchiveSessionRequest ArchiveSessionResponse
         AuthenticateRequest AuthenticateResponse
         CancelNotification
         CancelRequestNotification
@@ -56,7 +57,9 @@ fn shapes_are_those_of_the_sdk() {
         SessionNotification
         SetSessionConfigOptionRequest SetSessionConfigOptionResponse
         SetSessionModeRequest SetSessionModeResponse
+        SetSessionTitleRequest SetSessionTitleResponse
         TerminalOutputRequest TerminalOutputResponse
+        UnarchiveSessionRequest UnarchiveSessionResponse
         WaitForTerminalExitRequest WaitForTerminalExitResponse
         WriteTextFileRequest WriteTextFileResponse
     }

@@ -99,7 +99,7 @@ impl SessionTask {
     ) -> Result<(), JournalError> {
         closing.push(AgentEvent::TurnEnded(Box::new(TurnEnded { outcome })));
         let batch = self.append(Some(id), closing)?;
-        self.list_title();
+        self.update_listing();
         self.secure(&batch).await;
         lock(&self.shared.unfinished).retain(|turn| turn != id);
         self.shared.feed.publish(batch);
@@ -116,19 +116,19 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Puts the title and the time where listings find them. The log has both in any case, so a failure is
-    /// only logged.
-    pub(super) fn list_title(&mut self) {
-        let (title, updated) = {
+    /// Puts the title, the time and how the last turn ended where listings find them. The log has all of it in
+    /// any case, so a failure is only logged.
+    pub(super) fn update_listing(&mut self) {
+        let (title, updated, failed) = {
             let view = self.shared.view();
-            (view.title.clone(), view.updated_at)
+            (view.title.clone(), view.updated_at, view.last_turn_failed())
         };
         self.log.set_updated(updated);
-        let Some(title) = title else {
-            return;
-        };
-        if let Err(error) = self.log.amend(MetaChange::Title(title)) {
-            tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not list the title");
+        let changes = title.map(MetaChange::Title).into_iter();
+        for change in changes.chain([MetaChange::Failed(failed)]) {
+            if let Err(error) = self.log.amend(change) {
+                tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not update the listing");
+            }
         }
     }
 

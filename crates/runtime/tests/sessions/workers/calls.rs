@@ -180,6 +180,8 @@ async fn a_worker_call_cut_short_by_a_crash_is_settled() {
         parent: None,
         worker: None,
         principal: None,
+        failed: false,
+        archived: false,
     };
     let store = JsonlStore::new(world.state());
     let mut log = store.create(meta).unwrap();

@@ -173,6 +173,8 @@ async fn a_worker_cut_short_by_a_crash_has_failed_and_one_that_waited_still_wait
         parent: None,
         worker: None,
         principal: None,
+        failed: false,
+        archived: false,
     };
     let store = JsonlStore::new(world.state());
     let child = |id: &str, worker: &str| SessionMeta {

@@ -14,7 +14,7 @@ pub(in crate::cli) struct ListSessionsArgs {
     /// At most so many
     #[arg(long, value_name = "N")]
     pub(in crate::cli) limit: Option<NonZeroUsize>,
-    /// Also stored sessions without a prompt
+    /// Also stored sessions without a prompt, and archived ones
     #[arg(long)]
     pub(in crate::cli) all: bool,
 }

@@ -56,15 +56,22 @@ fn list(options: &Options, store: &dyn Store, args: &ListSessionsArgs) -> Result
     let cwd = cwd.transpose().context("--cwd").map_err(wrong_use)?;
     let Listing { sessions, problems } = store.list()?;
     let live = live(&options.state_dir)?;
-    let mut left_out = 0;
+    let (mut unprompted, mut archived) = (0, 0);
     let shown = sessions.into_iter().filter(|session| {
         let in_dir = |cwd| same_dir(cwd, &session.meta.directory);
         if !cwd.as_deref().is_none_or(in_dir) {
             return false;
         }
         let is_live = live.contains_key(session.meta.thread_id.as_str());
-        let shown = args.all || is_live || has_prompt(store, session);
-        left_out += usize::from(!shown);
+        if args.all {
+            return true;
+        }
+        if session.meta.archived {
+            archived += 1;
+            return false;
+        }
+        let shown = is_live || has_prompt(store, session);
+        unprompted += usize::from(!shown);
         shown
     });
     let limit = args.limit.map_or(usize::MAX, usize::from);
@@ -83,10 +90,14 @@ fn list(options: &Options, store: &dyn Store, args: &ListSessionsArgs) -> Result
             None => format!("no sessions in {}\n", kept.display()),
         })?;
     }
-    if left_out > 0 {
-        note(format_args!(
-            "{left_out} without a prompt left out; --all lists them"
-        ));
+    let left_out = [(unprompted, "without a prompt"), (archived, "archived")];
+    let left_out = left_out.iter().filter(|(count, _)| *count > 0);
+    let left_out: Vec<_> = left_out
+        .map(|(count, why)| format!("{count} {why}"))
+        .collect();
+    if !left_out.is_empty() {
+        let left_out = left_out.join(" and ");
+        note(format_args!("{left_out} left out; --all lists them"));
     }
     problems.iter().for_each(note);
     Ok(())
@@ -102,6 +113,8 @@ struct Row<'a> {
     cwd: Cow<'a, str>,
     created_at: String,
     updated_at: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    archived: bool,
     live_state: &'static str,
     active_prompt: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,6 +133,7 @@ impl<'a> Row<'a> {
             cwd: meta.directory.to_string_lossy(),
             created_at: rfc3339(meta.created),
             updated_at: rfc3339(session.updated),
+            archived: meta.archived,
             live_state: live.map_or("persisted", |_| "live"),
             active_prompt: live.is_some_and(|live| live.working),
             controller_id: live.and_then(|live| live.controller.as_deref()),
@@ -147,7 +161,10 @@ fn table(sessions: &[SessionSummary], live: &HashMap<String, Listed>, now: Times
         .iter()
         .map(|session| {
             let title = paint::one_line(&session.meta.title);
-            let (state, controller) = standing(live.get(session.meta.thread_id.as_str()), now);
+            let (state, controller) = match live.get(session.meta.thread_id.as_str()) {
+                None if session.meta.archived => ("archived", String::new()),
+                live => standing(live, now),
+            };
             [
                 session.meta.thread_id.as_str().into(),
                 text::age(now, session.updated).into(),
