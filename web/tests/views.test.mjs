@@ -146,6 +146,23 @@ describe("the list of sessions", () => {
     await close(page);
   });
 
+  it("keeps the red dot of a failed session when the server starts again, which closes it", async () => {
+    const page = await fresh();
+    await say(page, "fail");
+    await page.locator(".session[aria-current].is-error").waitFor();
+    const link = await page.locator(".session[aria-current]").getAttribute("href");
+    await close(page);
+    await server.stop({ keep: true });
+    await server.run();
+    const other = await again(browser, server);
+    const row = other.locator(`.session[href="${link}"]`);
+    await row.and(other.locator(".is-error")).getByText("failed").first().waitFor();
+    const dot = await row.locator(".dot").evaluate((element) => getComputedStyle(element).backgroundColor);
+    const [red, green] = /rgb\((\d+), (\d+)/.exec(dot).slice(1).map(Number);
+    assert.ok(red > 2 * green, dot);
+    await close(other);
+  });
+
   it("says so when a session does not exist", async () => {
     const page = await again(browser, server, {}, `${server.origin}#/s/nosuch`);
     await page.locator(".banner.failed", { hasText: "no such session" }).waitFor();

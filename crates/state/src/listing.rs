@@ -156,7 +156,11 @@ fn rows(stored: &[SessionSummary], live: &[Controller]) -> Vec<SessionRow> {
             cwd: meta.directory.to_string_lossy().into_owned(),
             created_at: meta.created,
             updated_at: open.map_or(summary.updated, |it| it.updated_at().max(meta.created)),
-            status: open.map_or(SessionStatus::Closed, |open| status(open)),
+            status: match open {
+                Some(open) => status(open),
+                None if meta.failed => SessionStatus::Error,
+                None => SessionStatus::Closed,
+            },
             clients: state.as_ref().map_or(0, |state| state.clients),
             controller: state
                 .and_then(|state| state.controller)

@@ -65,8 +65,8 @@ pub enum SessionStatus {
     Waiting,
     /// Nobody is.
     Idle,
-    /// Nobody is, and the last run failed.
+    /// Nobody is, and the last run failed. The session may be open or not.
     Error,
-    /// It is not open.
+    /// It is not open, and its last run did not fail.
     Closed,
 }

@@ -64,6 +64,29 @@ async fn rows_follow_their_sessions() {
     assert_eq!(list.state()["sessions"][0]["controller"], json!(null));
 }
 
+/// A restart closes every session. The next turn that ends well takes the mark away.
+#[tokio::test(start_paused = true)]
+async fn a_failed_session_is_marked_after_a_restart() {
+    let (mut test, server) = stage();
+    let mut client = server.connect("").await;
+    let session = client.session();
+    client.submit("fail").await;
+    client.until_status("error").await;
+    drop((client, server));
+    test.restart().await;
+    let server = test.serve_state();
+    let list = server.connect_sessions().await;
+    assert_eq!(rows(&list), [(session.clone(), "error".to_owned())]);
+    let mut client = server.connect(&format!("session={session}")).await;
+    client.submit("hello").await;
+    client.quiet().await;
+    drop((client, list, server));
+    test.restart().await;
+    let server = test.serve_state();
+    let list = server.connect_sessions().await;
+    assert_eq!(rows(&list), [(session, "closed".to_owned())]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_list_names_the_directory_of_new_sessions_and_examples() {
     let (_test, server) = stage();
