@@ -116,11 +116,8 @@ fn decisions(event: &AgentEvent) -> Decisions {
             Written,
             Elsewhere("a reminder is told when it is rendered", "reminder_emitted"),
         ),
-        E::HitlResolved { .. } => row(
-            Synced,
-            Lines,
-            Nothing("the question was shown; what follows shows how it was settled"),
-        ),
+        // A plain client that gets the question as a permission request sees the end of its call.
+        E::HitlResolved { .. } => everywhere(Synced),
         E::SessionClosed { .. } => row(Synced, Lines, Nothing("the answer to its request says so")),
         E::TurnStarted(_) => everywhere(Written),
         E::Recovered(_) => everywhere(Written),

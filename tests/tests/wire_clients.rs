@@ -159,6 +159,7 @@ async fn a_client_that_resumes_is_asked_what_is_open() {
     let mut second = test.connect();
     let params = existing(&session, &test);
     second.request("session/resume", params).await;
+    second.expect_update_of("tool_call").await;
     let (ask, params) = second.expect_request("session/request_permission").await;
     assert_eq!(params["toolCall"]["toolCallId"], "call-1");
     second.respond(&ask, chosen("allow_once")).await;

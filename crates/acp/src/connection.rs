@@ -313,8 +313,6 @@ pub(crate) struct Peer {
 pub(crate) struct Facts {
     pub(crate) dialect: Dialect,
     pub(crate) offers: HostOffers,
-    /// Whether it shows forms.
-    pub(crate) forms: bool,
     /// Whether it declared `_meta.harn`, and so reads how long an option holds.
     pub(crate) declares_harn: bool,
     /// How it runs commands of the agent's program in a terminal.
@@ -332,7 +330,6 @@ impl Peer {
         self.facts.get().copied().unwrap_or(Facts {
             dialect: Profile::Acp.into(),
             offers: HostOffers::default(),
-            forms: false,
             declares_harn: false,
             terminal_auth: TerminalAuthSupport::default(),
         })

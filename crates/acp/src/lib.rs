@@ -38,6 +38,6 @@ mod wire;
 pub use connection::{AcpConfig, ConnectionError, Deadlines, LAST_ANSWERS, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
 pub use newer::NewerAcp;
-pub use profile::{Dialect, HostBridgeChoice, Profile, ProfileChoice};
+pub use profile::{Dialect, HitlCalls, HostBridgeChoice, Profile, ProfileChoice};
 pub use terminal_auth::TerminalAuth;
 pub use to_wire::Projector;

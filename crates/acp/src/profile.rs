@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use agent_client_protocol::v1::schema::InitializeRequest;
+use harn_model::HitlKind;
 use harn_runtime::EncodingSlot;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,6 +47,8 @@ pub struct Dialect {
     pub event_ids: bool,
     /// Whether tool calls of workers are part of the stream. Those that somebody is asked about always are.
     pub worker_calls: bool,
+    /// Which questions to a person are calls in the stream.
+    pub hitl_calls: HitlCalls,
     /// The parts of ACP it gets that the pinned schema does not have.
     pub newer: NewerAcp,
 }
@@ -57,7 +60,38 @@ impl From<Profile> for Dialect {
             extensions: ExtensionSet::ALL,
             event_ids: false,
             worker_calls: profile.has_worker_calls(),
+            hitl_calls: HitlCalls::All,
             newer: NewerAcp::default(),
+        }
+    }
+}
+
+/// Which questions to a person a client gets as permission requests. Such a request names a call, so each of
+/// these questions is a call in the stream as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HitlCalls {
+    /// None: the client has the bridge or fills in forms.
+    None,
+    /// Approvals and dual control; the client fills in forms for the others.
+    Approvals,
+    /// All of them.
+    All,
+}
+
+impl HitlCalls {
+    pub(crate) fn of_client(profile: Profile, has_bridge: bool, fills_in_forms: bool) -> Self {
+        match profile {
+            Profile::Harn | Profile::Meta if has_bridge => Self::None,
+            Profile::Harn if fills_in_forms => Self::Approvals,
+            Profile::Meta | Profile::Acp if fills_in_forms => Self::None,
+            Profile::Harn | Profile::Meta | Profile::Acp => Self::All,
+        }
+    }
+
+    pub(crate) fn contains(self, kind: HitlKind) -> bool {
+        match kind {
+            HitlKind::Approval | HitlKind::DualControl => self != Self::None,
+            HitlKind::Question | HitlKind::Escalation => self == Self::All,
         }
     }
 }
@@ -174,6 +208,8 @@ pub(crate) fn choose(config: &AcpConfig, wish: &Wish, request: &InitializeReques
             }
         }
     };
+    let forms = request.client_capabilities.elicitation.as_ref();
+    let forms = forms.is_some_and(|elicitation| elicitation.form.is_some());
     Dialect {
         profile,
         extensions: wish.extensions(),
@@ -181,6 +217,7 @@ pub(crate) fn choose(config: &AcpConfig, wish: &Wish, request: &InitializeReques
         worker_calls: wish
             .worker_calls()
             .unwrap_or_else(|| profile.has_worker_calls()),
+        hitl_calls: HitlCalls::of_client(profile, has_host_bridge(config, wish), forms),
         newer: NewerAcp::declared(&request.client_capabilities),
     }
 }

@@ -109,10 +109,14 @@ impl Pump {
         // As they were when the opening was answered: a change after that comes with the stream.
         let (gate, commands) = match opening {
             Opening::Fresh(gate, open, commands) => {
+                self.questions.unseen = from.position();
                 replayed.open = open;
                 (Some(gate), commands)
             }
             Opening::Replay(replay) => {
+                if !replay.has_seen {
+                    self.questions.unseen = from.position();
+                }
                 let (open, answer_to) = (replay.open, replay.answer);
                 replayed = self.replay(from, replay.after, open).await?;
                 if answer_to.is_none() {
@@ -285,7 +289,7 @@ impl Pump {
                 self.send(std::mem::take(out)).await?;
                 self.questions.heard(&ask.ask_id);
                 let place = self.dialect.event_ids.then(|| envelope.seq.into());
-                self.ask(ask, place).await;
+                self.ask(ask, place).await?;
             }
             AgentEvent::PermissionResolved(resolved) => {
                 self.questions.settled(&resolved.ask_id);

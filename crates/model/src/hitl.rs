@@ -39,6 +39,23 @@ impl HitlKind {
     pub fn request_id(self, unique: &str) -> String {
         format!("hitl_{}_{unique}", self.as_str())
     }
+
+    /// The kind of the question that has this id; none if the id has another form.
+    #[must_use]
+    pub fn of_request(id: &str) -> Option<Self> {
+        let all = [
+            Self::Question,
+            Self::Approval,
+            Self::DualControl,
+            Self::Escalation,
+        ];
+        let rest = id.strip_prefix("hitl_")?;
+        let begins = |kind: &Self| {
+            let unique = rest.strip_prefix(kind.as_str());
+            unique.is_some_and(|unique| unique.starts_with('_'))
+        };
+        all.into_iter().find(begins)
+    }
 }
 
 /// Something a person is asked, for as long as it is open. The record of it is its
@@ -114,6 +131,37 @@ pub fn same_reviewer(one: &str, other: &str) -> bool {
     letters(one) == letters(other)
 }
 
+/// [`HitlRequest::headline`] from the payload of its event.
+#[must_use]
+pub fn hitl_headline(kind: HitlKind, payload: &Value) -> String {
+    let subject = match kind {
+        HitlKind::Question => "prompt",
+        HitlKind::Approval | HitlKind::DualControl => "action",
+        HitlKind::Escalation => "reason",
+    };
+    let subject = payload[subject].as_str().unwrap_or_default();
+    let workers = payload["lineage"].as_array();
+    let worker = workers.and_then(|all| all.last()?["worker_name"].as_str());
+    headline(kind, subject, payload["to"].as_str(), worker)
+}
+
+fn headline(kind: HitlKind, subject: &str, to: Option<&str>, worker: Option<&str>) -> String {
+    let text = match (kind, to) {
+        (HitlKind::Question, _) => subject.to_owned(),
+        (HitlKind::Approval | HitlKind::DualControl, _) => {
+            format!("May this be done: {subject}?")
+        }
+        (HitlKind::Escalation, Some(to)) => {
+            format!("Will somebody take over ({to})? {subject}")
+        }
+        (HitlKind::Escalation, None) => format!("Will somebody take over? {subject}"),
+    };
+    match worker {
+        Some(worker) => format!("{worker} asks: {text}"),
+        None => text,
+    }
+}
+
 impl HitlRequest {
     /// Whether somebody of this name may decide.
     #[must_use]
@@ -148,21 +196,8 @@ impl HitlRequest {
     /// The question in a line.
     #[must_use]
     pub fn headline(&self) -> String {
-        let subject = &self.subject;
-        let text = match (self.kind, &self.to) {
-            (HitlKind::Question, _) => subject.clone(),
-            (HitlKind::Approval | HitlKind::DualControl, _) => {
-                format!("May this be done: {subject}?")
-            }
-            (HitlKind::Escalation, Some(to)) => {
-                format!("Will somebody take over ({to})? {subject}")
-            }
-            (HitlKind::Escalation, None) => format!("Will somebody take over? {subject}"),
-        };
-        match self.lineage.last() {
-            Some(worker) => format!("{} asks: {text}", worker.worker_name),
-            None => text,
-        }
+        let worker = self.lineage.last().map(|worker| &*worker.worker_name);
+        headline(self.kind, &self.subject, self.to.as_deref(), worker)
     }
 
     /// What there is to know before answering: what would be done exactly, and what to look at.
@@ -234,4 +269,56 @@ pub struct HitlResponse {
     /// What proves that it was them; kept, not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_states_its_kind() {
+        for kind in [
+            HitlKind::Question,
+            HitlKind::Approval,
+            HitlKind::DualControl,
+            HitlKind::Escalation,
+        ] {
+            assert_eq!(HitlKind::of_request(&kind.request_id("1")), Some(kind));
+        }
+        for other in ["", "question-1", "hitl_", "hitl_question", "hitl_wish_1"] {
+            assert_eq!(HitlKind::of_request(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_payload_has_the_headline() {
+        let lineage = vec![Lineage {
+            worker_id: "w".into(),
+            worker_name: "tester".to_owned(),
+            session_id: "s".into(),
+        }];
+        for kind in [HitlKind::Question, HitlKind::Approval, HitlKind::Escalation] {
+            for (to, lineage) in [(None, Vec::new()), (Some("on-call"), lineage.clone())] {
+                let request = HitlRequest {
+                    request_id: kind.request_id("1"),
+                    kind,
+                    subject: "deploy".to_owned(),
+                    detail: None,
+                    choices: Vec::new(),
+                    default: None,
+                    to: to.map(str::to_owned),
+                    reviewers: Vec::new(),
+                    quorum: 1,
+                    approval: None,
+                    mutation: None,
+                    agent: "harn".to_owned(),
+                    turn: "t".into(),
+                    requested_at: 0,
+                    deadline: 1,
+                    lineage,
+                };
+                assert_eq!(hitl_headline(kind, &request.payload()), request.headline());
+            }
+        }
+    }
 }

@@ -24,6 +24,7 @@ mod id;
 mod live;
 mod mcp;
 mod mutation;
+mod open_turn;
 mod output;
 mod pending;
 mod permission;
@@ -70,13 +71,14 @@ pub use harn::{
     SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
     TranscriptProjected,
 };
-pub use hitl::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, same_reviewer};
+pub use hitl::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, hitl_headline, same_reviewer};
 pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId, WorkerId};
 pub use live::{
     LiveAuthor, LiveClient, LiveClientAction, LiveClientChange, LiveClientLeft, LiveClientMode,
 };
 pub use mcp::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
 pub use mutation::{ExecutionKind, MutationScope, MutationSession};
+pub use open_turn::{OpenCall, OpenChild, OpenQuestion, OpenRun, OpenTurn, OpenWorkerCall};
 pub use output::{CommandOutput, OutputText, code_fence};
 pub use pending::{
     DeliveryMode, Pending, PendingChange, PendingMessage, PendingQueue, PendingReminder,
@@ -106,7 +108,7 @@ pub use tool::{
 };
 pub use turn::{LoopCheckpoint, Recovered, Seam, StopReason, TurnEnded, TurnOutcome, TurnStarted};
 pub use used::{Named, UsedIds};
-pub use view::{OpenCall, OpenChild, OpenRun, OpenTurn, OpenWorkerCall, QueuedTurn, SessionView};
+pub use view::{QueuedTurn, SessionView};
 pub use visible::{unfinished_sequence, visible_text};
 pub use worker::{WorkerEvent, WorkerMetadata, WorkerStatus, WorkerUpdate};
 pub use worker_call::{WorkerCall, WorkerCallStep};

@@ -4,11 +4,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    ActiveReminders, AgentEvent, AskId, Command, CompositionRun, DaemonChange, Envelope, Grant,
-    GrantScope, IdleDaemon, Lineage, MutationSession, Pending, PendingChange, PendingQueue,
-    PermissionAsked, Plan, ReminderChange, Seq, SideEffectLevel, Timestamp, ToolCallId,
-    ToolCallStatus, TurnId, TurnOutcome, TurnStarted, Usage, WorkerCall, WorkerCallStep, WorkerId,
-    WorkerUpdate,
+    ActiveReminders, AgentEvent, Command, DaemonChange, Envelope, Grant, GrantScope, IdleDaemon,
+    OpenCall, OpenChild, OpenQuestion, OpenRun, OpenTurn, OpenWorkerCall, Pending, PendingChange,
+    PendingQueue, Plan, ReminderChange, Seq, Timestamp, ToolCallStatus, TurnId, TurnOutcome,
+    TurnStarted, Usage, WorkerCall, WorkerCallStep, WorkerId, WorkerUpdate,
     used::{Named, UsedIds},
 };
 
@@ -67,107 +66,6 @@ pub struct QueuedTurn {
     pub prompt: Arc<TurnStarted>,
 }
 
-/// A turn that has begun and not ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenTurn {
-    /// Its id.
-    pub id: TurnId,
-    /// Calls that were announced and not settled, with their tool and what is known of their times.
-    pub calls: BTreeMap<ToolCallId, OpenCall>,
-    /// The same of workers.
-    pub worker_calls: BTreeMap<ToolCallId, OpenWorkerCall>,
-    /// Asks that were put and not settled.
-    pub asks: BTreeMap<AskId, Box<PermissionAsked>>,
-    /// Composition runs that have not ended.
-    pub runs: BTreeMap<String, OpenRun>,
-    /// Questions to a person that have no answer, with their kind.
-    pub questions: BTreeMap<String, String>,
-}
-
-impl OpenTurn {
-    fn new(id: TurnId) -> Self {
-        Self {
-            id,
-            calls: BTreeMap::new(),
-            worker_calls: BTreeMap::new(),
-            asks: BTreeMap::new(),
-            runs: BTreeMap::new(),
-            questions: BTreeMap::new(),
-        }
-    }
-}
-
-/// A tool call that has not been settled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenCall {
-    /// The tool.
-    pub tool_name: String,
-    /// What a person is shown, where it is not the tool's name.
-    pub title: Option<String>,
-    /// Whether its arguments are still streaming in.
-    pub parsing: bool,
-    /// The mutation session it was announced under.
-    pub audit: Option<Arc<MutationSession>>,
-    /// When it was announced.
-    pub announced_at: Timestamp,
-    /// When it started to run.
-    pub started_at: Option<Timestamp>,
-}
-
-/// A worker's tool call that has not been settled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenWorkerCall {
-    /// The tool.
-    pub tool_name: String,
-    /// What a person is shown, where it is not the tool's name.
-    pub title: Option<String>,
-    /// The workers from the session down to the one that makes the call.
-    pub lineage: Vec<Lineage>,
-    /// Whether somebody was asked about it.
-    pub asked: bool,
-}
-
-/// A composition run that has not ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenRun {
-    /// The snippet's language.
-    pub language: String,
-    /// The snippet's hash.
-    pub snippet_hash: String,
-    /// The manifest's hash.
-    pub binding_manifest_hash: String,
-    /// How far children may reach.
-    pub ceiling: SideEffectLevel,
-    /// When it began.
-    pub started_at: Timestamp,
-    /// Children that have not ended.
-    pub children: BTreeMap<String, OpenChild>,
-}
-
-impl OpenRun {
-    fn new(run: &CompositionRun, at: Timestamp) -> Self {
-        Self {
-            language: run.language.clone(),
-            snippet_hash: run.snippet_hash.clone(),
-            binding_manifest_hash: run.binding_manifest_hash.clone(),
-            ceiling: run.requested_side_effect_ceiling,
-            started_at: at,
-            children: BTreeMap::new(),
-        }
-    }
-}
-
-/// A child of a composition run that has not ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenChild {
-    /// The tool.
-    pub tool_name: String,
-    /// Its place.
-    pub operation_index: u64,
-    /// When it began.
-    pub started_at: Timestamp,
-}
-
 impl SessionView {
     /// Folds one event in. Events come in the order of their `Seq`.
     pub fn apply(&mut self, envelope: &Envelope) {
@@ -204,6 +102,7 @@ impl SessionView {
                         title: call.title.clone(),
                         parsing: call.parsing == Some(true),
                         audit: call.audit.clone(),
+                        seq: envelope.seq,
                         announced_at: at,
                         started_at: running.then_some(at),
                     };
@@ -226,7 +125,7 @@ impl SessionView {
                     call.parsing = update.parsing.unwrap_or(call.parsing);
                 }
             }
-            AgentEvent::WorkerCall(call) => self.worker_call(call),
+            AgentEvent::WorkerCall(call) => self.worker_call(call, envelope.seq),
             AgentEvent::CompositionStart(run) => {
                 self.used.add(Named::Run, &run.run_id);
                 if let Some(turn) = &mut self.open_turn {
@@ -257,7 +156,9 @@ impl SessionView {
                 request_id, kind, ..
             } => {
                 if let Some(turn) = &mut self.open_turn {
-                    turn.questions.insert(request_id.clone(), kind.clone());
+                    let (kind, seq) = (kind.clone(), envelope.seq);
+                    let question = OpenQuestion { kind, seq };
+                    turn.questions.insert(request_id.clone(), question);
                 }
             }
             AgentEvent::HitlResolved { request_id, .. } => {
@@ -421,18 +322,21 @@ impl SessionView {
         }
     }
 
-    fn worker_call(&mut self, call: &WorkerCall) {
+    fn worker_call(&mut self, call: &WorkerCall, seq: Seq) {
         let turn = self.open_turn.as_mut();
         match &call.step {
             WorkerCallStep::Announced(announced) | WorkerCallStep::Asked(announced) => {
                 let id = &announced.tool_call_id;
                 self.used.add(Named::Call, id.as_str());
                 if let Some(turn) = turn.filter(|_| !announced.status.is_terminal()) {
+                    let earlier = turn.worker_calls.get(id).map(|call| call.seq);
+                    let is_asked = matches!(call.step, WorkerCallStep::Asked(_));
                     let open = OpenWorkerCall {
                         tool_name: announced.tool_name.clone(),
                         title: announced.title.clone(),
                         lineage: call.lineage.clone(),
-                        asked: matches!(call.step, WorkerCallStep::Asked(_)),
+                        seq: earlier.unwrap_or(seq),
+                        asked: is_asked.then_some(seq),
                     };
                     turn.worker_calls.insert(id.clone(), open);
                 }

@@ -158,10 +158,44 @@ async fn ask_a_person(cx: TurnContext) -> Result<StopReason, AgentError> {
     unreachable!("nobody answered that")
 }
 
-/// The next question as a request of this method: the request's id and params.
+const PERMISSION: &str = "session/request_permission";
+
+/// The next question as a request of this method: the request's id and params. A permission request names a call
+/// that was announced.
 async fn asked(client: &mut StrictClient, method: &str) -> (Value, Value) {
     client.expect_update_of("hitl_request").await;
-    client.expect_request(method).await
+    if method != PERMISSION {
+        return client.expect_request(method).await;
+    }
+    asked_about_a_call(client).await
+}
+
+/// The announcement of the call that a permission request names, and the request.
+async fn asked_about_a_call(client: &mut StrictClient) -> (Value, Value) {
+    let call = client.expect_update_of("tool_call").await;
+    assert_eq!(
+        (&call["kind"], &call["status"]),
+        (&json!("think"), &json!("pending"))
+    );
+    let (ask, params) = client.expect_request(PERMISSION).await;
+    for name in ["toolCallId", "title", "rawInput"] {
+        assert_eq!(params["toolCall"][name], call[name]);
+    }
+    (ask, params)
+}
+
+/// The end of a question that was a call.
+async fn settled(client: &mut StrictClient) -> Value {
+    let call = client.expect_update_of("tool_call_update").await;
+    let update = client.expect_update_of("hitl_resolved").await;
+    let harn = &update["_meta"]["harn"];
+    assert_eq!(harn["requestId"], call["toolCallId"]);
+    let answered = harn["outcome"] == "answered";
+    assert_eq!(
+        call["status"],
+        if answered { "completed" } else { "failed" }
+    );
+    update
 }
 
 #[tokio::test]
@@ -214,10 +248,11 @@ async fn a_host_that_asks_for_permissions() {
     let turn = prompt(&mut client, &session, "Go").await;
     // It cannot be asked for text; there is a default.
     client.expect_update_of("hitl_request").await;
-    client.expect_update_of("hitl_resolved").await;
+    client.expect_update_of("tool_call").await;
+    settled(&mut client).await;
     client.expect_update_of("agent_message_chunk").await;
     for option in ["choice_1", "approve", "reject", "approve"] {
-        let (ask, params) = asked(&mut client, "session/request_permission").await;
+        let (ask, params) = asked(&mut client, PERMISSION).await;
         let options = params["options"].as_array().unwrap();
         assert!(
             options.iter().any(|it| it["optionId"] == option),
@@ -225,14 +260,15 @@ async fn a_host_that_asks_for_permissions() {
         );
         let outcome = json!({"outcome": "selected", "optionId": option});
         client.respond(&ask, json!({"outcome": outcome})).await;
-        client.expect_update_of("hitl_resolved").await;
+        settled(&mut client).await;
         client.expect_update_of("agent_message_chunk").await;
     }
-    let (ask, _) = asked(&mut client, "session/request_permission").await;
+    let (ask, _) = asked(&mut client, PERMISSION).await;
     let outcome = json!({"outcome": {"outcome": "cancelled"}});
     client.respond(&ask, outcome).await;
     let (updates, result) = client.updates_until(&turn).await;
-    assert_eq!(updates[0]["_meta"]["harn"]["outcome"], "cancelled");
+    assert_eq!(updates[0]["status"], "failed");
+    assert_eq!(updates[1]["_meta"]["harn"]["outcome"], "cancelled");
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;
     check_transcript("hitl-choice", test.recorder());
@@ -269,7 +305,7 @@ async fn an_approval_uses_the_dialect_of_tool_approvals() {
     ];
     for (answer, said) in answers {
         let turn = prompt(&mut client, &session, "Go").await;
-        let (ask, params) = asked(&mut client, "session/request_permission").await;
+        let (ask, params) = asked(&mut client, PERMISSION).await;
         assert_eq!(
             params["approvalRequest"]["id"],
             params["toolCall"]["toolCallId"]
@@ -280,7 +316,7 @@ async fn an_approval_uses_the_dialect_of_tool_approvals() {
         let lists = &params["mutation"]["approval_policy"];
         assert_eq!(lists["auto_deny"], json!(["drop_*"]));
         client.respond(&ask, answer).await;
-        let update = client.expect_update_of("hitl_resolved").await;
+        let update = settled(&mut client).await;
         assert_eq!(update["_meta"]["harn"]["outcome"], "answered");
         let update = client.expect_update_of("agent_message_chunk").await;
         assert_eq!(update["content"]["text"], said);
@@ -288,7 +324,7 @@ async fn an_approval_uses_the_dialect_of_tool_approvals() {
     }
     // The person approves the arguments that the request shows, so an answer with others approves nothing.
     let turn = prompt(&mut client, &session, "Go").await;
-    let (ask, _) = asked(&mut client, "session/request_permission").await;
+    let (ask, _) = asked(&mut client, PERMISSION).await;
     let other = json!({"granted": true, "args": {"to": "staging"}});
     client.respond(&ask, other).await;
     let (updates, _) = client.updates_until(&turn).await;
@@ -317,7 +353,7 @@ async fn one_principal_counts_once_towards_a_quorum() {
     meet(&mut client, json!({})).await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
-    let (ask, params) = asked(&mut client, "session/request_permission").await;
+    let (ask, params) = asked(&mut client, PERMISSION).await;
     assert_eq!(params["approvalRequest"]["approvers_required"], 2);
     client.respond(&ask, json!({"granted": true})).await;
     let vote = |who: &str| {
@@ -354,6 +390,58 @@ async fn one_principal_counts_once_towards_a_quorum() {
     }
     assert_eq!(said, [json!("true: grace, owner")]);
     client.close().await;
+}
+
+/// Asks one question.
+async fn ask_once(cx: TurnContext) -> Result<StopReason, AgentError> {
+    let port = cx.question("Which port?").choices(["8080", "9090"]);
+    let port = port.ask().await?;
+    cx.say(format!("Port {}.", port.text())).await?;
+    Ok(StopReason::EndTurn)
+}
+
+/// Every client sees the call of a question before the question: live, in a replay, and if it comes without one.
+#[tokio::test]
+async fn a_question_is_announced_to_clients_that_come_later() {
+    let plain = || json!({"_meta": {"harn": {"profile": "acp"}}});
+    let test = TestHub::new(ScriptedAgent::new(ask_once));
+    let mut client = test.connect();
+    meet(&mut client, plain()).await;
+    let session = open(&mut client, &test).await;
+    prompt(&mut client, &session, "Go").await;
+    let (_, first) = asked_about_a_call(&mut client).await;
+    let call = &first["toolCall"]["toolCallId"];
+    client.hang_up().await;
+
+    let mut client = test.connect();
+    meet(&mut client, plain()).await;
+    let load = existing(&session, &test.workspace());
+    let load = client.send_request("session/load", load).await;
+    let (replayed, _) = client.updates_until(&load).await;
+    let announced = |update: &&Value| update["sessionUpdate"] == "tool_call";
+    let replayed: Vec<_> = replayed.iter().filter(announced).collect();
+    assert_eq!(replayed.len(), 1);
+    assert_eq!(&replayed[0]["toolCallId"], call);
+    client.expect_request(PERMISSION).await;
+    client.hang_up().await;
+
+    let mut client = test.connect();
+    meet(&mut client, plain()).await;
+    let resume = existing(&session, &test.workspace());
+    client.request("session/resume", resume).await;
+    let (ask, again) = asked_about_a_call(&mut client).await;
+    assert_eq!(&again["toolCall"]["toolCallId"], call);
+    let outcome = json!({"outcome": "selected", "optionId": "choice_1"});
+    client.respond(&ask, json!({"outcome": outcome})).await;
+    let ended = client.expect_update_of("tool_call_update").await;
+    assert_eq!(
+        (&ended["toolCallId"], &ended["status"]),
+        (call, &json!("completed"))
+    );
+    client.expect_update_of("agent_message_chunk").await;
+    client.expect_update_of("session_info_update").await;
+    client.close().await;
+    check_transcript("hitl-announced", test.recorder());
 }
 
 /// Asks on the first prompt; the second is the answer.

@@ -153,6 +153,47 @@ async fn attached_to_watch() {
     check_transcript("live-attach", two.test.recorder());
 }
 
+/// A client that attaches without a replay has not seen the call that it is asked about. It gets the announcement
+/// once, before the first question about it.
+#[tokio::test]
+async fn a_client_that_attaches_within_a_call_gets_its_announcement() {
+    const ASK: &str = "session/request_permission";
+    let mut two = Two::with(ScriptedAgent::new(writes)).await;
+    let running = prompt(&mut two.editor, &two.session, "Write.").await;
+    let seen = two.editor.expect_update_of("tool_call").await;
+    two.editor.expect_request(ASK).await;
+    let watch = two.client("pad");
+    told(&mut two.pad, "session/attach", watch).await;
+    hears(&mut two.editor, "attached").await;
+
+    let takes = two.client("pad");
+    told(&mut two.pad, "session/takeover", takes.clone()).await;
+    let announced = two.pad.expect_update_of("tool_call").await;
+    assert_eq!(announced, seen);
+    let (_, params) = two.pad.expect_request(ASK).await;
+    assert_eq!(params["toolCall"]["toolCallId"], seen["toolCallId"]);
+    hears(&mut two.editor, "takeover").await;
+    two.editor.expect_notification("$/cancel_request").await;
+
+    let back = two.client("editor");
+    told(&mut two.editor, "session/takeover", back).await;
+    two.editor.expect_request(ASK).await;
+    hears(&mut two.pad, "takeover").await;
+    two.pad.expect_notification("$/cancel_request").await;
+    told(&mut two.pad, "session/takeover", takes).await;
+    let (ask, _) = two.pad.expect_request(ASK).await;
+    let allow = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    two.pad.respond(&ask, allow).await;
+    hears(&mut two.editor, "takeover").await;
+    two.editor.expect_notification("$/cancel_request").await;
+    two.editor.updates_until(&running).await;
+    for _ in 0..4 {
+        two.pad.expect_update().await;
+    }
+    two.editor.vanish();
+    two.pad.vanish();
+}
+
 #[tokio::test]
 async fn a_question_moves_with_control_and_back() {
     let mut two = Two::with(ScriptedAgent::new(writes)).await;

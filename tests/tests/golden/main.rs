@@ -68,6 +68,7 @@ const TRANSCRIPTS: &[&str] = &[
     "handshake-other-version",
     "handshake-plain",
     "handshake-terminal-auth",
+    "hitl-announced",
     "hitl-approval",
     "hitl-bridge",
     "hitl-choice",

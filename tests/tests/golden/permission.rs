@@ -164,7 +164,10 @@ async fn the_client_leaves_and_another_is_asked() {
     meet(&mut second).await;
     let resume = existing(&session, &test.workspace());
     second.request("session/resume", resume).await;
-    let (ask, _) = second.expect_request("session/request_permission").await;
+    // It did not see the announcement of the call.
+    let call = second.expect_update_of("tool_call").await;
+    let (ask, params) = second.expect_request("session/request_permission").await;
+    assert_eq!(params["toolCall"]["toolCallId"], call["toolCallId"]);
     answer(&mut second, &ask, chose("reject_once")).await;
     let settled = second.expect_update_of("tool_call_update").await;
     assert_eq!(settled["status"], "failed");

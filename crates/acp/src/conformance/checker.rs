@@ -195,7 +195,9 @@ impl Checker {
             (name, Known::Contract(Direction::ToClient)) => {
                 if let Some(misfits) = bridge::check_params(name, params) {
                     found.extend(misfits);
-                    if self.offered == Some(false) && !self.lone {
+                    let advertised = self.advertised.as_ref();
+                    let named = advertised.is_some_and(|it| it.method(name).is_empty());
+                    if self.offered == Some(false) && !named && !self.lone {
                         found.push(bridge::not_offered(name));
                     }
                 }
@@ -287,8 +289,10 @@ impl Checker {
         match (direction, session) {
             (Some(Direction::ToAgent), _) => self.sessions.requested(id, &asked),
             (Some(Direction::ToClient), Some(session)) if !self.lone => {
-                found.extend(self.sessions.wanted(session, method, self.heard_client));
-                found.extend(params.map_or_else(Found::new, |it| self.sessions.place(session, it)));
+                let params = params.unwrap_or(&Value::Null);
+                let strict = self.heard_client;
+                found.extend(self.sessions.wanted(session, method, params, strict));
+                found.extend(self.sessions.place(session, params));
             }
             (Some(Direction::ToClient) | None, _) => {}
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Found, Rule, activity::Activity, composition::Runs, envelope::Outcome, extensions::Update,
-    listed, requests::Asked, shown, steering::Messages, stream::Places, tools::Tools,
+    listed, permission, requests::Asked, shown, steering::Messages, stream::Places, tools::Tools,
 };
 
 /// The sessions of a connection that are open.
@@ -26,6 +26,8 @@ const JOIN: [&str; 2] = ["session/attach", "session/takeover"];
 struct Session {
     /// It has a history nobody has shown: resumed, forked, or loaded while it was open.
     past: bool,
+    /// The client went on after an event, so an earlier connection may have the announcement of a call.
+    goes_on: bool,
     /// Requests to load it that have no answer yet; its replay comes before that.
     loading: usize,
     /// Whether it was open before it was loaded.
@@ -122,6 +124,7 @@ impl Sessions {
             session.loading += 1;
             session.places.begin_anew();
             session.past = true;
+            session.goes_on = asked.goes_on;
         }
         match asked.method.as_str() {
             "session/load" | "session/resume" if asked.is_replayed() => {
@@ -130,6 +133,7 @@ impl Sessions {
                 session.places.begin_anew();
                 // Its replay takes the place of the stream, some of which may still be on its way.
                 session.past = session.was_open || asked.goes_on;
+                session.goes_on = asked.goes_on;
                 session.activity = Activity::default();
                 session.runs = Runs::default();
             }
@@ -318,8 +322,15 @@ impl Sessions {
         found
     }
 
-    /// Takes a request of the agent that names a session.
-    pub(super) fn wanted(&mut self, name: &str, method: &str, strict: bool) -> Found {
+    /// Takes a request of the agent that names a session. With `strict`, the requests that open sessions were
+    /// seen too.
+    pub(super) fn wanted(
+        &mut self,
+        name: &str,
+        method: &str,
+        params: &Value,
+        strict: bool,
+    ) -> Found {
         if !OF_A_TURN.contains(&method) {
             return Found::new();
         }
@@ -327,6 +338,12 @@ impl Sessions {
         if !session.in_turn() {
             let what = format!("{} comes after its turn was answered", shown(method));
             found.push((Rule::RequestOutsideTurn, what));
+        } else if method == permission::METHOD
+            && strict
+            && !session.goes_on
+            && let Some(call) = params["toolCall"]["toolCallId"].as_str()
+        {
+            found.extend(session.tools.asked(call));
         }
         found
     }

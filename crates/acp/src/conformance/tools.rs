@@ -93,6 +93,17 @@ impl Tools {
         found
     }
 
+    /// Takes the call that a permission request names.
+    pub(super) fn asked(&self, id: &str) -> Found {
+        let what = match self.calls.get(id) {
+            Some(call) if call.ended => "has ended",
+            Some(_) => return Found::new(),
+            None => "was not announced",
+        };
+        let what = format!("tool call {} {what}", shown(id));
+        vec![(Rule::AskBeforeCall, what)]
+    }
+
     /// The calls that have not ended, sorted.
     pub(super) fn open(&self) -> Vec<&str> {
         let open = self.calls.iter().filter(|(_, call)| !call.ended);

@@ -66,7 +66,7 @@ pub(crate) fn route(request: &HitlRequest, client: Facts, principal: &str) -> Ro
     if request.quorum > 1 {
         return Route::Nobody("several people have to agree, and this client is one".to_owned());
     }
-    if client.forms {
+    if !client.dialect.hitl_calls.contains(request.kind) {
         return Route::Form;
     }
     match request.kind {

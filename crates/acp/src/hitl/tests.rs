@@ -4,6 +4,7 @@ use harn_runtime::HostOffers;
 use serde_json::json;
 
 use super::*;
+use crate::{Dialect, HitlCalls};
 
 fn request(kind: HitlKind) -> HitlRequest {
     HitlRequest {
@@ -49,12 +50,14 @@ fn question(choices: &[&str]) -> HitlRequest {
 
 fn client(profile: Profile, tools: bool, forms: bool) -> Facts {
     Facts {
-        dialect: profile.into(),
+        dialect: Dialect {
+            hitl_calls: HitlCalls::of_client(profile, tools, forms),
+            ..profile.into()
+        },
         offers: HostOffers {
             tools,
             ..HostOffers::default()
         },
-        forms,
         declares_harn: false,
         terminal_auth: crate::terminal_auth::TerminalAuthSupport::default(),
     }

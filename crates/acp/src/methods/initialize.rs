@@ -26,10 +26,6 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, 
             tools: profile::has_host_bridge(&peer.config, &wish),
             same_machine: peer.config.on_this_machine,
         },
-        forms: client
-            .elicitation
-            .as_ref()
-            .is_some_and(|elicitation| elicitation.form.is_some()),
         declares_harn: wish.declares_harn(),
         terminal_auth: TerminalAuthSupport::declared(client),
     });

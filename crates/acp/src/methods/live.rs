@@ -167,7 +167,7 @@ impl Found {
                     Ok((change, seq)) => joined(session.observer(), change, seq),
                     Err(e) => Box::new(move || Err(error::live(&e))),
                 };
-                begin(peer, &attached, after, to, result);
+                begin(peer, &attached, (after, true), to, result);
             }
             (None, after) => {
                 let seat = take_seat(peer, &session, Claim::Never);
@@ -176,21 +176,22 @@ impl Found {
                     Err(e) => return answer::<()>(to, Err(error::live(&e))),
                 };
                 // Its own update is the first line, where it names none.
+                let has_seen = after.is_some();
                 let after = after.unwrap_or_else(|| Seq(seq.0.saturating_sub(1)).into());
                 let result = joined(session.observer(), change, seq);
                 let attached = Attached::new(seat, false);
                 replace(peer, &attached).await;
-                begin(peer, &attached, after, to, result);
+                begin(peer, &attached, (after, has_seen), to, result);
             }
         }
     }
 }
 
-/// Follows the session from behind a line that it has come to.
+/// Follows the session from behind a line that it has come to, which the client has seen or not.
 fn begin(
     peer: &Arc<Peer>,
     attached: &Arc<Attached>,
-    after: EventId,
+    (after, has_seen): (EventId, bool),
     to: Responder,
     result: LateAnswer,
 ) {
@@ -200,6 +201,7 @@ fn begin(
     };
     let replay = Replay {
         after: Some(after),
+        has_seen,
         open,
         answer: Some((Box::new(to), result)),
     };

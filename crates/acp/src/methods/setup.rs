@@ -260,6 +260,7 @@ pub(crate) async fn replay(
     let answer = Some((Box::new(to), result));
     let replay = Replay {
         after,
+        has_seen: true,
         open,
         answer,
     };
@@ -293,6 +294,7 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: Refollow) {
         };
         let replay = Replay {
             after: Some(after),
+            has_seen: true,
             open,
             answer: None,
         };

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Pump, questions::Question};
 use crate::{
-    ext,
+    Projector, ext,
     hitl::{self, Given, Route},
     transport::Disconnected,
 };
@@ -40,6 +40,13 @@ impl Pump {
                 session.hitl_unavailable(&id, why, term).await;
             });
             return Ok(());
+        }
+        if route == Route::Choice {
+            let id = &request.request_id;
+            let announce = |lines: &Projector, out: &mut Vec<u8>| {
+                lines.hitl_call(id, &request.payload(), out);
+            };
+            self.announce_unseen(id, announce).await?;
         }
         let client = session.asked_name();
         let message = hitl::message(&route, session.id(), &request, profile, client.as_deref());

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Pump;
 use crate::{
-    EventId,
+    EventId, Projector,
     attached::Attached,
     permission::{self, Addressee},
     transport::Disconnected,
@@ -35,6 +35,10 @@ pub(super) struct Questions {
     live_calls: watch::Receiver<usize>,
     /// A change that could not be followed yet.
     late: bool,
+    /// The client did not get the stream up to this event.
+    pub(super) unseen: Seq,
+    /// The calls from before it that were announced to this client.
+    announced: HashSet<String>,
 }
 
 /// A question at the client. Dropped, it is withdrawn if it has no answer yet.
@@ -64,6 +68,8 @@ impl Questions {
             control: attached.session.watch(),
             live_calls: attached.live_calls(),
             late: false,
+            unseen: Seq::ZERO,
+            announced: HashSet::new(),
         }
     }
 
@@ -126,32 +132,67 @@ impl Pump {
         }
         // Put again, they have no place in the stream.
         for ask in self.attached.session.open_asks() {
-            if self.questions.open.contains(&ask.ask_id) {
-                self.ask(&ask, None).await;
+            let is_open = self.questions.open.contains(&ask.ask_id);
+            if is_open && self.is_reached(ask.tool_call.tool_call_id.as_str(), position) {
+                self.ask(&ask, None).await?;
             }
         }
         for request in self.attached.session.open_hitl() {
-            if self.questions.open_hitl.contains(&request.request_id) {
+            let is_open = self.questions.open_hitl.contains(&request.request_id);
+            if is_open && self.is_reached(&request.request_id, position) {
                 self.put(request).await?;
             }
         }
         Ok(())
     }
 
+    fn announced(&self, id: &str) -> Option<Seq> {
+        let session = &self.attached.session;
+        session.announced(id, self.dialect.worker_calls)
+    }
+
+    /// Whether the stream has come to the announcement of what is asked; else it also comes to the question.
+    fn is_reached(&self, id: &str, position: Seq) -> bool {
+        self.announced(id).is_none_or(|seq| seq <= position)
+    }
+
+    /// Announces an open call, once, to a client that came after its announcement.
+    pub(super) async fn announce_unseen(
+        &mut self,
+        id: &str,
+        write: impl FnOnce(&Projector, &mut Vec<u8>),
+    ) -> Result<(), Disconnected> {
+        let announced = self.announced(id);
+        let is_unseen = announced.is_some_and(|seq| seq <= self.questions.unseen);
+        if !is_unseen || !self.questions.announced.insert(id.to_owned()) {
+            return Ok(());
+        }
+        let mut out = Vec::new();
+        write(&self.lines, &mut out);
+        self.send(out).await
+    }
+
     /// Asks the client if it is the one to ask, off this task: a parked question must not hold up the
     /// session's updates. In its place in the stream it is queued before anything that follows.
-    pub(super) async fn ask(&mut self, ask: &PermissionAsked, place: Option<EventId>) {
+    pub(super) async fn ask(
+        &mut self,
+        ask: &PermissionAsked,
+        place: Option<EventId>,
+    ) -> Result<(), Disconnected> {
         let Some(term) = self.questions.term else {
-            return;
+            return Ok(());
         };
         // One that was open when this client came may also be on its way in the stream.
         if self.questions.asked.contains_key(&ask.ask_id) {
-            return;
+            return Ok(());
         }
         let session = self.attached.session.clone();
         let Some(wire) = self.peer.wire().cloned() else {
-            return;
+            return Ok(());
         };
+        let call = ask.tool_call.tool_call_id.as_str();
+        self.announce_unseen(call, |lines, out| lines.asked_call(ask, out))
+            .await?;
         // What the client is offered is also what it may answer.
         let ask = permission::offered(ask, self.peer.facts().declares_harn);
         // Sent here and not in the task, so that it comes before the end of its turn.
@@ -201,5 +242,6 @@ impl Pump {
         if let Some(gate) = gate {
             gate.passed().await;
         }
+        Ok(())
     }
 }

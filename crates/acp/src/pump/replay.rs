@@ -15,6 +15,8 @@ use crate::{EventId, Projector};
 pub(crate) struct Replay {
     /// The line it goes on after.
     pub(crate) after: Option<EventId>,
+    /// Whether the client has the lines before.
+    pub(crate) has_seen: bool,
     /// The questions that were open before that, or when following began.
     pub(crate) open: Vec<PermissionAsked>,
     /// The request that is answered behind it.

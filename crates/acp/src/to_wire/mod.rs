@@ -4,6 +4,7 @@
 //! is marked so here.
 
 mod equipped;
+mod hitl_calls;
 mod lines;
 mod newer;
 mod plain;
@@ -332,8 +333,12 @@ impl Projector {
                     kind,
                     payload,
                 };
-                let note = || plain::hitl_request(kind, payload);
-                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+                self.extension_or(fields, out, |out| {
+                    if !self.is_hitl_call(request_id) {
+                        self.note(seq, &plain::hitl_request(kind, payload), out);
+                    }
+                });
+                self.hitl_call(request_id, payload, out);
             }
             AgentEvent::HitlResolved {
                 request_id,
@@ -345,6 +350,7 @@ impl Projector {
                     kind,
                     outcome: *outcome,
                 };
+                self.end_hitl_call(request_id, *outcome, out);
                 self.extension(fields, out);
             }
             AgentEvent::LiveSessionClient {

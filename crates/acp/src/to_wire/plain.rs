@@ -162,7 +162,7 @@ fn titled(title: &str, text: &str) -> String {
     }
 }
 
-fn call<'a>(id: &'a str, title: &'a str, status: ToolCallStatus) -> ToolCall<'a> {
+pub(super) fn call<'a>(id: &'a str, title: &'a str, status: ToolCallStatus) -> ToolCall<'a> {
     ToolCall {
         tool_call_id: id,
         title: Some(title),

@@ -1,6 +1,6 @@
 //! Tool calls of workers on the stream of the session they work for.
 
-use harn_model::{WorkerCall, WorkerCallStep};
+use harn_model::{PermissionAsked, WorkerCall, WorkerCallStep};
 
 use super::{
     Projector,
@@ -28,6 +28,21 @@ impl Projector {
             | WorkerCallStep::Changed(_) => return,
         };
         self.update(&with_worker(update, call), out);
+    }
+
+    /// Announces the call of a permission request, for a client that came after its announcement.
+    pub(crate) fn asked_call(&self, ask: &PermissionAsked, out: &mut Vec<u8>) {
+        let named = self.dialect.newer.members;
+        let update = tool_call(&ask.tool_call, false, named);
+        if ask.lineage.is_empty() {
+            return self.update(&update, out);
+        }
+        let call = WorkerCall {
+            lineage: ask.lineage.clone(),
+            asked: false,
+            step: WorkerCallStep::Asked(ask.tool_call.clone()),
+        };
+        self.update(&with_worker(update, &call), out);
     }
 }
 

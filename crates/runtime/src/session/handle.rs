@@ -4,9 +4,9 @@ use std::{ops::Deref, path::PathBuf, sync::Arc};
 
 use harn_journal::{JournalError, SessionMeta};
 use harn_model::{
-    AskId, Command, ConfigOption, ContentBlock, Decision, HitlRequest, HitlResponse, LiveAuthor,
-    McpServerSpec, McpServerStatus, MessageId, PermissionAsked, PermissionRoute, Seq, SessionId,
-    SessionView, SystemReminder, Timestamp, TurnId, TurnStarted,
+    AskId, Command, ConfigOption, ContentBlock, Decision, HitlResponse, LiveAuthor, McpServerSpec,
+    McpServerStatus, MessageId, PermissionRoute, Seq, SessionId, SessionView, SystemReminder,
+    Timestamp, TurnId, TurnStarted,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -195,31 +195,10 @@ impl Observer {
         self.shared.equipment.servers()
     }
 
-    /// What people are being asked, oldest id first. Questions that an agent only tells of are not among
-    /// them: nobody here could answer.
-    #[must_use]
-    pub fn open_hitl(&self) -> Vec<Arc<HitlRequest>> {
-        lock(&self.shared.hitl).values().cloned().collect()
-    }
-
-    /// Something that a person is being asked, while it is open.
-    #[must_use]
-    pub fn hitl(&self, request_id: &str) -> Option<Arc<HitlRequest>> {
-        lock(&self.shared.hitl).get(request_id).cloned()
-    }
-
     /// The time, as the session's events are stamped with it.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.shared.config.clock.now()
-    }
-
-    /// The questions about tool calls that are open.
-    #[must_use]
-    pub fn open_asks(&self) -> Vec<PermissionAsked> {
-        let view = self.shared.view();
-        let asks = view.open_turn.iter().flat_map(|turn| turn.asks.values());
-        asks.map(|ask| (**ask).clone()).collect()
     }
 
     /// Whether both are handles to one session as it is open now, and not to one that was opened again.

@@ -3,6 +3,7 @@
 mod control;
 mod handle;
 mod live;
+mod open_questions;
 mod order;
 mod roster;
 mod running;

@@ -65,12 +65,22 @@ impl Order {
                 update.tool_call_id = id;
                 verdict
             }
+            AgentEvent::PermissionAsked(ask) if ask.lineage.is_empty() => {
+                let id = self.call(&ask.tool_call.tool_call_id).clone();
+                if is_open(turn, &id) {
+                    ask.tool_call.tool_call_id = id;
+                    return Verdict::as_is();
+                }
+                // The agent asks about a call that it did not announce.
+                let mut call = Box::new(ask.tool_call.clone());
+                call.status = ToolCallStatus::Pending;
+                self.announce(&mut call, view);
+                ask.tool_call.tool_call_id = call.tool_call_id.clone();
+                Verdict::Write(vec![AgentEvent::ToolCall(call)])
+            }
             AgentEvent::PermissionAsked(ask) => {
                 let id = &ask.tool_call.tool_call_id;
-                let id = match ask.lineage.is_empty() {
-                    true => self.call(id),
-                    false => self.worker_calls.get(id).unwrap_or(id),
-                };
+                let id = self.worker_calls.get(id).unwrap_or(id);
                 ask.tool_call.tool_call_id = id.clone();
                 Verdict::as_is()
             }
@@ -125,7 +135,7 @@ impl Order {
                 request_id, kind, ..
             } => match turn.and_then(|turn| turn.questions.get(request_id)) {
                 Some(asked) => {
-                    kind.clone_from(asked);
+                    kind.clone_from(&asked.kind);
                     Verdict::as_is()
                 }
                 None => Verdict::LeaveOut("the question was not put, or is settled"),

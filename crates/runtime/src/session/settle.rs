@@ -30,8 +30,8 @@ pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
             remembered: None,
         }))
     });
-    let questions = turn.questions.iter().map(|(request_id, kind)| {
-        let (request_id, kind) = (request_id.clone(), kind.clone());
+    let questions = turn.questions.iter().map(|(request_id, question)| {
+        let (request_id, kind) = (request_id.clone(), question.kind.clone());
         let outcome = HitlOutcome::Cancelled;
         AgentEvent::HitlResolved {
             request_id,

@@ -86,7 +86,7 @@ impl Stamper {
             AgentEvent::WorkerCall(call) => {
                 let turn = view.open_turn.as_ref();
                 let open = turn.and_then(|turn| turn.worker_calls.get(call.id()));
-                call.asked = open.is_some_and(|open| open.asked);
+                call.asked = open.is_some_and(|open| open.asked.is_some());
             }
             AgentEvent::Handoff { handoff, .. } => complete_handoff(handoff, at, ids),
             AgentEvent::Plan { plan } => plan.complete(),

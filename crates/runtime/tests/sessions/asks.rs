@@ -200,3 +200,28 @@ async fn an_answer_goes_to_the_question_it_was_given_to() {
     let log = short(&whole_turn(&session, &turn).await);
     assert!(log.contains("true false"), "{log}");
 }
+
+/// Also if the agent did not announce it; the call ends with the turn.
+#[tokio::test]
+async fn a_call_is_announced_before_a_question_about_it() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        let question = Question {
+            tool_call: ToolCall::new("call", "write_file"),
+            options: Vec::new(),
+        };
+        cx.ask(question).await?;
+        Ok(StopReason::EndTurn)
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let ask = asked(&session).await;
+    let reason = "nobody is there".to_owned();
+    session.answer(ask, Decision::Unavailable { reason }).await;
+    let log = whole_turn(&session, &turn).await;
+    let place = |is: fn(&AgentEvent) -> bool| log.iter().position(|e| is(&e.event));
+    let announced = place(|e| matches!(e, AgentEvent::ToolCall(_)));
+    let asked = place(|e| matches!(e, AgentEvent::PermissionAsked(_)));
+    let ended = place(|e| matches!(e, AgentEvent::ToolCallUpdate(_)));
+    assert!(announced.is_some() && announced < asked && asked < ended);
+}

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Rule, answer, broken::Case, findings, prompt, request, update};
+use crate::Profile;
 
 /// A client with or without the bridge, in a turn: four lines.
 fn turn_with(bridge: Value, lines: Vec<String>) -> Vec<String> {
@@ -89,6 +90,21 @@ pub(super) fn cases() -> Vec<Case> {
             ],
         ),
     ]
+}
+
+/// `--host-bridge on` asks a host that does not declare the bridge, and the answer to `initialize` names the methods.
+#[test]
+fn a_method_that_initialize_names_may_be_asked() {
+    for forced in [true, false] {
+        let ours = crate::ext::capabilities::advertised(Profile::Harn.into(), forced);
+        let capabilities = json!({"_meta": ours});
+        let hello = json!({"protocolVersion": 1, "agentCapabilities": capabilities});
+        let mut lines = turn_with(json!(null), vec![request(9, "host/tools/list", json!({}))]);
+        lines.insert(1, answer(0, hello));
+        let found = findings(lines.iter().map(String::as_str));
+        let wrong = [(6, Rule::NotOffered)];
+        assert_eq!(found, if forced { &[][..] } else { &wrong[..] });
+    }
 }
 
 #[test]

@@ -552,7 +552,7 @@ fn permissions() -> Vec<Case> {
             ),
             answer(0, result),
         ];
-        let lines = opened([prompt(5), ask(params)]);
+        let lines = opened([prompt(5), call("c", Value::Null), ask(params)]);
         hello.into_iter().chain(lines).collect::<Vec<_>>()
     };
     let mut bare = asked();
@@ -563,10 +563,32 @@ fn permissions() -> Vec<Case> {
     let mut under_meta = asked();
     without(&mut under_meta, &beside);
     let answered = |result: Value| vec![ask(asked()), answer(9, result)];
+    let resumed = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
     vec![
-        (Rule::ApprovalLacking, 6, to("meta", bare)),
-        (Rule::ApprovalLacking, 6, to("harn", under_meta)),
-        (Rule::NotAdvertised, 6, to("meta", asked())),
+        (Rule::ApprovalLacking, 7, to("meta", bare)),
+        (Rule::ApprovalLacking, 7, to("harn", under_meta)),
+        (Rule::NotAdvertised, 7, to("meta", asked())),
+        (Rule::AskBeforeCall, 4, opened([prompt(5), ask(asked())])),
+        (
+            Rule::AskBeforeCall,
+            6,
+            opened([
+                prompt(5),
+                call("c", Value::Null),
+                call_update("c", "completed", Value::Null),
+                ask(asked()),
+            ]),
+        ),
+        // A client that resumes a session in the middle of a call has not seen the announcement.
+        (
+            Rule::AskBeforeCall,
+            3,
+            vec![
+                request(1, "session/resume", resumed.clone()),
+                answer(1, json!({})),
+                ask(asked()),
+            ],
+        ),
         (
             Rule::ApprovalDiffers,
             1,

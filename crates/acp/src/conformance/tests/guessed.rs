@@ -50,8 +50,10 @@ fn ids_of_both_sides_may_be_the_same() {
         request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
         answer(1, json!({"sessionId": "s"})),
         prompt(1),
+        call("c", Value::Null),
         request(1, "session/request_permission", ask),
         answer(1, outcome),
+        call_update("c", "failed", Value::Null),
         end_turn(1),
     ]);
     assert_eq!(found, []);

@@ -1,0 +1,49 @@
+//! Questions to a person as calls, for a client that gets them as permission requests: such a request names a
+//! call, and the client has to know the call before. Each update is made from one event alone.
+
+use harn_model::{HitlKind, HitlOutcome, ToolCallStatus, ToolKind, hitl_headline};
+use serde_json::Value;
+
+use super::{Projector, plain::call};
+use crate::wire::{ToolContents, Update};
+
+impl Projector {
+    /// Announces the question as a call, if this client gets it as a permission request.
+    pub(crate) fn hitl_call(&self, request_id: &str, payload: &Value, out: &mut Vec<u8>) {
+        let Some(kind) = self.kind_of_call(request_id) else {
+            return;
+        };
+        let title = hitl_headline(kind, payload);
+        let args = payload.pointer("/approval_request/args");
+        let mut call = call(request_id, &title, ToolCallStatus::Pending);
+        call.kind = Some(ToolKind::Think);
+        call.raw_input = args.filter(|args| !args.is_null());
+        self.update(&Update::ToolCall(call), out);
+    }
+
+    pub(super) fn end_hitl_call(&self, request_id: &str, outcome: HitlOutcome, out: &mut Vec<u8>) {
+        if !self.is_hitl_call(request_id) {
+            return;
+        }
+        let (status, text) = match outcome {
+            HitlOutcome::Answered => (ToolCallStatus::Completed, None),
+            HitlOutcome::Timeout => (ToolCallStatus::Failed, Some("No answer came in time")),
+            HitlOutcome::Cancelled => (ToolCallStatus::Failed, Some("Not answered")),
+        };
+        let mut call = call(request_id, "", status);
+        // The event does not repeat the question.
+        call.title = None;
+        call.content = text.map(ToolContents::Text);
+        self.update(&Update::ToolCallUpdate(call), out);
+    }
+
+    pub(super) fn is_hitl_call(&self, request_id: &str) -> bool {
+        self.kind_of_call(request_id).is_some()
+    }
+
+    /// The id states the kind. The session did not mint an id of another form, so it asks no client about it.
+    fn kind_of_call(&self, request_id: &str) -> Option<HitlKind> {
+        let kind = HitlKind::of_request(request_id);
+        kind.filter(|kind| self.dialect.hitl_calls.contains(*kind))
+    }
+}
