@@ -34,7 +34,6 @@ impl Problem {
     pub(super) fn reason(&self) -> Option<&'static str> {
         let known = [
             "controller_exists",
-            "client_exists",
             "not_controller",
             "no_active_prompt",
             "unknown_session",
@@ -90,24 +89,15 @@ pub(in crate::cli::attach) fn hello() -> Value {
     })
 }
 
-/// How to come to a session.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Coming {
-    /// As its controller, or only watching.
-    pub(super) control: bool,
-    /// In the place of who has our name.
-    pub(super) takeover: bool,
-}
-
-/// Params of an attach.
+/// Params of an attach, as the controller or as an observer.
 pub(super) fn attach(
     session: Option<&str>,
     client: &str,
-    coming: Coming,
+    control: bool,
     after: Option<String>,
     promises: bool,
 ) -> Value {
-    let mode = match coming.control {
+    let mode = match control {
         true => "controller",
         false => "observer",
     };
@@ -122,9 +112,6 @@ pub(super) fn attach(
     }
     if promises {
         params["heartbeatSeconds"] = HEARTBEAT.into();
-    }
-    if coming.takeover {
-        params["takeover"] = true.into();
     }
     params
 }

@@ -12,7 +12,7 @@ use std::{collections::HashMap, path::PathBuf};
 
 use serde_json::{Value, json, value::RawValue};
 
-use self::message::{Change, Coming, Incoming, Problem};
+use self::message::{Change, Incoming, Problem};
 pub(super) use self::message::{event_id, harn, hello};
 use crate::cli::reading::activity::AGENT_EVENT;
 
@@ -115,7 +115,7 @@ pub(super) enum Target {
 #[derive(Debug)]
 enum Sent {
     Hello,
-    Attach(Coming),
+    Attach { control: bool },
     Load,
     New,
     Takeover,
@@ -144,8 +144,6 @@ pub(super) struct Talk {
     begun: bool,
     /// Whether our name in the session is ours: we came under it, and nobody else did since.
     known: bool,
-    /// Whether to ask for control when our name is ours again.
-    wants_control: bool,
     /// Whether we promise to say that we are still there.
     promises: bool,
 }
@@ -165,7 +163,6 @@ impl Talk {
             joined: false,
             begun: false,
             known: false,
-            wants_control: false,
             promises: false,
         }
     }
@@ -204,7 +201,6 @@ impl Talk {
         self.control = control;
         self.joined = false;
         self.instead = None;
-        self.wants_control = false;
         self.sent.clear();
         self.out.clear();
         self.request(Sent::Hello, "initialize", message::hello());
@@ -289,13 +285,14 @@ impl Talk {
             // What is told of the time before is over.
             false => None,
         };
-        let comes = |sent: &Sent| matches!(sent, Sent::Attach(_) | Sent::Takeover | Sent::HandBack);
+        let comes =
+            |sent: &Sent| matches!(sent, Sent::Attach { .. } | Sent::Takeover | Sent::HandBack);
         match change {
             // We were not heard of for too long. The stream goes on all the same.
             Some(Change::Left(who, control)) if who == self.me => {
                 // Somebody else may go by it by now.
                 self.known = false;
-                self.attach(control, false, None);
+                self.attach(control, None);
             }
             // To come again would replace the other in turn, and so on for ever.
             Some(Change::Came(who) | Change::Replaced(who))
@@ -319,7 +316,7 @@ impl Talk {
             self.last = event;
             self.begun = true;
             // It comes when we are in, also where the answer does not.
-            let comes = |sent: &Sent| matches!(sent, Sent::Attach(_));
+            let comes = |sent: &Sent| matches!(sent, Sent::Attach { .. });
             self.known |= !self.joined && self.sent.values().any(comes);
         }
         true
@@ -334,7 +331,7 @@ impl Talk {
             Sent::New => match result.get("sessionId").and_then(Value::as_str) {
                 Some(session) => {
                     self.target = Target::Live(session.to_owned());
-                    self.attach(self.control, false, None);
+                    self.attach(self.control, None);
                     None
                 }
                 None => {
@@ -346,19 +343,11 @@ impl Talk {
                 if let Target::Stored(session, _) = &self.target {
                     self.target = Target::Live(session.clone());
                 }
-                self.attach(self.control, false, None);
+                self.attach(self.control, None);
                 None
             }
-            Sent::Attach(_) => {
+            Sent::Attach { .. } => {
                 self.known = true;
-                let controller = result.get("active_controller_id").and_then(Value::as_str);
-                if std::mem::take(&mut self.wants_control) {
-                    if controller.is_none() {
-                        self.attach(true, false, None);
-                        return None;
-                    }
-                    self.instead = controller.map(str::to_owned);
-                }
                 self.joined = true;
                 let session = json!({"sessionId": self.session()});
                 self.request(Sent::Pending, "session/pending_injections", session);
@@ -400,7 +389,7 @@ impl Talk {
             })
         };
         match sent {
-            Sent::Attach(coming) => self.kept_out(coming, reason, &problem),
+            Sent::Attach { control } => self.kept_out(control, reason, &problem),
             Sent::Hello | Sent::Load | Sent::New => {
                 Some(Heard::Failed(Failure::Refused(problem.message)))
             }
@@ -423,28 +412,16 @@ impl Talk {
     /// We are not let in as we wanted.
     fn kept_out(
         &mut self,
-        coming: Coming,
+        control: bool,
         reason: Option<&str>,
         problem: &Problem,
     ) -> Option<Heard> {
-        let after = Some(self.after());
         let why = match reason {
             // Somebody else controls it: watch.
-            Some("controller_exists") if coming.control => {
+            Some("controller_exists") if control => {
                 self.instead = problem.controller().map(str::to_owned);
-                self.attach(false, self.known, after);
+                self.attach(false, Some(self.after()));
                 return None;
-            }
-            // It is our own connection that broke, which is not noticed there. Control is asked for when we are
-            // back in our place: somebody may have taken it since.
-            Some("client_exists") if self.known && !coming.takeover => {
-                self.wants_control = coming.control;
-                self.attach(false, true, after);
-                return None;
-            }
-            Some("client_exists") => {
-                let me = &self.me;
-                format!("somebody called {me} is on this session already; choose another --name")
             }
             Some("unknown_session") if self.begun => {
                 "the session is stored; nobody has opened it".to_owned()
@@ -456,7 +433,7 @@ impl Talk {
 
     fn open(&mut self) {
         match self.target.clone() {
-            Target::Live(_) => self.attach(self.control, false, Some(self.after())),
+            Target::Live(_) => self.attach(self.control, Some(self.after())),
             Target::Stored(session, cwd) => {
                 let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": [],
                                     "lastEventId": self.after()});
@@ -474,10 +451,9 @@ impl Talk {
         self.last.clone().unwrap_or_else(|| "0".to_owned())
     }
 
-    fn attach(&mut self, control: bool, takeover: bool, after: Option<String>) {
-        let coming = Coming { control, takeover };
-        let params = self.attach_params(coming, after);
-        self.request(Sent::Attach(coming), "session/attach", params);
+    fn attach(&mut self, control: bool, after: Option<String>) {
+        let params = self.attach_params(control, after);
+        self.request(Sent::Attach { control }, "session/attach", params);
     }
 
     fn request(&mut self, sent: Sent, method: &str, params: Value) -> u64 {

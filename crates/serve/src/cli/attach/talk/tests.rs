@@ -159,34 +159,6 @@ fn coming_back_goes_on_behind_the_last_event() {
 }
 
 #[test]
-fn a_name_that_somebody_has_is_not_taken() {
-    let mut side = Side::live();
-    side.answer("initialize", json!({}));
-    let heard = side.refuse("session/attach", json!({"reason": "client_exists"}));
-    let Some(Heard::Failed(Failure::Refused(why))) = heard else {
-        panic!("{heard:?}");
-    };
-    let words = "somebody called me is on this session already; choose another --name";
-    assert_eq!(why, words);
-}
-
-#[test]
-fn our_own_name_is_not_taken_back_from_who_came_while_we_slept() {
-    let mut side = Side::joined();
-    let harn = json!({"action": "detached", "state": {"previous_controller_id": "me"},
-                      "left": {"client_id": "me", "reason": "heartbeat_missed"}});
-    let mut left = update("s", "7");
-    left["params"]["update"] =
-        json!({"sessionUpdate": "live_session_client", "_meta": {"harn": harn}});
-    assert!(side.hear(left).is_some());
-    let attach = side.sent();
-    side.hear(update("s", "8"));
-    let error = json!({"code": -32602, "message": "no", "data": {"reason": "client_exists"}});
-    let heard = side.hear(json!({"jsonrpc": "2.0", "id": attach["id"], "error": error}));
-    assert!(matches!(heard, Some(Heard::Failed(Failure::Refused(_)))));
-}
-
-#[test]
 fn a_client_that_was_replaced_does_not_come_back() {
     let mut side = Side::joined();
     let harn = json!({"action": "detached", "state": {"previous_controller_id": "me"},
@@ -197,37 +169,6 @@ fn a_client_that_was_replaced_does_not_come_back() {
     let heard = side.hear(left);
     assert!(matches!(heard, Some(Heard::Replaced(_))), "{heard:?}");
     assert!(side.talk.take_lines().is_empty());
-}
-
-#[test]
-fn our_own_name_is_taken_back_from_a_connection_that_broke() {
-    let back = |controller: Value| {
-        let mut side = Side::joined();
-        side.talk.begin(true);
-        side.answer("initialize", json!({}));
-        assert!(
-            side.refuse("session/attach", json!({"reason": "client_exists"}))
-                .is_none()
-        );
-        let attach = side.sent();
-        assert_eq!(attach["params"]["takeover"], true);
-        assert_eq!(attach["params"]["mode"], "observer");
-        let result = json!({"active_controller_id": controller});
-        let heard = side.hear(json!({"jsonrpc": "2.0", "id": attach["id"], "result": result}));
-        (side, heard)
-    };
-    // Control is ours again,
-    let (mut side, heard) = back(Value::Null);
-    assert!(heard.is_none());
-    let attach = side.sent();
-    assert_eq!(attach["params"]["mode"], "controller");
-    assert_eq!(attach["params"].get("takeover"), None);
-    // unless somebody took it meanwhile.
-    let (_, heard) = back(json!("phone"));
-    let Some(Heard::Joined(joined)) = heard else {
-        panic!("{heard:?}");
-    };
-    assert_eq!(joined.instead.as_deref(), Some("phone"));
 }
 
 #[test]

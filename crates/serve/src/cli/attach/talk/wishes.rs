@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Sent, Talk,
-    message::{self, Coming},
-};
+use super::{Sent, Talk, message};
 
 impl Talk {
     /// Sends a prompt, and says its number.
@@ -37,16 +34,12 @@ impl Talk {
 
     /// Gives control up, and goes on watching.
     pub(in crate::cli::attach) fn hand_back(&mut self) {
-        let coming = Coming {
-            control: false,
-            takeover: false,
-        };
-        let params = self.attach_params(coming, None);
+        let params = self.attach_params(false, None);
         self.request(Sent::HandBack, "session/attach", params);
     }
 
-    pub(super) fn attach_params(&self, coming: Coming, after: Option<String>) -> Value {
-        message::attach(self.session(), &self.me, coming, after, self.promises)
+    pub(super) fn attach_params(&self, control: bool, after: Option<String>) -> Value {
+        message::attach(self.session(), &self.me, control, after, self.promises)
     }
 
     /// Says that we are still there, if it is we who go by our name and promised to.
