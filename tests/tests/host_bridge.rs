@@ -5,8 +5,9 @@
 use std::{sync::Arc, time::Duration};
 
 use expect_test::{Expect, expect};
-use harn_acp::{AcpConfig, Deadlines, ext::bridge::Method, ext::schema::schemas};
+use harn_acp::{AcpConfig, ext::bridge::Method, ext::schema::schemas};
 use harn_model::SessionId;
+use harn_runtime::HostDeadlines;
 use harn_testkit::{FORMS, FakeEquip, FakeHost, HostAnswer, StrictClient, TestHub, asking_agent};
 use harn_tests::hello;
 use serde_json::{Map, Value, json};
@@ -418,7 +419,7 @@ async fn a_host_that_never_answers_is_given_up() {
         let mut host = FakeHost::new().answering(method, HostAnswer::Never);
         assert_eq!(stage.asks(&mut host, &prompt).await, timed_out(method));
         let deadline = match method {
-            Method::Call => 300,
+            Method::BuiltinCall | Method::Call => 300,
             _ => 60,
         };
         assert_eq!(begun.elapsed().as_secs(), deadline, "{prompt}");
@@ -426,12 +427,44 @@ async fn a_host_that_never_answers_is_given_up() {
     stage.end().await;
 }
 
+/// The table of the docs has each request, with the seconds that an agent waits, and that a turn waits.
+#[test]
+fn the_docs_have_every_deadline() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/acp-extensions.md");
+    let docs = std::fs::read_to_string(docs).unwrap();
+    let usual = HostDeadlines::default();
+    let files = ["fs/read_text_file", "fs/write_text_file"];
+    let files = files
+        .into_iter()
+        .chain(["terminal/create", "terminal/output"]);
+    let files = files.map(|name| (name, usual.request, usual.request));
+    let bridge = Method::ALL.iter().map(|method| {
+        let in_turn = match method {
+            Method::BuiltinCall | Method::Call => usual.call,
+            Method::Capabilities | Method::SkillMatch | Method::SkillsList | Method::ToolsList => {
+                usual.list
+            }
+            Method::SkillsFetch => usual.skill,
+        };
+        (method.name(), method.deadline(&usual), in_turn)
+    });
+    for (name, waits, in_turn) in bridge.chain(files) {
+        let (waits, in_turn) = (waits.as_secs(), in_turn.as_secs());
+        let row = format!("| `{name}` | {waits} s | {in_turn} s |");
+        assert!(
+            docs.contains(&row),
+            "docs/acp-extensions.md lacks the row {row}"
+        );
+    }
+}
+
 /// Who is late is told that it is, and neither that answer nor a second one is taken for another's.
 #[tokio::test(start_paused = true)]
 async fn an_answer_counts_once_and_in_time() {
-    let deadlines = Deadlines {
-        host_call: Duration::from_secs(3),
-        other: Duration::from_secs(2),
+    let deadlines = HostDeadlines {
+        call: Duration::from_secs(3),
+        request: Duration::from_secs(2),
+        ..HostDeadlines::default()
     };
     let acp = AcpConfig {
         deadlines,
@@ -449,7 +482,7 @@ async fn an_answer_counts_once_and_in_time() {
         let mut late = FakeHost::new().answering(method, HostAnswer::Late(answer.clone()));
         assert_eq!(stage.asks(&mut late, &prompt).await, timed_out(method));
         let deadline = match method {
-            Method::Call => 3,
+            Method::BuiltinCall | Method::Call => 3,
             _ => 2,
         };
         assert_eq!(begun.elapsed().as_secs(), deadline, "{prompt}");

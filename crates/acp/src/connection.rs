@@ -16,7 +16,7 @@ use agent_client_protocol::{
 };
 use futures::{StreamExt, channel::mpsc::UnboundedSender};
 use harn_model::SessionId;
-use harn_runtime::{Controller, HostOffers, Hub, Seat};
+use harn_runtime::{Controller, HostDeadlines, HostOffers, Hub, Seat};
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -47,31 +47,13 @@ pub struct AcpConfig {
     /// What the first request that opens a session goes on after, where it does not say itself.
     pub last_event_id: Option<EventId>,
     /// How long it may take to answer.
-    pub deadlines: Deadlines,
+    pub deadlines: HostDeadlines,
     /// Whether it is on this machine, so that it can open files of it: it is sent absolute paths, and a file that
     /// is not on this disk is not asked for.
     pub on_this_machine: bool,
     /// The command that it may run in a terminal, as an authentication method; only where the client started the
     /// process.
     pub terminal_auth: Option<TerminalAuth>,
-}
-
-/// How long a client may take to answer what it is asked. Some never answer what they do not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadlines {
-    /// `host/call`, behind which a command may run.
-    pub host_call: Duration,
-    /// Anything else but the end of a terminal's command.
-    pub other: Duration,
-}
-
-impl Default for Deadlines {
-    fn default() -> Self {
-        Self {
-            host_call: Duration::from_secs(300),
-            other: Duration::from_secs(60),
-        }
-    }
 }
 
 /// Why a connection ended before its input did.

@@ -16,12 +16,13 @@ use async_trait::async_trait;
 use harn_model::{
     HostCapabilities, HostSkill, HostTool, SessionId, SkillCandidate, SkillMatchRequest, SkillRef,
 };
-use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place};
+use harn_runtime::{
+    CommandExit, CommandSink, CommandSpec, HostDeadlines, HostError, HostOffers, HostPort, Place,
+};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::{
-    Deadlines,
     connection::Peer,
     ext::bridge::{
         AskCapabilities, CallTool, FetchSkill, HostCall, ListSkills, ListTools, MatchSkills,
@@ -37,7 +38,7 @@ const REFUSED: i32 = -32001;
 pub(crate) struct ClientHost {
     peer: Weak<Peer>,
     offers: HostOffers,
-    deadlines: Deadlines,
+    deadlines: HostDeadlines,
 }
 
 impl ClientHost {
@@ -55,7 +56,8 @@ impl ClientHost {
         let gone = || HostError::Host("the client is gone".to_owned());
         let peer = self.peer.upgrade().ok_or_else(gone)?;
         if let Some(attached) = peer.attached(session) {
-            let caught_up = tokio::time::timeout(self.deadlines.other, attached.caught_up()).await;
+            let caught_up =
+                tokio::time::timeout(self.deadlines.request, attached.caught_up()).await;
             caught_up.map_err(|_| HostError::TimedOut("what it was sent before"))?;
         }
         peer.wire().cloned().ok_or_else(gone)
@@ -67,7 +69,7 @@ impl ClientHost {
         what: &'static str,
         answer: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, HostError> {
-        within(self.deadlines.other, what, answer).await
+        within(self.deadlines.request, what, answer).await
     }
 
     /// Asks over the bridge, where there is one. Given up, the request is withdrawn.
@@ -81,15 +83,11 @@ impl ClientHost {
             return Err(HostError::Unsupported(otherwise));
         }
         // Who does not know a method that lists has nothing of that sort, and need not have an empty list.
-        let (deadline, lists) = match R::METHOD {
-            Method::Call => (self.deadlines.host_call, false),
-            Method::Capabilities | Method::ToolsList | Method::SkillsList => {
-                (self.deadlines.other, true)
-            }
-            Method::BuiltinCall | Method::SkillMatch | Method::SkillsFetch => {
-                (self.deadlines.other, false)
-            }
+        let lists = match R::METHOD {
+            Method::Capabilities | Method::ToolsList | Method::SkillsList => true,
+            Method::BuiltinCall | Method::Call | Method::SkillMatch | Method::SkillsFetch => false,
         };
+        let deadline = R::METHOD.deadline(&self.deadlines);
         let method = R::METHOD.name();
         let message = UntypedMessage::new(method, request);
         let message = message.map_err(|e| HostError::Failed(e.message))?;

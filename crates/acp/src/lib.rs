@@ -35,7 +35,7 @@ pub mod transport;
 mod unsolicited;
 mod wire;
 
-pub use connection::{AcpConfig, ConnectionError, Deadlines, LAST_ANSWERS, serve_connection};
+pub use connection::{AcpConfig, ConnectionError, LAST_ANSWERS, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
 pub use newer::NewerAcp;
 pub use profile::{Dialect, HitlCalls, HostBridgeChoice, Profile, ProfileChoice};

@@ -26,7 +26,8 @@ pub use error::{
 };
 pub use hitl::{Answer, ApprovalBuilder, EscalationBuilder, QuestionBuilder, Takeover, Verdict};
 pub use host::{
-    CommandExit, CommandSink, CommandSpec, Host, HostOffers, HostPort, NoHost, ReadFilter,
+    CommandExit, CommandSink, CommandSpec, Host, HostDeadlines, HostOffers, HostPort, NoHost,
+    ReadFilter, answer_within,
 };
 pub use hub::{
     ArchiveFilter, Hub, HubConfig, ListedSession, NewSession, SessionFilter, SessionPage,

@@ -7,8 +7,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use harn_acp::{AcpConfig, Deadlines, HostBridgeChoice, ProfileChoice, TerminalAuth};
+use harn_acp::{AcpConfig, HostBridgeChoice, ProfileChoice, TerminalAuth};
 use harn_policy::{SessionMode, ToolApprovalPolicy};
+use harn_runtime::HostDeadlines;
 use harn_tools::{
     skills::{SkillMatching, SkillPlaces},
     tool_search::ToolSearchOptions,
@@ -44,7 +45,7 @@ pub struct Options {
     /// How long a question about a tool call waits for an answer.
     pub ask_timeout: Duration,
     /// How long a host may take to answer whatever it is asked but by a person; without it, what
-    /// [`Deadlines`](harn_acp::Deadlines) has for each.
+    /// [`HostDeadlines`] has for each.
     pub host_call_timeout: Option<Duration>,
     /// Where skills are looked for beside the workspace; nowhere unless somebody says so.
     pub skills: SkillPlaces,
@@ -99,14 +100,9 @@ impl Options {
     }
 
     /// How long clients may take to answer.
-    pub(crate) fn deadlines(&self) -> Deadlines {
-        match self.host_call_timeout {
-            Some(limit) => Deadlines {
-                host_call: limit,
-                other: limit,
-            },
-            None => Deadlines::default(),
-        }
+    pub(crate) fn deadlines(&self) -> HostDeadlines {
+        let chosen = self.host_call_timeout.map(HostDeadlines::all);
+        chosen.unwrap_or_default()
     }
 }
 
@@ -234,12 +230,15 @@ mod tests {
     #[test]
     fn a_chosen_timeout_is_for_every_request_to_a_host() {
         let mut options = Options::new("/state");
-        assert_eq!(options.deadlines(), Deadlines::default());
+        assert_eq!(options.deadlines(), HostDeadlines::default());
         options.host_call_timeout = Some(whole_seconds("7".as_ref()).unwrap());
         let limit = Duration::from_secs(7);
-        let all = Deadlines {
-            host_call: limit,
-            other: limit,
+        let usual = HostDeadlines::default();
+        let all = HostDeadlines {
+            call: limit,
+            request: limit,
+            list: usual.list,
+            skill: limit,
         };
         assert_eq!(options.deadlines(), all);
     }

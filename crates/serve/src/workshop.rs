@@ -98,10 +98,10 @@ fn toolboxes(options: &Options, local: LocalHost, clock: Arc<SystemClock>) -> To
         Some((name.to_owned(), value.to_owned()))
     });
     let env: BTreeMap<_, _> = text.collect();
-    let mut deadlines = Deadlines::default();
-    if let Some(limit) = options.host_call_timeout {
-        deadlines.host_call = limit;
-    }
+    let deadlines = Deadlines {
+        host: options.deadlines(),
+        ..Deadlines::default()
+    };
     Toolboxes::new(ToolboxConfig {
         local,
         env: Arc::new(env),

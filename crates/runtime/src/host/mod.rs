@@ -3,6 +3,7 @@
 //! A front-end implements [`HostPort`] for its client, the tools room implements it for this machine;
 //! [`Host`] asks the client first where it offers the thing and falls back to this machine.
 
+mod deadlines;
 mod port;
 
 use std::{
@@ -31,6 +32,7 @@ use crate::{
 /// The operation by which a client runs commands.
 const EXEC: &str = "process.exec";
 
+pub use deadlines::{HostDeadlines, answer_within};
 pub(crate) use port::quoted_line;
 pub use port::{CommandExit, CommandSink, CommandSpec, HostOffers, HostPort, NoHost};
 

@@ -6,7 +6,7 @@ use harn_model::{
     HostCapabilities, SessionId, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList,
     ToolKind, TurnId,
 };
-use harn_runtime::{AgentError, HostError, TurnContext};
+use harn_runtime::{AgentError, HostDeadlines, HostError, TurnContext, answer_within};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -19,6 +19,7 @@ const CAPABILITY: &str = "process";
 pub struct Shells {
     local: LocalShells,
     session: SessionId,
+    deadlines: HostDeadlines,
     /// What the host can do, as far as it said so in this turn.
     heard: Mutex<Option<(TurnId, HostCapabilities)>>,
 }
@@ -26,10 +27,11 @@ pub struct Shells {
 impl Shells {
     /// Shells of this session, with this machine to fall back to.
     #[must_use]
-    pub fn new(local: LocalShells, session: SessionId) -> Self {
+    pub fn new(local: LocalShells, session: SessionId, deadlines: HostDeadlines) -> Self {
         Self {
             local,
             session,
+            deadlines,
             heard: Mutex::default(),
         }
     }
@@ -143,7 +145,9 @@ impl Shells {
         {
             return heard.has(CAPABILITY, operation);
         }
-        let told = match cx.host().capabilities().await {
+        let told = cx.host().capabilities();
+        let told = answer_within(self.deadlines.list, "host/capabilities", told);
+        let told = match told.await {
             Ok(told) => told,
             Err(error) => {
                 tracing::warn!(%error, "the host does not say what it can do");

@@ -1,15 +1,9 @@
 //! The host's part of a toolbox: the tools it lends and the operations it has, asked for once a turn.
 
-use std::{
-    future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use harn_model::{HostCapabilities, HostTool, ToolSource, ToolSpec, TurnId};
-use harn_runtime::{AgentError, HostError, HostOffers, TurnContext};
-
-use super::Deadlines;
+use harn_runtime::{AgentError, HostDeadlines, HostError, HostOffers, TurnContext, answer_within};
 
 /// What the host lends, as it was last told.
 #[derive(Default)]
@@ -39,7 +33,7 @@ impl HostPart {
     pub(super) async fn look(
         &self,
         cx: &TurnContext,
-        deadlines: &Deadlines,
+        deadlines: &HostDeadlines,
     ) -> Result<Vec<String>, AgentError> {
         let host = cx.host();
         let offers = host.client_offers();
@@ -49,12 +43,8 @@ impl HostPart {
         }
         let (tools, capabilities) = if offers.tools {
             tokio::join!(
-                in_time("host/tools/list", deadlines.host_list, host.list_tools()),
-                in_time(
-                    "host/capabilities",
-                    deadlines.host_list,
-                    host.capabilities()
-                ),
+                answer_within(deadlines.list, "host/tools/list", host.list_tools()),
+                answer_within(deadlines.list, "host/capabilities", host.capabilities()),
             )
         } else {
             // What no bridge lends is not asked for.
@@ -103,13 +93,4 @@ fn spec(tool: HostTool) -> ToolSpec {
         source: ToolSource::Host,
         deprecated,
     }
-}
-
-async fn in_time<T>(
-    what: &'static str,
-    limit: Duration,
-    asked: impl Future<Output = Result<T, HostError>>,
-) -> Result<T, HostError> {
-    let answer = tokio::time::timeout(limit, asked).await;
-    answer.unwrap_or(Err(HostError::TimedOut(what)))
 }

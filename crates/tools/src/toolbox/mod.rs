@@ -82,6 +82,7 @@ impl Toolbox {
                 skills,
                 servers: servers.clone(),
                 matching: config.matching,
+                deadlines: config.deadlines.host,
                 environment: config.env.clone(),
                 link: session.link.clone(),
             })
@@ -115,7 +116,11 @@ impl Toolbox {
         skills: Option<Arc<SessionSkills>>,
     ) -> Self {
         let local = config.local.shells().clone();
-        let shells = Arc::new(Shells::new(local, session.session.clone()));
+        let shells = Arc::new(Shells::new(
+            local,
+            session.session.clone(),
+            config.deadlines.host,
+        ));
         Self {
             session: session.session,
             link: session.link,
@@ -318,7 +323,8 @@ impl Equipment for Toolbox {
                 None => Ok(()),
             }
         };
-        let (looked, matched) = tokio::join!(self.host.look(cx, &self.config.deadlines), skills);
+        let (looked, matched) =
+            tokio::join!(self.host.look(cx, &self.config.deadlines.host), skills);
         matched?;
         let mut warnings = looked?;
         self.kit.lend(&self.host.capabilities());

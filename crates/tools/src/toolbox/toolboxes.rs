@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc, time::Duration};
 
-use harn_runtime::{Equip, Equipment, NewEquipment};
+use harn_runtime::{Equip, Equipment, HostDeadlines, NewEquipment};
 
 use super::Toolbox;
 use crate::{
@@ -54,10 +54,8 @@ impl Default for ToolboxConfig {
 /// How long others are waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// A host that is asked what it lends; the turn waits meanwhile.
-    pub host_list: Duration,
-    /// A tool of the host; it may have somebody to ask.
-    pub host_call: Duration,
+    /// The host.
+    pub host: HostDeadlines,
     /// MCP servers that are still connecting; the first turn after they came waits meanwhile.
     pub first_prompt: Duration,
     /// MCP servers otherwise.
@@ -67,8 +65,7 @@ pub struct Deadlines {
 impl Default for Deadlines {
     fn default() -> Self {
         Self {
-            host_list: Duration::from_secs(5),
-            host_call: Duration::from_secs(10 * 60),
+            host: HostDeadlines::default(),
             first_prompt: Duration::from_secs(10),
             mcp: McpDeadlines::default(),
         }

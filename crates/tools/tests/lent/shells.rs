@@ -10,7 +10,8 @@ use harn_model::{
     AgentEvent, GivenShell, HostCapabilities, SessionId, ShellCommand, ShellPlatform, ShellSource,
 };
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, NoHost, Place,
+    CommandExit, CommandSink, CommandSpec, HostDeadlines, HostError, HostOffers, HostPort, NoHost,
+    Place,
 };
 use harn_tools::shells::{LocalShells, ShellError, ShellWorld, Shells};
 use serde_json::{Value, json};
@@ -141,7 +142,8 @@ const ALL: &[&str] = &[
 ];
 
 fn shells() -> Shells {
-    Shells::new(LocalShells::new(Arc::new(Machine)), SessionId::new("s"))
+    let local = LocalShells::new(Arc::new(Machine));
+    Shells::new(local, SessionId::new("s"), HostDeadlines::default())
 }
 
 fn listing(id: &str) -> ShellCommand {

@@ -17,8 +17,8 @@ use harn_model::{
     TurnOutcome,
 };
 use harn_runtime::{
-    Agent, AgentError, AgentProfile, Clock, Controller, Equip, Equipment, Hub, HubConfig, IdKind,
-    Ids, NewEquipment, NewSession, Seam, Subscription, TurnContext, async_trait,
+    Agent, AgentError, AgentProfile, Clock, Controller, Equip, Equipment, HostDeadlines, Hub,
+    HubConfig, IdKind, Ids, NewEquipment, NewSession, Seam, Subscription, TurnContext, async_trait,
 };
 use harn_tools::{
     DiskProbe, LocalHost,
@@ -214,6 +214,7 @@ impl Equip for Kits {
             trust: self.trusted.clone(),
             servers: self.servers.clone(),
             matching: self.matching,
+            deadlines: HostDeadlines::default(),
             environment: Arc::new([("STAGE".to_owned(), "prod".to_owned())].into()),
             link: session.link,
         });

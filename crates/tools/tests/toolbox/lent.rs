@@ -180,7 +180,7 @@ async fn a_host_that_never_answers_delays_its_own_turn() {
 
     *desk.result.lock().unwrap() = Answer::Never;
     let turn = rig.call_allowed("lint", json!({"n": 1})).await;
-    assert_failed(&turn, ErrorCategory::Timeout, "did not answer within 600 s");
+    assert_failed(&turn, ErrorCategory::Timeout, "did not answer within 300 s");
 }
 
 #[tokio::test]

@@ -10,6 +10,9 @@ mod ranking;
 mod skills;
 mod tools;
 
+use std::time::Duration;
+
+use harn_runtime::HostDeadlines;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -23,6 +26,21 @@ pub(crate) use skills::{FetchSkill, ListSkills};
 pub(crate) use tools::ListTools;
 
 use super::{capabilities::SingleMethod, schema};
+
+impl Method {
+    /// How long a host may take to answer it.
+    #[must_use]
+    pub const fn deadline(self, deadlines: &HostDeadlines) -> Duration {
+        match self {
+            Self::BuiltinCall | Self::Call => deadlines.call,
+            Self::Capabilities
+            | Self::SkillMatch
+            | Self::SkillsFetch
+            | Self::SkillsList
+            | Self::ToolsList => deadlines.request,
+        }
+    }
+}
 
 /// A request to a host.
 pub(crate) trait Request: Serialize {

@@ -4,11 +4,10 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
 };
 
 use harn_model::{SkillRef, TurnId};
-use harn_runtime::{AgentError, EquipmentChange, HostError, TurnContext};
+use harn_runtime::{AgentError, EquipmentChange, HostError, TurnContext, answer_within};
 
 use super::{SessionSkills, lock, warn};
 use crate::skills::{
@@ -22,22 +21,8 @@ use crate::skills::{
 /// What finding skills is called in logs.
 pub(super) const LOGGER: &str = "agent.skills";
 
-/// How long the host may take for its list, or for ranking: the turn waits meanwhile.
-pub(super) const LIST: Duration = Duration::from_secs(5);
 /// How many skills are fetched before a ranking.
 const MAX_FETCHES: usize = 32;
-/// How long it may take for a skill.
-const FETCH: Duration = Duration::from_secs(15);
-
-/// Waits for the host, for so long.
-pub(super) async fn within<T>(
-    patience: Duration,
-    what: &'static str,
-    answer: impl Future<Output = Result<T, HostError>>,
-) -> Result<T, HostError> {
-    let answer = tokio::time::timeout(patience, answer).await;
-    answer.unwrap_or(Err(HostError::TimedOut(what)))
-}
 
 /// What the host has, as far as it is known.
 #[derive(Default)]
@@ -87,7 +72,13 @@ impl SessionSkills {
         if lock(&self.state).host.asked && !changed {
             return Ok(());
         }
-        let listed = match within(LIST, "skills/list", cx.host().list_skills()).await {
+        let listed = match answer_within(
+            self.deadlines.list,
+            "skills/list",
+            cx.host().list_skills(),
+        )
+        .await
+        {
             Ok(listed) => listed,
             Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled),
             Err(HostError::Unsupported(_)) => Vec::new(),
@@ -131,7 +122,10 @@ impl SessionSkills {
         let silent = lock(&self.state).host.silent.as_ref() == Some(cx.turn_id());
         let fetched = match silent {
             true => Err(HostError::TimedOut("skills/fetch")),
-            false => within(FETCH, "skills/fetch", cx.host().fetch_skill(id)).await,
+            false => {
+                let fetched = cx.host().fetch_skill(id);
+                answer_within(self.deadlines.skill, "skills/fetch", fetched).await
+            }
         };
         let fetched = match fetched {
             Ok(fetched) => fetched,
@@ -191,7 +185,7 @@ impl SessionSkills {
         if unknown.is_empty() {
             return Ok(());
         }
-        let fetched = tokio::time::timeout(LIST, async {
+        let fetched = tokio::time::timeout(self.deadlines.list, async {
             while let Some(skill) = unknown.first() {
                 match self.whole(cx, skill).await {
                     Ok(_) => {}

@@ -3,16 +3,9 @@
 use std::{path::Path, sync::Arc};
 
 use harn_model::{AgentEvent, SkillCandidate, SkillMatch, SkillMatchRequest, SkillToMatch};
-use harn_runtime::{AgentError, HostError, TurnContext};
+use harn_runtime::{AgentError, HostError, TurnContext, answer_within};
 
-use super::{
-    SessionSkills,
-    active::Cause,
-    host::{LIST, within},
-    lock,
-    menu::typed,
-    warn,
-};
+use super::{SessionSkills, active::Cause, lock, menu::typed, warn};
 use crate::skills::{card::Skill, glob, rank::rank, registry::Registry};
 
 /// What matching is called in logs.
@@ -153,7 +146,8 @@ impl SessionSkills {
             Strategy::Metadata => {}
             Strategy::Host | Strategy::Embedding => {
                 let request = request(strategy, &prompt, registry, working_files);
-                match within(LIST, "skill/match", cx.host().match_skills(request)).await {
+                let ranked = cx.host().match_skills(request);
+                match answer_within(self.deadlines.list, "skill/match", ranked).await {
                     Ok(matches) => return Ok((strategy, known(registry, matches))),
                     Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled),
                     Err(error) => {

@@ -20,7 +20,7 @@ use std::{
 };
 
 use harn_model::{AgentEvent, Command, LogRecord, McpServerSpec, SessionId, TurnId};
-use harn_runtime::{AgentError, EquipmentChange, EquipmentLink, TurnContext};
+use harn_runtime::{AgentError, EquipmentChange, EquipmentLink, HostDeadlines, TurnContext};
 use serde::Serialize;
 use tokio::task::AbortHandle;
 
@@ -49,6 +49,8 @@ pub struct NewSessionSkills {
     pub servers: Arc<dyn SkillServers>,
     /// How skills are matched.
     pub matching: SkillMatching,
+    /// How long the host may take.
+    pub deadlines: HostDeadlines,
     /// What `${NAME}` in the text of a skill stands for.
     pub environment: Arc<BTreeMap<String, String>>,
     /// The way to tell that the slash commands changed.
@@ -64,6 +66,7 @@ pub struct SessionSkills {
     trusted: AtomicBool,
     servers: Arc<dyn SkillServers>,
     matching: SkillMatching,
+    deadlines: HostDeadlines,
     environment: Arc<BTreeMap<String, String>>,
     link: EquipmentLink,
     state: Mutex<State>,
@@ -102,6 +105,7 @@ impl SessionSkills {
             trusted: AtomicBool::new(false),
             servers: new.servers,
             matching: new.matching,
+            deadlines: new.deadlines,
             environment: new.environment,
             link: new.link,
             state: Mutex::default(),
