@@ -28,6 +28,27 @@ pub struct PolicyDecision {
     pub context: PolicyContext,
 }
 
+/// How many characters of a rule's own words a question repeats.
+const LONGEST_WORDS: usize = 240;
+
+impl PolicyDecision {
+    /// The receipt as a question has it, where it stands four times: the words of a rule are cut to what a person
+    /// reads. The record of the decision has them whole.
+    #[must_use]
+    pub fn for_question(&self) -> Self {
+        let mut receipt = self.clone();
+        let rule = receipt.matched_rule.as_mut();
+        let id = rule.and_then(|rule| rule.id.as_mut());
+        for words in id.into_iter().chain([&mut receipt.reason]) {
+            if let Some((end, _)) = words.char_indices().nth(LONGEST_WORDS) {
+                words.truncate(end);
+                words.push('…');
+            }
+        }
+        receipt
+    }
+}
+
 /// The version of a [`PolicyDecision`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum ReceiptType {

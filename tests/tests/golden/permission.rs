@@ -416,6 +416,27 @@ async fn a_policy_is_in_a_question_at_most_twice() {
     assert_eq!(undo.get("approval_policy"), None);
 }
 
+/// The receipt stands four times in a question, so the words of a rule are cut there.
+#[tokio::test]
+async fn the_words_of_a_rule_do_not_make_a_question_long() {
+    let (_, _, without) = asked_under("").await;
+    let words = "é".repeat(3000);
+    for [id, reason] in [["r", words.as_str()], [words.as_str(), "why"]] {
+        let rule =
+            format!("[[rules]]\nid = \"{id}\"\nask = {{ tool = \"*\" }}\nreason = \"{reason}\"\n");
+        let (_, params, with) = asked_under(&rule).await;
+        assert!(
+            with <= without + 2 * rule.len(),
+            "{with} bytes, {without} without"
+        );
+        let receipt = &params["policyDecision"];
+        let said = [&receipt["matched_rule"]["id"], &receipt["reason"]];
+        let cut = format!("{}…", "é".repeat(240));
+        let expected = [id, reason].map(|it| if it == words { cut.as_str() } else { it });
+        assert_eq!(said, expected);
+    }
+}
+
 #[tokio::test]
 async fn several_policies_are_one_of_four_lists() {
     let (call, params, _) = asked_under(

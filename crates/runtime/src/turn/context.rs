@@ -254,7 +254,7 @@ impl TurnContext {
             tool_call,
             options: options(grant.as_ref(), lasting),
         };
-        let (shown, receipt) = (judged.shown.clone(), judged.receipt.clone());
+        let (shown, receipt) = (judged.shown.clone(), judged.receipt.for_question());
         self.put(question, shown, Some(receipt), grant).await
     }
 
