@@ -96,7 +96,7 @@ describe("the answers to a permission", () => {
     await card(page).getByLabel("Reason for a refusal").pressSequentially("yn");
     assert.equal(await card(page).count(), 1);
     await card(page).focus();
-    for (const key of ["q", "Y", "S", "W", "X"]) {
+    for (const key of ["q", "S", "W", "X"]) {
       await page.keyboard.press(key);
       await report(page, `“${key}” is no answer`);
     }
@@ -111,7 +111,7 @@ describe("the answers to a permission", () => {
     await say(page, "note again");
     await ready(page);
     await card(page).focus();
-    await page.keyboard.press("n");
+    await page.keyboard.press("N");
     await sees(page, "Then I leave it.");
     await close(page);
   });
@@ -133,12 +133,18 @@ describe("the answers to a permission", () => {
       const command = `echo ${"a long command that has many words ".repeat(40)}`;
       const scenario = join(server.folder, `wide-${width}-${height}.json`);
       const changed = Array.from({ length: 300 }, (_, at) => `line ${at}\n`).join("");
-      await writeFile(scenario, JSON.stringify({ name: "wide", turns: [{ match: "^change", steps: [{ write: { path: "a.txt", text: changed } }] }, { steps: [{ run: { command } }] }] }));
+      const heredoc = `cat > x.py <<EOF\n${'print("some text")\n'.repeat(60)}EOF`;
+      const title = "A title that goes on and on ".repeat(30);
+      await writeFile(scenario, JSON.stringify({ name: "wide", turns: [
+        { match: "^lines", steps: [{ run: { command: heredoc } }] },
+        { match: "^title", steps: [{ ask: { tool: "deploy", kind: "other", title, input: { to: "staging" } } }] },
+        { match: "^change", steps: [{ write: { path: "a.txt", text: changed } }] }, { steps: [{ run: { command } }] },
+      ] }));
       const wide = await Server.start(scenario);
       t.after(() => wide.stop());
       const page = await signedIn(browser, wide, { viewport: { width, height } });
       await newSession(page);
-      for (const prompt of ["command", "change"]) {
+      for (const prompt of ["command", "change", "lines", "title"]) {
         await say(page, prompt);
         await ready(page);
         const places = await card(page).locator(".answer-button").evaluateAll((buttons) => buttons.map((button) => {

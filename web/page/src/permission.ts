@@ -49,6 +49,12 @@ export function answersOf(options: ApprovalOption[]): Answer[] {
   });
 }
 
+/** The answer of a key. Capitals count only for the two answers that hold once: Shift is easily held down by accident. */
+export function answerOf<A extends { key: string }>(answers: A[], pressed: string): A | undefined {
+  const key = pressed === "Y" || pressed === "N" ? pressed.toLowerCase() : pressed;
+  return answers.find((answer) => answer.key === key);
+}
+
 export const allows = ({ kind }: ApprovalOption): boolean => kind === "allow_once" || kind === "allow_always";
 
 /** Whether an answer makes a rule that holds longer than for this one call. */

@@ -1,6 +1,6 @@
 // The grammar of a permission question: order, keys and labels of the answers.
 import { describe, expect, it } from "vitest";
-import { answersOf, characterOf } from "../src/permission.js";
+import { answerOf, answersOf, characterOf } from "../src/permission.js";
 import type { ApprovalOption } from "../src/wire/types.js";
 
 const OPTIONS: ApprovalOption[] = [
@@ -40,6 +40,11 @@ describe("answers", () => {
 });
 
 describe("a key", () => {
+  it("may be a capital letter only for an answer that holds once", () => {
+    const chosen = [..."yYnNsSwWxX?"].map((pressed) => answerOf(answersOf(OPTIONS), pressed)?.option.id ?? "-");
+    expect(chosen.join(" ")).toBe("allow_once allow_once reject_once reject_once allow_session - allow_always - reject_always - -");
+  });
+
   const key = (more: object) => ({ key: "y", ctrlKey: false, metaKey: false, altKey: false, isComposing: false, repeat: false, ...more });
   it("is a character, and none that the browser or a held key sends", () => {
     expect(characterOf(key({}))).toBe("y");

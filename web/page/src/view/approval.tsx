@@ -1,6 +1,6 @@
 // Owns the card that asks for permission: exactly what would be done, by whom, why, and a button and a key for each answer.
 import { useCallback, useState } from "preact/hooks";
-import { allows, answersOf, characterOf, lasts, type Answer } from "../permission.js";
+import { allows, answerOf, answersOf, characterOf, lasts, type Answer } from "../permission.js";
 import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";
 import type { Approval, ApprovalOption } from "../wire/types.js";
@@ -50,7 +50,7 @@ export function ApprovalCard({ approval, session, refusal }: Props) {
   const subjects = [...new Set(answers.filter(({ option }) => lasts(option)).map(({ about }) => about))];
   const about = subjects.length === 1 ? subjects[0]! : null;
   // The command itself stands below, whole: the heading need not say it again.
-  const title = approval.title === approval.command ? "Run this command?" : approval.title || approval.name;
+  const title = repeats(approval.title, approval.command) ? "Run this command?" : approval.title || approval.name;
   return (
     <article class="card approval" tabIndex={-1} aria-label={`Permission: ${visibleText(title)}`} onKeyDown={onKeyDown}>
       <header class="card-head">
@@ -95,6 +95,11 @@ export function ApprovalCard({ approval, session, refusal }: Props) {
       </footer>
     </article>
   );
+}
+
+/** Whether a title only repeats the command. A title is one line, so it spells out what ends a line. */
+function repeats(title: string, command: string | null): boolean {
+  return title === command?.replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 }
 
 /** What it is about: the command, the change, or else the whole input; nothing of it is left out. */
@@ -143,7 +148,7 @@ function useAnswerKeys(answers: KeyedAnswer[]): { report: string; onKeyDown: (ev
     const pressed = characterOf(event);
     if (pressed === null) return;
     event.preventDefault();
-    const answer = answers.find(({ key }) => key === pressed);
+    const answer = answerOf(answers, pressed);
     if (answer === undefined) setReport(`“${visibleText(pressed)}” is no answer. The keys are ${answers.map(({ key }) => key).join(", ")}.`);
     else if (answer.refusal !== null) setReport(answer.refusal);
     else {
