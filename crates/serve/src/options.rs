@@ -147,8 +147,8 @@ pub fn default_state_dir() -> Result<PathBuf> {
         ".local/state",
     )
     .context(
-        "there is no place to keep sessions in: HOME is not set to an absolute path, and this user has no home \
-         directory; set HOME or XDG_STATE_HOME, or name a directory with --state-dir",
+        "there is no place to keep sessions in: HOME is not an absolute path, or is not set and this user has \
+         no home directory; set HOME or XDG_STATE_HOME, or name a directory with --state-dir",
     )
 }
 

@@ -84,10 +84,14 @@ fn list(options: &Options, store: &dyn Store, args: &ListSessionsArgs) -> Result
         print(&table(&shown, &live, SystemClock::new().now()))?;
     } else if problems.is_empty() {
         let kept = options.sessions_dir.as_ref().unwrap_or(&options.state_dir);
-        // "No sessions" would be untrue where some cannot be read.
+        // "No sessions" would be untrue where some cannot be read, or are left out.
+        let none = match unprompted + archived {
+            0 => "no sessions",
+            _ => "no sessions to list",
+        };
         print(&match &cwd {
-            Some(cwd) => format!("no sessions of {} in {}\n", cwd.display(), kept.display()),
-            None => format!("no sessions in {}\n", kept.display()),
+            Some(cwd) => format!("{none} of {} in {}\n", cwd.display(), kept.display()),
+            None => format!("{none} in {}\n", kept.display()),
         })?;
     }
     let left_out = [(unprompted, "without a prompt"), (archived, "archived")];
