@@ -216,6 +216,10 @@ fn stdout_holds_what_a_command_printed() {
     assert!(ran.answer == whole, "{} bytes", ran.answer.len());
     let ran = explore(&["/run seq 0"]);
     assert_eq!((ran.code, ran.answer.as_str()), (Some(0), ""));
+    // Why nothing was printed is no output.
+    let ran = explore(&["/run rm a.txt"]);
+    assert_eq!((ran.code, ran.answer.as_str()), (Some(1), ""));
+    assert!(ran.notes.contains("there is no terminal"), "{}", ran.notes);
 }
 
 #[test]
@@ -409,11 +413,8 @@ fn workers_and_other_activity_are_a_line_each() {
         "» right: Look right  ✗  it is dark …",
         "» left: Look left  ✗  cancelled",
         "» started scribe",
-        "✎ Write NOTES.md",
         "refused, as there is no terminal to ask on: Write NOTES.md",
         "  what may run unasked is for --mode and --policy to say",
-        "✎ Write NOTES.md  ✗  the client could not be asked: there is no terminal to ask on; say what may run with \
-         --mode or --policy",
         "» scribe: Write it down  ✓",
         "· skill seeing is active: it is dark",
         "· artifact map: A map of the house.",
@@ -462,6 +463,8 @@ fn all_folders_are_explored_by_workers_that_no_list_shows() {
     }
     let of_workers = notes.lines().filter(|line| line.starts_with("[x] Search"));
     assert_eq!(of_workers.count(), 0, "said twice:\n{notes}");
+    // The calls of the workers are theirs: a line for each worker says what it does.
+    assert!(!notes.contains("⌕ Search"), "{notes}");
 
     let kept = fs::read_dir(state.path().join("threads")).unwrap().count();
     assert_eq!(kept, 4, "a session for each worker and one for the person");

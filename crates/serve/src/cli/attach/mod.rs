@@ -161,7 +161,8 @@ impl Attach {
 
     fn link(&self, found: Found, control: bool) -> Link {
         let after = self.args.after.clone();
-        let talk = Talk::new(self.me.clone(), found.target, after);
+        let mut talk = Talk::new(self.me.clone(), found.target, after);
+        talk.worker_calls = self.args.json;
         let dir = self.find.state_dir().to_owned();
         Link::new(talk, found.address, dir, self.clock, control)
     }

@@ -73,7 +73,7 @@ pub(in crate::cli) async fn ask(
 async fn list(address: &Address, which: Which) -> Result<Vec<Listed>, NoConnection> {
     let mut wire = Wire::connect(address).await?;
     let name = address.to_string();
-    request(&mut wire, 0, "initialize", hello(), &name).await?;
+    request(&mut wire, 0, "initialize", hello(false), &name).await?;
     let mut sessions = Vec::new();
     let mut cursor = None;
     for page in 1..=PAGES {

@@ -44,22 +44,35 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
     let shows_itself = content
         .iter()
         .any(|item| matches!(item, ToolCallContent::Diff(_)));
-    if let Some(input) = &fields.raw_input
-        && !shows_itself
-    {
-        for line in input_lines(kind, input).lines() {
-            screen.line(&[(Style::Plain, "  "), (Style::Bold, line)]);
-        }
+    let input = fields.raw_input.as_ref().filter(|_| !shows_itself);
+    let input = input
+        .map(|input| input_lines(kind, input))
+        .unwrap_or_default();
+    for line in input.lines() {
+        screen.line(&[(Style::Plain, "  "), (Style::Bold, line)]);
     }
     for item in content {
         if let ToolCallContent::Content(block) = item {
-            for line in block_text(&block.content).lines() {
+            let text = block_text(&block.content);
+            if repeats(text, &input) {
+                continue;
+            }
+            for line in text.lines() {
                 screen.line(&[(Style::Plain, "  "), (Style::Plain, line)]);
             }
         }
     }
     show.diffs(&call.tool_call_id, content);
     put_options(show, request);
+}
+
+/// Whether a text is a code block with just the command that the arguments show.
+fn repeats(text: &str, input: &str) -> bool {
+    let inside = text.trim_start_matches('`').strip_prefix("sh\n");
+    let inside = inside.map(|inside| inside.trim_end_matches('`'));
+    let behind =
+        inside.and_then(|inside| input.strip_prefix("$ ")?.strip_prefix(inside.trim_end()));
+    behind.is_some_and(|behind| behind.is_empty() || behind.starts_with('\n'))
 }
 
 /// The answers, each with what to type for it.
@@ -130,6 +143,16 @@ fn selected(option: &PermissionOption) -> RequestPermissionOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_not_shown_twice() {
+        let input = "$ rm 'a b'\nls\ncwd: \"/w\"";
+        assert!(repeats("```sh\nrm 'a b'\nls\n```", input));
+        for other in ["```sh\nrm 'a b'\nl\n```", "rm 'a b'", "```sh\nls\n```", ""] {
+            assert!(!repeats(other, input), "{other}");
+        }
+        assert!(!repeats("```sh\nls\n```", ""));
+    }
 
     fn options() -> Vec<PermissionOption> {
         use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};

@@ -6,21 +6,24 @@ use agent_client_protocol::v1::schema::{ContentBlock, ToolCallContent};
 use serde_json::Value;
 
 /// The output of a command.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct PrintedOutput {
     pub(super) text: String,
     /// Whether its beginning is missing.
     pub(super) is_cut: bool,
 }
 
-/// The output in the content and the result of a call that has ended. The content shows the end of a long output;
-/// the whole is in a file that the result names.
-pub(super) fn printed(content: &[ToolCallContent], result: Option<&Value>) -> PrintedOutput {
+/// The output in the content and the result of a call; nothing if the content says something else, such as why the
+/// call was refused. The content shows the end of a long output; the whole is in a file that the result names.
+pub(super) fn printed(
+    content: &[ToolCallContent],
+    result: Option<&Value>,
+) -> Option<PrintedOutput> {
     let fact = |name: &str| result.and_then(|result| result.get(name));
     let file = fact("output_file").and_then(Value::as_str);
     if let Some(Ok(text)) = file.map(|file| fs::read_to_string(Path::new(file))) {
         let is_cut = false;
-        return PrintedOutput { text, is_cut };
+        return Some(PrintedOutput { text, is_cut });
     }
     let first = content.iter().find_map(|item| match item {
         ToolCallContent::Content(content) => match &content.content {
@@ -29,14 +32,17 @@ pub(super) fn printed(content: &[ToolCallContent], result: Option<&Value>) -> Pr
         },
         _ => None,
     });
-    PrintedOutput {
-        text: first.map(without_fences).unwrap_or_default().to_owned(),
+    Some(PrintedOutput {
+        text: first.and_then(without_fences)?.to_owned(),
         is_cut: fact("truncated").and_then(Value::as_bool) == Some(true),
-    }
+    })
 }
 
-/// The text inside of a code block; all of a text that is none.
-fn without_fences(text: &str) -> &str {
+/// The text inside of a code block.
+fn without_fences(text: &str) -> Option<&str> {
+    if text == "No output.\n" {
+        return Some("");
+    }
     let block = text.strip_prefix("The end of the output:\n\n");
     let block = block.unwrap_or(text);
     let fence = block.len() - block.trim_start_matches('`').len();
@@ -44,11 +50,7 @@ fn without_fences(text: &str) -> &str {
     let inside = inside
         .strip_prefix('\n')
         .and_then(|inside| inside.strip_suffix(&format!("{fence}\n")));
-    match inside {
-        Some(inside) if fence.len() >= 3 => inside,
-        _ if text == "No output.\n" => "",
-        _ => text,
-    }
+    inside.filter(|_| fence.len() >= 3)
 }
 
 #[cfg(test)]
@@ -66,11 +68,13 @@ mod tests {
                     start,
                     incomplete: false,
                 };
-                assert_eq!(without_fences(&output.to_markdown()), text);
+                assert_eq!(without_fences(&output.to_markdown()), Some(text));
             }
         }
         let none = CommandOutput::default().to_markdown();
-        assert_eq!(without_fences(&none), "");
-        assert_eq!(without_fences("plain\n"), "plain\n");
+        assert_eq!(without_fences(&none), Some(""));
+        for text in ["plain\n", "the call was refused", "`x`\n", ""] {
+            assert_eq!(without_fences(text), None);
+        }
     }
 }

@@ -7,14 +7,18 @@ use std::{
 };
 
 use agent_client_protocol::v1::schema::{
-    ContentChunk, Diff, MessageId, Plan, PlanEntry, PlanEntryStatus, SessionUpdate, ToolCall,
+    ContentChunk, Diff, MessageId, Meta, Plan, PlanEntry, PlanEntryStatus, SessionUpdate, ToolCall,
     ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
 use harn_model::Timestamp;
 use harn_runtime::Clock;
 use serde_json::Value;
 
-use super::{crew::Crew, output::printed, screen::Screen};
+use super::{
+    crew::Crew,
+    output::{PrintedOutput, printed},
+    screen::Screen,
+};
 use crate::cli::{
     paint::{Style, one_line},
     reading::{
@@ -49,6 +53,9 @@ struct Call {
     shown: Vec<Diff>,
     /// The output of a command when it was last shown.
     printed: String,
+    /// The output of a command as of the last update that had some: the end of a call that is cut short only says
+    /// why.
+    output: Option<PrintedOutput>,
 }
 
 impl Show {
@@ -91,6 +98,8 @@ impl Show {
             }
             SessionUpdate::AgentMessageChunk(chunk) => self.answer(&chunk),
             SessionUpdate::AgentThoughtChunk(chunk) => self.thought(&chunk),
+            // A line for each worker stands for its calls.
+            SessionUpdate::ToolCall(call) if is_of_worker(call.meta.as_ref()) => {}
             SessionUpdate::ToolCall(call) => self.call(call),
             SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
             SessionUpdate::Plan(plan) => self.plan(plan),
@@ -145,6 +154,7 @@ impl Show {
             result: call.raw_output.clone(),
             shown: Vec::new(),
             printed: String::new(),
+            output: None,
         };
         self.calls.insert(id.clone(), open);
         self.diffs(&id, &call.content);
@@ -155,6 +165,9 @@ impl Show {
 
     fn call_update(&mut self, update: ToolCallUpdate) {
         let (id, fields) = (update.tool_call_id, update.fields);
+        if !self.calls.contains_key(&id) {
+            return;
+        }
         if let Some(content) = &fields.content {
             self.diffs(&id, content);
         }
@@ -169,6 +182,10 @@ impl Show {
             call.content = content;
         }
         call.result = fields.raw_output.or(call.result.take());
+        if self.prints_output && call.kind == ToolKind::Execute {
+            let now = printed(&call.content, call.result.as_ref());
+            call.output = now.or(call.output.take());
+        }
         match fields.status {
             Some(status) if ended(status) => self.end(&id, status),
             _ if news => self.progress(&id),
@@ -219,8 +236,10 @@ impl Show {
         let output = lines(&call.content);
         let failed = status == ToolCallStatus::Failed;
         let prints = call.kind == ToolKind::Execute;
+        // Where the answer is the output, nothing else may stand in it.
+        let says_why = !prints || (self.prints_output && !is_output(&call));
         let reason = match output.first() {
-            Some(first) if failed && !prints => format!("  {}", one_line(first)),
+            Some(first) if failed && says_why => format!("  {}", one_line(first)),
             _ => String::new(),
         };
         let (style, mark) = if failed {
@@ -241,12 +260,12 @@ impl Show {
             self.screen.line(&[&head[..], &tail].concat());
         }
         if prints && self.prints_output {
-            let printed = printed(&call.content, call.result.as_ref());
-            if printed.is_cut {
+            let PrintedOutput { text, is_cut } = call.output.unwrap_or_default();
+            if is_cut {
                 let words = "only the end of the output was kept";
                 self.screen.line(&[(Style::Yellow, words)]);
             }
-            self.screen.output(&printed.text);
+            self.screen.output(&text);
         } else if prints && !told {
             self.output(&output);
         }
@@ -296,6 +315,17 @@ impl Show {
             _ => path,
         }
     }
+}
+
+/// Whether a call is a worker's.
+fn is_of_worker(meta: Option<&Meta>) -> bool {
+    meta.and_then(|meta| meta.get("harn")?.get("workerId"))
+        .is_some()
+}
+
+/// Whether the content of a call is the output of its command.
+fn is_output(call: &Call) -> bool {
+    printed(&call.content, call.result.as_ref()).is_some()
 }
 
 fn ended(status: ToolCallStatus) -> bool {
@@ -373,6 +403,28 @@ mod tests {
     fn shows(text: &str) -> Vec<ToolCallContent> {
         let text = ContentBlock::Text(TextContent::new(text));
         vec![ToolCallContent::Content(Content::new(text))]
+    }
+
+    #[test]
+    fn an_answer_of_output_is_kept_if_the_call_is_cut_short_and_has_no_other_words() {
+        let paper = Paper::default();
+        let screen = Screen::shared(Box::new(paper.clone()), false);
+        let mut show = Show::new(screen, "/w".into(), Noon).printing_output(true);
+        let running = ToolCallUpdateFields::new().content(shows("```\nstart\n```\n"));
+        let cut_short = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::Failed)
+            .content(shows("the turn was cancelled"));
+        let call = |id: &str| {
+            SessionUpdate::ToolCall(ToolCall::new(id.to_owned(), "x").kind(ToolKind::Execute))
+        };
+        show.update(call("a"));
+        show.update(update("a", running));
+        show.update(update("a", cut_short.clone()));
+        show.update(call("b"));
+        show.update(update("b", cut_short));
+        show.screen.finish().unwrap();
+        let line = "$ x  ✗ 0 ms  the turn was cancelled\n";
+        assert_eq!(paper.text(), format!("{line}start\n{line}"));
     }
 
     #[test]

@@ -80,8 +80,8 @@ pub(in crate::cli::attach) fn harn(value: &Value) -> Option<&Value> {
 }
 
 /// Params of the first request: we take every extension, know where we are, and fill in forms.
-pub(in crate::cli::attach) fn hello() -> Value {
-    let ours = json!({"profile": "harn", "eventIds": true});
+pub(in crate::cli::attach) fn hello(worker_calls: bool) -> Value {
+    let ours = json!({"profile": "harn", "eventIds": true, "workerCalls": worker_calls});
     json!({
         "protocolVersion": 1,
         "clientInfo": {"name": "harn-serve-attach", "version": env!("CARGO_PKG_VERSION")},

@@ -146,6 +146,8 @@ pub(super) struct Talk {
     known: bool,
     /// Whether we promise to say that we are still there.
     promises: bool,
+    /// Whether to hear of the calls of workers; on the screen, a line for each worker stands for them.
+    pub(super) worker_calls: bool,
 }
 
 impl Talk {
@@ -164,6 +166,7 @@ impl Talk {
             begun: false,
             known: false,
             promises: false,
+            worker_calls: false,
         }
     }
 
@@ -203,7 +206,7 @@ impl Talk {
         self.instead = None;
         self.sent.clear();
         self.out.clear();
-        self.request(Sent::Hello, "initialize", message::hello());
+        self.request(Sent::Hello, "initialize", message::hello(self.worker_calls));
     }
 
     /// Opens the session again, in its directory, when it is joined next.

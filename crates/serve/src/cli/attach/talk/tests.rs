@@ -67,7 +67,10 @@ fn a_live_session_is_attached_to_from_its_beginning() {
     let mut side = Side::live();
     let hello = side.sent();
     let ours = &hello["params"]["clientCapabilities"]["_meta"]["harn"];
-    assert_eq!(ours, &json!({"profile": "harn", "eventIds": true}));
+    assert_eq!(
+        ours,
+        &json!({"profile": "harn", "eventIds": true, "workerCalls": false})
+    );
     side.hear(json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
     let attach = side.sent();
     let params = json!({"sessionId": "s", "clientId": "me", "mode": "controller",
