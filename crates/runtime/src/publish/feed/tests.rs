@@ -380,6 +380,8 @@ async fn a_read_that_is_given_up_is_done_by_the_next_who_waits() {
     let mut leaves = readers.pop().unwrap();
     let mut context = Context::from_waker(Waker::noop());
     {
+        // No read ends before both wait for it.
+        let _held = rig.log.written.lock().unwrap();
         let mut reading = pin!(leaves.next());
         assert!(reading.as_mut().poll(&mut context).is_pending());
         let mut waiting = pin!(stays.next());
