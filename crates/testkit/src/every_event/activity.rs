@@ -123,6 +123,30 @@ pub(super) fn skills_and_search() -> Vec<Step> {
     ]
 }
 
+/// A skill whose id is another than its name.
+pub(super) fn skill_with_an_id() -> Vec<Step> {
+    let skill_name = || "review".to_owned();
+    let skill_id = || Some("acme/ops/review".to_owned());
+    vec![
+        emit(AgentEvent::SkillActivated {
+            skill_name: skill_name(),
+            skill_id: skill_id(),
+            iteration: 1,
+            reason: "host match".to_owned(),
+        }),
+        emit(AgentEvent::SkillScopeTools {
+            skill_name: skill_name(),
+            skill_id: skill_id(),
+            allowed_tools: strings(&["read_file"]),
+        }),
+        emit(AgentEvent::SkillDeactivated {
+            skill_name: skill_name(),
+            skill_id: skill_id(),
+            iteration: 2,
+        }),
+    ]
+}
+
 pub(super) fn reports() -> Vec<Step> {
     let report = |report| emit(AgentEvent::ProgressReported(Box::new(report)));
     let silent = ProgressReport {

@@ -233,6 +233,7 @@ fn story() -> Vec<Turn> {
             prompt: asked("Stay, and watch."),
             steps: activity::equipment()
                 .into_iter()
+                .chain(activity::skill_with_an_id())
                 .chain(steering::waits())
                 .collect(),
             afterwards: None,
