@@ -41,13 +41,19 @@ pub(crate) enum Given {
     Nothing(String),
 }
 
-/// The best way to ask this client, whose answers count as those of `principal`.
-pub(crate) fn route(request: &HitlRequest, client: Facts, principal: &str) -> Route {
+/// Whether a client is a host that asks people by itself, and says which of them answered. The answers of any other
+/// client are those of its principal.
+pub(crate) fn names_people(client: Facts) -> bool {
     let extended = match client.dialect.profile {
         Profile::Harn | Profile::Meta => true,
         Profile::Acp => false,
     };
-    if extended && client.offers.tools {
+    extended && client.offers.tools
+}
+
+/// The best way to ask this client, whose answers count as those of `principal`.
+pub(crate) fn route(request: &HitlRequest, client: Facts, principal: &str) -> Route {
+    if names_people(client) {
         return Route::Bridge;
     }
     // Its answer names no person, and a client chooses its own name, so the principal is the reviewer.

@@ -14,6 +14,7 @@ use crate::{
     connection::Peer,
     error,
     ext::{hitl::Responded, sender::Sender},
+    hitl::names_people,
 };
 
 /// Answered once the answer is written and its updates are on their way.
@@ -34,7 +35,10 @@ async fn take(
     peer: &Peer,
     response: Result<HitlResponse, Error>,
 ) -> Result<(Arc<Attached>, Seq), Error> {
-    let response = response?;
+    let mut response = response?;
+    if !names_people(peer.facts()) {
+        response.reviewer = Some(peer.hub.principal().as_str().to_owned());
+    }
     let asked = peer.asking(&response.request_id);
     let unknown = || HitlError::Unknown(response.request_id.clone());
     let attached = asked.ok_or_else(|| error::hitl(&unknown()))?;
