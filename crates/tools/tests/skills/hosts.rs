@@ -331,6 +331,8 @@ async fn a_host_ranks_names_with_what_it_said_of_them() {
         let mut listed = host.listed.lock().unwrap();
         listed[0].when_to_use = Some("To list".to_owned());
         listed[0].paths = Some(vec!["list/**".to_owned()]);
+        // Half of what a ranking needs.
+        listed[2].when_to_use = Some("To ship".to_owned());
     }
     let (mut rig, host) = rig(host, Strategy::Host).await;
     assert_eq!(

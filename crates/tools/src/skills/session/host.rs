@@ -174,7 +174,7 @@ impl SessionSkills {
             let state = lock(&self.state);
             let skills = state.registry.skills().iter();
             let unknown = skills.filter(|skill| {
-                let said = !skill.card.when_to_use.is_empty() || !skill.card.paths.is_empty();
+                let said = !skill.card.when_to_use.is_empty() && !skill.card.paths.is_empty();
                 let asked = [&state.host.fetched, &state.host.missing];
                 skill.layer == Layer::Host
                     && !said
