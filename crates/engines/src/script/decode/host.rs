@@ -28,9 +28,10 @@ pub(super) fn call(node: &Node) -> Result<Act, Fault> {
     const WHAT: &str = "host_call";
     let [op, args, kind] = fields(node, WHAT, ["op", "args", "kind"])?;
     let op = filled(required(node, WHAT, "op", op)?, "op")?;
-    let usual = match READING.contains(&op.as_str()) {
-        true => ToolKind::Read,
-        false => ToolKind::Other,
+    let usual = match op.as_str() {
+        "process.exec" => ToolKind::Execute,
+        op if READING.contains(&op) => ToolKind::Read,
+        _ => ToolKind::Other,
     };
     Ok(Act::HostCall {
         op,
