@@ -107,8 +107,9 @@ impl LastSessions {
         };
         if let Some(id) = last {
             match hub.open(&id, Some(&cwd)).await {
-                // A worker's belongs to the session it works for, whatever the memory says.
-                Ok(session) if session.meta().worker.is_none() => {
+                // A worker's belongs to the session it works for, whatever the memory says, and one that was
+                // archived is out of the way.
+                Ok(session) if session.meta().worker.is_none() && !session.meta().archived => {
                     *known = Some(id);
                     return Ok(session);
                 }

@@ -141,6 +141,20 @@ async fn a_session_that_is_gone_is_made_anew() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_that_was_archived_is_not_returned_to() {
+    let (test, server) = stage();
+    let mut first = server.connect("").await;
+    let archived = first.session();
+    first.submit("hello").await;
+    first.quiet().await;
+    first.close().await;
+    test.hub().archive(&archived.as_str().into()).await.unwrap();
+    let next = server.connect("").await.session();
+    assert_ne!(next, archived);
+    assert_eq!(server.connect("").await.session(), next);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_memory_outlives_the_server() {
     let notes = Notes::default();
     let mut test = TestHub::new(agent());
