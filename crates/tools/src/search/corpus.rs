@@ -203,7 +203,7 @@ impl Corpus {
         };
         let mut tests = words(path).flat_map(|word| word.split('_')).filter(|word| {
             let known = [
-                "test", "tests", "fixtures", "testdata", "benches", "examples",
+                "test", "tests", "fixtures", "testdata", "benches", "examples", "fuzz",
             ];
             known.contains(word)
         });

@@ -144,6 +144,19 @@ fn imports_say_less_than_anything_else() {
 }
 
 #[test]
+fn tests_and_targets_of_a_fuzzer_stand_back() {
+    for aside in ["fuzz/a.rs", "tests/a.rs", "benches/a.rs"] {
+        let texts = [(aside, "fn apple() {}"), ("src/b.rs", "fn apple() {}")];
+        assert_eq!(paths("where is the apple?", &texts)[0], "src/b.rs");
+    }
+    let texts = [
+        ("fuzz/a.rs", "fn apple() {}"),
+        ("src/b.rs", "fn apple() {}"),
+    ];
+    assert_eq!(paths("fuzz the apple", &texts)[0], "fuzz/a.rs");
+}
+
+#[test]
 fn examples_in_documents_stand_back() {
     let texts = [
         (
