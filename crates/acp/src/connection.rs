@@ -32,7 +32,7 @@ use crate::{
     router::Router,
     terminal_auth::{TerminalAuth, TerminalAuthSupport},
     transport::{Disconnected, Incoming, Outgoing, Piece},
-    unsolicited::{Unsolicited, is_answer},
+    unsolicited::{UnsolicitedAnswers, is_answer},
 };
 
 /// How to serve a client.
@@ -143,7 +143,7 @@ async fn read(
     mut incoming: mpsc::Receiver<Incoming>,
     to_sdk: UnboundedSender<TransportFrame>,
 ) -> Result<(), ConnectionError> {
-    let mut unsolicited = Unsolicited::default();
+    let mut unsolicited = UnsolicitedAnswers::default();
     while let Some(line) = incoming.recv().await {
         let frame = match line {
             Incoming::Line(line) => {

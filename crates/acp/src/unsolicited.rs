@@ -13,11 +13,11 @@ pub(crate) fn is_answer(raw: &str) -> bool {
 /// Answers to nothing: some clients send an error without an id, or with null, for each update they do
 /// not know. They are not answered, or the two sides would complain at each other for ever.
 #[derive(Default)]
-pub(crate) struct Unsolicited {
+pub(crate) struct UnsolicitedAnswers {
     is_logged: bool,
 }
 
-impl Unsolicited {
+impl UnsolicitedAnswers {
     /// Logs the first of a connection; below `warn`, because some clients show what is on stderr.
     pub(crate) fn ignore(&mut self, line: &str) -> Option<TransportFrame> {
         if !self.is_logged {

@@ -7,7 +7,7 @@ use harn_policy::SessionMode;
 use harn_tools::{skills::Strategy, tool_search::Ranking};
 
 use super::{
-    dialect::{Bridge, Dialect},
+    dialect::{BridgeFlags, DialectFlags},
     engine::EngineChoice,
     run::RunArgs,
     sessions::ListSessionsArgs,
@@ -52,8 +52,8 @@ impl Args {
                         tool_search: ToolSearch::Auto,
                     },
                 },
-                dialect: Dialect::default(),
-                bridge: Bridge::default(),
+                dialect: DialectFlags::default(),
+                bridge: BridgeFlags::default(),
                 listen: None,
                 network: Network {
                     tls_cert: None,
@@ -97,9 +97,9 @@ pub(super) enum Command {
         #[command(flatten)]
         serve: Serve,
         #[command(flatten)]
-        dialect: Dialect,
+        dialect: DialectFlags,
         #[command(flatten)]
-        bridge: Bridge,
+        bridge: BridgeFlags,
         /// Also serve others on this port and on a socket in the state directory, such as
         /// 127.0.0.1:7433; port 0 takes a free one. It ends with stdin
         #[arg(long, value_name = "ADDR")]
@@ -132,9 +132,9 @@ pub(super) enum Command {
         #[command(flatten)]
         serve: Serve,
         #[command(flatten)]
-        dialect: Dialect,
+        dialect: DialectFlags,
         #[command(flatten)]
-        bridge: Bridge,
+        bridge: BridgeFlags,
         /// Directory that sessions of the page, of documents and of OpenHarness work in, instead of this one
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
@@ -162,7 +162,7 @@ pub(super) enum Command {
         #[command(flatten)]
         serve: Serve,
         #[command(flatten)]
-        dialect: Dialect,
+        dialect: DialectFlags,
         #[command(flatten)]
         run: RunArgs,
     },
@@ -527,7 +527,7 @@ mod tests {
             panic!("not acp: {args:?}");
         };
         assert_eq!(serve.engine, EngineChoice::Explore);
-        assert_eq!(dialect, Dialect::default());
+        assert_eq!(dialect, DialectFlags::default());
         assert_eq!(serve.places.state.state_dir, None);
         assert_eq!(serve.places.sessions_dir, None);
         assert_eq!(listen, None);

@@ -40,7 +40,7 @@ use harn_tools::{
 
 use self::{
     args::{Args, Command, Network, Places, Serve, StateDir, ToolSearch},
-    dialect::{Bridge, Dialect},
+    dialect::{BridgeFlags, DialectFlags},
 };
 use crate::{
     Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
@@ -123,8 +123,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
 
 fn acp(
     serve: Serve,
-    dialect: &Dialect,
-    bridge: &Bridge,
+    dialect: &DialectFlags,
+    bridge: &BridgeFlags,
     listen: Option<Listen>,
 ) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
@@ -158,8 +158,8 @@ fn threads(serve: Serve, cwd: Option<&Path>) -> Result<ExitCode> {
 
 fn serve_network(
     serve: Serve,
-    dialect: &Dialect,
-    bridge: &Bridge,
+    dialect: &DialectFlags,
+    bridge: &BridgeFlags,
     cwd: Option<&Path>,
     at: Listen,
 ) -> Result<ExitCode> {

@@ -11,7 +11,7 @@ use harn_acp::{AcpConfig, ConnectionError, transport::Piece};
 use harn_runtime::Agent;
 use harn_threads::{Line, ThreadsConfig};
 
-use self::pipes::{Farewell, LAST_WORDS, Pipes};
+use self::pipes::{EndDeadlines, LAST_WORDS, Pipes};
 use crate::{
     Listen, Options, chosen_host_call_timeout, default_config_dir, default_state_dir, session_store,
 };
@@ -82,12 +82,12 @@ pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: Options) -> Result
 }
 
 /// Requests are piped in, and the pipe closed behind them: the end of it is no reason to leave one unanswered.
-const PATIENT_END: Farewell = Farewell {
+const PATIENT_END: EndDeadlines = EndDeadlines {
     last_answers: Duration::from_secs(5),
     last_words: Duration::from_secs(5),
 };
 /// Hosts of ACP kill an agent that is still there a second after the end of input.
-const PROMPT_END: Farewell = Farewell {
+const PROMPT_END: EndDeadlines = EndDeadlines {
     last_answers: harn_acp::LAST_ANSWERS,
     last_words: LAST_WORDS,
 };

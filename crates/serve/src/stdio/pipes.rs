@@ -34,7 +34,7 @@ pub(super) const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// How long the end may take once the input has ended.
 #[derive(Clone, Copy)]
-pub(super) struct Farewell {
+pub(super) struct EndDeadlines {
     /// For the connection, to answer what it was asked before.
     pub(super) last_answers: Duration,
     /// For the last bytes, to reach a client that is slow to read.
@@ -67,10 +67,10 @@ impl Pipes {
     }
 
     /// Serves the client with `connect`, which ends when its input does, until the end. What it has not
-    /// answered by then may take as long as `farewell` allows.
+    /// answered by then may take as long as `deadlines` allows.
     pub(super) fn serve<T, P, F>(
         self,
-        farewell: Farewell,
+        deadlines: EndDeadlines,
         connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
     ) -> Result<()>
     where
@@ -86,7 +86,7 @@ impl Pipes {
         } = self;
         let waiting = waiting_room()?;
         waiting.block_on(until_the_end(
-            &workshop, &options, listen, stdout, farewell, connect,
+            &workshop, &options, listen, stdout, deadlines, connect,
         ))
     }
 }
@@ -96,7 +96,7 @@ async fn until_the_end<T, P, F>(
     options: &Options,
     listen: Option<Listen>,
     stdout: RealStdout,
-    farewell: Farewell,
+    deadlines: EndDeadlines,
     connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
 ) -> Result<()>
 where
@@ -127,9 +127,9 @@ where
         _ = &mut output_ends => Ok(()),
         // Heard here as well, in case the workers are too busy to hear it.
         _ = &mut input_ends => {
-            last_words = farewell.last_words;
+            last_words = deadlines.last_words;
             tokio::select! {
-                served = last(workshop, &mut connection, farewell.last_answers) => match served {
+                served = last(workshop, &mut connection, deadlines.last_answers) => match served {
                     Some(served) => served.context("the connection panicked").flatten(),
                     None => Ok(()),
                 },

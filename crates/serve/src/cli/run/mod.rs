@@ -33,7 +33,7 @@ use self::{
     screen::Screen,
     show::Show,
 };
-use super::{args::Serve, dialect::Dialect, load, paint};
+use super::{args::Serve, dialect::DialectFlags, load, paint};
 use crate::{
     SystemClock, limits,
     workshop::{Workshop, waiting_room},
@@ -41,7 +41,7 @@ use crate::{
 
 pub(super) use self::args::RunArgs;
 
-pub(super) fn run(serve: Serve, dialect: &Dialect, args: RunArgs) -> Result<ExitCode> {
+pub(super) fn run(serve: Serve, dialect: &DialectFlags, args: RunArgs) -> Result<ExitCode> {
     let prompt = prompt::read(&args.prompt)?;
     let mode = serve.permissions.mode;
     let (agent, mut options) = load(serve)?;
