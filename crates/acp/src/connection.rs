@@ -245,7 +245,7 @@ async fn write(
         let piece = Piece {
             bytes: line_of(&message).into(),
             session: peer.routes.session(&message),
-            stream: question.as_ref().map(Asking::stream),
+            stream: question.as_ref().and_then(Asking::stream),
         };
         // Somebody waits for each of these.
         peer.outgoing.hurry();

@@ -10,28 +10,26 @@ use harn_model::{Control, ControlOutcome, SessionId};
 use tokio::sync::oneshot;
 
 use crate::{
-    EventId,
-    ext::event_id,
     route::{named, params},
     transport::Followed,
 };
 
-/// Answers somebody waits behind, by request id; and our own questions, by their place in a stream.
+/// Answers somebody waits behind, by request id; and our own questions, by the call that they name.
 #[derive(Default)]
 pub(crate) struct Gates {
     waiting: Mutex<HashMap<RawJsonRpcId, Closed>>,
-    questions: Mutex<HashMap<(SessionId, EventId), Asking>>,
+    questions: Mutex<HashMap<(SessionId, String), Asking>>,
 }
 
 /// A question on its way to the queue.
 pub(crate) struct Asking {
     open: oneshot::Sender<()>,
-    stream: Followed,
+    stream: Option<Followed>,
 }
 
 impl Asking {
-    /// The following that asks.
-    pub(crate) fn stream(&self) -> Followed {
+    /// The following that asks, for a question that has its place in the stream.
+    pub(crate) fn stream(&self) -> Option<Followed> {
         self.stream
     }
 
@@ -82,16 +80,17 @@ impl Gates {
         }
     }
 
-    /// A gate behind a question of ours at this place. Made before the question is sent.
+    /// A gate behind a permission request of ours about this call. Made before the request is sent.
     pub(crate) fn behind_question(
         &self,
         session: &SessionId,
-        at: EventId,
-        stream: Followed,
+        call: &str,
+        stream: Option<Followed>,
     ) -> Gate {
         let (open, gate) = oneshot::channel();
         let asking = Asking { open, stream };
-        self.questions().insert((session.clone(), at), asking);
+        self.questions()
+            .insert((session.clone(), call.to_owned()), asking);
         Gate(gate)
     }
 
@@ -100,12 +99,13 @@ impl Gates {
         let RawJsonRpcMessage::Request(request) = message else {
             return None;
         };
-        let at = event_id::of_params(params(request.params.as_ref())?)?;
+        let call = params(request.params.as_ref())?.get("toolCall")?;
+        let call = call.get("toolCallId")?.as_str()?.to_owned();
         let session = named(request.params.as_ref())?;
-        self.questions().remove(&(session, at))
+        self.questions().remove(&(session, call))
     }
 
-    fn questions(&self) -> MutexGuard<'_, HashMap<(SessionId, EventId), Asking>> {
+    fn questions(&self) -> MutexGuard<'_, HashMap<(SessionId, String), Asking>> {
         self.questions
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -29,6 +29,7 @@ mod strategy;
 use std::{fs, path::Path};
 
 use harn_acp::conformance::Checker;
+use harn_model::{AgentEvent, ToolCall, ToolCallStatus};
 use harn_tests::Heard;
 use proptest::{
     prelude::*,
@@ -38,7 +39,7 @@ use serde_json::{Value, json};
 
 use oracle::Oracle;
 use play::play;
-use strategy::turns;
+use strategy::{Act, Ending, Turn, ask_about, turns};
 
 /// Keeps the first lines of a log, as a process that died at that moment would.
 fn cut(log: &Path, at: Index) {
@@ -116,6 +117,23 @@ fn check_all(heard: Heard) {
 /// What a client of this profile says of itself.
 fn of(profile: &str) -> Value {
     json!({"profile": profile, "hostBridge": true})
+}
+
+/// A question that was withdrawn at once still comes before the end of its call.
+#[test]
+fn a_question_comes_before_the_end_of_its_call() {
+    let mut ended = ToolCall::new("a", "look");
+    ended.status = ToolCallStatus::Completed;
+    let ended = Act::Report(AgentEvent::ToolCall(Box::new(ended)));
+    let acts = vec![ask_about("a", false), ended];
+    let ending = Ending::CancelAtOnce;
+    let turns = vec![Turn { acts, ending }];
+    for profile in ["harn", "meta", "acp"] {
+        let turns = turns.clone();
+        check_all(in_no_time(async {
+            play(turns, &of(profile)).await.end().await
+        }));
+    }
 }
 
 fn in_no_time<T>(work: impl Future<Output = T>) -> T {

@@ -143,6 +143,11 @@ fn seam() -> impl Strategy<Value = Seam> {
 
 /// About a call that was announced, was not, or is a worker's.
 fn ask() -> impl Strategy<Value = Act> {
+    (id(), any::<bool>()).prop_map(|(call, of_worker)| ask_about(&call, of_worker))
+}
+
+/// Asks whether this call may run.
+pub(crate) fn ask_about(call: &str, of_worker: bool) -> Act {
     let kinds = [
         PermissionOptionKind::AllowOnce,
         PermissionOptionKind::RejectOnce,
@@ -153,11 +158,9 @@ fn ask() -> impl Strategy<Value = Act> {
         kind,
         scope: harn_model::GrantScope::Once,
     });
-    (id(), any::<bool>()).prop_map(move |(call, of_worker)| {
-        let tool_call = ToolCall::new(call, "look");
-        let options = options.to_vec();
-        Act::Ask(Question { tool_call, options }, of_worker)
-    })
+    let tool_call = ToolCall::new(call, "look");
+    let options = options.to_vec();
+    Act::Ask(Question { tool_call, options }, of_worker)
 }
 
 fn id() -> impl Strategy<Value = String> + Clone {

@@ -51,8 +51,13 @@ impl Pump {
         let client = session.asked_name();
         let message = hitl::message(&route, session.id(), &request, profile, client.as_deref());
         let wire = self.peer.wire().cloned();
-        // Sent here and not in the task, so that it comes before the end of its turn.
         let sent = message.zip(wire);
+        // A choice names a call, whose end must not overtake it.
+        let gate = (route == Route::Choice && matches!(&sent, Some((Ok(_), _)))).then(|| {
+            let (gates, call) = (&peer.gates, &request.request_id);
+            gates.behind_question(session.id(), call, None)
+        });
+        // Sent here and not in the task, so that it comes before the end of its turn.
         let sent = sent.map(|(message, wire)| message.map(|message| wire.send_request(message)));
         let withdrawn = CancellationToken::new();
         let handle = sent.as_ref().and_then(|sent| sent.as_ref().ok());
@@ -88,6 +93,9 @@ impl Pump {
             let given = hitl::given(&route, &request, profile, reviewer, response);
             take(&session, &request.request_id, given, term).await;
         });
+        if let Some(gate) = gate {
+            gate.passed().await;
+        }
         Ok(())
     }
 }

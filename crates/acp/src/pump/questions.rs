@@ -173,7 +173,7 @@ impl Pump {
     }
 
     /// Asks the client if it is the one to ask, off this task: a parked question must not hold up the
-    /// session's updates. In its place in the stream it is queued before anything that follows.
+    /// session's updates. It is queued before anything that follows, such as the end of its call.
     pub(super) async fn ask(
         &mut self,
         ask: &PermissionAsked,
@@ -201,12 +201,10 @@ impl Pump {
         let client = client.as_deref();
         let to = Addressee { client, place };
         let message = permission::message(session.id(), &ask, profile, to);
-        let gates = &self.peer.gates;
         let mut gate = None;
         let sent = message.map(|message| {
-            if let Some(place) = place {
-                gate = Some(gates.behind_question(session.id(), place, self.stream));
-            }
+            let stream = place.map(|_| self.stream);
+            gate = Some(self.peer.gates.behind_question(session.id(), call, stream));
             wire.send_request(message)
         });
         let withdrawn = CancellationToken::new();
