@@ -1,6 +1,6 @@
 """Holds the pinned lines of fixtures/clients to what the Python SDK really sends.
 
-The answers to them are pinned by tests/tests/clients.rs.
+The answers to them are pinned by tests/tests/it/clients.rs.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 // Holds the pinned lines of fixtures/clients to what the TypeScript SDK really sends. The answers to
-// them are pinned by tests/tests/clients.rs.
+// them are pinned by tests/tests/it/clients.rs.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";

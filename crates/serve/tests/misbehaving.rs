@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 #![allow(clippy::print_stdout, reason = "printing is what the agent does wrong")]
 
+#[path = "it/client/mod.rs"]
+#[allow(dead_code, reason = "this test uses a part of it")]
 mod client;
 
 use std::{process::Command, sync::Arc, thread, time::Duration};

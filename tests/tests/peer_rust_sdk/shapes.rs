@@ -1,5 +1,5 @@
 //! Holds the pinned lines of `fixtures/clients` to what the Rust SDK really sends. The answers to them are
-//! pinned by `tests/tests/clients.rs`.
+//! pinned by `tests/tests/it/clients.rs`.
 
 use agent_client_protocol::{Error, UntypedMessage, v1::schema::CancelNotification};
 use anyhow::{Context, Result};

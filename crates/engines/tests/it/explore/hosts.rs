@@ -1,0 +1,193 @@
+//! A client that offers files and terminals is used instead of this machine.
+
+use std::sync::{Arc, Mutex};
+
+use harn_model::{SessionId, ToolContent, ToolExecutor};
+use harn_runtime::{
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
+};
+use serde_json::Value;
+
+use crate::explore::rig::{Rig, assert_failed, shown};
+
+/// An editor with one unsaved text, which remembers what was written through it.
+#[derive(Default)]
+struct Editor {
+    unsaved: String,
+    written: Mutex<Vec<(String, String)>>,
+    broken_terminal: bool,
+    full_disk: bool,
+}
+
+#[async_trait]
+impl HostPort for Editor {
+    fn offers(&self) -> HostOffers {
+        HostOffers {
+            read_text: true,
+            write_text: true,
+            terminal: true,
+            tools: false,
+            same_machine: false,
+        }
+    }
+
+    async fn read_text(&self, _: &SessionId, file: &Place) -> Result<String, HostError> {
+        match file.inside.file_name() {
+            Some(name) if name == "store.rs" => Ok(self.unsaved.clone()),
+            _ => Err(HostError::Host("Resource not found".to_owned())),
+        }
+    }
+
+    async fn write_text(&self, _: &SessionId, file: &Place, text: &str) -> Result<(), HostError> {
+        if self.full_disk {
+            return Err(HostError::Host("no space left".to_owned()));
+        }
+        let written = (file.absolute().display().to_string(), text.to_owned());
+        self.written.lock().unwrap().push(written);
+        Ok(())
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        spec: CommandSpec,
+        sink: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        if self.broken_terminal {
+            return Err(HostError::Host("no terminal left".to_owned()));
+        }
+        sink.terminal("term-1");
+        sink.output("not shown twice");
+        // Lets the engine show the terminal before the command ends.
+        tokio::task::yield_now().await;
+        Ok(CommandExit {
+            code: Some(0),
+            signal: None,
+            output: spec.args.join(" "),
+            truncated: false,
+        })
+    }
+
+    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
+        Err(HostError::Unsupported("tools"))
+    }
+}
+
+async fn rig(editor: Editor) -> (Rig, Arc<Editor>) {
+    let rig = Rig::new(&[("src/store.rs", "/// Keeps apples.\nfn store_apple() {}\n")]).await;
+    let editor = Arc::new(editor);
+    rig.session.set_host(editor.clone());
+    (rig, editor)
+}
+
+#[tokio::test]
+async fn unsaved_text_counts() {
+    let unsaved = "// new\n// lines\n\n/// Keeps every apple.\nfn store_apple() {}\n";
+    let (mut rig, _) = rig(Editor {
+        unsaved: unsaved.to_owned(),
+        ..Editor::default()
+    })
+    .await;
+    let turn = rig.play("what does store_apple do?").await;
+    let answer = turn.answer();
+    assert!(
+        answer.contains("1. `src/store.rs:5` — Keeps every apple."),
+        "{answer}"
+    );
+    let end = turn.end_of(turn.calls()[1]);
+    assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
+}
+
+#[tokio::test]
+async fn writing_goes_through_the_client() {
+    let (mut rig, editor) = rig(Editor {
+        unsaved: "unsaved".to_owned(),
+        ..Editor::default()
+    })
+    .await;
+    let turn = rig.play_allowing("/write src/store.rs new").await;
+    let asked = &turn.asked().unwrap().tool_call.content;
+    let [ToolContent::Diff { old_text, .. }] = &asked[..] else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(old_text.as_deref(), Some("unsaved"));
+    let path = rig.at("src/store.rs").display().to_string();
+    assert_eq!(*editor.written.lock().unwrap(), [(path, "new".to_owned())]);
+    assert!(rig.get("src/store.rs").unwrap().contains("Keeps apples"));
+
+    // The client's words for a missing file are its own.
+    let turn = rig.play_allowing("/write fresh.txt hello").await;
+    assert_eq!(turn.titles(), ["Create fresh.txt"]);
+    assert_eq!(editor.written.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn running_goes_to_the_clients_terminal() {
+    let (mut rig, _) = rig(Editor::default()).await;
+    let turn = rig.play_allowing("/run make all").await;
+    let terminal = vec![ToolContent::Terminal {
+        terminal_id: "term-1".to_owned(),
+    }];
+    let updates = turn.updates();
+    assert!(
+        updates
+            .iter()
+            .any(|update| update.content.as_ref() == Some(&terminal))
+    );
+    let (_, end) = turn.only_call();
+    assert_eq!(shown(end), "```\n-c make all\n```\n\nexit code 0\n");
+    assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_run_is_told_of() {
+    let (mut rig, _) = rig(Editor {
+        broken_terminal: true,
+        ..Editor::default()
+    })
+    .await;
+    let turn = rig.play_allowing("/run make all").await;
+    let (_, end) = turn.only_call();
+    assert_failed(end, "no terminal left");
+    assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
+    assert!(
+        turn.answer().contains("could not be run"),
+        "{}",
+        turn.answer()
+    );
+}
+
+#[tokio::test]
+async fn a_failure_says_whose_it_is() {
+    let (mut rig, _) = rig(Editor {
+        full_disk: true,
+        ..Editor::default()
+    })
+    .await;
+    rig.put("shut.txt", "a file the editor will not read");
+    let by_client = Some(ToolExecutor::HostBridge);
+
+    let turn = rig.play("/read shut.txt").await;
+    let (_, end) = turn.only_call();
+    assert_failed(end, "Resource not found");
+    assert_eq!(end.executor, by_client);
+
+    // It cannot show what would change, so it does not ask.
+    let turn = rig.play("/write shut.txt new").await;
+    let (_, end) = turn.only_call();
+    assert_failed(end, "Resource not found");
+    assert_eq!(end.executor, by_client);
+
+    let turn = rig.play_allowing("/write fresh.txt new").await;
+    let (_, end) = turn.only_call();
+    assert_failed(end, "no space left");
+    assert_eq!(end.executor, by_client);
+
+    // Nobody was asked to do what may not be done.
+    let turn = rig.play("/read ../outside.txt").await;
+    assert_eq!(turn.only_call().1.executor, None);
+
+    let turn = rig.play("/grep (").await;
+    let (_, end) = turn.only_call();
+    assert_eq!(end.executor, Some(ToolExecutor::HarnBuiltin));
+}

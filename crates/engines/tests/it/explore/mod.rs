@@ -1,0 +1,11 @@
+//! The explore engine on small workspaces: questions, commands, permissions, and nothing left running.
+
+mod all;
+mod commands;
+mod hosts;
+mod permissions;
+mod questions;
+mod rig;
+mod running;
+mod tools;
+mod watching;

@@ -1,0 +1,121 @@
+//! Steps that ask a person: which steps follow which answer.
+
+use harn_engines::ScriptAgent;
+use harn_model::{AgentEvent, HitlResponse};
+
+use crate::script::rig::Rig;
+
+const SCENARIO: &str = r#"
+name: people
+turns:
+  - match: "^question"
+    steps:
+      - question: {prompt: "Which port?", choices: ["8080", "9090"], on_answer: [{say: "thanks"}], on_none: [{say: "well"}]}
+      - say: "."
+  - match: "^approval"
+    steps:
+      - approval: {action: deploy, args: {to: production}, on_approve: [{say: "yes"}], on_refuse: [{say: "no"}]}
+      - say: "."
+  - match: "^dual"
+    steps:
+      - dual_control: {action: launch, reviewers: [ada, grace], on_approve: [{say: "yes"}], on_refuse: [{say: "no"}]}
+      - say: "."
+  - match: "^escalation"
+    steps:
+      - escalation: {reason: "the disk is full", to: on-call, on_accept: [{say: "yes"}], on_decline: [{say: "no"}]}
+      - say: "."
+"#;
+
+/// Plays a turn, answers what it asks, and returns what was said.
+async fn said(prompt: &str, answers: &[HitlResponse], unavailable: bool) -> String {
+    let mut rig = Rig::new(SCENARIO).await;
+    rig.prompt(prompt).await;
+    let asked = |event: &AgentEvent| matches!(event, AgentEvent::HitlRequested { .. });
+    rig.until(asked).await;
+    let open = rig.session.open_hitl();
+    let id = open[0].request_id.clone();
+    for answer in answers {
+        let answer = HitlResponse {
+            request_id: id.clone(),
+            ..answer.clone()
+        };
+        let taken = rig.session.hitl_respond(answer).await;
+        taken.expect("an answer that counts");
+    }
+    if unavailable {
+        rig.session.hitl_unavailable(&id, "nobody is there").await;
+    }
+    let ended = |event: &AgentEvent| matches!(event, AgentEvent::TurnEnded(_));
+    let events = rig.until(ended).await;
+    let said = events.iter().filter_map(|event| match event {
+        AgentEvent::AgentMessageChunk { content, .. } => Some(content.as_str()),
+        _ => None,
+    });
+    said.collect()
+}
+
+fn vote(reviewer: &str, approved: bool) -> HitlResponse {
+    HitlResponse {
+        reviewer: Some(reviewer.to_owned()),
+        approved: Some(approved),
+        ..HitlResponse::default()
+    }
+}
+
+#[tokio::test]
+async fn the_answer_decides_which_steps_follow() {
+    let port = HitlResponse {
+        answer: Some("9090".into()),
+        ..HitlResponse::default()
+    };
+    assert_eq!(said("question", &[port], false).await, "thanks.");
+    assert_eq!(said("approval", &[vote("ada", true)], false).await, "yes.");
+    assert_eq!(said("approval", &[vote("ada", false)], false).await, "no.");
+    let both = [vote("ada", true), vote("grace", true)];
+    assert_eq!(said("dual", &both, false).await, "yes.");
+    let split = [vote("ada", true), vote("grace", false)];
+    assert_eq!(said("dual", &split, false).await, "no.");
+    let accepted = HitlResponse {
+        reviewer: Some("grace".to_owned()),
+        accepted: Some(true),
+        ..HitlResponse::default()
+    };
+    assert_eq!(said("escalation", &[accepted], false).await, "yes.");
+}
+
+#[tokio::test]
+async fn without_an_answer_the_turn_ends_unless_steps_say_otherwise() {
+    let question = "Which port?\n- 8080\n- 9090";
+    let played = said("question", &[], true).await;
+    assert_eq!(played, format!("{question}well."));
+    let ended = said("approval", &[], true).await;
+    assert_eq!(
+        ended,
+        "May this be done: deploy?\n\nWith {\"to\":\"production\"}"
+    );
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_at_its_place() {
+    let table = [
+        ("question: {}", "t.yaml:3:24: question needs prompt"),
+        (
+            "question: {prompt: \"?\", choices: [a], default: b}",
+            "t.yaml:3:61: the default must be one of the choices",
+        ),
+        (
+            "dual_control: {action: launch, quorum: 1}",
+            "t.yaml:3:53: quorum must be a whole number, 2 or more, not 1",
+        ),
+        (
+            "escalation: {reason: help, on_yes: []}",
+            "t.yaml:3:41: unknown field \"on_yes\" in escalation; its fields are reason, detail, to, \
+             deadline_ms, on_accept, on_decline, on_none",
+        ),
+    ];
+    for (step, expected) in table {
+        let file = format!("name: t\nturns:\n  - steps: [{{{step}}}]\n");
+        let error = ScriptAgent::parse("t.yaml", &file).expect_err("a wrong step");
+        assert_eq!(error.to_string(), expected, "{step}");
+    }
+}

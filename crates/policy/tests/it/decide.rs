@@ -1,0 +1,939 @@
+//! What is decided, as tables: the policy, the call, and who says what of it.
+
+use crate::decide_world::*;
+use harn_model::{GrantEffect, PolicyAction, RiskLabel, SideEffectLevel, ToolKind};
+use harn_policy::{
+    SessionMode, ToolApprovalPolicy,
+    shell::{Doubt, Line},
+};
+use serde_json::json;
+
+fn check(table: &[(&str, Owned, &str)]) {
+    for (policy, call, expected) in table {
+        let decision = decide(policy, call);
+        assert_eq!(
+            &outcome(&decision),
+            expected,
+            "{policy}\n{call:?}\n{decision:?}"
+        );
+        assert!(!decision.reason.is_empty());
+    }
+}
+
+#[test]
+fn a_path_in_other_letters_is_taken_away_and_not_given() {
+    let table = [
+        (
+            "rules = [{ deny = { path = 'Src/*.PEM' } }]",
+            "src/a.pem",
+            "deny rules #0",
+        ),
+        (
+            "rules = [{ ask = { path = 'SRC/**' } }]",
+            "src/a",
+            "ask rules #0",
+        ),
+        (
+            "rules = [{ allow = { path = 'SRC/**' } }]",
+            "src/a",
+            "ask mode ask",
+        ),
+        (
+            "rules = [{ allow = { path = 'src/**' } }]",
+            "src/a",
+            "allow rules #0",
+        ),
+        // To ask about what is outside is to give, too.
+        (
+            "rules = [{ ask = { path = '/ETC/**' } }]",
+            "/etc/x",
+            "deny default_external_path",
+        ),
+        (
+            "write_path_allowlist = ['SRC/**']",
+            "src/a",
+            "deny write_path_allowlist",
+        ),
+    ];
+    for (policy, path, expected) in table {
+        assert_eq!(
+            outcome(&decide(policy, &edit(&[path]))),
+            expected,
+            "{policy}"
+        );
+    }
+}
+
+#[test]
+fn git_looks_unasked_only_where_the_session_is() {
+    let auto = |line: &str, paths: &[&str]| {
+        let call = run(line).paths(paths).within(SessionMode::Auto);
+        outcome(&decide("", &call))
+    };
+    assert_eq!(auto("git status", &[]), "allow mode auto");
+    assert_eq!(auto("git status", &["."]), "allow mode auto");
+    assert_eq!(auto("git status", &["src"]), "ask mode auto");
+    assert_eq!(auto("ls; git ls-files", &["src"]), "ask mode auto");
+    assert_eq!(auto("git rev-parse --all", &["/more"]), "ask mode auto");
+    assert_eq!(auto("ls", &["src"]), "allow mode auto");
+}
+
+#[test]
+fn an_open_tail_stands_for_words_that_stay() {
+    let cat = "rules = [{ allow = { command = 'cat *' } }]";
+    let name = "rules = [{ allow = { command_identity = 'cat' } }]";
+    let etc = "rules = [{ allow = { command = 'cat /etc/*' } }]";
+    check(&[
+        (cat, run("cat a src/b"), "allow rules #0"),
+        (cat, run("cat /etc/hostname"), "ask mode ask"),
+        (cat, run("cat ../x"), "ask mode ask"),
+        (cat, run("cat --x=/etc/x"), "ask mode ask"),
+        (cat, run("cat a; cat /etc/hostname"), "ask mode ask"),
+        (name, run("cat a"), "allow rules #0"),
+        (name, run("cat /etc/hostname"), "ask mode ask"),
+        (etc, run("cat /etc/hostname"), "allow rules #0"),
+    ]);
+}
+
+#[test]
+fn a_command_that_names_what_is_never_written_asks() {
+    let all = "rules = [{ allow = { command = ['cp *', 'cat *', 'tar *', 'touch *'] } }]";
+    let auto = |line: &str| run(line).within(SessionMode::Auto);
+    let asks = "ask protected_path";
+    check(&[
+        (all, run("cp README.md .git/hooks/pre-commit"), asks),
+        (all, run("cp a sub/.GIT/config"), asks),
+        (all, run("cp --target-directory=.git/hooks a"), asks),
+        (all, run("cp -t.git/hooks a"), asks),
+        (all, run("cat a; touch ./.harn/x"), asks),
+        (all, run("cp a .gitignore"), "allow rules #0"),
+        (all, run("cat .git/config"), "allow rules #0"),
+        ("", auto("cat .git/config"), "allow mode auto"),
+        ("", auto("cp a .git/config"), asks),
+        ("auto_approve = ['run']", run("cp a .git/config"), asks),
+        (
+            "rules = [{ deny = { command = 'cp' } }]",
+            run("cp a .git/config"),
+            "deny rules #0",
+        ),
+        (
+            "",
+            run("cp a .git/config").within(SessionMode::ReadOnly),
+            "deny mode read-only",
+        ),
+    ]);
+    let call = run("cp README.md .git/hooks/pre-commit");
+    let decision = decide(all, &call);
+    assert_eq!(
+        decision.reason,
+        "the command names .git/hooks/pre-commit, which is never written"
+    );
+    assert!(decision.risk_labels.contains(&RiskLabel::ProtectedPath));
+    let grant = harn_policy::narrow(&call.call(), GrantEffect::Allow).unwrap();
+    let known = decide(all, &call.knowing(&[&grant]));
+    assert_eq!(known.action, PolicyAction::Allow);
+}
+
+#[test]
+fn what_takes_a_path_away_takes_it_from_commands() {
+    let secrets = "auto_approve = ['run']\nrules = [\
+        { deny = { path = ['**/.env', '*.pem', 'keys/**', '/w/abs/**', '/etc/shadow'] } }]";
+    let denied = "deny rules #0";
+    for line in [
+        "cat .env",
+        "cat < .env",
+        "cat ./src/../.ENV",
+        "cat '.env'",
+        "cp .env src/e",
+        "echo a > key.pem",
+        "head --lines=3 ./key.pem",
+        "tar cf x --file=key.pem",
+        "dd if=.env",
+        "grep -f.env a",
+        "git show HEAD:.env",
+        "ls; true && wc keys/a",
+        "cat /w/keys/a",
+        "cat ../w/keys/a",
+        "cat abs/a",
+        "cat /w/abs/a",
+        "cat /etc/../etc/shadow",
+        "cat ../etc/shadow",
+        "cat /home/me/.env",
+        "timeout 3 cat .env",
+        "cd keys && cat a",
+        "cd src; cd ../keys; cat a",
+        "sh -c 'cat .env'",
+    ] {
+        let call = run(line);
+        assert_eq!(outcome(&decide(secrets, &call)), denied, "{line}");
+        let auto = run(line).within(SessionMode::Auto);
+        assert_eq!(outcome(&decide(secrets, &auto)), denied, "{line}");
+    }
+    for line in ["cat .env.example", "cat a.pem.txt", "ls", "cat mykeys/a"] {
+        let allowed = "allow auto_approve run #0";
+        assert_eq!(outcome(&decide(secrets, &run(line))), allowed, "{line}");
+    }
+    let there = run("cat a").paths(&["keys"]);
+    let only = |rule: &str| format!("auto_approve = ['*']\nrules = [{rule}]");
+    check(&[
+        (secrets, there, denied),
+        // Whatever else a rule asks has to hold.
+        (
+            &only("{ ask = { path = '*.pem', tool = 'run' } }"),
+            run("cat a.pem"),
+            "ask rules #0",
+        ),
+        (
+            &only("{ deny = { path = '*.pem', tool = 'other' } }"),
+            run("cat a.pem"),
+            "allow auto_approve * #0",
+        ),
+        (
+            &only("{ deny = { path = '*.pem', command = 'cp' } }"),
+            run("cat a.pem"),
+            "allow auto_approve * #0",
+        ),
+        (
+            &only("{ deny = { path = '*.pem', command = 'cp' } }"),
+            run("cp a.pem b"),
+            "deny rules #0",
+        ),
+        // A word is no declared path to what allows.
+        (
+            "rules = [{ allow = { path = 'src/**' } }]",
+            run("cat src/a"),
+            "ask mode ask",
+        ),
+        // A class means less in any case, and what takes away has to miss nothing.
+        (
+            "rules = [{ ask = { path = '[!A].env' } }]",
+            run("cat a.env").within(SessionMode::Auto),
+            "ask rules #0",
+        ),
+    ]);
+}
+
+#[test]
+fn lists() {
+    check(&[
+        (
+            "auto_deny = ['x', 'rm_*']",
+            call("rm_all"),
+            "deny auto_deny rm_* #1",
+        ),
+        (
+            "require_approval = ['*_file']",
+            read(&["a"]),
+            "ask require_approval *_file #0",
+        ),
+        (
+            "auto_approve = ['edit_*']",
+            edit(&["a"]),
+            "allow auto_approve edit_* #0",
+        ),
+        ("auto_approve = ['edit_']", edit(&["a"]), "ask mode ask"),
+        ("auto_approve = ['Edit_*']", edit(&["a"]), "ask mode ask"),
+        // The strongest wins, wherever it stands.
+        (
+            "auto_approve = ['*']\nrequire_approval = ['edit_file']",
+            edit(&["a"]),
+            "ask require_approval edit_file #0",
+        ),
+        (
+            "auto_approve = ['*']\nrequire_approval = ['*']\nauto_deny = ['*']",
+            edit(&["a"]),
+            "deny auto_deny * #0",
+        ),
+        // The first of a list is the one that is named.
+        (
+            "auto_deny = ['a*', 'ab']",
+            call("ab"),
+            "deny auto_deny a* #0",
+        ),
+    ]);
+}
+
+#[test]
+fn written_paths() {
+    let src = "write_path_allowlist = ['src/**']\nauto_approve = ['*']";
+    check(&[
+        (src, edit(&["src/a.rs"]), "allow auto_approve * #0"),
+        (src, edit(&["docs/a.md"]), "deny write_path_allowlist"),
+        (
+            src,
+            edit(&["src/a.rs", "docs/a.md"]),
+            "deny write_path_allowlist",
+        ),
+        // By where it leads, not by how it is spelt.
+        (
+            src,
+            edit(&["src/../docs/a.md"]),
+            "deny write_path_allowlist",
+        ),
+        (src, edit(&["docs/../src/a.rs"]), "allow auto_approve * #0"),
+        (src, edit(&["/w/src/a.rs"]), "allow auto_approve * #0"),
+        (src, edit(&["stays/a.rs"]), "allow auto_approve * #0"),
+        (src, edit(&["srcs/a.rs"]), "deny write_path_allowlist"),
+        (src, edit(&["/more/src/a.rs"]), "deny write_path_allowlist"),
+        (
+            "write_path_allowlist = ['/more/*']",
+            edit(&["/more/a"]),
+            "ask mode ask",
+        ),
+        // What only reads is not held to it; what does not say counts as writing.
+        (src, read(&["docs/a.md"]), "allow auto_approve * #0"),
+        (
+            src,
+            call("x").paths(&["docs/a.md"]),
+            "deny write_path_allowlist",
+        ),
+        (
+            src,
+            read(&["docs/a.md"]).reach(SideEffectLevel::WorkspaceWrite),
+            "deny write_path_allowlist",
+        ),
+        // Without declared paths there is nothing to hold against it.
+        (src, call("x"), "allow auto_approve * #0"),
+        // A denied name comes before a path, and both before rules.
+        (
+            "write_path_allowlist = ['src/**']\nauto_deny = ['edit_file']",
+            edit(&["docs/a.md"]),
+            "deny auto_deny edit_file #0",
+        ),
+        (
+            "write_path_allowlist = ['src/**']\nrules = [{ id = 'r', deny = '*' }]",
+            edit(&["docs/a.md"]),
+            "deny write_path_allowlist",
+        ),
+    ]);
+}
+
+#[test]
+fn redirections_write_what_is_listed() {
+    let src = "write_path_allowlist = ['src/**', '/srv/**']\nauto_approve = ['*']";
+    let denied = "deny write_path_allowlist";
+    check(&[
+        (src, run("echo a > src/x"), "allow auto_approve * #0"),
+        (
+            src,
+            run("echo a > ./src/../src/x"),
+            "ask default_external_path",
+        ),
+        (src, run("echo a > x"), denied),
+        (src, run("echo a >> docs/x"), denied),
+        (src, run("echo a > src/../x"), denied),
+        (src, run("echo a > SRC/x"), denied),
+        (src, run("echo a > /etc/x"), denied),
+        (src, run("echo a > /w/src/x"), "ask default_external_path"),
+        (src, run("echo a > /srv/x"), "ask default_external_path"),
+        (src, run("ls; echo a > x"), denied),
+        (src, run("cat < x > /dev/null"), "allow auto_approve * #0"),
+        // Declared, it is judged by where it leads.
+        (
+            src,
+            run("echo a > stays/x").paths(&["stays/x"]),
+            "allow auto_approve * #0",
+        ),
+        (src, run("echo a > stays/x"), denied),
+    ]);
+    let decision = decide(src, &run("echo a > docs/x"));
+    assert_eq!(decision.reason, "docs/x is not in write_path_allowlist");
+    assert!(
+        decision
+            .risk_labels
+            .contains(&RiskLabel::WritePathNotAllowed)
+    );
+}
+
+#[test]
+fn rules() {
+    let two = "rules = [{ id = 'a', allow = 'edit_*' }, { id = 'b', allow = '*_file' }]";
+    check(&[
+        (
+            "rules = [{ deny = 'rm_*' }]",
+            call("rm_all"),
+            "deny rules #0",
+        ),
+        (two, edit(&["a"]), "allow rules a #0"),
+        (
+            "rules = [{ allow = '*' }, { ask = '*' }, { id = 'no', deny = '*' }, { deny = 'e*' }]",
+            edit(&["a"]),
+            "deny rules no #2",
+        ),
+        // Of what says the same, the first said: rules before lists, but for denied names.
+        (
+            "require_approval = ['*']\nrules = [{ id = 'r', ask = '*' }]",
+            edit(&["a"]),
+            "ask rules r #0",
+        ),
+        (
+            "auto_approve = ['*']\nrules = [{ id = 'r', allow = '*' }]",
+            edit(&["a"]),
+            "allow rules r #0",
+        ),
+        (
+            "auto_deny = ['*']\nrules = [{ deny = '*' }]",
+            edit(&["a"]),
+            "deny auto_deny * #0",
+        ),
+        // Every matcher has to hold, and of each one entry.
+        (
+            "rules = [{ deny = { tool = ['x', 'edit_file'], mode = 'ask' } }]",
+            edit(&["a"]),
+            "deny rules #0",
+        ),
+        (
+            "rules = [{ deny = { tool = 'edit_file', mode = ['auto', 'read-only'] } }]",
+            edit(&["a"]),
+            "ask mode ask",
+        ),
+        (
+            "rules = [{ deny = { tool_kind = 'edit' } }]",
+            edit(&["a"]),
+            "deny rules #0",
+        ),
+        (
+            "rules = [{ deny = { tool_kind = 'other' } }]",
+            call("x"),
+            "deny rules #0",
+        ),
+        (
+            "rules = [{ deny = { tool_kind = 'edit' } }]",
+            call("x"),
+            "ask mode ask",
+        ),
+        (
+            "rules = [{ ask = { side_effect = 'network' } }]",
+            read(&["a"]).reach(SideEffectLevel::Network),
+            "ask rules #0",
+        ),
+        (
+            "rules = [{ ask = { side_effect = 'none' } }]",
+            read(&["a"]),
+            "allow mode ask",
+        ),
+        (
+            "rules = [{ deny = { agent = 'w-*' } }]",
+            read(&[]).by("w-1"),
+            "deny rules #0",
+        ),
+        (
+            "rules = [{ deny = { agent = '*' } }]",
+            read(&[]),
+            "allow mode ask",
+        ),
+        // Of many, what takes away needs one, and what allows all.
+        (
+            "rules = [{ deny = { capability = 'process.*' } }]",
+            read(&[]).needs(&["process.exec", "workspace.read"]),
+            "deny rules #0",
+        ),
+        (
+            "rules = [{ allow = { capability = 'workspace.*' } }]",
+            call("x").needs(&["process.exec", "workspace.read"]),
+            "ask mode ask",
+        ),
+        (
+            "rules = [{ allow = { capability = 'workspace.*' } }]",
+            call("x").needs(&["workspace.read", "workspace.write"]),
+            "allow rules #0",
+        ),
+        (
+            "rules = [{ allow = { capability = '*' } }]",
+            call("x"),
+            "ask mode ask",
+        ),
+    ]);
+}
+
+#[test]
+fn path_rules() {
+    let allow = "rules = [{ allow = { path = 'src/**' } }]";
+    let deny = "rules = [{ deny = { path = ['*.env', 'secret/**', 'stays/**'] } }]";
+    check(&[
+        (allow, edit(&["src/a"]), "allow rules #0"),
+        (allow, edit(&["src/a", "docs/a"]), "ask mode ask"),
+        (allow, edit(&[]), "ask mode ask"),
+        (allow, edit(&["src/../docs/a"]), "ask mode ask"),
+        (deny, read(&["a", "deep/.env"]), "deny rules #0"),
+        (deny, read(&["x/../secret/key"]), "deny rules #0"),
+        (deny, read(&["/more/b.env"]), "deny rules #0"),
+        (deny, read(&["a"]), "allow mode ask"),
+        // A link is meant by its own name as well.
+        (deny, read(&["stays/a"]), "deny rules #0"),
+        (
+            "rules = [{ allow = { path = 'stays/**' } }]",
+            edit(&["stays/a"]),
+            "ask mode ask",
+        ),
+        (
+            "rules = [{ ask = { path = 'src/*.rs' } }]",
+            read(&["src/a.rs"]),
+            "ask rules #0",
+        ),
+        (
+            "rules = [{ ask = { path = 'src/*.rs' } }]",
+            read(&["src/b/a.rs"]),
+            "allow mode ask",
+        ),
+        (
+            "rules = [{ allow = { path = '/more/**' } }]",
+            edit(&["/more/a"]),
+            "allow rules #0",
+        ),
+    ]);
+}
+
+#[test]
+fn path_guards() {
+    let all = "auto_approve = ['*']";
+    let etc = "rules = [{ id = 'etc', allow = { tool = 'read_*', path = '/etc/**' } }]";
+    check(&[
+        (all, read(&["/etc/passwd"]), "deny default_external_path"),
+        (all, read(&["../x"]), "deny default_external_path"),
+        (all, read(&["leaves/passwd"]), "deny default_external_path"),
+        (all, read(&["dangles"]), "deny default_path_guard"),
+        (all, read(&[""]), "deny default_path_guard"),
+        (all, read(&["a\0b"]), "deny default_path_guard"),
+        (all, edit(&[".git/hooks/pre-commit"]), "deny protected_path"),
+        (all, edit(&["deep/.GIT/config"]), "deny protected_path"),
+        (all, edit(&["state/x"]), "deny protected_path"),
+        (all, read(&[".git/config"]), "allow auto_approve * #0"),
+        // A guard comes before every other that denies.
+        (
+            "auto_deny = ['*']",
+            read(&["/etc/passwd"]),
+            "deny default_external_path",
+        ),
+        // Only a rule that names it lets an outside path through, for what it is about.
+        (etc, read(&["/etc/passwd"]), "allow rules etc #0"),
+        (etc, read(&["leaves/passwd"]), "allow rules etc #0"),
+        (etc, edit(&["/etc/passwd"]), "deny default_external_path"),
+        (
+            etc,
+            read(&["/etc/passwd", "/opt/x"]),
+            "deny default_external_path",
+        ),
+        (etc, read(&["/etc/passwd", "src/a"]), "allow mode ask"),
+        (etc, read(&["/etcetera"]), "deny default_external_path"),
+        (
+            "rules = [{ ask = { path = '/etc/**' } }]",
+            read(&["/etc/passwd"]),
+            "ask rules #0",
+        ),
+        (
+            "rules = [{ allow = { path = '*' } }]",
+            read(&["/etc/passwd"]),
+            "deny default_external_path",
+        ),
+        (
+            "rules = [{ allow = { path = '*passwd' } }]",
+            read(&["/etc/passwd"]),
+            "deny default_external_path",
+        ),
+        (
+            "rules = [{ deny = { path = '/etc/**' } }, { allow = { path = '/etc/**' } }]",
+            read(&["/etc/passwd"]),
+            "deny rules #0",
+        ),
+        (
+            "only_tightens = true\nrules = [{ allow = { path = '/etc/**' } }]",
+            read(&["/etc/passwd"]),
+            "deny default_external_path",
+        ),
+        (
+            "rules = [{ allow = { path = '/opt/**' } }]",
+            edit(&["/opt/.git/config"]),
+            "deny protected_path",
+        ),
+        (
+            "write_path_allowlist = ['src/**']\nrules = [{ allow = { path = '/opt/**' } }]",
+            edit(&["/opt/x"]),
+            "deny write_path_allowlist",
+        ),
+    ]);
+}
+
+#[test]
+fn command_rules() {
+    let rules = "rules = [
+        { id = 'test', allow = { command = ['cargo test *', 'cargo build'] } },
+        { id = 'git', allow = { command_identity = 'git' } },
+        { id = 'rm', deny = { command = 'rm' } },
+        { id = 'push', ask = { command = 'git push' } },
+    ]";
+    let of = |line: Line| call("run").kind(ToolKind::Execute).line("…", line);
+    let test: &[&str] = &["cargo", "test", "-q"];
+    check(&[
+        (rules, of(line(&[test])), "allow rules test #0"),
+        (
+            rules,
+            of(line(&[&["cargo", "build"]])),
+            "allow rules test #0",
+        ),
+        (
+            rules,
+            of(line(&[&["cargo", "build", "-r"]])),
+            "ask mode ask",
+        ),
+        // Every command of the line, by any rule of the policy.
+        (
+            rules,
+            of(line(&[test, &["git", "log"]])),
+            "allow rules test #0",
+        ),
+        (
+            rules,
+            of(line(&[&["git", "log"], test])),
+            "allow rules test #0",
+        ),
+        (rules, of(line(&[test, &["curl", "x"]])), "ask mode ask"),
+        (
+            rules,
+            of(line(&[test, &["/bin/RM", "x"]])),
+            "deny rules rm #2",
+        ),
+        (
+            rules,
+            of(line(&[test, &["git", "push", "-f"]])),
+            "ask rules push #3",
+        ),
+        (rules, of(line(&[&["./git", "log"]])), "ask mode ask"),
+        (rules, of(line(&[])), "ask mode ask"),
+        (rules, call("run").kind(ToolKind::Execute), "ask mode ask"),
+        // Nothing beside the commands.
+        (rules, of(writing(line(&[test]), "out.txt")), "ask mode ask"),
+        (
+            rules,
+            of(writing(line(&[test]), "/dev/null")),
+            "allow rules test #0",
+        ),
+        (
+            rules,
+            of(doubting(line(&[test]), Doubt::Dynamic("$x".to_owned()))),
+            "ask default_command_guard",
+        ),
+        // What can run more than it shows needs a rule that shows it all.
+        (rules, of(exec_capable(line(&[test]))), "ask mode ask"),
+        (
+            rules,
+            of(exec_capable(line(&[&["git", "log"]]))),
+            "ask mode ask",
+        ),
+        (
+            rules,
+            of(exec_capable(line(&[&["cargo", "build"]]))),
+            "allow rules test #0",
+        ),
+        // A rule of commands has other matchers too.
+        (
+            "rules = [{ allow = { command = 'ls', tool = 'other' } }]",
+            of(line(&[&["ls"]])),
+            "ask mode ask",
+        ),
+        (
+            "rules = [{ allow = { command = 'ls *', command_identity = 'cat' } }]",
+            of(line(&[&["ls"]])),
+            "ask mode ask",
+        ),
+        (
+            "rules = [{ allow = { command = 'ls', tool = 'other' } }, { allow = { command = 'pwd' } }]",
+            of(line(&[&["pwd"], &["ls"]])),
+            "ask mode ask",
+        ),
+    ]);
+}
+
+#[test]
+fn command_guards() {
+    let all = "auto_approve = ['*']";
+    let of = |line: Line| call("run").kind(ToolKind::Execute).line("…", line);
+    let ls = || line(&[&["ls"]]);
+    let doubts = [
+        (Doubt::TooLong, RiskLabel::UnparsableCommand),
+        (Doubt::TooMuch, RiskLabel::UnparsableCommand),
+        (Doubt::Unparsable, RiskLabel::UnparsableCommand),
+        (Doubt::Dynamic("$x".to_owned()), RiskLabel::DynamicCommand),
+        (
+            Doubt::Environment("A=1".to_owned()),
+            RiskLabel::DynamicCommand,
+        ),
+    ];
+    for (doubt, label) in doubts {
+        for mode in [
+            SessionMode::Ask,
+            SessionMode::AcceptEdits,
+            SessionMode::Auto,
+        ] {
+            let call = of(doubting(ls(), doubt.clone())).within(mode);
+            let decision = decide(all, &call);
+            assert_eq!(outcome(&decision), "ask default_command_guard", "{doubt:?}");
+            assert!(decision.risk_labels.contains(&label), "{decision:?}");
+        }
+    }
+    check(&[
+        (
+            all,
+            of(writing(ls(), ".git/hooks/x")),
+            "deny protected_path",
+        ),
+        (all, of(writing(ls(), "a/../.GIT/x")), "deny protected_path"),
+        (
+            all,
+            of(writing(ls(), "/etc/x")),
+            "ask default_external_path",
+        ),
+        (all, of(writing(ls(), "../x")), "ask default_external_path"),
+        (all, of(writing(ls(), "~/x")), "ask default_external_path"),
+        (all, of(writing(ls(), "$x")), "ask default_external_path"),
+        (
+            all,
+            of(writing(ls(), "/dev/tty")),
+            "ask default_external_path",
+        ),
+        (
+            all,
+            of(writing(ls(), "/dev/stderr")),
+            "allow auto_approve * #0",
+        ),
+        (all, of(writing(ls(), "out.txt")), "allow auto_approve * #0"),
+        (
+            "rules = [{ id = 'no', deny = { command = 'ls' } }]",
+            of(doubting(ls(), Doubt::Unparsable)),
+            "deny rules no #0",
+        ),
+    ]);
+}
+
+#[test]
+fn modes() {
+    use SessionMode::{AcceptEdits, Ask, Auto, ReadOnly};
+    let kinds = |tool: ToolKind| call("t").kind(tool).paths(&["src/a"]);
+    // Each call, and what the modes say of it: read-only, ask, accept-edits, auto.
+    let table = [
+        (read(&["a"]), "allow allow allow allow"),
+        (kinds(ToolKind::Search), "allow allow allow allow"),
+        (kinds(ToolKind::Think), "allow allow allow allow"),
+        (kinds(ToolKind::Fetch), "allow allow allow allow"),
+        (edit(&["a"]), "deny ask allow allow"),
+        (edit(&["/more/a"]), "deny ask allow allow"),
+        (edit(&["stays/a"]), "deny ask allow allow"),
+        (edit(&[]), "deny ask ask ask"),
+        (
+            edit(&["a"]).reach(SideEffectLevel::WorkspaceWrite),
+            "deny ask allow allow",
+        ),
+        (
+            edit(&["a"]).reach(SideEffectLevel::ProcessExec),
+            "deny ask ask ask",
+        ),
+        (
+            edit(&["a"]).reach(SideEffectLevel::Network),
+            "deny ask ask ask",
+        ),
+        (edit(&["a"]).command("ls"), "deny ask ask ask"),
+        (kinds(ToolKind::Move), "deny ask ask allow"),
+        (kinds(ToolKind::Delete), "deny ask ask allow"),
+        (kinds(ToolKind::Other), "deny ask ask ask"),
+        (kinds(ToolKind::Execute), "deny ask ask ask"),
+        (call("t").paths(&["a"]), "deny ask ask ask"),
+        (call("t"), "deny ask ask ask"),
+        (
+            read(&["a"]).reach(SideEffectLevel::WorkspaceWrite),
+            "deny ask ask ask",
+        ),
+        (
+            read(&["a"]).reach(SideEffectLevel::ProcessExec),
+            "deny ask ask ask",
+        ),
+        (
+            read(&["a"]).reach(SideEffectLevel::Network),
+            "deny ask ask ask",
+        ),
+        (
+            kinds(ToolKind::Fetch).reach(SideEffectLevel::Network),
+            "deny ask ask ask",
+        ),
+        (read(&["a"]).command("ls"), "deny ask ask ask"),
+        (run("ls -l"), "deny ask ask allow"),
+        (run("ls; cat a"), "deny ask ask allow"),
+        (run("ls; rm a"), "deny ask ask ask"),
+        (run("ls > out"), "deny ask ask ask"),
+        (run("ls > out").paths(&["out"]), "deny ask ask allow"),
+        (run("ls > /dev/null"), "deny ask ask allow"),
+        (run("ls $x"), "deny ask ask ask"),
+        (run("# nothing"), "deny ask ask ask"),
+        (edit(&["/etc/a"]), "deny deny deny deny"),
+        (edit(&[".git/a"]), "deny deny deny deny"),
+    ];
+    for (call, expected) in table {
+        let said = [ReadOnly, Ask, AcceptEdits, Auto].map(|mode| {
+            let decision = decide("", &call.clone().within(mode));
+            outcome(&decision).split(' ').next().unwrap().to_owned()
+        });
+        assert_eq!(said.join(" "), expected, "{call:?}");
+    }
+    check(&[
+        // Read-only is heard whatever is allowed; the others only where nobody spoke.
+        (
+            "auto_approve = ['*']",
+            edit(&["a"]).within(ReadOnly),
+            "deny mode read-only",
+        ),
+        (
+            "require_approval = ['*']",
+            edit(&["a"]).within(ReadOnly),
+            "deny mode read-only",
+        ),
+        (
+            "auto_deny = ['*']",
+            edit(&["a"]).within(ReadOnly),
+            "deny auto_deny * #0",
+        ),
+        (
+            "require_approval = ['*']",
+            edit(&["a"]).within(Auto),
+            "ask require_approval * #0",
+        ),
+        ("auto_approve = ['*']", call("t"), "allow auto_approve * #0"),
+        (
+            "require_approval = ['*']",
+            read(&["a"]).within(ReadOnly),
+            "ask require_approval * #0",
+        ),
+    ]);
+}
+
+#[test]
+fn reasons_are_for_people() {
+    let table = [
+        (
+            "auto_deny = ['rm_*']",
+            call("rm_x"),
+            "the tool is in auto_deny (\"rm_*\")",
+        ),
+        (
+            "rules = [{ id = 'edit-src', ask = '*' }]",
+            call("x"),
+            "the rule \"edit-src\" asks",
+        ),
+        ("rules = [{ deny = '*' }]", call("x"), "rule 0 denies"),
+        (
+            "rules = [{ ask = '*', reason = 'patching needs a person' }]",
+            call("x"),
+            "patching needs a person",
+        ),
+        (
+            "",
+            read(&["../x"]),
+            "../x is outside the session's directories",
+        ),
+        (
+            "",
+            read(&["leaves/x"]),
+            "leaves/x leads outside the session's directories through a link",
+        ),
+        ("", edit(&[".git/x"]), ".git/x is never written"),
+        (
+            "write_path_allowlist = ['a']",
+            edit(&["b"]),
+            "b is not in write_path_allowlist",
+        ),
+        (
+            "",
+            call("x"),
+            "the session's mode is ask: the call may change something",
+        ),
+        (
+            "",
+            call("x").within(SessionMode::ReadOnly),
+            "the session's mode is read-only: nothing is changed or run",
+        ),
+        (
+            "",
+            edit(&["../a\u{1b}[2J"]),
+            "../a\\u{1b}[2J holds a character that cannot be seen",
+        ),
+    ];
+    for (policy, call, expected) in table {
+        assert_eq!(decide(policy, &call).reason, expected);
+    }
+}
+
+#[test]
+fn labels_are_sorted_and_tell_facts_and_the_rule() {
+    let table = [
+        ("", call("x"), json!(["approval_required"])),
+        ("", read(&["a"]), json!([])),
+        (
+            "rules = [{ deny = { path = '*' } }]",
+            read(&["a"]),
+            json!(["matched_deny_rule", "path_rule"]),
+        ),
+        ("auto_deny = ['*']", call("x"), json!(["matched_deny_rule"])),
+        (
+            "rules = [{ ask = { command = 'ls' } }]",
+            run("ls"),
+            json!(["approval_required", "command_rule"]),
+        ),
+        (
+            "write_path_allowlist = ['a']",
+            edit(&["/etc/x", "b", "dangles"]),
+            json!(["external_path", "invalid_path", "write_path_not_allowed"]),
+        ),
+        (
+            "rules = [{ allow = { path = '/etc/**' } }]",
+            read(&["/etc/x"]),
+            json!(["external_path", "path_rule"]),
+        ),
+        ("", edit(&[".git/x"]), json!(["protected_path"])),
+    ];
+    for (policy, call, expected) in table {
+        let labels = serde_json::to_value(decide(policy, &call).risk_labels).unwrap();
+        assert_eq!(labels, expected, "{policy}");
+    }
+}
+
+#[test]
+fn the_context_is_what_was_judged() {
+    let call = run("git log | wc -l")
+        .needs(&["process.exec", "a.b", "a.b"])
+        .paths(&["src/b", "src/a", "src/a"])
+        .by("w-1");
+    let context = decide("", &call).context;
+    let shown: Vec<_> = context.paths.iter().map(|path| path.display()).collect();
+    assert_eq!(shown, ["src/a", "src/b"]);
+    assert_eq!(context.capabilities, ["a.b", "process.exec"]);
+    assert_eq!(context.command_identities, ["git log", "wc -l"]);
+    assert_eq!(context.agent.as_deref(), Some("w-1"));
+    assert_eq!(context.mode.as_deref(), Some("ask"));
+    assert_eq!(context.tool_kind, Some(ToolKind::Execute));
+}
+
+#[test]
+fn a_mode_can_be_shown_as_a_policy() {
+    for mode in SessionMode::ALL {
+        let policy = mode.policy();
+        policy.compile().unwrap();
+        // Where a mode does not look closer, its policy says the same.
+        for call in [
+            read(&["a"]),
+            read(&["a"]).reach(SideEffectLevel::Network),
+            edit(&["a"]),
+            call("x"),
+            call("x").kind(ToolKind::Execute),
+        ] {
+            let call = call.within(mode);
+            let shown = decide_by(&policy, &call).action;
+            assert_eq!(shown, decide("", &call).action, "{mode:?} {call:?}");
+        }
+    }
+}
+
+#[test]
+fn the_empty_policy_leaves_it_to_the_mode() {
+    let policy = ToolApprovalPolicy::default().compile().unwrap();
+    let asked = policy.decide(&call("x").call());
+    assert_eq!(asked.action, PolicyAction::Ask);
+    assert_eq!(asked, policy.decide(&call("x").call()));
+}

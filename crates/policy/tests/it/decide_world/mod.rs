@@ -1,0 +1,237 @@
+//! Calls to decide about, put together in a line, on a disk that is only told of: `/w` is the session's
+//! directory, `/more` another one of it.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use harn_model::{Grant, PolicyAction, PolicyDecision, SideEffectLevel, ToolKind};
+use harn_policy::{
+    Call, Located, Look, PathProbe, Roots, SessionMode, ToolApprovalPolicy, locate,
+    shell::{self, Doubt, Line, Redirect, Simple},
+};
+use serde_json::{Value, json};
+
+/// A call that owns what it is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Owned {
+    pub(crate) tool: String,
+    pub(crate) kind: Option<ToolKind>,
+    pub(crate) side_effect: Option<SideEffectLevel>,
+    pub(crate) capabilities: Vec<String>,
+    pub(crate) arguments: Value,
+    pub(crate) paths: Vec<Located>,
+    pub(crate) command: Option<(String, Line)>,
+    pub(crate) workspace: String,
+    pub(crate) mode: SessionMode,
+    pub(crate) agent: Option<String>,
+    pub(crate) grants: Vec<Grant>,
+}
+
+/// A call of a tool that says nothing of itself, in the default mode.
+pub(crate) fn call(tool: &str) -> Owned {
+    Owned {
+        tool: tool.to_owned(),
+        kind: None,
+        side_effect: None,
+        capabilities: Vec::new(),
+        arguments: json!({}),
+        paths: Vec::new(),
+        command: None,
+        workspace: "/w".to_owned(),
+        mode: SessionMode::Ask,
+        agent: None,
+        grants: Vec::new(),
+    }
+}
+
+/// A call that reads these.
+pub(crate) fn read(paths: &[&str]) -> Owned {
+    call("read_file").kind(ToolKind::Read).paths(paths)
+}
+
+/// A call that edits these.
+pub(crate) fn edit(paths: &[&str]) -> Owned {
+    call("edit_file").kind(ToolKind::Edit).paths(paths)
+}
+
+/// A call that runs this, as the shell reads it.
+pub(crate) fn run(line: &str) -> Owned {
+    call("run").kind(ToolKind::Execute).command(line)
+}
+
+impl Owned {
+    pub(crate) fn kind(mut self, kind: ToolKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    pub(crate) fn reach(mut self, side_effect: SideEffectLevel) -> Self {
+        self.side_effect = Some(side_effect);
+        self
+    }
+
+    pub(crate) fn needs(mut self, capabilities: &[&str]) -> Self {
+        self.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
+        self
+    }
+
+    pub(crate) fn with(mut self, arguments: Value) -> Self {
+        self.arguments = arguments;
+        self
+    }
+
+    pub(crate) fn paths(mut self, paths: &[&str]) -> Self {
+        self.paths = paths.iter().map(|path| located(path)).collect();
+        self
+    }
+
+    pub(crate) fn command(self, line: &str) -> Self {
+        let read = shell::read(line);
+        self.line(line, read)
+    }
+
+    pub(crate) fn line(mut self, text: &str, line: Line) -> Self {
+        self.arguments["command"] = json!(text);
+        self.command = Some((text.to_owned(), line));
+        self
+    }
+
+    pub(crate) fn within(mut self, mode: SessionMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    pub(crate) fn by(mut self, agent: &str) -> Self {
+        self.agent = Some(agent.to_owned());
+        self
+    }
+
+    pub(crate) fn knowing(mut self, grants: &[&Grant]) -> Self {
+        self.grants = grants.iter().map(|&grant| grant.clone()).collect();
+        self
+    }
+
+    pub(crate) fn at(mut self, workspace: &str) -> Self {
+        self.workspace = workspace.to_owned();
+        self
+    }
+
+    pub(crate) fn named(mut self, tool: &str) -> Self {
+        self.tool = tool.to_owned();
+        self
+    }
+
+    pub(crate) fn call(&self) -> Call<'_> {
+        Call {
+            tool: &self.tool,
+            kind: self.kind,
+            side_effect: self.side_effect,
+            capabilities: &self.capabilities,
+            arguments: &self.arguments,
+            paths: &self.paths,
+            command: self
+                .command
+                .as_ref()
+                .map(|(text, line)| (text.as_str(), line)),
+            workspace: &self.workspace,
+            mode: self.mode,
+            agent: self.agent.as_deref(),
+            grants: &self.grants,
+        }
+    }
+}
+
+/// A policy from TOML.
+pub(crate) fn policy(text: &str) -> ToolApprovalPolicy {
+    ToolApprovalPolicy::from_toml("test", text).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+/// Decides, from TOML.
+pub(crate) fn decide(text: &str, call: &Owned) -> PolicyDecision {
+    decide_by(&policy(text), call)
+}
+
+pub(crate) fn decide_by(policy: &ToolApprovalPolicy, call: &Owned) -> PolicyDecision {
+    let compiled = policy
+        .compile()
+        .unwrap_or_else(|error| panic!("{policy:?}\n{error}"));
+    compiled.decide(&call.call())
+}
+
+/// What it comes to: `deny auto_deny "rm_*" 0`.
+pub(crate) fn outcome(decision: &PolicyDecision) -> String {
+    let action = match decision.action {
+        PolicyAction::Allow => "allow",
+        PolicyAction::Ask => "ask",
+        PolicyAction::Deny => "deny",
+    };
+    let Some(rule) = &decision.matched_rule else {
+        return action.to_owned();
+    };
+    assert_eq!(rule.action, decision.action, "{decision:?}");
+    let source = serde_json::to_value(rule.source).unwrap_or_default();
+    let mut text = format!("{action} {}", source.as_str().unwrap_or_default());
+    if let Some(id) = &rule.id {
+        text.push(' ');
+        text.push_str(id);
+    }
+    if let Some(index) = rule.index {
+        text.push_str(&format!(" #{index}"));
+    }
+    text
+}
+
+/// A line made by hand, one list of words a command.
+pub(crate) fn line(commands: &[&[&str]]) -> Line {
+    let simple = |argv: &&[&str]| Simple {
+        argv: argv.iter().map(|&word| word.to_owned()).collect(),
+        exec_capable: None,
+    };
+    Line {
+        commands: commands.iter().map(simple).collect(),
+        ..Line::default()
+    }
+}
+
+pub(crate) fn doubting(mut line: Line, doubt: Doubt) -> Line {
+    line.doubts.push(doubt);
+    line
+}
+
+pub(crate) fn writing(mut line: Line, path: &str) -> Line {
+    line.redirects.push(Redirect {
+        path: path.to_owned(),
+        write: true,
+    });
+    line
+}
+
+pub(crate) fn exec_capable(mut line: Line) -> Line {
+    for command in &mut line.commands {
+        command.exec_capable = Some("-exec".to_owned());
+    }
+    line
+}
+
+pub(crate) fn located(path: &str) -> Located {
+    let roots = Roots::new(vec!["/w".into(), "/more".into()], vec!["/w/state".into()]);
+    locate(&roots, path, &Told)
+}
+
+/// A disk of folders, three links and nothing else.
+struct Told;
+
+impl PathProbe for Told {
+    fn look(&self, path: &Path) -> io::Result<Look> {
+        let link = |to: &str| Look::Link(PathBuf::from(to));
+        Ok(match path.to_str().unwrap_or_default() {
+            "/" | "/w" | "/more" | "/etc" | "/opt" | "/w/src" | "/w/docs" => Look::Dir,
+            "/w/leaves" => link("/etc"),
+            "/w/stays" => link("/w/src"),
+            "/w/dangles" => link("/w/nowhere"),
+            _ => Look::Absent,
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! The tests of this crate through its public interface: one module per subject, in one binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test says what failed by failing"
+)]
+
+mod decide;
+mod decide_world;
+mod files;
+mod grants;
+mod merge;
+mod path_cases;
+mod path_random;
+mod path_world;
+mod shell_cases;
+mod shell_random;
+mod shell_read;
+mod shell_table;
+#[cfg(target_os = "linux")]
+mod traced;

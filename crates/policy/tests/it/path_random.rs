@@ -1,0 +1,110 @@
+//! Random paths over a real disk: what is said to be inside is inside, and nothing panics.
+
+use std::path::{Path, PathBuf};
+
+use harn_policy::{Located, Standing, locate, locate_all, path::is_protected_name};
+use proptest::prelude::*;
+
+use crate::path_world::{StdProbe, World};
+
+/// What the system itself says of the deepest folder or file on the way that is there.
+fn deepest(path: &Path) -> PathBuf {
+    path.ancestors()
+        .find_map(|ancestor| ancestor.canonicalize().ok())
+        .unwrap()
+}
+
+/// Whether the answer holds against what the system says.
+fn holds(world: &World, located: &Located) {
+    let dirs = world.roots().dirs();
+    match (located.standing, &located.place) {
+        (Standing::Inside, Some(place)) => {
+            let there = deepest(&place.absolute());
+            assert!(dirs.contains(&place.root), "{located:?}");
+            assert!(
+                there.starts_with(&place.root),
+                "{located:?} is at {there:?}"
+            );
+            // No link is left in it, so that it can be opened without following any.
+            assert!(place.absolute().starts_with(&there), "{located:?}");
+            let git = there.iter().chain(&place.inside).any(|name| name == ".git");
+            assert!(located.protected || !git, "{located:?}");
+        }
+        (Standing::Outside, Some(place)) => {
+            let there = deepest(&place.absolute());
+            assert!(place.absolute().starts_with(&there), "{located:?}");
+            let inside = dirs.iter().any(|dir| place.absolute().starts_with(dir));
+            assert!(!inside, "{located:?}");
+            let git = place.inside.iter().any(is_protected_name);
+            assert!(located.protected || !git, "{located:?}");
+        }
+        (Standing::Dangling | Standing::Invalid, None) => {
+            assert!(located.info.reason.is_some(), "{located:?}");
+        }
+        (_, _) => panic!("a place where there is none, or none where there is one: {located:?}"),
+    }
+}
+
+/// Paths made of names of the world, its links, dots and absolute beginnings.
+fn paths(links: Vec<String>) -> impl Strategy<Value = String> {
+    let link = proptest::sample::select(links);
+    let name = prop_oneof![
+        3 => Just("..".to_owned()),
+        1 => Just(".".to_owned()),
+        1 => Just(String::new()),
+        2 => proptest::sample::select(vec![
+            "src", "deep", "docs", "lib.rs", ".git", "hooks", "new", "app", "app2", "w", "lib",
+            "secret", "back", "inner", "home", "elsewhere", "state", "SRC", ".GIT",
+        ])
+        .prop_map(str::to_owned),
+        3 => link,
+    ];
+    let begin = proptest::sample::select(vec![
+        "",
+        "/",
+        "{root}/",
+        "{root}/w/app/",
+        "{root}/w/link-to-app/",
+    ]);
+    (begin, proptest::collection::vec(name, 1..9))
+        .prop_map(|(begin, names)| format!("{begin}{}", names.join("/")))
+}
+
+#[test]
+fn what_is_said_to_be_inside_is_inside() {
+    let world = World::build();
+    let base = world.base().to_str().unwrap();
+    let config = ProptestConfig {
+        cases: 4_000,
+        ..ProptestConfig::default()
+    };
+    proptest!(config, |(path in paths(world.links().to_vec()))| {
+        let path = path.replace("{root}", base);
+        holds(&world, &locate(world.roots(), &path, &StdProbe));
+    });
+}
+
+#[test]
+fn no_text_makes_it_panic() {
+    let world = World::build();
+    proptest!(|(path in "\\PC{0,40}|[./~\\\\: a-z\u{0}\u{202e}]{0,40}")| {
+        holds(&world, &locate(world.roots(), &path, &StdProbe));
+    });
+}
+
+#[test]
+fn many_at_once_say_what_each_says() {
+    let world = World::build();
+    let some = proptest::collection::vec(paths(world.links().to_vec()), 0..10);
+    let base = world.base().to_str().unwrap();
+    proptest!(|(some in some)| {
+        let some: Vec<_> = some.iter().map(|path| path.replace("{root}", base)).collect();
+        let all = locate_all(world.roots(), &some, &StdProbe);
+        for path in &some {
+            let alone = locate(world.roots(), path, &StdProbe);
+            prop_assert_eq!(all.iter().filter(|one| **one == alone).count(), 1);
+        }
+        prop_assert!(all.is_sorted_by(|a, b| a.info.display() <= b.info.display()));
+        prop_assert!(all.iter().all(|one| some.contains(&one.info.input)));
+    });
+}

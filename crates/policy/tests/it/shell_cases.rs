@@ -1,0 +1,82 @@
+//! Every line of `fixtures/policy/shell.jsonl` through the policy beside it, and of `shell-auto.jsonl` in mode
+//! `auto`: attacks, and what looks like one. `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you keep it.
+
+use std::collections::BTreeSet;
+
+use crate::shell_table::{Case, auto_cases, cases, decide, fixture, policy};
+use expect_test::expect_file;
+use harn_model::PolicyAction;
+use harn_policy::{Policy, SessionMode, ToolApprovalPolicy, shell};
+
+#[test]
+fn every_line_of_the_table_is_decided_as_it_says() {
+    check("shell.jsonl", cases(), &policy(), SessionMode::Ask);
+}
+
+#[test]
+fn every_line_of_the_table_of_auto_mode_is_decided_as_it_says() {
+    let nothing = ToolApprovalPolicy::default().compile().unwrap();
+    check(
+        "shell-auto.jsonl",
+        auto_cases(),
+        &nothing,
+        SessionMode::Auto,
+    );
+}
+
+fn check(table: &str, cases: Vec<Case>, policy: &Policy, mode: SessionMode) {
+    let mut got = String::new();
+    for case in cases {
+        let (action, reason, _) = decide(policy, &case.line, mode);
+        let decision = match action {
+            PolicyAction::Allow => "allow",
+            PolicyAction::Ask => "ask",
+            PolicyAction::Deny => "deny",
+        };
+        let found = Case {
+            decision: decision.to_owned(),
+            reason,
+            ..case
+        };
+        got.push_str(&serde_json::to_string(&found).unwrap());
+        got.push('\n');
+    }
+    expect_file![fixture(table)].assert_eq(&got);
+}
+
+#[test]
+fn the_table_is_large_and_says_nothing_twice() {
+    let cases = cases();
+    let lines: BTreeSet<_> = cases.iter().map(|case| &case.line).collect();
+    assert_eq!(lines.len(), cases.len());
+    assert!(cases.len() >= 120, "{} cases", cases.len());
+    for decision in ["allow", "ask", "deny"] {
+        let count = cases
+            .iter()
+            .filter(|case| case.decision == decision)
+            .count();
+        assert!(count >= 30, "{count} that {decision}");
+    }
+}
+
+#[test]
+fn no_mode_lets_a_line_run_that_the_table_denies_or_doubts() {
+    let policy = policy();
+    for case in cases() {
+        let (action, _, line) = decide(&policy, &case.line, SessionMode::Auto);
+        let doubtful = !line.doubts.is_empty();
+        match case.decision.as_str() {
+            "deny" => assert_eq!(action, PolicyAction::Deny, "{:?}", case.line),
+            "ask" if doubtful => assert_eq!(action, PolicyAction::Ask, "{:?}", case.line),
+            _ => {}
+        }
+        // What the mode lets run beside the table is in the table of commands that only look.
+        if case.decision == "ask" && action == PolicyAction::Allow {
+            assert!(
+                line.commands.iter().all(shell::read_only),
+                "{:?}",
+                case.line
+            );
+        }
+    }
+}

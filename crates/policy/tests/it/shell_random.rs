@@ -1,0 +1,318 @@
+//! What holds of every line: reading never panics, nothing that is added to a line or wrapped around it is
+//! lost, and a line without a doubt has just the words that a real shell gives its programs.
+
+use std::process::{Command, Stdio};
+
+use crate::shell_table::cases;
+use harn_policy::shell::{self, Line, Simple};
+use proptest::prelude::*;
+
+/// Pieces that lines are made of, the nasty ones often.
+const PIECES: &[&str] = &[
+    "a",
+    "b",
+    "ls",
+    "echo ",
+    " ",
+    "  ",
+    "\t",
+    "\n",
+    "\\",
+    "\\\n",
+    "'",
+    "\"",
+    "''",
+    "\"\"",
+    "'a b'",
+    "\"a b\"",
+    "#",
+    " #",
+    ";",
+    "; ",
+    "&&",
+    " && ",
+    "||",
+    "|",
+    "&",
+    "(",
+    ")",
+    "{",
+    "}",
+    "{ ",
+    "; }",
+    "<",
+    ">",
+    ">>",
+    "2>&1",
+    "<<EOF\n",
+    "\nEOF\n",
+    "<<'E'\n",
+    "\nE\n",
+    "$",
+    "$x",
+    "${x}",
+    "$(",
+    "`",
+    "*",
+    "?",
+    "[",
+    "]",
+    "~",
+    "=",
+    "A=1 ",
+    "LANG=C ",
+    "!",
+    "! ",
+    "if ",
+    "then ",
+    "fi",
+    "for i in ",
+    "do ",
+    "done",
+    "while ",
+    "case ",
+    "esac",
+    "in ",
+    ";;",
+    "-c",
+    "sh -c ",
+    "env ",
+    "xargs ",
+    "sudo ",
+    "find . -exec ",
+    "\\;",
+    "é",
+    "\u{200b}",
+    "\0",
+    "\r",
+    "10>",
+    "+=",
+    "@{u}",
+    "..",
+    ",",
+];
+
+/// Pieces that only a lexer cares for.
+const LETTERS: &[&str] = &[
+    "a",
+    "é",
+    // Bytes that one shell keeps for itself.
+    "Á",
+    "ăĄĆć",
+    "È",
+    "-",
+    " ",
+    " ",
+    "\t",
+    "\n",
+    "\\",
+    "\\a",
+    "\\ ",
+    "\\\\",
+    "\\'",
+    "\\\"",
+    "\\$",
+    "\\\n",
+    " \\\n",
+    "'",
+    "\"",
+    "'a'",
+    "\"a\"",
+    "' '",
+    "\" \"",
+    "'\\'",
+    "\"\\\\\"",
+    "\"\\\"\"",
+    "\"\\a\"",
+    "\"\\\n\"",
+    "\"$\"",
+    "$ ",
+    "#",
+    " # a",
+    "{",
+    "}",
+    "{}",
+    "=",
+    "a=",
+    "~",
+    "a~",
+    ":",
+    "!",
+    "]",
+    "[ ",
+    "%",
+    ",",
+    "..",
+    "@",
+    "^",
+    "+",
+    "fi",
+    "do",
+    "0",
+    "1",
+    "; printf '[%s]' ",
+    "\nprintf '[%s]' ",
+];
+
+fn soup(most: usize) -> impl Strategy<Value = String> {
+    of(PIECES, most)
+}
+
+fn of(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(pieces).prop_map(str::to_owned);
+    prop::collection::vec(piece, 0..most).prop_map(|pieces| pieces.concat())
+}
+
+fn names(line: &Line, program: &str) -> bool {
+    line.commands
+        .iter()
+        .any(|command| command.argv.first().is_some_and(|first| first == program))
+}
+
+fn allowed() -> Vec<String> {
+    let allowed = cases().into_iter().filter(|case| case.decision == "allow");
+    allowed.map(|case| case.line).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_can_be_read(line in "\\PC{0,200}") {
+        let read = shell::read(&line);
+        prop_assert!(read.commands.iter().all(|command| !command.argv.is_empty()));
+    }
+
+    #[test]
+    fn any_pieces_can_be_read(line in soup(40)) {
+        let read = shell::read(&line);
+        for command in &read.commands {
+            prop_assert!(!command.argv.is_empty());
+            prop_assert!(!shell::read_only(command) || command.exec_capable.is_none());
+        }
+    }
+
+    #[test]
+    fn what_is_added_is_found_or_doubted(line in soup(12), link in 0..6usize) {
+        let link = [";", "&&", "||", "|", "\n", "&"][link];
+        let read = shell::read(&line);
+        // A comment swallows what is added to it, in a shell too.
+        if read.doubts.is_empty() && !line.contains('#') {
+            let longer = shell::read(&format!("{line}{link} rm -rf x"));
+            prop_assert!(names(&longer, "rm") || !longer.doubts.is_empty(), "{longer:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_added_to_an_allowed_line_is_found_or_doubted() {
+    for line in allowed() {
+        for link in [
+            "; ", " && ", " || ", " | ", "\n", " & ", ";", "&&", "||", "|", "&",
+        ] {
+            if line.contains(" #") && link != "\n" {
+                continue;
+            }
+            let read = shell::read(&format!("{line}{link}rm -rf x"));
+            assert!(
+                names(&read, "rm") || !read.doubts.is_empty(),
+                "{line:?} {link:?} {read:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_wraps_an_allowed_line_loses_none_of_it() {
+    for line in allowed() {
+        let inner = shell::read(&line);
+        let quoted = line.replace('\'', "'\\''");
+        let exact = [
+            format!("( {line}\n)"),
+            format!("{{ {line}\n}}"),
+            format!("if {line}\nthen true; fi"),
+            format!("sh -c '{quoted}'"),
+            format!("eval '{quoted}'"),
+            format!("nice sh -c '{quoted}'"),
+        ];
+        for outer in exact {
+            let read = shell::read(&outer);
+            for command in &inner.commands {
+                assert!(
+                    read.commands.contains(command),
+                    "{outer:?} lost {command:?}: {read:?}"
+                );
+            }
+        }
+        // These are in doubt as well, whatever is in them.
+        let escaped = line.replace('\\', "\\\\").replace('`', "\\`");
+        let doubtful = [
+            format!("echo $( {line}\n)"),
+            format!("echo \"$( {line}\n)\" | wc"),
+            format!("echo ${{a:-$( {line}\n)}}"),
+            format!("echo $((1 + $( {line}\n)))"),
+            format!("echo `{}\n`", escaped.replace('$', "\\$")),
+            format!("cat <<THAT\n$( {line}\n)\nTHAT\n"),
+            format!("cat <( {line}\n)"),
+            format!("f() {{ {line}\n}}"),
+            format!("case a in a|b) {line}\n;; esac"),
+            format!("for i in $( {line}\n); do ls; done"),
+        ];
+        for outer in doubtful {
+            let read = shell::read(&outer);
+            assert!(!read.doubts.is_empty(), "{outer:?}: {read:?}");
+            for command in &inner.commands {
+                assert!(
+                    read.commands.contains(command),
+                    "{outer:?} lost {command:?}: {read:?}"
+                );
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_shell_gives_its_programs_the_words_that_were_read(words in of(LETTERS, 12), more in of(LETTERS, 6)) {
+        let show = "printf '[%s]' ";
+        for line in [format!("{show}{words}"), format!("{show}{words}; {show}{more}"), format!("{show}{words}\n{show}{more}")] {
+            let read = shell::read(&line);
+            // Only what writes to the output and does nothing else is run.
+            let plain = read.doubts.is_empty()
+                && read.redirects.is_empty()
+                && !line.contains(['&', '|', '!', '<', '>'])
+                && read.commands.iter().all(|command| {
+                    command.argv.first().is_some_and(|first| first == "printf")
+                        && command.argv.get(1).is_some_and(|second| second == "[%s]")
+                });
+            if !plain {
+                continue;
+            }
+            let expected: String = read.commands.iter().map(shown).collect();
+            // Where there is a second shell, both have to agree.
+            for shell in ["/bin/sh", "/bin/bash"] {
+                let Ok(output) = Command::new(shell)
+                    .args(["-c", &line])
+                    .env_clear()
+                    .current_dir("/")
+                    .stdin(Stdio::null())
+                    .output()
+                else {
+                    prop_assert_ne!(shell, "/bin/sh");
+                    continue;
+                };
+                let output = String::from_utf8(output.stdout).unwrap();
+                prop_assert_eq!(&output, &expected, "{} {:?}", shell, line);
+            }
+        }
+    }
+}
+
+fn shown(command: &Simple) -> String {
+    match command.argv.get(2..) {
+        None | Some([]) => "[]".to_owned(),
+        Some(words) => words.iter().map(|word| format!("[{word}]")).collect(),
+    }
+}

@@ -1,0 +1,132 @@
+//! What lines are read as, in `fixtures/policy/shell-read.jsonl`: programs, files and doubts; and the limits.
+//! `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you keep it.
+
+use std::fs;
+
+use crate::shell_table::fixture;
+use expect_test::expect_file;
+use harn_policy::shell::{self, Doubt, Line, MAX_BYTES};
+use serde::{Deserialize, Serialize};
+
+/// A line of the table.
+#[derive(Debug, Serialize, Deserialize)]
+struct Reading {
+    line: String,
+    #[serde(default)]
+    commands: Vec<Program>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reads: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    writes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    doubts: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Program {
+    argv: Vec<String>,
+    /// How it can run or write what its words do not show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exec_capable: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    read_only: bool,
+}
+
+fn reading(line: &str) -> Reading {
+    let Line {
+        commands,
+        redirects,
+        doubts,
+    } = shell::read(line);
+    let files = |write: bool| {
+        let files = redirects.iter().filter(move |it| it.write == write);
+        files.map(|it| it.path.clone()).collect()
+    };
+    Reading {
+        line: line.to_owned(),
+        reads: files(false),
+        writes: files(true),
+        doubts: doubts.iter().map(said).collect(),
+        commands: commands
+            .into_iter()
+            .map(|command| Program {
+                read_only: shell::read_only(&command),
+                argv: command.argv,
+                exec_capable: command.exec_capable,
+            })
+            .collect(),
+    }
+}
+
+fn said(doubt: &Doubt) -> String {
+    match doubt {
+        Doubt::TooLong => "too long".to_owned(),
+        Doubt::TooMuch => "too much".to_owned(),
+        Doubt::Unparsable => "unparsable".to_owned(),
+        Doubt::Dynamic(what) => format!("dynamic: {what}"),
+        Doubt::Environment(what) => format!("environment: {what}"),
+    }
+}
+
+#[test]
+fn every_line_of_the_table_is_read_as_it_says() {
+    let text = fs::read_to_string(fixture("shell-read.jsonl")).unwrap();
+    let mut got = String::new();
+    for line in text.lines() {
+        let case: Reading = serde_json::from_str(line).unwrap();
+        got.push_str(&serde_json::to_string(&reading(&case.line)).unwrap());
+        got.push('\n');
+    }
+    expect_file![fixture("shell-read.jsonl")].assert_eq(&got);
+}
+
+#[test]
+fn limits_fail_closed() {
+    let table = [
+        (format!("echo {}", "a".repeat(MAX_BYTES)), Doubt::TooLong),
+        ("ls; ".repeat(600), Doubt::TooMuch),
+        ("a|".repeat(6000) + "$(b)", Doubt::TooMuch),
+        (
+            format!("{}ls{}", "( ".repeat(60), ")".repeat(60)),
+            Doubt::TooMuch,
+        ),
+        ("a=( ".repeat(4000), Doubt::TooMuch),
+        ("$(".repeat(8000), Doubt::TooMuch),
+        ("nice ".repeat(30) + "ls", Doubt::TooMuch),
+        ("sudo -Z ".repeat(1500) + "ls", Doubt::TooMuch),
+        ("cat ".to_owned() + &"<<E ".repeat(300), Doubt::TooMuch),
+    ];
+    for (line, expected) in table {
+        let read = shell::read(&line);
+        assert!(
+            read.doubts.contains(&expected),
+            "{:.40}: {:?}",
+            line,
+            read.doubts
+        );
+        assert!(read.commands.len() <= 256, "{:.40}", line);
+    }
+    let longest = format!("echo {}", "a".repeat(MAX_BYTES - 5));
+    assert_eq!(shell::read(&longest).doubts, []);
+}
+
+#[test]
+fn a_line_reads_the_same_after_any_other() {
+    let text = fs::read_to_string(fixture("shell-read.jsonl")).unwrap();
+    let lines: Vec<Reading> = text
+        .lines()
+        .map(|it| serde_json::from_str(it).unwrap())
+        .collect();
+    for line in &lines {
+        let first = shell::read(&line.line);
+        for other in ["cat <<EOF\n$(a", "$(", "a=(", "\"`"] {
+            drop(shell::read(other));
+            assert_eq!(
+                shell::read(&line.line),
+                first,
+                "{:?} after {other:?}",
+                line.line
+            );
+        }
+    }
+}

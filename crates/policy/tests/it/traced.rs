@@ -1,0 +1,341 @@
+//! Runs every line that the tables allow, and lines made up at random that would be allowed, under a tracer.
+//! Nothing may be executed that was not approved: each program, with its first words, is one that the line
+//! was read as. And no file may be made, changed or taken away. Needs `strace`.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::shell_table::{auto_cases, cases, decide, policy};
+use harn_model::PolicyAction;
+use harn_policy::{Policy, SessionMode, ToolApprovalPolicy, shell};
+
+/// Pieces of lines that are made up: what looks, what writes or runs by a flag, what shells take apart.
+const PIECES: &[&str] = &[
+    "ls",
+    "cat a.txt",
+    "cat",
+    "echo a",
+    "grep a a.txt",
+    "sed -n p a.txt",
+    "sed -n",
+    "sort a.txt",
+    "sort",
+    "uniq",
+    "uniq -c",
+    "head -n 1 a.txt",
+    "wc -l",
+    "find . -name a.txt",
+    "true",
+    "[ -f a.txt ]",
+    "[ 1 -eq",
+    "printf '%s' a",
+    "printf",
+    "xargs cat",
+    "git status",
+    "date",
+    "file",
+    "diff a.txt a.txt",
+    "cut -d a -f 1",
+    "tr a b",
+    "env",
+    "stat a.txt",
+    "du",
+    "tail -n 1",
+    "timeout 5 ls",
+    "touch out",
+    "rm a.txt",
+    "out",
+    "a.txt",
+    "-",
+    "--",
+    "-o",
+    "-oout",
+    "-no out",
+    "--output=out",
+    "--outp=out",
+    "--compress-program=touch",
+    "-i",
+    "-n",
+    "-e",
+    "-f",
+    "-z",
+    "-exec",
+    "-fprint out",
+    "-delete",
+    "{}",
+    "'%n'",
+    "PATH",
+    "'w out'",
+    "'1e touch out'",
+    "s/a/b/w",
+    "1p",
+    "'s/a/b/p'",
+    "'",
+    "\"",
+    "\\",
+    "\\ ",
+    "\\\n",
+    " \\\n",
+    "#",
+    " # ",
+    " ",
+    " ",
+    " ",
+    " ",
+    "\t",
+    "; ",
+    ";",
+    " && ",
+    "&&",
+    " || ",
+    " | ",
+    "|",
+    " & ",
+    "\n",
+    "(",
+    ")",
+    "( ",
+    "{ ",
+    "; }",
+    "! ",
+    ">",
+    "> ",
+    " >out",
+    " >/dev/null",
+    " 2>&1",
+    " >&2",
+    " 2>&-",
+    " <a.txt",
+    " </dev/null",
+    " <>out",
+    " &>out",
+    " >&out",
+    " 2 >out",
+    " <<E\n",
+    "\nE\n",
+    " <<-'E'\n",
+    "\n\tE\n",
+    " <<''\n",
+    "\n\n",
+    "if ",
+    "; then ",
+    "; fi",
+    "for i in 1 2; do ",
+    "; done",
+    "LANG=C ",
+    "TZ=UTC ",
+    "PATH=. ",
+    "é",
+    "Á",
+    "=",
+    "a=",
+    "~",
+    "%",
+    "touch",
+    "''",
+    "\"\"",
+    "$",
+    "\"$\"",
+    "'$(touch out)'",
+    "'`touch out`'",
+];
+
+/// Lines that are made up.
+const MADE: usize = 200;
+/// How many are tried at most: few of them are allowed.
+const TRIED: usize = 200_000;
+
+#[test]
+fn what_runs_is_what_was_approved() {
+    let mut traced = 0;
+    for case in cases().iter().chain(&auto_cases()) {
+        if case.decision == "allow" {
+            check(&case.line, "sh");
+            traced += 1;
+        }
+    }
+    assert!(traced >= 30, "{traced} lines");
+}
+
+#[test]
+fn what_is_made_up_and_allowed_runs_only_what_was_approved() {
+    let rules = policy();
+    let nothing = ToolApprovalPolicy::default().compile().unwrap();
+    let mut lines = BTreeSet::new();
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut any = |most: usize| {
+        // The same numbers in every run.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 33).unwrap() % most
+    };
+    for _ in 0..TRIED {
+        if lines.len() >= MADE {
+            break;
+        }
+        let pieces: Vec<&str> = (0..3 + any(8)).map(|_| PIECES[any(PIECES.len())]).collect();
+        let blank = if any(2) == 0 { " " } else { "" };
+        let line = pieces.join(blank);
+        let allows = |policy: &Policy, mode| decide(policy, &line, mode).0 == PolicyAction::Allow;
+        if allows(&rules, SessionMode::Ask) || allows(&nothing, SessionMode::Auto) {
+            lines.insert(line);
+        }
+    }
+    assert_eq!(lines.len(), MADE);
+    for (at, line) in lines.iter().enumerate() {
+        // What one shell does not read like the other would be a hole in the other.
+        let second = at % 2 == 1 && Path::new("/bin/bash").exists();
+        check(line, if second { "bash" } else { "sh" });
+    }
+}
+
+/// Runs a line, and looks what it did.
+fn check(line: &str, shell: &str) {
+    let trace = trace(line, shell);
+    let ours = [shell.to_owned(), "-c".to_owned(), line.to_owned()];
+    assert!(
+        trace.executed.contains(&ours.to_vec()),
+        "nothing was traced of {line:?}: {trace:?}"
+    );
+    let read = shell::read(line);
+    for argv in trace.executed.iter().filter(|argv| **argv != ours) {
+        let approved = read
+            .commands
+            .iter()
+            .any(|simple| begins(argv, &simple.argv));
+        assert!(
+            approved,
+            "{shell}: {line:?} ran {argv:?}, and was read as {read:?}"
+        );
+    }
+    assert!(
+        trace.changed.is_empty(),
+        "{shell}: {line:?} changed {:?}",
+        trace.changed
+    );
+}
+
+/// Whether these words begin with those. A program may add words of its own (`xargs`), not change them.
+fn begins(argv: &[String], approved: &[String]) -> bool {
+    argv.len() >= approved.len() && argv.iter().zip(approved).all(|(got, want)| got == want)
+}
+
+/// What a line did.
+#[derive(Debug, Default)]
+struct Trace {
+    /// Everything it executed, with its words.
+    executed: Vec<Vec<String>>,
+    /// Calls that make, change or take away a file.
+    changed: Vec<String>,
+}
+
+fn trace(line: &str, shell: &str) -> Trace {
+    let dir = tempfile::tempdir().unwrap();
+    let (work, log) = (dir.path().join("work"), dir.path().join("log"));
+    fs::create_dir_all(work.join("src")).unwrap();
+    fs::create_dir(&log).unwrap();
+    fs::write(work.join("a.txt"), "a\nx\nb\n").unwrap();
+    // One log a process, so that no call is cut in two; strings in hex, so that none has to be guessed.
+    let child = Command::new("strace")
+        .args([
+            "-ff",
+            "-xx",
+            "-s",
+            "65536",
+            "-e",
+            "trace=execve,%file",
+            "-o",
+        ])
+        .arg(log.join("trace"))
+        .args(["timeout", "20"])
+        .arg(format!("/bin/{shell}"))
+        .args(["-c", line])
+        .current_dir(&work)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CEILING_DIRECTORIES", dir.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let told = "this test needs strace: install it with `apt-get install strace` (or `dnf install strace`)";
+    child.expect(told).wait().unwrap();
+    let mut trace = Trace::default();
+    for entry in fs::read_dir(&log).unwrap() {
+        for call in fs::read_to_string(entry.unwrap().path()).unwrap().lines() {
+            if call.starts_with("execve(") && call.ends_with("= 0") {
+                trace.executed.push(words(call));
+            } else if changes(call) {
+                trace.changed.push(call.to_owned());
+            }
+        }
+    }
+    // The timeout around the shell is ours.
+    trace
+        .executed
+        .retain(|argv| argv.get(1).is_none_or(|word| word != "20"));
+    let names: BTreeSet<_> = fs::read_dir(&work)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(names, ["a.txt", "src"].map(Into::into).into(), "{line:?}");
+    assert_eq!(
+        fs::read_to_string(work.join("a.txt")).unwrap(),
+        "a\nx\nb\n",
+        "{line:?}"
+    );
+    trace
+}
+
+/// Whether a call changes what is on the disk. What goes to a sink does not.
+fn changes(call: &str) -> bool {
+    let name = call.split('(').next().unwrap_or_default();
+    let made = [
+        "rename",
+        "unlink",
+        "mkdir",
+        "rmdir",
+        "link",
+        "symlink",
+        "truncate",
+        "chmod",
+        "fchmod",
+        "chown",
+        "lchown",
+        "fchown",
+        "utime",
+        "mknod",
+        "creat",
+        "setxattr",
+        "removexattr",
+    ];
+    let opened = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"];
+    let sink = ["/dev/null", "/dev/tty"].iter().any(|path| {
+        let hex: String = path.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+        call.contains(&format!("\"{hex}\""))
+    });
+    let writes = name.starts_with("open") && opened.iter().any(|flag| call.contains(flag)) && !sink;
+    !call.contains("= -1 ") && (writes || made.iter().any(|made| name.starts_with(made)))
+}
+
+/// The words of an `execve` as `strace -xx` writes it; the program by its last part.
+fn words(call: &str) -> Vec<String> {
+    let list = call.split_once('[').unwrap().1;
+    let list = list.split_once(']').unwrap().0;
+    let mut words: Vec<String> = list
+        .split(", ")
+        .map(|word| {
+            let hex = word.trim_matches('"').replace("\\x", "");
+            let bytes = hex.as_bytes().chunks(2);
+            let bytes = bytes.map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16));
+            String::from_utf8(bytes.collect::<Result<_, _>>().unwrap()).unwrap()
+        })
+        .collect();
+    let name = Path::new(&words[0]).file_name().unwrap().to_str().unwrap();
+    words[0] = name.to_owned();
+    words
+}

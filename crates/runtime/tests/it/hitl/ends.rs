@@ -1,0 +1,270 @@
+//! Ends without an answer: nobody came in time, nobody could be asked, the turn or the process is over.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use harn_model::{HitlOutcome, Seq};
+use harn_runtime::{AgentError, HitlError, TurnContext};
+use serde_json::json;
+
+use crate::hitl::*;
+
+async fn next(cx: TurnContext) -> Result<String, AgentError> {
+    Ok(cx.question("What next?").deadline(HOUR).ask().await?.text())
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_answers_in_time() {
+    let world = World::new();
+    let hub = world.hub(asking(next));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let id = asked(&session).await.request_id.clone();
+    tokio::time::sleep(HOUR - Duration::from_secs(1)).await;
+    assert!(session.hitl(&id).is_some());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let events = whole_turn(&session, &turn).await;
+    expect![[r#"
+        asked hitl_question_ask-1 question
+        resolved hitl_question_ask-1 Timeout
+        said Err(Unanswered { reason: "nobody answered in time" })
+        ended Stopped { stop_reason: EndTurn }
+    "#]]
+    .assert_eq(&told(&events));
+    let late = session.hitl_respond(answer(&id, "sleep")).await;
+    assert_eq!(late, Err(HitlError::Unknown(id)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_waits_a_day_and_no_longer() {
+    let world = World::new();
+    let hub = world.hub(asking(async |cx: TurnContext| {
+        let (question, approval, control, escalation) = tokio::join!(
+            cx.question("What next?").default("stop").ask(),
+            cx.approval("deploy").ask(),
+            cx.dual_control("launch").ask(),
+            cx.escalation("help").ask(),
+        );
+        let question = question.unwrap();
+        assert!(question.is_default);
+        assert_eq!(question.text(), "stop");
+        let others = [
+            approval.unwrap_err(),
+            control.unwrap_err(),
+            escalation.unwrap_err(),
+        ];
+        Ok(others)
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    asked(&session).await;
+    tokio::time::sleep(HOUR * 24).await;
+    let log = told(&whole_turn(&session, &turn).await);
+    assert_eq!(log.matches("Timeout").count(), 4, "{log}");
+    assert_eq!(log.matches("nobody answered in time").count(), 3, "{log}");
+}
+
+#[tokio::test]
+async fn nobody_can_be_asked() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        cx.say("Let me see. ").await?;
+        let question = cx.question("Which port?").choices(["8080", "9090"]);
+        question.ask().await?;
+        unreachable!("nobody answered")
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let id = asked(&session).await.request_id.clone();
+    session.hitl_unavailable(&id, "there is nobody").await;
+    // Once is enough.
+    session.hitl_unavailable(&id, "there is nobody").await;
+    let events = whole_turn(&session, &turn).await;
+    expect![[r#"
+        said Let me see. 
+        asked hitl_question_ask-1 question
+        said Which port?
+        - 8080
+        - 9090
+        resolved hitl_question_ask-1 Cancelled
+        ended Stopped { stop_reason: EndTurn }
+    "#]]
+    .assert_eq(&told(&events));
+    let ids = events.iter().filter_map(|e| match &e.event {
+        AgentEvent::AgentMessageChunk { message_id, .. } => message_id.clone(),
+        _ => None,
+    });
+    let ids: Vec<_> = ids.collect();
+    assert_eq!(ids.len(), 2);
+    assert_ne!(ids[0], ids[1]);
+}
+
+#[tokio::test]
+async fn with_a_default_the_agent_goes_on_by_itself() {
+    let world = World::new();
+    let hub = world.hub(asking(async |cx: TurnContext| {
+        let answer = cx.question("Go on?").default("yes").ask().await?;
+        Ok((answer.text(), answer.is_default))
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let id = asked(&session).await.request_id.clone();
+    session.hitl_unavailable(&id, "there is nobody").await;
+    let log = told(&whole_turn(&session, &turn).await);
+    expect![[r#"
+        asked hitl_question_ask-1 question
+        resolved hitl_question_ask-1 Cancelled
+        said Ok(("yes", true))
+        ended Stopped { stop_reason: EndTurn }
+    "#]]
+    .assert_eq(&log);
+}
+
+#[tokio::test]
+async fn whoever_is_asked_may_decline() {
+    let world = World::new();
+    let hub = world.hub(asking(next));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let id = asked(&session).await.request_id.clone();
+    session.hitl_declined(&id).await;
+    let log = told(&whole_turn(&session, &turn).await);
+    assert!(
+        log.contains("resolved hitl_question_ask-1 Cancelled"),
+        "{log}"
+    );
+    assert!(log.contains("did not want to answer"), "{log}");
+}
+
+#[tokio::test]
+async fn a_cancelled_turn_takes_its_questions_with_it() {
+    let world = World::new();
+    let hub = world.hub(asking(next));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let id = asked(&session).await.request_id.clone();
+    session.cancel(turn.clone()).await;
+    let log = told(&whole_turn(&session, &turn).await);
+    expect![[r#"
+        asked hitl_question_ask-1 question
+        resolved hitl_question_ask-1 Cancelled
+        ended Stopped { stop_reason: Cancelled }
+    "#]]
+    .assert_eq(&log);
+    assert!(session.open_hitl().is_empty());
+    let late = session.hitl_respond(answer(&id, "sleep")).await;
+    assert_eq!(late, Err(HitlError::Unknown(id)));
+}
+
+#[tokio::test]
+async fn a_turn_that_does_not_wait_leaves_nothing_open() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        let mut asking = std::pin::pin!(cx.question("What next?").ask());
+        tokio::select! {
+            biased;
+            _ = &mut asking => unreachable!("nobody answers"),
+            done = cx.flush() => done?,
+        }
+        Ok(StopReason::EndTurn)
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let log = told(&whole_turn(&session, &turn).await);
+    assert!(
+        log.contains("resolved hitl_question_ask-1 Cancelled"),
+        "{log}"
+    );
+    assert!(session.open_hitl().is_empty());
+}
+
+#[tokio::test]
+async fn a_crash_settles_what_was_open() {
+    let world = World::new();
+    let hub = world.hub(asking(next));
+    let session = world.session(&hub).await;
+    prompt(&session, "go").await;
+    let request = asked(&session).await;
+    // The journal as a killed process leaves it.
+    let copy = World::new();
+    let threads = std::path::Path::new("threads").join(session.id().as_str());
+    std::fs::create_dir_all(copy.state().join(&threads)).unwrap();
+    for file in ["events.jsonl", "meta.json"] {
+        let at = threads.join(file);
+        std::fs::copy(world.state().join(&at), copy.state().join(&at)).unwrap();
+    }
+    let again = copy.hub(asking(next));
+    let again = again.open(session.id(), None).await.unwrap();
+    assert!(again.open_hitl().is_empty());
+    let recovered = |e: &Envelope| matches!(e.event, AgentEvent::Recovered(_));
+    let events = until(&mut again.subscribe(Seq::ZERO), recovered).await;
+    let ends = events.iter().filter_map(|e| match &e.event {
+        AgentEvent::HitlResolved {
+            request_id,
+            outcome,
+            ..
+        } => Some((request_id.clone(), *outcome)),
+        _ => None,
+    });
+    let ends: Vec<_> = ends.collect();
+    assert_eq!(ends, [(request.request_id.clone(), HitlOutcome::Cancelled)]);
+    let late = again
+        .hitl_respond(answer(&request.request_id, "sleep"))
+        .await;
+    assert_eq!(late, Err(HitlError::Unknown(request.request_id.clone())));
+}
+
+#[tokio::test]
+async fn what_an_agent_only_tells_of_cannot_be_answered_here() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        let told = AgentEvent::HitlRequested {
+            request_id: "hitl_question_theirs".to_owned(),
+            kind: "question".to_owned(),
+            payload: json!({"prompt": "Which port?"}),
+        };
+        cx.emit(told).await?;
+        let own = cx.question("What next?");
+        let ask = own.ask();
+        // Nor can it settle what it asks: the id is easy to guess.
+        let settle = async {
+            let resolved = |id: &str| AgentEvent::HitlResolved {
+                request_id: id.to_owned(),
+                kind: "question".to_owned(),
+                outcome: HitlOutcome::Answered,
+            };
+            cx.flush().await?;
+            cx.emit(resolved("hitl_question_ask-1")).await?;
+            cx.emit(resolved("hitl_question_theirs")).await
+        };
+        let (answer, settled) = tokio::join!(ask, settle);
+        settled?;
+        cx.say(answer?.text()).await?;
+        Ok(StopReason::EndTurn)
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let theirs = |e: &Envelope| matches!(e.event, AgentEvent::HitlResolved { .. });
+    until(&mut session.subscribe(Seq::ZERO), theirs).await;
+    let open = session.open_hitl();
+    assert_eq!(open.len(), 1);
+    let refused = session
+        .hitl_respond(answer("hitl_question_theirs", "80"))
+        .await;
+    assert!(matches!(refused, Err(HitlError::Unknown(_))), "{refused:?}");
+    session
+        .hitl_respond(answer(&open[0].request_id, "sleep"))
+        .await
+        .unwrap();
+    let log = told(&whole_turn(&session, &turn).await);
+    expect![[r#"
+        asked hitl_question_theirs question
+        asked hitl_question_ask-1 question
+        resolved hitl_question_theirs Answered
+        responded hitl_question_ask-1 somebody "sleep"
+        resolved hitl_question_ask-1 Answered
+        said sleep
+        ended Stopped { stop_reason: EndTurn }
+    "#]]
+    .assert_eq(&log);
+}

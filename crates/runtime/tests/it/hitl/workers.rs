@@ -1,0 +1,115 @@
+//! A worker's question goes to the session at the top, with the way it came, and its end goes back.
+
+use expect_test::expect;
+use harn_model::{Seq, WorkerStatus};
+use harn_runtime::{HitlError, TurnContext};
+
+use crate::hitl::*;
+
+/// An agent whose worker, this deep, asks for an approval.
+fn nested(depth: usize) -> Arc<dyn Agent> {
+    agent(move |cx: TurnContext| async move {
+        if depth == 0 {
+            let verdict = cx.approval("deploy").deadline(HOUR).ask().await;
+            cx.say(format!("{verdict:?}")).await?;
+            return Ok(StopReason::EndTurn);
+        }
+        let worker = cx.worker(format!("w{depth}")).task("deploy");
+        let worker = worker.agent(nested(depth - 1)).start().await?;
+        let report = worker.finished().await;
+        assert_eq!(report.status, WorkerStatus::Completed);
+        cx.say(report.text).await?;
+        Ok(StopReason::EndTurn)
+    })
+}
+
+#[tokio::test]
+async fn it_is_put_to_the_session_at_the_top() {
+    let world = World::new();
+    let hub = world.hub(nested(2));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let request = asked(&session).await;
+    let way: Vec<_> = request.lineage.iter().map(|l| &*l.worker_name).collect();
+    assert_eq!(way, ["w2", "w1"]);
+    assert_eq!(request.agent, "w1");
+    assert_eq!(request.turn, turn);
+    let payload = request.payload();
+    assert_eq!(payload["lineage"][1]["worker_id"], "worker-2");
+    let record = &payload["approval_request"];
+    assert_eq!(record["id"], *request.request_id);
+    assert_eq!(record["principal"], "worker-2");
+
+    let child = hub.open(&request.lineage[1].session_id, None).await;
+    let child = child.unwrap();
+    let below = child.open_hitl().pop().unwrap();
+    assert_ne!(below.request_id, request.request_id);
+    let id = &request.request_id;
+    session.hitl_respond(vote(id, "ada", true)).await.unwrap();
+    let log = told(&whole_turn(&session, &turn).await);
+    expect![[r#"
+        asked hitl_approval_ask-3 approval
+        responded hitl_approval_ask-3 ada true
+        resolved hitl_approval_ask-3 Answered
+        said Ok(Verdict { approved: true, reviewers: ["ada"], reason: None })
+        ended Stopped { stop_reason: EndTurn }
+    "#]]
+    .assert_eq(&log);
+    // The worker's own journal tells the same, under its own id.
+    let resolved = |e: &Envelope| matches!(e.event, AgentEvent::TurnEnded(_));
+    let events = until(&mut child.subscribe(Seq::ZERO), resolved).await;
+    expect![[r#"
+        asked hitl_approval_ask-1 approval
+        responded hitl_approval_ask-1 ada true
+        resolved hitl_approval_ask-1 Answered
+        said Ok(Verdict { approved: true, reviewers: ["ada"], reason: None })
+        ended Stopped { stop_reason: EndTurn }
+    "#]]
+    .assert_eq(&told(&events));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_answers_it_in_time() {
+    let world = World::new();
+    let hub = world.hub(nested(1));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    asked(&session).await;
+    tokio::time::sleep(HOUR).await;
+    let log = told(&whole_turn(&session, &turn).await);
+    assert_eq!(log.matches("Timeout").count(), 1, "{log}");
+    assert!(log.contains("nobody answered in time"), "{log}");
+}
+
+#[tokio::test]
+async fn it_is_withdrawn_when_the_worker_is_cancelled() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx| {
+        let worker = cx.worker("w").task("deploy").agent(nested(0));
+        let worker = worker.start().await?;
+        cx.question("Cancel it?").ask().await?;
+        worker.cancel().await?;
+        worker.finished().await;
+        Ok(StopReason::EndTurn)
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let mut from = session.subscribe(Seq::ZERO);
+    while session.open_hitl().len() < 2 {
+        let is = |e: &Envelope| matches!(e.event, AgentEvent::HitlRequested { .. });
+        until(&mut from, is).await;
+    }
+    let open = session.open_hitl();
+    let (theirs, own): (Vec<_>, Vec<_>) = open.iter().partition(|r| !r.lineage.is_empty());
+    let own = &own[0].request_id;
+    session.hitl_respond(answer(own, "yes")).await.unwrap();
+    let log = told(&whole_turn(&session, &turn).await);
+    let theirs = &theirs[0].request_id;
+    assert!(
+        log.contains(&format!("resolved {theirs} Cancelled")),
+        "{log}"
+    );
+    assert_eq!(log.matches("resolved").count(), 2, "{log}");
+    let late = session.hitl_respond(vote(theirs, "ada", true)).await;
+    assert_eq!(late, Err(HitlError::Unknown(theirs.clone())));
+}

@@ -1,0 +1,179 @@
+//! Waits that end otherwise: cancelled, closed, cut by a crash, dropped by the agent itself.
+
+use std::time::Duration;
+
+use harn_model::{AgentEvent, DaemonChange, Envelope, Seam, Seq, StopReason};
+use harn_runtime::AgentError;
+
+use super::*;
+
+fn changes(events: &[Envelope]) -> Vec<DaemonChange> {
+    let changes = events.iter().filter_map(|e| match e.event {
+        AgentEvent::Daemon(change) => Some(change),
+        _ => None,
+    });
+    changes.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelled_it_was_not_woken_and_what_comes_then_waits() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let waiting = leg.is_idle(&stage).await;
+    let before = tokio::time::Instant::now();
+    stage.session.cancel(turn.clone()).await;
+    assert_eq!(waiting.await.unwrap(), Err(AgentError::Cancelled));
+    stage.stopped(&turn, StopReason::Cancelled).await;
+    assert_eq!(before.elapsed(), Duration::ZERO);
+    let events = whole_turn(&stage.session, &turn).await;
+    let [DaemonChange::Idle { .. }] = changes(&events)[..] else {
+        panic!("{}", story(&events));
+    };
+    assert!(stage.session.view().idle.is_none());
+    // Later prompts run, and waits wait.
+    let (_, leg) = stage.go().await;
+    let waiting = leg.is_idle(&stage).await;
+    stage.session.resume().await;
+    assert_eq!(woke(waiting).await.0, WakeReason::Resume);
+}
+
+/// An agent that was told to stop and is not gone yet is not woken by what comes: it would be lost.
+#[tokio::test(start_paused = true)]
+async fn what_comes_between_the_cancel_and_the_end_is_for_the_next_turn() {
+    let world = World::new();
+    let hub = world.hub(agent(async |cx: TurnContext| {
+        if cx.prompt_text() == "next" {
+            let came = cx.seam(Seam::TurnStart).await?;
+            cx.say(texts(&came).join(", ")).await?;
+            return Ok(StopReason::EndTurn);
+        }
+        let stopped = cx.idle().await;
+        assert_eq!(stopped, Err(AgentError::Cancelled));
+        // Deaf from here on.
+        std::future::pending().await
+    }));
+    let session = world.session(&hub).await;
+    let turn = prompt(&session, "go").await;
+    let mut from = session.subscribe(Seq::ZERO);
+    until(&mut from, |e| matches!(e.event, AgentEvent::Daemon(_))).await;
+    session.cancel(turn.clone()).await;
+    crate::sessions::reminders::remind(&session, STEER, reminder("one")).await;
+    crate::sessions::steering::inject(&session, STEER, "two")
+        .await
+        .unwrap();
+    session.resume().await;
+    let events = whole_turn(&session, &turn).await;
+    assert_eq!(changes(&events).len(), 1, "{}", story(&events));
+    let next = prompt(&session, "next").await;
+    let told = story(&whole_turn(&session, &next).await);
+    assert!(told.contains("said: one, two\n"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn closed_with_the_session_it_ends() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let waiting = leg.is_idle(&stage).await;
+    stage.hub.close(stage.session.id()).await;
+    assert_eq!(waiting.await.unwrap(), Err(AgentError::Cancelled));
+    let session = stage.hub.open(stage.session.id(), None).await.unwrap();
+    assert!(session.view().idle.is_none());
+    let events = whole_turn(&session, &turn).await;
+    assert_eq!(changes(&events).len(), 1, "{}", story(&events));
+    assert!(story(&events).ends_with("ended stopped cancelled\n"));
+}
+
+#[tokio::test]
+async fn a_crash_ends_it_and_what_waited_still_does() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    stage.remind(STEER, lasting("old", 2)).await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["old"]);
+    let _waiting = leg.is_idle(&stage).await;
+    stage.remind(QUEUE, reminder("note")).await;
+    let mut revived = Revived::of(&stage).await;
+    let view = revived.session.view();
+    assert!(view.idle.is_none() && view.open_turn.is_none());
+    assert_eq!(view.pending.len(), 1);
+    // A wait, and a turn cut short: its time is over.
+    assert!(view.reminders.is_empty());
+    revived.session.resume().await;
+    let (turn, leg) = revived.go().await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, [""; 0]);
+    leg.ends();
+    let told = story(&whole_turn(&revived.session, &turn).await);
+    assert!(told.contains("recovered\n"), "{told}");
+    assert!(told.contains("injected note audit_only\n"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropped_by_the_agent_itself_it_is_over_and_leaves_nothing_behind() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let before = stage.session.last_seq();
+    for _ in 0..3 {
+        tokio::select! {
+            _ = leg.cx.idle() => panic!("nothing came"),
+            () = tokio::time::sleep(Duration::from_secs(1)) => {}
+        }
+        // The next wait begins before the session has looked.
+    }
+    leg.cx.say("awake").await.unwrap();
+    // Somebody who wants it awake meanwhile has the next wait end.
+    stage.session.resume().await;
+    let wake = leg.cx.idle().await.unwrap();
+    assert_eq!(wake.reason, WakeReason::Resume);
+    stage.inject(STEER, "hello").await;
+    let wake = leg.cx.idle().await.unwrap();
+    assert_eq!(texts(&wake.delivered), ["hello"]);
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    let told = stage.story(before).await;
+    let steps = told.lines();
+    let steps = steps.filter(|it| it.starts_with("idle") || it.starts_with("woke"));
+    let steps: Vec<_> = steps.collect();
+    let dropped = ["idle 0, pace 100", "woke watch"];
+    assert_eq!(
+        steps,
+        [
+            &dropped[..],
+            &dropped,
+            &dropped,
+            &["woke resume", "woke message"]
+        ]
+        .concat(),
+        "{told}"
+    );
+}
+
+/// Dropped before the session looked at it at all.
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_was_never_seen_is_none() {
+    let mut stage = Stage::new().await;
+    let (_, leg) = stage.go().await;
+    let before = stage.session.last_seq();
+    {
+        let mut waiting = leg.cx.idle().into_future();
+        std::future::poll_fn(|cx| {
+            assert!(waiting.as_mut().poll(cx).is_pending());
+            std::task::Poll::Ready(())
+        })
+        .await;
+    }
+    leg.cx.flush().await.unwrap();
+    assert_eq!(stage.story(before).await, "");
+    assert!(stage.session.view().idle.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_returns_while_something_of_it_still_waits_is_done() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    let waiting = leg.is_idle(&stage).await;
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    assert_eq!(waiting.await.unwrap(), Err(AgentError::Cancelled));
+    assert!(stage.session.view().idle.is_none());
+    let events = whole_turn(&stage.session, &turn).await;
+    assert_eq!(changes(&events).len(), 1, "{}", story(&events));
+}

@@ -1,0 +1,217 @@
+//! Driving: who may, who may not, and whose name is on what is said.
+
+use std::sync::Arc;
+
+use harn_model::{LiveAuthor, SessionId, StopReason};
+use harn_runtime::{
+    Act, AttachClient, CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort,
+    Place, SessionFilter, async_trait,
+};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::sessions::steering::{STEER, Stage, person};
+
+#[tokio::test]
+async fn whoever_opened_a_session_drives_it_while_nobody_else_does() {
+    let stage = Stage::new().await;
+    let session = &stage.session;
+    let first = opened(session, "zed-1");
+    let second = opened(session, "zed-2");
+    let looks = came(session, "tab-3");
+    assert_eq!(session.epoch(), 1);
+    assert_eq!(refused(&first), None);
+    assert_eq!(refused(&second), controlled_by("zed-1"));
+    assert_eq!(refused(&looks), controlled_by("zed-1"));
+    assert!(first.has_control() && !second.has_control());
+    // Without a word: nothing is written, nobody is listed.
+    assert_eq!(
+        (session.last_seq(), session.clients()),
+        (Seq::ZERO, Vec::new())
+    );
+    first.leave().await;
+    assert_eq!(session.live_state().controller, None);
+    let nobody = Some(NotInControl::NotController { controller: None });
+    assert_eq!(refused(&looks), nobody);
+    // The next thing it does.
+    assert_eq!(refused(&second), None);
+    assert_eq!(session.live_state().controller.unwrap().client_id, "zed-2");
+    assert_eq!(session.epoch(), 3);
+}
+
+#[tokio::test]
+async fn naming_itself_a_connection_keeps_control_or_gives_it_up() {
+    let stage = Stage::new().await;
+    let session = &stage.session;
+    let desk = opened(session, "zed-1");
+    let other = opened(session, "zed-2");
+    desk.attach(AttachClient::controller("desk")).await.unwrap();
+    assert_eq!(refused(&desk), None);
+    assert_eq!(refused(&other), controlled_by("desk"));
+    desk.attach(AttachClient::observer("desk")).await.unwrap();
+    // It has said what it wants; only the other one still goes by having opened the session.
+    let nobody = Some(NotInControl::NotController { controller: None });
+    assert_eq!(refused(&desk), nobody);
+    assert_eq!(refused(&other), None);
+    // Opened anew with nobody on it, it goes by that again.
+    desk.detach("desk", "client_detached", Value::Null)
+        .await
+        .unwrap();
+    other.leave().await;
+    assert_eq!(refused(&desk), nobody_in_control());
+    desk.claim();
+    assert_eq!(refused(&desk), None);
+}
+
+fn nobody_in_control() -> Option<NotInControl> {
+    Some(NotInControl::NotController { controller: None })
+}
+
+#[tokio::test]
+async fn what_is_said_has_the_name_of_who_said_it() {
+    let mut stage = Stage::new().await;
+    let desk = opened(&stage.session, "zed-1");
+    say(&desk, "nameless").await;
+    stage.leg().await.ends();
+    let client = AttachClient {
+        metadata: Some(json!({"surface": "tui"})),
+        ..AttachClient::controller("tui")
+    };
+    desk.attach(client).await.unwrap();
+    say(&desk, "named").await;
+    let leg = stage.leg().await;
+    let driver = desk.drive(Act::Speak, Some("tui")).unwrap();
+    let more = vec![ContentBlock::text("more")];
+    driver
+        .inject(STEER, more, person("tui"), |_| ())
+        .await
+        .unwrap();
+    assert_eq!(leg.seam(harn_model::Seam::TurnStart).await, ["more"]);
+    leg.ends();
+    let author = LiveAuthor::controller("tui", json!({"surface": "tui"}));
+    assert_eq!(
+        authors(&stage.session).await,
+        [
+            ("nameless".to_owned(), None),
+            ("named".to_owned(), Some(author.clone())),
+            ("more".to_owned(), Some(author)),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_client_may_drive_without_saying_anything_or_without_answering() {
+    let stage = Stage::new().await;
+    let seat = came(&stage.session, "broker-1");
+    let quiet = AttachClient {
+        prompt_injection: Some(false),
+        ..AttachClient::controller("quiet")
+    };
+    seat.attach(quiet).await.unwrap();
+    let controller = "quiet".to_owned();
+    let off = NotInControl::PromptInjectionOff { controller };
+    assert_eq!(seat.drive(Act::Speak, None).err(), Some(off));
+    assert!(seat.drive(Act::Steer, None).is_ok());
+    assert!(seat.drive(Act::Answer, None).is_ok());
+    assert!(seat.asked().0.is_some());
+    let deaf = AttachClient {
+        permission_routing: Some(false),
+        ..AttachClient::controller("quiet")
+    };
+    seat.attach(deaf).await.unwrap();
+    let controller = "quiet".to_owned();
+    let off = NotInControl::PermissionRoutingOff { controller };
+    assert_eq!(seat.drive(Act::Answer, None).err(), Some(off));
+    assert!(seat.drive(Act::Speak, None).is_ok());
+    assert_eq!(seat.asked().0, None);
+    // One that came through the same connection and only looks on.
+    seat.attach(AttachClient::observer("looks")).await.unwrap();
+    let refused = seat.drive(Act::Steer, Some("looks")).err();
+    assert_eq!(refused, controlled_by("quiet"));
+    // Any other name is only a label.
+    assert!(seat.drive(Act::Steer, Some("ann")).is_ok());
+}
+
+/// A host that says who it is.
+struct Named(&'static str);
+
+#[async_trait]
+impl HostPort for Named {
+    fn offers(&self) -> HostOffers {
+        HostOffers {
+            tools: true,
+            ..HostOffers::default()
+        }
+    }
+
+    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+        Err(HostError::Unsupported("files"))
+    }
+
+    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+        Err(HostError::Unsupported("files"))
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        _: CommandSpec,
+        _: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        Err(HostError::Unsupported("commands"))
+    }
+
+    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
+        Ok(json!(self.0))
+    }
+}
+
+#[tokio::test]
+async fn what_a_host_offers_is_the_controllers_also_in_the_middle_of_a_turn() {
+    let mut stage = Stage::new().await;
+    let session = stage.session.clone();
+    let first = session.sit("one-1", Arc::new(Named("one")), Claim::IfFree);
+    let second = session.sit("two-2", Arc::new(Named("two")), Claim::Never);
+    say(&first, "go").await;
+    let leg = stage.leg().await;
+    assert!(leg.cx.host().client_offers().tools);
+    second.attach(AttachClient::takeover("two")).await.unwrap();
+    assert!(leg.cx.host().client_offers().tools);
+    second.leave().await;
+    assert!(!leg.cx.host().client_offers().tools);
+    leg.returns(Ok(StopReason::EndTurn));
+}
+
+#[tokio::test]
+async fn a_listing_says_what_is_live_and_who_is_in_control() {
+    let mut stage = Stage::new().await;
+    let closed = stage.world.session(&stage.hub).await;
+    stage.hub.close(closed.id()).await;
+    let seat = opened(&stage.session, "zed-1");
+    seat.attach(AttachClient::controller("desk")).await.unwrap();
+    let (_, leg) = stage.go().await;
+    let listed = |live| {
+        let filter = SessionFilter {
+            live,
+            ..SessionFilter::default()
+        };
+        let hub = stage.hub.clone();
+        async move { hub.list(filter, None).await.unwrap().sessions }
+    };
+    assert_eq!(listed(None).await.len(), 2);
+    let live = listed(Some(true)).await;
+    assert_eq!(live.len(), 1);
+    let state = live[0].live.clone().unwrap();
+    assert_eq!(state, stage.session.live_state());
+    assert_eq!(state.controller.unwrap().client_id, "desk");
+    assert!(state.active_prompt);
+    assert_eq!(
+        (state.clients, state.last_event),
+        (1, stage.session.last_seq())
+    );
+    let stored = listed(Some(false)).await;
+    assert_eq!(stored[0].summary.meta.thread_id, *closed.id());
+    assert_eq!((stored.len(), &stored[0].live), (1, &None));
+    assert_eq!(stage.hub.live_sessions().len(), 1);
+    leg.ends();
+}

@@ -1,0 +1,231 @@
+//! Reminders: when they reach an agent, how long they last, and which workers hear of them.
+
+mod interrupts;
+mod life;
+mod seams;
+mod workers;
+
+use std::path::Path;
+
+use harn_model::{
+    AgentEvent, DaemonChange, DeliveryMode, Envelope, PendingChange, ReminderChange, Seq,
+    SystemReminder, TurnId, plain_text,
+};
+use harn_runtime::{Controller, Hub};
+use serde_json::{Value, to_value};
+use tokio::sync::mpsc;
+
+pub use crate::sessions::steering::{
+    INTERRUPT, Leg, QUEUE, STEER, Stage, host, inject, played, refused, texts,
+};
+use crate::support::*;
+
+impl Stage {
+    pub async fn remind(&self, mode: DeliveryMode, reminder: SystemReminder) -> String {
+        remind(&self.session, mode, reminder).await
+    }
+
+    /// What was written after this place that has to do with steering, one a line.
+    pub async fn story(&self, after: Seq) -> String {
+        story(&written(&self.session, after).await)
+    }
+
+    /// The ids that are in force.
+    pub fn in_force(&self) -> Vec<String> {
+        in_force(&self.session)
+    }
+}
+
+impl Leg {
+    /// What the agent is told is in force, by id.
+    pub async fn in_force(&self) -> Vec<String> {
+        let in_force = self.cx.reminders().await.unwrap();
+        in_force.into_iter().map(|it| it.id).collect()
+    }
+}
+
+/// A session as another process finds it: on a copy of the disk as it is at this moment, as if the process
+/// that serves it had been killed.
+pub struct Revived {
+    pub session: Controller,
+    pub hub: Hub,
+    legs: mpsc::Receiver<Leg>,
+    world: World,
+}
+
+impl Revived {
+    pub async fn of(stage: &Stage) -> Self {
+        let world = World::new();
+        copy(stage.world.state(), world.state());
+        let (agent, legs) = played();
+        let hub = world.hub(agent);
+        let session = hub.open(stage.session.id(), None).await.unwrap();
+        Self {
+            session,
+            hub,
+            legs,
+            world,
+        }
+    }
+
+    /// The same once more, after the process ended well.
+    pub async fn again(self) -> Self {
+        self.hub.shutdown().await;
+        let (agent, legs) = played();
+        let hub = self.world.hub(agent);
+        let session = hub.open(self.session.id(), None).await.unwrap();
+        Self {
+            session,
+            hub,
+            legs,
+            world: self.world,
+        }
+    }
+
+    /// Prompts; the turn and the agent's call.
+    pub async fn go(&mut self) -> (TurnId, Leg) {
+        let turn = prompt(&self.session, "go").await;
+        (turn, self.legs.recv().await.unwrap())
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (entry, kind) = entry
+            .map(|it| (it.path(), it.file_type().unwrap()))
+            .unwrap();
+        let copied = to.join(entry.file_name().unwrap());
+        if kind.is_dir() {
+            std::fs::create_dir_all(&copied).unwrap();
+            copy(&entry, &copied);
+        } else {
+            std::fs::copy(&entry, &copied).unwrap();
+        }
+    }
+}
+
+/// Everything that was written after this place.
+pub async fn written(session: &Controller, after: Seq) -> Vec<Envelope> {
+    let last = session.last_seq();
+    if last <= after {
+        return Vec::new();
+    }
+    let mut from = session.subscribe(after);
+    let mut seen = until(&mut from, |e| e.seq >= last).await;
+    seen.retain(|e| e.seq <= last);
+    seen
+}
+
+/// A reminder that says its own name.
+pub fn reminder(id: &str) -> SystemReminder {
+    SystemReminder::new(id, id)
+}
+
+pub fn keyed(id: &str, key: &str) -> SystemReminder {
+    SystemReminder {
+        dedupe_key: Some(key.to_owned()),
+        ..reminder(id)
+    }
+}
+
+pub fn lasting(id: &str, turns: u64) -> SystemReminder {
+    SystemReminder {
+        ttl_turns: Some(turns),
+        ..reminder(id)
+    }
+}
+
+pub async fn remind(session: &Controller, mode: DeliveryMode, reminder: SystemReminder) -> String {
+    session.remind(mode, reminder, host()).await.unwrap().0
+}
+
+/// The ids that are in force, by the session's own account.
+pub fn in_force(session: &Controller) -> Vec<String> {
+    let view = session.view();
+    let ids = view.reminders.iter().map(|it| it.reminder.id.clone());
+    ids.collect()
+}
+
+/// The reminders that were told to have been rendered, in order.
+pub fn emitted(events: &[Envelope]) -> Vec<String> {
+    let emitted = events.iter().filter_map(|e| match &e.event {
+        AgentEvent::ReminderEmitted(reminder) => Some(reminder.reminder_id.clone()),
+        _ => None,
+    });
+    emitted.collect()
+}
+
+/// The events that have to do with steering, one a line.
+pub fn story(events: &[Envelope]) -> String {
+    let lines = events.iter().filter_map(|e| line(&e.event));
+    lines.map(|line| line + "\n").collect()
+}
+
+fn line(event: &AgentEvent) -> Option<String> {
+    Some(match event {
+        AgentEvent::TurnStarted(started) => format!("turn: {}", plain_text(&started.prompt)),
+        AgentEvent::TurnEnded(ended) => format!("ended {}", word(to_value(&ended.outcome))),
+        AgentEvent::Recovered(_) => "recovered".to_owned(),
+        AgentEvent::UserMessage { content, .. } => format!("user: {}", plain_text(content)),
+        AgentEvent::AgentMessageChunk { content, .. } => format!("said: {content}"),
+        AgentEvent::ReminderEmitted(it) => format!("emitted {}", it.reminder_id),
+        AgentEvent::LoopCheckpoint(it) => {
+            let skipped = if it.dispatch_skipped { ", skipped" } else { "" };
+            let seam = word(to_value(it.seam));
+            format!("{seam} {}: {}{skipped}", it.iteration, it.delivered)
+        }
+        AgentEvent::Pending(change) => match &**change {
+            PendingChange::MessageQueued(it) => format!("queued {:?}", plain_text(&it.content)),
+            PendingChange::MessageReplaced { .. } => "replaced".to_owned(),
+            PendingChange::MessageRevoked { .. } => "revoked a message".to_owned(),
+            PendingChange::ReminderQueued(it) => format!("queued {}", it.reminder.id),
+            PendingChange::ReminderRevoked { reminder_id } => format!("revoked {reminder_id}"),
+            PendingChange::Cleared => "cleared".to_owned(),
+        },
+        AgentEvent::ReminderLifecycle(change) => match &**change {
+            ReminderChange::Injected { mode, reminder } => {
+                format!("injected {} {}", reminder.id, mode.as_str())
+            }
+            ReminderChange::Inherited { reminder } => format!("inherited {}", reminder.id),
+            ReminderChange::Deduped { reminder_id, by } => format!("deduped {reminder_id} by {by}"),
+            ReminderChange::Aged => "aged".to_owned(),
+            ReminderChange::Expired {
+                reminder_id,
+                reason,
+            } => format!("expired {reminder_id} {}", word(to_value(reason))),
+        },
+        AgentEvent::Daemon(change) => match change {
+            DaemonChange::Idle {
+                iteration,
+                backoff_ms,
+            } => format!("idle {iteration}, pace {backoff_ms}"),
+            DaemonChange::Woke { reason } => format!("woke {}", word(to_value(reason))),
+            DaemonChange::WatchdogTripped {
+                attempts,
+                elapsed_ms,
+            } => format!("tripped after {attempts} in {elapsed_ms} ms"),
+        },
+        AgentEvent::TranscriptCompacted(_) => "compacted".to_owned(),
+        AgentEvent::PermissionAsked(ask) => format!("asked {}", ask.tool_call.tool_call_id),
+        AgentEvent::PermissionResolved(it) => format!("resolved {}", word(to_value(&it.decision))),
+        AgentEvent::ToolCall(call) => format!("call {}", call.tool_call_id),
+        AgentEvent::ToolCallUpdate(it) => {
+            let error = it.error.as_deref().unwrap_or_default();
+            let line = format!("{} {} {error}", it.tool_call_id, word(to_value(it.status)));
+            line.trim_end().to_owned()
+        }
+        _ => return None,
+    })
+}
+
+/// The words of a fact, as the journal has them.
+fn word(of: serde_json::Result<Value>) -> String {
+    match of.unwrap() {
+        Value::String(word) => word,
+        Value::Object(fields) => {
+            let words = fields.values().filter_map(Value::as_str);
+            words.collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    }
+}

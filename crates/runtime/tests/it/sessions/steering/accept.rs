@@ -1,0 +1,408 @@
+//! What is accepted and what is refused: written before it is answered, and each with its outcome.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use expect_test::expect;
+use harn_journal::{JsonlStore, Store};
+use harn_model::{
+    Control, ControlStatus, LiveClient, LiveClientAction, LiveClientChange, LiveClientMode,
+    PendingChange, Seam, StopReason, SystemReminder,
+};
+use harn_runtime::Subscription;
+use tokio::time::Instant;
+
+use super::*;
+use crate::sessions::crash::Filling;
+
+#[tokio::test]
+async fn what_is_accepted_is_in_the_journal_when_it_is_answered() {
+    let mut stage = Stage::new().await;
+    let (_turn, _leg) = stage.go().await;
+    let mut named = None;
+    let content = vec![ContentBlock::text("more")];
+    let injected = stage
+        .session
+        .inject(STEER, content.clone(), person("ann"), |id| {
+            named = Some(id.clone());
+        })
+        .await;
+    let (id, done) = injected.unwrap();
+    assert_eq!(named.as_ref(), Some(&id));
+    assert_eq!(done.result, ControlResult::Accepted);
+    assert_eq!(done.pending, 1);
+
+    let store = JsonlStore::new(stage.world.state());
+    let (_, written) = store.read(stage.session.id()).unwrap();
+    let [queued, outcome] = &written[written.len() - 2..] else {
+        panic!("too few");
+    };
+    assert_eq!(outcome.seq, done.seq);
+    let AgentEvent::Pending(change) = &queued.event else {
+        panic!("{queued:?}");
+    };
+    let PendingChange::MessageQueued(message) = &**change else {
+        panic!("{change:?}");
+    };
+    assert_eq!(message.message_id, id);
+    assert_eq!(message.content, content);
+    assert_eq!(message.mode, STEER);
+    assert_eq!(message.owner, person("ann"));
+    let AgentEvent::ControlOutcome(outcome) = &outcome.event else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(outcome.control, Control::Inject);
+    assert_eq!(outcome.actor, person("ann"));
+    assert_eq!(outcome.target.message_id, Some(id));
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_refused_and_not_delivered() {
+    let full = Arc::new(AtomicBool::new(false));
+    let flag = full.clone();
+    let mut stage = Stage::with(|config| {
+        let inner = config.store.clone();
+        config.store = Arc::new(Filling { inner, full: flag });
+    })
+    .await;
+    let (_, leg) = stage.go().await;
+    stage.inject(STEER, "kept").await;
+    full.store(true, Ordering::SeqCst);
+    let refused = inject(&stage.session, STEER, "lost").await;
+    assert_eq!(refused, Err(ControlError::Closed));
+    assert!(leg.cx.seam(Seam::TurnStart).await.is_err());
+    let again = inject(&stage.session, STEER, "lost").await;
+    assert_eq!(again, Err(ControlError::Closed));
+
+    full.store(false, Ordering::SeqCst);
+    let session = stage.hub.open(stage.session.id(), None).await.unwrap();
+    stage.session = session;
+    assert_eq!(stage.waiting(), ["kept"]);
+    let (turn, leg) = stage.go().await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["kept"]);
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+}
+
+#[tokio::test]
+async fn a_message_needs_a_prompt_that_runs_or_waits() {
+    let mut stage = Stage::new().await;
+    let none = inject(&stage.session, QUEUE, "early").await;
+    assert_eq!(refused(none), ControlResult::NoActivePrompt);
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "in time").await;
+    leg.ends();
+    stage.leg().await.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    let none = inject(&stage.session, STEER, "late").await;
+    assert_eq!(refused(none), ControlResult::NoActivePrompt);
+    assert!(stage.waiting().is_empty());
+
+    // One that was sent and has not begun counts.
+    let turn = prompt(&stage.session, "go").await;
+    stage.inject(STEER, "just").await;
+    let leg = stage.leg().await;
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["just"]);
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+}
+
+#[tokio::test]
+async fn only_so_many_may_wait() {
+    let mut stage = Stage::with(|config| config.max_pending = 2).await;
+    let (_, leg) = stage.go().await;
+    stage.inject(QUEUE, "1").await;
+    let reminder = SystemReminder::new("", "2");
+    let remind = stage.session.remind(STEER, reminder.clone(), host());
+    let (id, _) = remind.await.unwrap();
+    assert!(!id.is_empty());
+    let third = inject(&stage.session, QUEUE, "3").await;
+    assert_eq!(refused(third), ControlResult::QueueFull);
+    let third = stage.session.remind(STEER, reminder, host()).await;
+    assert_eq!(refused(third), ControlResult::QueueFull);
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["2"]);
+    stage.inject(QUEUE, "3").await;
+    assert_eq!(stage.waiting(), ["1", "3"]);
+}
+
+#[tokio::test]
+async fn only_so_many_bytes_may_wait() {
+    let mut stage = Stage::with(|config| config.max_pending_bytes = 100).await;
+    let (_turn, _leg) = stage.go().await;
+    let first = stage.inject(QUEUE, &"x".repeat(60)).await;
+    let more = inject(&stage.session, QUEUE, &"x".repeat(41)).await;
+    assert_eq!(refused(more), ControlResult::QueueFull);
+    stage.inject(QUEUE, &"x".repeat(40)).await;
+    let replace = async |bytes: usize| {
+        let content = Ok(vec![ContentBlock::text("y".repeat(bytes))]);
+        let replaced = stage.session.replace_inject(first.clone(), content, host());
+        replaced.await
+    };
+    // Nor by saying it differently.
+    assert_eq!(refused(replace(61).await), ControlResult::QueueFull);
+    assert_eq!(stage.waiting()[0], "x".repeat(60));
+    assert_eq!(replace(60).await.unwrap().result, ControlResult::Replaced);
+    assert_eq!(replace(10).await.unwrap().result, ControlResult::Replaced);
+    stage.inject(QUEUE, &"x".repeat(50)).await;
+}
+
+#[tokio::test]
+async fn what_the_agent_does_not_take_is_refused() {
+    let mut stage = Stage::new().await;
+    let (_turn, _leg) = stage.go().await;
+    let image = ContentBlock::Image {
+        mime_type: "image/png".to_owned(),
+        data: "AAAA".to_owned(),
+        uri: None,
+    };
+    for content in [Vec::new(), vec![ContentBlock::text("see"), image]] {
+        let session = &stage.session;
+        let injected = session.inject(STEER, content.clone(), host(), |_| ());
+        assert!(matches!(injected.await, Err(ControlError::Unfit(_))));
+        assert!(stage.waiting().is_empty());
+    }
+    let id = stage.inject(STEER, "words").await;
+    let replaced = stage
+        .session
+        .replace_inject(id.clone(), Ok(Vec::new()), host());
+    assert!(matches!(replaced.await, Err(ControlError::Unfit(_))));
+    let unread = Err("content is no list".to_owned());
+    let replaced = stage.session.replace_inject(id, unread, host()).await;
+    let unfit = ControlError::Unfit("content is no list".to_owned());
+    assert_eq!(replaced, Err(unfit));
+    assert_eq!(stage.waiting(), ["words"]);
+}
+
+#[tokio::test]
+async fn what_waits_belongs_to_who_sent_it_and_to_host_owners() {
+    let mut stage = Stage::new().await;
+    let (_turn, _leg) = stage.go().await;
+    let session = &stage.session;
+    let anns = vec![ContentBlock::text("ann's")];
+    let injected = session.inject(STEER, anns.clone(), person("ann"), |_| ());
+    let (id, _) = injected.await.unwrap();
+    let theirs = ControlError::Refused {
+        result: ControlResult::NotOwnerOrNotAuthorized,
+        actor: person("bob"),
+        owner: Some(person("ann")),
+    };
+    let revoked = session.revoke_inject(id.clone(), person("bob")).await;
+    assert_eq!(revoked, Err(theirs.clone()));
+    // Before anybody looks at what was said.
+    let unread = Err("unreadable".to_owned());
+    let replaced = session.replace_inject(id.clone(), unread, person("bob"));
+    assert_eq!(replaced.await, Err(theirs));
+    let replaced = session.replace_inject(id.clone(), Ok(anns), person("ann"));
+    assert_eq!(replaced.await.unwrap().result, ControlResult::Replaced);
+    // Spelled as it is here; other spellings are a wire's business.
+    for (role, may) in [("host_owner", true), ("hostOwner", false), ("owner", false)] {
+        let owner = Actor {
+            role: role.to_owned(),
+            ..person("root")
+        };
+        let said = vec![ContentBlock::text(role)];
+        let replaced = session.replace_inject(id.clone(), Ok(said), owner).await;
+        assert_eq!(replaced.is_ok(), may, "{role}");
+    }
+    assert_eq!(stage.waiting(), ["host_owner"]);
+    let revoked = session.revoke_inject(id, host()).await;
+    assert_eq!(revoked.unwrap().result, ControlResult::Revoked);
+}
+
+#[tokio::test]
+async fn what_an_agent_tells_of_clients_decides_nothing() {
+    let mut stage = Stage::new().await;
+    let seat = crate::sessions::live::opened(&stage.session, "zed-1");
+    let (_, leg) = stage.go().await;
+    leg.cx.emit(told_controller("mallory")).await.unwrap();
+    leg.cx.flush().await.unwrap();
+    assert!(seat.has_control());
+    assert_eq!(stage.session.clients(), []);
+    stage.inject(STEER, "still").await;
+    assert_eq!(stage.waiting(), ["still"]);
+}
+
+/// What an agent may write about who is in control.
+fn told_controller(name: &str) -> AgentEvent {
+    let client = LiveClient {
+        client_id: name.to_owned(),
+        mode: LiveClientMode::Controller,
+        attached_at: "1".to_owned(),
+        last_seen_at: "1".to_owned(),
+        prompt_injection: true,
+        permission_routing: true,
+        metadata: serde_json::Value::Null,
+    };
+    AgentEvent::LiveSessionClient {
+        action: LiveClientAction::Attached,
+        state: Box::new(LiveClientChange {
+            client: Some(client.clone()),
+            previous_controller_id: None,
+            active_controller_id: Some(name.to_owned()),
+            clients: vec![client],
+        }),
+        left: None,
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_in_control_of_a_session_that_is_opened_again() {
+    let stage = Stage::new().await;
+    let seat = crate::sessions::live::opened(&stage.session, "zed-1");
+    let ann = harn_runtime::AttachClient::controller("ann");
+    seat.attach(ann).await.unwrap();
+    let id = stage.session.id().clone();
+    stage.hub.shutdown().await;
+    let (agent, _legs) = played();
+    let hub = stage.world.hub(agent);
+    let session = hub.open(&id, None).await.unwrap();
+    assert_eq!(session.live_state().controller, None);
+    assert_eq!(session.clients(), []);
+}
+
+#[tokio::test]
+async fn steering_what_does_not_run_leaves_no_trace() {
+    let (agent, mut legs) = super::cancel::stubborn();
+    let stage = Stage::with(|config| config.agent = agent).await;
+    let session = &stage.session;
+    let steer = async || {
+        let content = vec![ContentBlock::text("more")];
+        session.steer(content, person("ann"), |_| ()).await
+    };
+    let idle = Err(ControlError::Refused {
+        result: ControlResult::NoActivePrompt,
+        actor: person("ann"),
+        owner: None,
+    });
+    let before = session.last_seq();
+    assert_eq!(steer().await, idle);
+    assert_eq!(session.last_seq(), before);
+    let turn = prompt(session, "go").await;
+    legs.recv().await.unwrap();
+    assert_eq!(steer().await.unwrap().1.result, ControlResult::Accepted);
+    // Told to stop, it reads nothing more; its agent takes its time.
+    session.cancel_for(Some(turn), host()).await.unwrap();
+    let before = session.last_seq();
+    assert_eq!(steer().await, idle);
+    assert_eq!(session.last_seq(), before);
+    // A prompt that waits behind it will.
+    prompt(session, "next").await;
+    assert_eq!(steer().await.unwrap().1.result, ControlResult::Accepted);
+    assert_eq!(stage.waiting(), ["more", "more"]);
+}
+
+#[tokio::test]
+async fn every_control_leaves_its_outcome() {
+    let mut stage = Stage::new().await;
+    let session = stage.session.clone();
+    let none = inject(&session, STEER, "early").await;
+    assert_eq!(refused(none), ControlResult::NoActivePrompt);
+    let none = session.cancel_for(None, host()).await;
+    assert_eq!(refused(none), ControlResult::NoActivePrompt);
+    let (turn, leg) = stage.go().await;
+    let id = stage.inject(STEER, "s").await;
+    let content = || Ok(vec![ContentBlock::text("other")]);
+    let replace = async || session.replace_inject(id.clone(), content(), host()).await;
+    let revoke = async || session.revoke_inject(id.clone(), host()).await;
+    replace().await.unwrap();
+    let theirs = session.revoke_inject(id.clone(), person("bob")).await;
+    assert_eq!(refused(theirs), ControlResult::NotOwnerOrNotAuthorized);
+    revoke().await.unwrap();
+    assert_eq!(
+        revoke().await.unwrap().result,
+        ControlResult::AlreadyRevoked
+    );
+    assert_eq!(refused(replace().await), ControlResult::AlreadyRevoked);
+    let id = MessageId::new("nothing");
+    let unknown = session.revoke_inject(id.clone(), host()).await;
+    assert_eq!(refused(unknown), ControlResult::UnknownMessageId);
+    let unknown = session.replace_inject(id, content(), host()).await;
+    assert_eq!(refused(unknown), ControlResult::UnknownMessageId);
+    let id = stage.inject(STEER, "t").await;
+    leg.seam(Seam::TurnStart).await;
+    let late = session.revoke_inject(id, host()).await;
+    assert_eq!(refused(late), ControlResult::AlreadyDelivered);
+    session
+        .cancel_for(Some(turn.clone()), host())
+        .await
+        .unwrap();
+    let events = whole_turn(&session, &turn).await;
+    let outcomes = events.iter().filter_map(|e| match &e.event {
+        AgentEvent::ControlOutcome(it) => {
+            let status = match it.status() {
+                ControlStatus::Accepted => "accepted",
+                ControlStatus::Idempotent => "idempotent",
+                ControlStatus::Rejected => "rejected",
+            };
+            let result = it.result.as_str();
+            let line = format!("{} {:?} {status} {result}\n", it.control_id, it.control);
+            Some(line)
+        }
+        _ => None,
+    });
+    expect![[r#"
+        control-1 Inject rejected no_active_prompt
+        control-2 Cancel rejected no_active_prompt
+        control-3 Inject accepted accepted
+        control-4 ReplaceInject accepted replaced
+        control-5 RevokeInject rejected not_owner_or_not_authorized
+        control-6 RevokeInject accepted revoked
+        control-7 RevokeInject idempotent already_revoked
+        control-8 ReplaceInject rejected already_revoked
+        control-9 RevokeInject rejected unknown_message_id
+        control-10 ReplaceInject rejected unknown_message_id
+        control-11 Inject accepted accepted
+        control-12 RevokeInject rejected already_delivered
+        control-13 Cancel accepted cancelled
+    "#]]
+    .assert_eq(&outcomes.collect::<String>());
+}
+
+/// A reader that is about to lose its place, which the session waits for when this returns.
+async fn fall_behind(stage: &Stage, leg: &Leg) -> Subscription {
+    let mut late = stage.session.subscribe_from_now();
+    leg.cx.say("here").await.unwrap();
+    late.next().await.unwrap();
+    // Nothing else fits into the ring beside it.
+    leg.cx.say("x".repeat(4 * 1024)).await.unwrap();
+    leg.cx.flush().await.unwrap();
+    late
+}
+
+/// Whoever wants something of a session does not wait for a reader that is late; the agent does.
+#[tokio::test(start_paused = true)]
+async fn a_late_reader_holds_up_the_agent_and_nobody_else() {
+    let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;
+    let (_, leg) = stage.go().await;
+    let _late = fall_behind(&stage, &leg).await;
+    let begun = Instant::now();
+    stage.inject(STEER, "now").await;
+    let id = stage.inject(QUEUE, "soon").await;
+    stage.session.revoke_inject(id, host()).await.unwrap();
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    // The reader had its moment all the same, and no more than one.
+    leg.cx.flush().await.unwrap();
+    assert_eq!(begun.elapsed(), Duration::from_millis(5));
+    leg.cx.say("y".repeat(1024)).await.unwrap();
+    leg.cx.flush().await.unwrap();
+    leg.cx.flush().await.unwrap();
+    assert_eq!(begun.elapsed(), Duration::from_millis(5));
+    assert_eq!(stage.waiting(), ["now"]);
+}
+
+/// One that moves lets the agent go on at once, also when somebody interrupted the wait for it.
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_moves_is_seen_though_somebody_came_between() {
+    let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;
+    let (_, leg) = stage.go().await;
+    let mut late = fall_behind(&stage, &leg).await;
+    let begun = Instant::now();
+    stage.inject(STEER, "now").await;
+    while late.position() < late.head() {
+        late.next().await.unwrap();
+    }
+    leg.cx.flush().await.unwrap();
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}

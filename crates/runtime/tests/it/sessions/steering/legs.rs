@@ -1,0 +1,315 @@
+//! What still waits when an agent returns is the prompt of another call of it, within the same turn.
+
+use expect_test::expect;
+use harn_model::{
+    AgentEvent, CompositionRun, ErrorCategory, Seam, StopReason, ToolCallStatus, ToolKind,
+};
+
+use super::*;
+use crate::sessions::workers::stuck;
+
+#[tokio::test]
+async fn a_message_for_the_end_is_the_next_prompt_of_the_same_turn() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    leg.cx.say("first").await.unwrap();
+    leg.cx.flush().await.unwrap();
+    stage.inject(QUEUE, "and then?").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "and then?");
+    assert_eq!(*leg.cx.turn_id(), turn);
+    assert_eq!(stage.session.cancel_target(), Some(turn.clone()));
+    leg.cx.say("second").await.unwrap();
+    leg.ends();
+    expect![[r#"
+        started: go
+        said: first
+        pending message_queued
+        outcome: accepted
+        session_info
+        delivered msg-3: and then?
+        passed LoopExit: 1
+        said: second
+        ended: EndTurn
+    "#]]
+    .assert_eq(&stage.told(&turn).await);
+    assert_eq!(stage.session.cancel_target(), None);
+}
+
+#[tokio::test]
+async fn an_agent_that_never_looks_gets_steers_first_and_then_what_was_for_the_end() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    for (mode, text) in [
+        (QUEUE, "q1"),
+        (STEER, "s1"),
+        (QUEUE, "q2"),
+        (INTERRUPT, "i1"),
+        (STEER, "s2"),
+    ] {
+        stage.inject(mode, text).await;
+    }
+    leg.ends();
+    let mut prompts = Vec::new();
+    for _ in 0..4 {
+        let leg = stage.leg().await;
+        prompts.push(leg.prompt());
+        leg.ends();
+    }
+    // One that comes while another is worked on, and is not for the end, is before those that are.
+    let leg = stage.leg().await;
+    prompts.push(leg.prompt());
+    stage.inject(QUEUE, "q3").await;
+    stage.inject(STEER, "s3").await;
+    leg.ends();
+    for _ in 0..2 {
+        let leg = stage.leg().await;
+        prompts.push(leg.prompt());
+        leg.ends();
+    }
+    assert_eq!(prompts, ["s1", "i1", "s2", "q1", "q2", "s3", "q3"]);
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    let delivered = deliveries(&stage.session).await;
+    let delivered: Vec<_> = delivered.into_iter().map(|(_, text)| text).collect();
+    assert_eq!(delivered, prompts);
+}
+
+#[tokio::test]
+async fn an_agent_that_looks_is_called_again_only_for_what_it_left() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(STEER, "s1").await;
+    stage.inject(STEER, "s2").await;
+    stage.inject(QUEUE, "q").await;
+    assert_eq!(leg.seam(Seam::PostToolDispatch).await, ["s1", "s2"]);
+    stage.inject(STEER, "s3").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "s3");
+    assert!(leg.seam(Seam::TurnStart).await.is_empty());
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "q");
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    assert!(!stage.is_called());
+}
+
+#[tokio::test]
+async fn the_last_stop_reason_counts() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "q").await;
+    leg.returns(Ok(StopReason::MaxTokens));
+    stage.leg().await.returns(Ok(StopReason::Refusal));
+    stage.stopped(&turn, StopReason::Refusal).await;
+}
+
+#[tokio::test]
+async fn a_call_that_fails_ends_the_turn_and_what_waits_is_for_the_next_prompt() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "q1").await;
+    stage.inject(QUEUE, "q2").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    leg.returns(Err(AgentError::Failed("broken".to_owned())));
+    let failed = TurnOutcome::Failed {
+        message: AgentError::Failed("broken".to_owned()).to_string(),
+    };
+    assert_eq!(stage.outcome(&turn).await, failed);
+    assert_eq!(stage.waiting(), ["q2"]);
+    assert!(!stage.is_called());
+    let (turn, leg) = stage.go().await;
+    assert_eq!(leg.prompt(), "go");
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "q2");
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+}
+
+#[tokio::test]
+async fn a_call_that_was_denied_something_is_followed_by_the_next() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "q").await;
+    let reason = "no".to_owned();
+    leg.returns(Err(AgentError::Denied { reason }));
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "q");
+    leg.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_says_it_was_cancelled_is_not_called_again() {
+    for said in [Ok(StopReason::Cancelled), Err(AgentError::Cancelled)] {
+        let mut stage = Stage::new().await;
+        let (turn, leg) = stage.go().await;
+        stage.inject(QUEUE, "q").await;
+        stage.inject(STEER, "s").await;
+        leg.returns(said);
+        stage.stopped(&turn, StopReason::Cancelled).await;
+        assert_eq!(stage.waiting(), ["q", "s"]);
+        assert!(!stage.is_called());
+    }
+}
+
+#[tokio::test]
+async fn what_a_call_left_open_is_settled_before_the_next() {
+    let mut stage = Stage::with(|config| config.max_worker_depth = 1).await;
+    let (turn, leg) = stage.go().await;
+    let cx = &leg.cx;
+    let running = cx.tool("t").kind(ToolKind::Search).start().await.unwrap();
+    let run = CompositionRun {
+        run_id: "run".to_owned(),
+        ..CompositionRun::default()
+    };
+    let run = AgentEvent::CompositionStart(Box::new(run));
+    cx.emit(run).await.unwrap();
+    let worker = cx.worker("w").task("work").agent(stuck());
+    worker.start().await.unwrap();
+    let (asking, questioning) = (cx.clone(), cx.clone());
+    let asked = tokio::spawn(async move {
+        let edit = asking.tool("write_file").kind(ToolKind::Edit);
+        edit.ask().await.map(|_| ())
+    });
+    let questioned =
+        tokio::spawn(async move { questioning.question("how?").ask().await.map(|_| ()) });
+    let mut from = stage.session.subscribe(Seq::ZERO);
+    until(&mut from, |_| {
+        let open = stage.session.view().open_turn.unwrap();
+        open.asks.len() == 1 && open.questions.len() == 1
+    })
+    .await;
+    stage.inject(QUEUE, "q").await;
+    let straggler = leg.cx.clone();
+    leg.ends();
+
+    let leg = stage.leg().await;
+    let view = stage.session.view();
+    let open = view.open_turn.clone().unwrap();
+    assert_eq!(open.id, turn);
+    assert!(open.calls.is_empty(), "{:?}", open.calls);
+    assert!(open.asks.is_empty(), "{:?}", open.asks);
+    assert!(open.runs.is_empty(), "{:?}", open.runs);
+    assert!(open.questions.is_empty(), "{:?}", open.questions);
+    assert!(view.workers.values().all(|it| it.event.is_terminal()));
+    assert!(stage.session.open_hitl().is_empty());
+    assert_eq!(asked.await.unwrap(), Err(AgentError::Cancelled));
+    assert!(questioned.await.unwrap().is_err());
+    // Whoever is still at work for the call before is not heard any more.
+    assert_eq!(straggler.say("late").await, Err(AgentError::Cancelled));
+    assert!(running.complete(()).await.is_err());
+    stage.inject(STEER, "s").await;
+    assert!(straggler.seam(Seam::TurnStart).await.is_err());
+    assert_eq!(leg.seam(Seam::TurnStart).await, ["s"]);
+    leg.ends();
+
+    let events = whole_turn(&stage.session, &turn).await;
+    let delivered = |e: &Envelope| matches!(&e.event, AgentEvent::UserMessage { .. });
+    let at = events.iter().position(delivered).unwrap();
+    let settled = events[..at].iter().filter_map(|e| match &e.event {
+        AgentEvent::ToolCallUpdate(update) if update.status == ToolCallStatus::Failed => {
+            update.error_category
+        }
+        _ => None,
+    });
+    let left = ErrorCategory::AbandonedAtLoopExit;
+    assert_eq!(settled.collect::<Vec<_>>(), [left, left]);
+    assert!(!told(&events).contains("late"));
+}
+
+#[tokio::test]
+async fn the_title_is_of_the_prompt_that_was_sent() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "another thing").await;
+    leg.ends();
+    stage.leg().await.ends();
+    stage.stopped(&turn, StopReason::EndTurn).await;
+    assert_eq!(stage.session.view().title.as_deref(), Some("go"));
+}
+
+#[tokio::test]
+async fn iterations_are_counted_through_the_calls_of_a_turn() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    leg.seam(Seam::TurnStart).await;
+    stage.inject(QUEUE, "q").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    leg.seam(Seam::TurnStart).await;
+    leg.ends();
+    let events = whole_turn(&stage.session, &turn).await;
+    let passed = events.iter().filter_map(|e| match &e.event {
+        AgentEvent::LoopCheckpoint(passed) => Some((passed.seam, passed.iteration)),
+        _ => None,
+    });
+    let expected = [
+        (Seam::TurnStart, 1),
+        (Seam::LoopExit, 1),
+        (Seam::TurnStart, 2),
+    ];
+    assert_eq!(passed.collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn a_command_of_ours_is_ours_also_when_it_waited() {
+    let mut stage = Stage::new().await;
+    let (turn, leg) = stage.go().await;
+    stage.inject(QUEUE, "/permissions").await;
+    stage.inject(QUEUE, "after").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(leg.prompt(), "after");
+    leg.ends();
+    let told = stage.told(&turn).await;
+    let said = told.split("/permissions\n").nth(1).unwrap();
+    assert!(said.contains("said: "), "{told}");
+}
+
+#[tokio::test]
+async fn a_prompt_that_was_sent_waits_for_the_whole_turn_before_it() {
+    let mut stage = Stage::new().await;
+    let (first, leg) = stage.go().await;
+    let second = prompt(&stage.session, "second").await;
+    stage.inject(QUEUE, "q").await;
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!((leg.prompt().as_str(), leg.cx.turn_id()), ("q", &first));
+    leg.ends();
+    let leg = stage.leg().await;
+    assert_eq!(
+        (leg.prompt().as_str(), leg.cx.turn_id()),
+        ("second", &second)
+    );
+    leg.ends();
+    stage.stopped(&second, StopReason::EndTurn).await;
+}
+
+/// A command of the session is not for everybody to give: from others the agent gets it as text.
+#[tokio::test]
+async fn a_message_is_a_command_only_from_a_host_owner() {
+    for mode in [STEER, QUEUE] {
+        let mut stage = Stage::new().await;
+        let (turn, leg) = stage.go().await;
+        let content = || vec![ContentBlock::text("/permissions")];
+        let (session, anybody) = (&stage.session, person("ann"));
+        let injected = session.inject(mode, content(), anybody, |_| ());
+        injected.await.unwrap();
+        let injected = session.inject(mode, content(), host(), |_| ());
+        injected.await.unwrap();
+        leg.ends();
+        let leg = stage.leg().await;
+        assert_eq!(leg.prompt(), "/permissions");
+        leg.cx.say("not mine").await.unwrap();
+        leg.ends();
+        let told = stage.told(&turn).await;
+        assert!(!stage.is_called(), "{told}");
+        assert_eq!(told.matches("said: ").count(), 2, "{told}");
+        assert_eq!(told.matches("delivered ").count(), 2, "{told}");
+    }
+}

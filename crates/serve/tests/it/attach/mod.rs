@@ -1,0 +1,491 @@
+//! `harn-serve attach` in real terminals, on a real server.
+
+mod tmux;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::attach::tmux::{PATIENCE, Tmux};
+
+const SCENARIO: &str = r#"
+name: house
+turns:
+  - match: "^write"
+    steps:
+      - say: "I would like to leave a note."
+      - ask:
+          tool: write_file
+          kind: edit
+          title: "Write NOTES.md"
+          diff: {path: NOTES.md, old_text: "Nobody.\n", new_text: "Somebody.\n"}
+          on_allow: [{say: "Written."}]
+          on_reject: [{say: "Then I leave it."}]
+  - match: "^slow"
+    steps: [{say: "Working slowly."}, {await_cancel: {}}]
+  - match: "^stay"
+    steps: [{say: "Ready."}, {idle: {}}, {tell_delivered: {}}]
+  - match: "^ask"
+    steps: [{question: {prompt: "Which door?", choices: [red, blue], on_answer: [{say: "Through that one."}]}}]
+  - steps:
+      - think: "where is it?"
+      - emit: {type: plan, plan: [{content: "look", status: completed}]}
+      - emit: {type: tool_call, tool_call_id: "t-{turn}", tool_name: look, title: "Look around", kind: read}
+      - emit: {type: tool_call_update, tool_call_id: "t-{turn}", tool_name: look, status: completed}
+      - say: "Behind the curtain."
+"#;
+
+fn harn_serve() -> &'static str {
+    env!("CARGO_BIN_EXE_harn-serve")
+}
+
+/// A place with a state directory, a scenario and something to work in.
+struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        fs::write(dir.path().join("house.yaml"), SCENARIO).unwrap();
+        fs::create_dir(dir.path().join("work")).unwrap();
+        Self { dir }
+    }
+
+    fn state(&self) -> PathBuf {
+        self.dir.path().join("state")
+    }
+
+    fn work(&self) -> PathBuf {
+        self.dir.path().join("work")
+    }
+
+    fn tmux(&self) -> Tmux {
+        Tmux::new(self.dir.path())
+    }
+
+    /// A server, once it can be reached.
+    fn serve(&self) -> Server {
+        let scenario = self.dir.path().join("house.yaml");
+        let child = Command::new(harn_serve())
+            .args([
+                "serve",
+                "--engine",
+                &format!("script:{}", scenario.display()),
+            ])
+            .arg("--state-dir")
+            .arg(self.state())
+            .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut server = Server {
+            child,
+            url: String::new(),
+        };
+        let said = BufReader::new(server.child.stderr.take().unwrap());
+        for line in said.lines() {
+            let line = line.unwrap();
+            if let Some((_, at)) = line.split_once("listening on http://") {
+                server.url = format!("ws://{at}");
+                break;
+            }
+        }
+        let socket = self
+            .state()
+            .join(format!("live/{}.sock", server.child.id()));
+        wait(|| socket.exists(), "the server's socket");
+        server
+    }
+
+    /// An attached client in a terminal.
+    fn attach(&self, tmux: &Tmux, name: &str, args: &[&str]) {
+        let state = self.state();
+        let state = state.to_str().unwrap();
+        let command = [harn_serve(), "attach", "--state-dir", state, "--name", name];
+        tmux.open(name, &self.work(), &[&command, args].concat());
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(harn_serve())
+            .args(args)
+            .arg("--state-dir")
+            .arg(self.state())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+}
+
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only when it is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait(mut done: impl FnMut() -> bool, what: &str) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < PATIENCE, "{what} does not come");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The session that is kept, when there is one.
+fn session(state: &Path) -> String {
+    let mut threads = fs::read_dir(state.join("threads")).unwrap();
+    let thread = threads.next().unwrap().unwrap();
+    thread.file_name().into_string().unwrap()
+}
+
+#[test]
+fn type_approve_take_over_and_resize() {
+    let place = Place::new();
+    let _server = place.serve();
+    let tmux = place.tmux();
+
+    // A session is begun, and told what to do.
+    place.attach(&tmux, "desk", &["--new"]);
+    tmux.see("desk", "you control");
+    tmux.types("desk", "where is it?");
+    tmux.press("desk", "Enter");
+    let screen = tmux.see("desk", "Behind the curtain.");
+    assert!(screen.contains("> where is it?"), "{screen}");
+    assert!(screen.contains("≡ Look around  ✓"), "{screen}");
+    assert!(screen.contains("[x] look"), "{screen}");
+
+    // It asks; the change is shown, and a letter allows it.
+    tmux.types("desk", "write a note");
+    tmux.press("desk", "Enter");
+    let screen = tmux.see("desk", "y) ");
+    assert!(screen.contains("? ✎ Write NOTES.md"), "{screen}");
+    assert!(
+        screen.contains("-Nobody.") && screen.contains("+Somebody."),
+        "{screen}"
+    );
+    tmux.press("desk", "y");
+    tmux.see("desk", "Written.");
+
+    // Somebody else comes, chooses it from the list, and watches.
+    place.attach(&tmux, "phone", &[]);
+    tmux.see("phone", "desk controls");
+    tmux.press("phone", "Enter");
+    let screen = tmux.see("phone", "desk controls this session; you watch");
+    assert!(screen.contains("Written."), "{screen}");
+    tmux.see("desk", "phone watches");
+
+    // What is typed there goes nowhere, until they take over.
+    tmux.types("phone", "x");
+    tmux.press("phone", "C-t");
+    tmux.see("phone", "you control");
+    tmux.see("desk", "phone took over from you");
+    tmux.types("phone", "slow");
+    tmux.press("phone", "Enter");
+    tmux.see("phone", "Working slowly.");
+    let screen = tmux.see("desk", "Working slowly.");
+    assert!(screen.contains("> slow  (phone)"), "{screen}");
+
+    // Any size will do.
+    for (columns, rows) in [(40, 10), (12, 3), (1, 1), (132, 50)] {
+        tmux.resize("desk", columns, rows);
+    }
+    tmux.see("desk", "where is it?");
+    tmux.resize("desk", 40, 10);
+    let fits = |screen: &str| screen.contains("phone controls") && screen.contains("? help");
+    tmux.until("desk", fits, "its status and keys in forty columns");
+
+    // Cancelled by who controls it.
+    tmux.press("phone", "Escape");
+    tmux.see("phone", "· cancelled");
+    tmux.see("desk", "· cancelled");
+
+    // Handed back, and taken.
+    tmux.press("phone", "C-r");
+    tmux.see("phone", "you gave up control");
+    tmux.see("desk", "phone gave up control");
+    tmux.press("desk", "t");
+    tmux.see("desk", "you control");
+    tmux.see("phone", "desk took over");
+
+    // Leaving leaves the session where it is.
+    tmux.press("desk", "C-c");
+    tmux.see("desk", "Ctrl-C again leaves");
+    tmux.press("desk", "C-c");
+    let screen = tmux.see("desk", "exit: 0");
+    assert!(screen.contains("come back with"), "{screen}");
+    tmux.see("phone", "nobody controls");
+    let list = place.run(&["sessions", "list"]);
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(list.contains("live") && list.contains("nobody"), "{list}");
+}
+
+#[test]
+fn an_open_question_goes_to_whoever_takes_over() {
+    let place = Place::new();
+    let _server = place.serve();
+    let tmux = place.tmux();
+    place.attach(&tmux, "desk", &["--new"]);
+    tmux.see("desk", "you control");
+    tmux.types("desk", "write a note");
+    tmux.press("desk", "Enter");
+    tmux.see("desk", "y) ");
+    let id = session(&place.state());
+    place.attach(&tmux, "phone", &[&id[..12]]);
+    tmux.see("phone", "you watch");
+    assert!(!tmux.screen("phone").contains("y) "));
+    tmux.press("phone", "C-t");
+    tmux.see("phone", "y) ");
+    tmux.gone("desk", "y) ");
+    let list = place.run(&["sessions", "list"]);
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(
+        list.contains("working") && list.contains("phone, just now"),
+        "{list}"
+    );
+    let screen = tmux.see("phone", "Reject this once");
+    assert!(screen.contains("n) Reject this once"), "{screen}");
+    tmux.types("phone", "n");
+    tmux.see("phone", "Then I leave it.");
+    tmux.see("desk", "Then I leave it.");
+
+    // A question with choices, and a message while it works.
+    tmux.types("phone", "ask");
+    tmux.press("phone", "Enter");
+    tmux.see("phone", "2) blue");
+    tmux.press("phone", "2");
+    tmux.press("phone", "Enter");
+    tmux.see("phone", "Through that one.");
+    tmux.types("phone", "stay");
+    tmux.press("phone", "Enter");
+    tmux.see("phone", "the agent waits");
+    tmux.types("phone", "hello");
+    tmux.press("phone", "C-s");
+    tmux.see("phone", "message: hello");
+}
+
+#[test]
+fn a_server_that_comes_back_has_everything() {
+    let place = Place::new();
+    let mut server = place.serve();
+    let tmux = place.tmux();
+    place.attach(&tmux, "desk", &["--new"]);
+    tmux.see("desk", "you control");
+    tmux.types("desk", "where is it?");
+    tmux.press("desk", "Enter");
+    tmux.see("desk", "Behind the curtain.");
+    // Killed, so that it says nothing and leaves its socket behind.
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    tmux.see("desk", "lost");
+    let _server = place.serve();
+    let screen = tmux.see("desk", "back again, nothing was missed");
+    assert_eq!(screen.matches("Behind the curtain.").count(), 1, "{screen}");
+    tmux.types("desk", "again?");
+    tmux.press("desk", "Enter");
+    let twice = |screen: &str| screen.matches("Behind the curtain.").count() == 2;
+    tmux.until("desk", twice, "a second answer");
+}
+
+#[test]
+fn who_watches_a_server_that_comes_back_is_told_what_is_missing() {
+    let place = Place::new();
+    let mut server = place.serve();
+    let tmux = place.tmux();
+    place.attach(&tmux, "desk", &["--new"]);
+    tmux.see("desk", "you control");
+    tmux.types("desk", "where is it?");
+    tmux.press("desk", "Enter");
+    tmux.see("desk", "Behind the curtain.");
+    let id = session(&place.state());
+    place.attach(&tmux, "tab", &["--observe", &id["ses_".len()..12]]);
+    tmux.see("tab", "Behind the curtain.");
+    tmux.press("desk", "C-d");
+    tmux.see("desk", "come back with");
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    tmux.see("tab", "lost");
+    let _server = place.serve();
+    tmux.see("tab", "the session is stored; nobody has opened it");
+    place.attach(&tmux, "pad", &["--open", &id]);
+    tmux.see("pad", "you control");
+    tmux.see("tab", "back again, nothing was missed");
+    tmux.see("tab", "pad controls");
+}
+
+#[test]
+fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
+    let place = Place::new();
+    let server = place.serve();
+    let tmux = place.tmux();
+    place.attach(&tmux, "desk", &["--new"]);
+    tmux.see("desk", "you control");
+    let mut newer = Command::new(harn_serve())
+        .args(["attach", "--json", "--name", "desk"])
+        .args(["--url", &server.url, "--state-dir"])
+        .arg(place.state())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    tmux.see("desk", "somebody else came under your name");
+    // Nobody controls the session now, so a third client does. Its turn is the end of what is compared.
+    place.attach(&tmux, "porch", &[&session(&place.state())]);
+    tmux.see("porch", "you control");
+    tmux.types("porch", "where is it?");
+    tmux.press("porch", "Enter");
+    let mut replaced = Vec::new();
+    for line in BufReader::new(newer.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if line.contains(r#""reason":"replaced""#) {
+            replaced.push(line.clone());
+        }
+        let params: Value = serde_json::from_str(&line).unwrap();
+        if params["kind"] == "turn_ended" {
+            break;
+        }
+    }
+    // The older connection was replaced once, and the newer one never.
+    assert_eq!(replaced.len(), 1, "{replaced:?}");
+    let id = newer.id().to_string();
+    let stopped = Command::new("kill").args(["-INT", &id]).status().unwrap();
+    assert!(stopped.success());
+    assert_eq!(newer.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn scripts_get_a_line_an_update() {
+    let place = Place::new();
+    let server = place.serve();
+    let tmux = place.tmux();
+    place.attach(&tmux, "desk", &["--new"]);
+    tmux.see("desk", "you control");
+    let mut watching = Command::new(harn_serve())
+        .args(["attach", "--json", "--url", &server.url, "--state-dir"])
+        .arg(place.state())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    tmux.types("desk", "where is it?");
+    tmux.press("desk", "Enter");
+    let mut said = String::new();
+    loop {
+        let line = lines.next().expect("it goes on").unwrap();
+        let params: Value = serde_json::from_str(&line).unwrap();
+        // The list of commands is of the moment, and has no place in the stream.
+        let placed = params["update"]["sessionUpdate"] != "available_commands_update";
+        let place = &params["_meta"]["harn"]["eventId"];
+        assert!(place.is_string() == placed, "{line}");
+        if params["update"]["sessionUpdate"] == "agent_message_chunk" {
+            said.push_str(params["update"]["content"]["text"].as_str().unwrap());
+        }
+        if params["kind"] == "turn_ended" {
+            break;
+        }
+    }
+    assert_eq!(said, "Behind the curtain.");
+    let id = watching.id().to_string();
+    let stopped = Command::new("kill").args(["-INT", &id]).status().unwrap();
+    assert!(stopped.success());
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_words() {
+    let place = Place::new();
+    let fails = |args: &[&str], code: i32, words: &str| {
+        let output = place.run(args);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+        assert!(error.contains(words), "{args:?}: {error}");
+    };
+    fails(&["attach"], 2, "--json prints a line an update");
+    fails(&["attach", "--json"], 1, "`harn-serve serve` starts one");
+    fails(
+        &["attach", "--json", "--url", "http://x"],
+        2,
+        "ws://HOST:PORT/acp",
+    );
+    let nobody = ["attach", "--json", "--url", "ws://127.0.0.1:1"];
+    fails(&nobody, 1, "no token");
+    let server = place.serve();
+    let token = place.dir.path().join("wrong");
+    fs::write(&token, "wrong").unwrap();
+    let wrong = [
+        "--url",
+        &server.url,
+        "--token-file",
+        token.to_str().unwrap(),
+    ];
+    let refused = [&["attach", "--json"], &wrong[..]].concat();
+    fails(&refused, 1, "refuses the token");
+    fails(&["attach", "--json"], 1, "no session is live");
+    fails(
+        &["attach", "--json", "nothing"],
+        1,
+        "there is no session nothing",
+    );
+    fails(&nobody, 1, "nobody answers at ws://127.0.0.1:1/acp");
+}
+
+#[test]
+fn run_has_the_keys_that_attach_has() {
+    let place = Place::new();
+    let tmux = place.tmux();
+    let (scenario, state) = (place.dir.path().join("house.yaml"), place.state());
+    let engine = format!("script:{}", scenario.display());
+    let state = state.to_str().unwrap();
+    let run = |name: &str| {
+        let command = [harn_serve(), "run", "--engine", &engine];
+        let asks = ["--state-dir", state, "write a note"];
+        tmux.open(name, &place.work(), &[&command[..], &asks].concat());
+        tmux.see(name, "or Enter to refuse")
+    };
+    let screen = run("desk");
+    let at = |key: &str| screen.find(&format!("\n  {key}) "));
+    let shown: Vec<_> = ["y", "s", "w", "n", "x"].map(at).into();
+    assert!(
+        shown.iter().all(Option::is_some) && shown.is_sorted(),
+        "{screen}"
+    );
+    assert!(screen.contains("\ny, s, w, n, x, or Enter"), "{screen}");
+    // A key without a meaning is reported, a capital that would mean a lasting rule too.
+    for typed in ["q", "W"] {
+        tmux.types("desk", typed);
+        tmux.press("desk", "Enter");
+        tmux.see(
+            "desk",
+            &format!("`{typed}` is not an answer here: y, s, w, n or x"),
+        );
+    }
+    tmux.types("desk", "N");
+    tmux.press("desk", "Enter");
+    tmux.see("desk", "Then I leave it.");
+    // Nothing was remembered, so the next one is asked again.
+    run("again");
+    tmux.types("again", "w");
+    tmux.press("again", "Enter");
+    tmux.see("again", "Written.");
+    let grants = place.run(&["grants", "list", "--all"]);
+    let grants = String::from_utf8(grants.stdout).unwrap();
+    let written = grants.matches("  allow  write_file  ");
+    assert_eq!(written.count(), 1, "{grants}");
+}

@@ -1,0 +1,199 @@
+//! A small ACP client over the pipes of a child process. Every wait ends, in an answer or in a failure.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+/// Long enough for a busy machine; nothing waits this long when all is well.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An agent that was started and is spoken to.
+pub(crate) struct Agent {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    stderr: Receiver<String>,
+    next_id: u64,
+    /// Updates seen so far.
+    pub(crate) updates: Vec<Value>,
+    /// Permission requests seen so far.
+    pub(crate) asked: Vec<Value>,
+    /// What permission requests are answered with.
+    pub(crate) answer: &'static str,
+}
+
+impl Agent {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = follow(child.stdout.take().unwrap());
+        let stderr = follow(child.stderr.take().unwrap());
+        Self {
+            stdin: child.stdin.take(),
+            child,
+            lines,
+            stderr,
+            next_id: 1,
+            updates: Vec::new(),
+            asked: Vec::new(),
+            answer: "allow_once",
+        }
+    }
+
+    /// The built binary, with these arguments.
+    pub(crate) fn harn_serve(args: &[&str]) -> Self {
+        Self::start(Command::new(env!("CARGO_BIN_EXE_harn-serve")).args(args))
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn write(&mut self, message: &Value) {
+        let line = format!("{message}\n");
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(line.as_bytes()).unwrap();
+    }
+
+    /// Sends a request and returns its id.
+    pub(crate) fn send(&mut self, method: &str, params: Value) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// The next line of its stdout.
+    pub(crate) fn line(&mut self) -> String {
+        self.lines.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+            let said: Vec<_> = self.stderr.try_iter().collect();
+            panic!("{error}; its stderr: {said:#?}");
+        })
+    }
+
+    /// The next message. Permission requests are answered on the way.
+    pub(crate) fn next(&mut self) -> Value {
+        let line = self.line();
+        let message: Value = serde_json::from_str(&line)
+            .unwrap_or_else(|error| panic!("not a message: {error}: {line}"));
+        match message["method"].as_str() {
+            Some("session/update") => self.updates.push(message["params"]["update"].clone()),
+            Some("session/request_permission") => {
+                self.asked.push(message["params"].clone());
+                let outcome = json!({"outcome": "selected", "optionId": self.answer});
+                let result = json!({"outcome": outcome});
+                self.write(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+            }
+            _ => {}
+        }
+        message
+    }
+
+    /// Reads up to the answer to a request.
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.next();
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    /// Asks and reads up to the answer, which must not be an error.
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        let mut answer = self.answer(id);
+        assert!(answer.get("error").is_none(), "{answer}");
+        answer["result"].take()
+    }
+
+    /// Says hello and opens a session in `cwd`.
+    pub(crate) fn open(&mut self, cwd: &Path) -> String {
+        self.request("initialize", json!({"protocolVersion": 1}));
+        let new = self.request("session/new", json!({"cwd": cwd, "mcpServers": []}));
+        new["sessionId"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends a prompt and returns its id.
+    pub(crate) fn prompt(&mut self, session: &str, text: &str) -> u64 {
+        let prompt = json!([{"type": "text", "text": text}]);
+        let params = json!({"sessionId": session, "prompt": prompt});
+        self.send("session/prompt", params)
+    }
+
+    /// What the agent said.
+    pub(crate) fn said(&self) -> String {
+        let chunks = self.updates.iter();
+        let chunks = chunks.filter(|update| update["sessionUpdate"] == "agent_message_chunk");
+        chunks
+            .filter_map(|chunk| chunk["content"]["text"].as_str())
+            .collect()
+    }
+
+    pub(crate) fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits for the process to end. The promise is a second; a busy machine gets a few.
+    pub(crate) fn exit(&mut self) -> ExitStatus {
+        for _ in 0..500 {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("still running five seconds after it was told to end");
+    }
+
+    /// Closes stdin, waits for the end, and returns what was still on stdout and all of stderr.
+    pub(crate) fn end(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
+        self.close_stdin();
+        let status = self.exit();
+        (status, rest(&self.lines), rest(&self.stderr))
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // Both fail only when it is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// All lines to come, up to the end of the stream.
+fn rest(lines: &Receiver<String>) -> Vec<String> {
+    let mut rest = Vec::new();
+    loop {
+        match lines.recv_timeout(PATIENCE) {
+            Ok(line) => rest.push(line),
+            Err(RecvTimeoutError::Disconnected) => return rest,
+            Err(RecvTimeoutError::Timeout) => panic!("the stream does not end"),
+        }
+    }
+}
+
+/// Reads a stream on a thread, and not much further than the test does.
+fn follow(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = mpsc::sync_channel(64);
+    thread::spawn(move || {
+        for line in BufReader::new(stream).lines() {
+            let Ok(line) = line else { return };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}

@@ -1,0 +1,79 @@
+//! `harn-serve trust`: a workspace is trusted by its root, listed and taken back; what makes no sense is refused.
+
+use std::{fs, path::Path, process::Command};
+
+use tempfile::TempDir;
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(place.at("home/project/.git")).unwrap();
+        fs::create_dir_all(place.at("home/project/src")).unwrap();
+        place
+    }
+
+    fn at(&self, path: &str) -> std::path::PathBuf {
+        self.0.path().canonicalize().unwrap().join(path)
+    }
+
+    /// What it prints, and the exit code.
+    fn trust(&self, cwd: &Path, args: &[&str]) -> (String, i32) {
+        let done = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
+            .arg("trust")
+            .args(args)
+            .arg("--state-dir")
+            .arg(self.at("state"))
+            .current_dir(cwd)
+            .env("HOME", self.at("home"))
+            .output()
+            .unwrap();
+        let said = [done.stdout, done.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        let root = self.at("").display().to_string();
+        (
+            said.replace(root.trim_end_matches('/'), ""),
+            done.status.code().unwrap(),
+        )
+    }
+}
+
+#[test]
+fn the_workspace_around_a_directory_is_trusted_listed_and_taken_back() {
+    let place = Place::new();
+    let src = place.at("home/project/src");
+    let (said, code) = place.trust(&src, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.starts_with("trusted /home/project:"), "{said}");
+    let (said, code) = place.trust(&src, &["--list"]);
+    assert!(said.starts_with("/home/project  since "), "{said}");
+    assert_eq!((code, said.lines().count()), (0, 1));
+    let (said, code) = place.trust(&place.at("home"), &["--revoke", "project/src"]);
+    assert_eq!(code, 1);
+    assert!(said.contains("because /home/project is"), "{said}");
+    let (said, code) = place.trust(&src, &["--revoke"]);
+    assert_eq!(code, 0, "{said}");
+    let (said, code) = place.trust(&src, &["--revoke"]);
+    assert_eq!(code, 1);
+    assert!(said.contains("was not trusted"), "{said}");
+}
+
+#[test]
+fn what_is_no_project_is_refused() {
+    let place = Place::new();
+    for (dir, why) in [
+        ("/", "holds more than a project"),
+        (".", "holds more than a project"),
+        ("nowhere", "No such file"),
+    ] {
+        let (said, code) = place.trust(&place.at("home"), &[dir]);
+        assert_eq!(code, 1, "{dir}");
+        assert!(said.contains(why), "{dir}: {said}");
+    }
+    let (said, code) = place.trust(&place.at("home"), &["--list"]);
+    assert_eq!(
+        (said.as_str(), code),
+        ("nothing in /state/trusted.toml\n", 0)
+    );
+}

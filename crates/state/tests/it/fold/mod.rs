@@ -1,0 +1,224 @@
+//! What clients hold is what the server holds: from any moment on, the operations that were told since make the
+//! document of then into the document of now, by the rules of the library that clients fold with.
+
+mod strategy;
+
+use std::{collections::HashSet, path::Path};
+
+use harn_model::{AgentEvent, Envelope};
+use harn_state::{
+    Changes, Document,
+    wire::{ApprovalStatus, CallStatus, MessageStatus, Role, SessionFacts, State, Status},
+};
+use harn_testkit::{event_name, every_event, golden, state_fold};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use strategy::{Step, steps};
+
+fn written(document: &Document) -> Value {
+    serde_json::to_value(document.state()).unwrap()
+}
+
+fn step(document: &mut Document, step: &Step, out: &mut Changes) {
+    match step {
+        Step::Event(envelope) => document.apply(envelope, out),
+        Step::Presence(presence) => document.set_presence(presence.clone(), out),
+        Step::Questions(questions) => document.set_questions(questions.clone(), out),
+        Step::Session(session) => document.set_session((**session).clone(), out),
+        Step::Fail(why) => document.fail(why, out),
+    }
+}
+
+/// What a client makes of a frame: the document anew, or what it has and the operations.
+fn take(copy: &mut Value, changes: &Changes, document: &Document) {
+    match changes.operations() {
+        None => *copy = written(document),
+        Some(operations) => {
+            let operations = serde_json::to_value(operations).unwrap();
+            if let Err(problem) = state_fold::apply_all(copy, &operations) {
+                panic!("{problem}\n{operations:#}\n{copy:#}");
+            }
+        }
+    }
+}
+
+/// Every step a frame of its own; and from every moment on everything that followed in a frame together.
+fn check(steps: &[Step]) {
+    let mut document = Document::new(SessionFacts::default());
+    let mut copy = written(&document);
+    let mut moments = vec![document.clone()];
+    for it in steps {
+        let mut changes = Changes::default();
+        step(&mut document, it, &mut changes);
+        take(&mut copy, &changes, &document);
+        assert_eq!(copy, written(&document), "after {it:?}");
+        check_document(document.state(), it);
+        moments.push(document.clone());
+    }
+    let last = written(&document);
+    for (at, before) in moments.iter().enumerate() {
+        let mut copy = written(before);
+        let mut then = before.clone();
+        let mut changes = Changes::default();
+        steps[at..]
+            .iter()
+            .for_each(|it| step(&mut then, it, &mut changes));
+        take(&mut copy, &changes, &document);
+        assert_eq!(copy, last, "from {at}");
+        assert_eq!(written(&then), last, "the same steps, the same document");
+    }
+}
+
+/// What holds of every document.
+fn check_document(state: &State, after: &Step) {
+    let messages = &state.messages;
+    let ids: HashSet<_> = messages.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids.len(), messages.len(), "an id twice after {after:?}");
+    let waits = |role: Role, status: MessageStatus| {
+        role == Role::User && matches!(status, MessageStatus::Pending)
+    };
+    let settled = messages.iter().position(|it| waits(it.role, it.status));
+    let behind = &messages[settled.unwrap_or(messages.len())..];
+    assert!(
+        behind.iter().all(|it| waits(it.role, it.status)),
+        "what waits is not last after {after:?}"
+    );
+    assert_eq!(
+        state.error.is_some(),
+        state.status == Status::Error,
+        "{after:?}"
+    );
+    for message in messages {
+        let of_agent = message.role == Role::Assistant;
+        assert_eq!(message.tool_calls.is_some(), of_agent);
+        assert_eq!(message.steer.is_none(), of_agent);
+        assert_eq!(message.author.is_none(), of_agent);
+    }
+    // A run that is over leaves nothing that looks as if it went on.
+    let over = match after {
+        Step::Event(Envelope { event, .. }) => matches!(event, AgentEvent::TurnEnded(_)),
+        Step::Fail(_) => true,
+        Step::Presence(_) | Step::Questions(_) | Step::Session(_) => false,
+    };
+    if over {
+        assert_ne!(state.status, Status::Running);
+        assert!(state.approvals.is_empty());
+        for message in messages {
+            let of_agent = message.role == Role::Assistant;
+            let goes_on = message.status == MessageStatus::Streaming
+                || of_agent && message.status == MessageStatus::Pending;
+            assert!(!goes_on, "{message:?}");
+            for call in message.tool_calls.iter().flatten() {
+                assert_ne!(call.status, CallStatus::Running, "{message:?}");
+                assert_ne!(call.approval, Some(ApprovalStatus::Pending), "{message:?}");
+            }
+        }
+    }
+}
+
+fn is_closed(value: &Value, of: &[&str]) -> bool {
+    value.as_str().is_some_and(|value| of.contains(&value))
+}
+
+/// The words of the protocol, and no others.
+fn check_words(state: &Value) {
+    assert!(is_closed(&state["status"], &["idle", "running", "error"]));
+    for message in state["messages"].as_array().unwrap() {
+        let statuses = ["pending", "streaming", "complete", "error"];
+        assert!(is_closed(&message["status"], &statuses), "{message}");
+        assert!(is_closed(&message["role"], &["user", "assistant"]));
+        for call in message["toolCalls"].as_array().into_iter().flatten() {
+            let statuses = ["running", "complete", "error"];
+            assert!(is_closed(&call["status"], &statuses), "{call}");
+        }
+    }
+}
+
+#[test]
+fn of_a_session_in_which_everything_happens() {
+    let steps: Vec<_> = every_event().into_iter().map(Step::Event).collect();
+    check(&steps);
+    let mut document = Document::new(SessionFacts::default());
+    for it in &steps {
+        step(&mut document, it, &mut Changes::default());
+        check_words(&written(&document));
+    }
+    // It is a story: a reader sees all of it.
+    let last = written(&document);
+    assert!(last["messages"].as_array().unwrap().len() > 10);
+    for key in ["plan", "workers"] {
+        assert_ne!(last[key], json!([]), "{key}");
+    }
+    assert!(last["usage"].is_object());
+}
+
+/// What each event does to the document, an operation a line.
+#[test]
+fn what_every_event_changes() {
+    const LONGEST: usize = 150;
+    let mut document = Document::new(SessionFacts::default());
+    let mut told = String::new();
+    for envelope in every_event() {
+        let mut changes = Changes::default();
+        document.apply(&envelope, &mut changes);
+        let (seq, name) = (envelope.seq.0, event_name(&envelope.event));
+        told.push_str(&format!("{seq:3} {name}\n"));
+        let Some(operations) = changes.operations() else {
+            told.push_str("      the document anew\n");
+            continue;
+        };
+        for operation in operations {
+            let operation = serde_json::to_value(operation).unwrap();
+            let steps = operation["path"].as_array().unwrap().iter();
+            let steps: Vec<_> = steps.map(|step| step.as_str().unwrap()).collect();
+            let mut value = operation["value"].to_string();
+            if value.len() > LONGEST {
+                value.truncate(value.floor_char_boundary(LONGEST));
+                value.push('…');
+            }
+            let kind = operation["type"].as_str().unwrap();
+            told.push_str(&format!("      {kind} {} {value}\n", steps.join(".")));
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fold/every-event.txt");
+    let repair = "UPDATE_EXPECT=1 cargo test -p harn-state --test it fold";
+    golden::check(&path, &told, repair);
+}
+
+/// A session that is opened again has the document it had.
+#[test]
+fn replayed_and_live_are_one_fold() {
+    let events = every_event();
+    let mut live = Document::new(SessionFacts::default());
+    for envelope in &events {
+        live.apply(envelope, &mut Changes::default());
+    }
+    let mut replayed = Document::new(SessionFacts::default());
+    let mut together = Changes::default();
+    for envelope in &events {
+        replayed.apply(envelope, &mut together);
+    }
+    assert_eq!(live.state(), replayed.state());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 128,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn of_any_session(steps in steps()) {
+        check(&steps);
+    }
+
+    /// Any part of the story is a log: it may begin in the middle of a turn, and stop in one.
+    #[test]
+    fn of_any_part_of_the_story(from in 0_usize..400, length in 0_usize..60) {
+        let events = every_event().into_iter().skip(from).take(length);
+        let steps: Vec<_> = events.map(Step::Event).collect();
+        check(&steps);
+    }
+}

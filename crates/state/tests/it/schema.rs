@@ -1,0 +1,121 @@
+//! `spec/schemas` says what the code reads and writes: generated from its types, and compared with them here;
+//! and what is in the fixtures is what the schemas say.
+
+use std::{fs, path::Path};
+
+use harn_state::{Changes, Document, published::SCHEMAS, schema::schemas, wire::SessionFacts};
+use harn_testkit::{every_event, golden};
+use serde_json::{Value, json};
+
+const REPAIR: &str = "UPDATE_EXPECT=1 cargo test -p harn-state --test it schema";
+
+fn repository(folder: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(folder)
+}
+
+#[test]
+fn schemas_are_those_of_the_code() {
+    for (name, schema) in schemas() {
+        let mut text = serde_json::to_string_pretty(&schema).unwrap();
+        text.push('\n');
+        golden::check(&repository("spec/schemas").join(name), &text, REPAIR);
+        jsonschema::meta::validate(&schema).unwrap();
+    }
+}
+
+/// The program carries the files, all of them.
+#[test]
+fn every_schema_is_published() {
+    let made = schemas().into_iter().map(|(name, _)| name);
+    let published = SCHEMAS.iter().map(|(name, _)| *name);
+    assert_eq!(published.collect::<Vec<_>>(), made.collect::<Vec<_>>());
+}
+
+fn validator(name: &str) -> jsonschema::Validator {
+    let all = schemas();
+    let (_, schema) = all.iter().find(|(file, _)| *file == name).unwrap();
+    jsonschema::validator_for(schema).unwrap()
+}
+
+#[test]
+fn the_fixtures_are_what_the_schemas_say() {
+    let frames = validator("state-frames.schema.json");
+    let sessions = validator("state-sessions.schema.json");
+    let commands = validator("state-commands.schema.json");
+    let mut checked = 0;
+    for file in fs::read_dir(repository("fixtures/state")).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|it| it != "jsonl") {
+            continue;
+        }
+        // What is refused there is refused for what it is.
+        let bad = path.ends_with("bad-input.jsonl");
+        let listing = path.ends_with("sessions.jsonl");
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            let message = line["message"].take();
+            let fits = match line["to"].as_str() {
+                Some("client") => {
+                    frames.is_valid(&message) || listing && sessions.is_valid(&message)
+                }
+                Some("agent") => bad || commands.is_valid(&message),
+                _ => continue,
+            };
+            assert!(fits, "{}: {message}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 150, "only {checked} messages were looked at");
+}
+
+/// All that can be in a document, at every moment.
+#[test]
+fn every_document_is_what_the_schema_says() {
+    let frames = validator("state-frames.schema.json");
+    let mut document = Document::new(SessionFacts::default());
+    for envelope in every_event() {
+        let mut changes = Changes::default();
+        document.apply(&envelope, &mut changes);
+        let state = json!({"type": "state", "state": document.state()});
+        frames.validate(&state).unwrap();
+        let operations = changes.operations().unwrap_or_default();
+        let delta = json!({"type": "delta", "operations": operations});
+        frames.validate(&delta).unwrap();
+    }
+}
+
+/// They are about something: what is not so is refused.
+#[test]
+fn what_is_no_frame_does_not_fit() {
+    let frames = validator("state-frames.schema.json");
+    let document = Document::new(SessionFacts::default());
+    let right = json!({"type": "state", "state": document.state()});
+    assert!(frames.is_valid(&right));
+    for (pointer, value) in [
+        ("/state/status", json!("busy")),
+        ("/state/messages", json!([{"id": "m"}])),
+        ("/state/error", Value::Null),
+        ("/state/session/createdAt", json!("now")),
+        ("/type", json!("snapshot")),
+    ] {
+        let mut wrong = right.clone();
+        match wrong.pointer_mut(pointer) {
+            Some(place) => *place = value,
+            None => wrong["state"]["error"] = value,
+        }
+        assert!(!frames.is_valid(&wrong), "{pointer}");
+    }
+    let commands = validator("state-commands.schema.json");
+    for command in [
+        json!({}),
+        json!({"type": "rewind"}),
+        json!({"type": "submit"}),
+        json!({"type": "approve", "toolCallId": 7}),
+        json!({"type": "configure", "config": "fast"}),
+    ] {
+        let frame = json!({"type": "commands", "commands": [command]});
+        assert!(!commands.is_valid(&frame), "{frame}");
+    }
+}

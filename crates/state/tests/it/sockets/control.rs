@@ -1,0 +1,207 @@
+//! Who drives.
+
+use harn_model::ContentBlock;
+use harn_runtime::{Claim, NoHost};
+use harn_testkit::{StateClient, StateServer};
+use serde_json::json;
+use std::sync::Arc;
+
+use crate::sockets::stage::stage;
+
+async fn second(server: &StateServer, first: &StateClient, query: &str) -> StateClient {
+    server
+        .connect(&format!("session={}&{query}", first.session()))
+        .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn sockets_without_a_name_drive_together() {
+    let (_test, server) = stage();
+    let mut one = server.connect("").await;
+    let mut two = second(&server, &one, "").await;
+    assert_eq!(two.state()["controller"], "state");
+    assert_eq!(two.state()["clients"], json!([]));
+    one.submit("one").await;
+    two.submit("two").await;
+    one.quiet().await;
+    two.quiet().await;
+    assert_eq!(one.state(), two.state());
+    assert_eq!(one.state()["messages"].as_array().unwrap().len(), 4);
+    // The first may leave.
+    one.close().await;
+    two.submit("three").await;
+    two.quiet().await;
+    assert_eq!(two.messages().pop().unwrap(), "assistant complete three");
+    // What needs a name says so.
+    for command in ["takeover", "handback"] {
+        two.command(json!({"type": command})).await;
+        let words = format!("{command} needs a name; connect with client=NAME in the URL");
+        assert_eq!(two.refused().await, words);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_with_a_name_controls_and_the_second_watches() {
+    let (_test, server) = stage();
+    let mut ann = server.connect("client=ann").await;
+    assert_eq!(ann.state()["controller"], "ann");
+    let mut bob = second(&server, &ann, "client=bob").await;
+    assert_eq!(bob.state()["controller"], "ann");
+    let modes: Vec<_> = bob.state()["clients"].as_array().unwrap().iter().collect();
+    assert_eq!(
+        (&modes[0]["id"], &modes[0]["mode"]),
+        (&json!("ann"), &json!("controller"))
+    );
+    assert_eq!(
+        (&modes[1]["id"], &modes[1]["mode"]),
+        (&json!("bob"), &json!("observer"))
+    );
+    let words =
+        "only ann, which controls the session, may do this; a client with a name may send takeover";
+    for command in [
+        json!({"type": "submit", "prompt": "mine"}),
+        json!({"type": "steer", "message": "mine"}),
+        json!({"type": "configure", "config": {"title": "mine"}}),
+        json!({"type": "withdraw", "messageId": "m"}),
+        json!({"type": "answer", "questionId": "q", "answer": "a"}),
+    ] {
+        bob.command(command.clone()).await;
+        assert_eq!(bob.refused().await, words, "{command}");
+    }
+    ann.quiet().await;
+    assert_eq!(ann.state()["messages"], json!([]));
+
+    bob.command(json!({"type": "takeover"})).await;
+    bob.until(|state| state["controller"] == "bob").await;
+    ann.until(|state| state["controller"] == "bob").await;
+    ann.submit("mine").await;
+    let words =
+        "only bob, which controls the session, may do this; a client with a name may send takeover";
+    assert_eq!(ann.refused().await, words);
+    bob.submit("mine").await;
+    bob.until_status("running").await;
+    assert_eq!(bob.text("/messages/0/author"), "bob");
+    bob.until_status("idle").await;
+
+    // Whoever gives control up can have it back, like anybody: by wanting something.
+    bob.command(json!({"type": "handback"})).await;
+    bob.until(|state| state["controller"].is_null()).await;
+    // Once more changes nothing.
+    bob.command(json!({"type": "handback"})).await;
+    bob.quiet().await;
+    assert_eq!(bob.state()["controller"], json!(null));
+    ann.submit("mine").await;
+    ann.until(|state| state["controller"] == "ann").await;
+    ann.quiet().await;
+    assert_eq!(ann.messages().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_again_is_who_it_was() {
+    let (_test, server) = stage();
+    let mut ann = server.connect("client=ann").await;
+    let mut bob = second(&server, &ann, "client=bob").await;
+    // The page is loaded again before the old socket is missed.
+    let mut again = second(&server, &ann, "client=ann").await;
+    assert_eq!(again.state()["controller"], "ann");
+    assert_eq!(again.state()["clients"].as_array().unwrap().len(), 2);
+    again.submit("hello").await;
+    again.until_status("running").await;
+    again.until_status("idle").await;
+    // What the old socket leaves behind takes nothing from the new one.
+    ann.quiet().await;
+    ann.close().await;
+    again.quiet().await;
+    assert_eq!(again.state()["controller"], "ann");
+    again.submit("more").await;
+    again.quiet().await;
+    assert_eq!(again.messages().pop().unwrap(), "assistant complete more");
+    // The same of one that watches.
+    let mut bob_again = second(&server, &again, "client=bob").await;
+    assert_eq!(bob_again.state()["controller"], "ann");
+    bob.quiet().await;
+    bob_again.submit("mine").await;
+    assert!(bob_again.refused().await.contains("only ann"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn control_passes_on_when_its_holder_leaves() {
+    let (_test, server) = stage();
+    let ann = server.connect("client=ann").await;
+    let mut bob = second(&server, &ann, "client=bob").await;
+    ann.close().await;
+    bob.until(|state| state["controller"] != "ann").await;
+    bob.until(|state| state["clients"].as_array().unwrap().len() == 1)
+        .await;
+    bob.submit("mine").await;
+    bob.until_status("running").await;
+    assert_eq!(bob.state()["controller"], "bob");
+    bob.until_status("idle").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_watches_never_takes_control_by_itself() {
+    let (_test, server) = stage();
+    let mut eve = server.connect("client=eve&role=observer").await;
+    assert_eq!(eve.state()["controller"], json!(null));
+    eve.submit("mine").await;
+    let words = "nobody controls the session; only whoever does may do this; a client with a name may send takeover";
+    assert_eq!(eve.refused().await, words);
+    let mut nobody = second(&server, &eve, "role=observer").await;
+    nobody.submit("mine").await;
+    assert_eq!(nobody.refused().await, words);
+    eve.command(json!({"type": "takeover"})).await;
+    eve.until(|state| state["controller"] == "eve").await;
+    eve.submit("mine").await;
+    eve.until_status("running").await;
+    eve.until_status("idle").await;
+}
+
+/// Somebody who came another way, an editor for one, is named as well.
+#[tokio::test(start_paused = true)]
+async fn others_control_a_session_too() {
+    let (test, server) = stage();
+    let mut ann = server.connect("client=ann").await;
+    let session = test.hub().live(&ann.session().into()).unwrap();
+    ann.command(json!({"type": "handback"})).await;
+    ann.until(|state| state["controller"].is_null()).await;
+    let editor = session.sit("editor", Arc::new(NoHost), Claim::IfFree);
+    ann.until(|state| state["controller"] == "editor").await;
+    ann.submit("mine").await;
+    assert!(
+        ann.refused()
+            .await
+            .starts_with("only editor, which controls")
+    );
+    let said = vec![ContentBlock::text("theirs")];
+    session.prompt(said, |_| ()).await.unwrap();
+    ann.until(|state| state["status"] == "running").await;
+    ann.until_status("idle").await;
+    drop(editor);
+    ann.until(|state| state["controller"].is_null()).await;
+}
+
+/// Control does not pass to the newer connection, because an observer asks for none.
+#[tokio::test(start_paused = true)]
+async fn an_observer_replaces_the_older_connection_of_its_name() {
+    let (_test, server) = stage();
+    let mut older = server.connect("client=ann").await;
+    assert_eq!(older.state()["controller"], "ann");
+    let query = format!("session={}&client=ann&role=observer", older.session());
+    let mut newer = server.connect(&query).await;
+    newer.until(|state| state["controller"].is_null()).await;
+    older.until(|state| state["controller"].is_null()).await;
+}
+
+/// An editor takes control without a word, and so without an event.
+#[tokio::test(start_paused = true)]
+async fn control_that_passes_while_a_room_opens_is_seen() {
+    let (test, server) = stage();
+    let first = server.connect("role=observer").await;
+    let id = first.session();
+    first.close().await;
+    let session = test.hub().live(&id.as_str().into()).unwrap();
+    let mut watcher = server.connect(&format!("session={id}&role=observer")).await;
+    let _seat = session.sit("editor", Arc::new(NoHost), Claim::IfFree);
+    watcher.until(|state| state["controller"] == "editor").await;
+}

@@ -1,0 +1,129 @@
+//! Ends: of sockets, sessions, servers and processes.
+
+use std::{fs, time::Duration};
+
+use harn_testkit::{Frame, TestHub};
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::sockets::stage::{agent, stage};
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_closed_says_farewell() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    let mut other = server
+        .connect(&format!("session={}", client.session()))
+        .await;
+    client.submit("hello").await;
+    client.quiet().await;
+    test.hub().close(&client.session().into()).await;
+    let closed = (1013, "the session was closed".to_owned());
+    assert_eq!(client.farewell().await, closed);
+    assert_eq!(other.farewell().await, closed);
+    // Whoever looks again opens it again.
+    let again = server
+        .connect(&format!("session={}", client.session()))
+        .await;
+    assert_eq!(again.messages(), client.messages());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_deleted_is_gone() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    let session = client.session();
+    test.hub().delete(&session.as_str().into()).await.unwrap();
+    assert_eq!(client.farewell().await.0, 1013);
+    let refused = server.try_open("/ws", &format!("session={session}")).await;
+    assert_eq!(refused.err().unwrap().status, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_says_so() {
+    let test = TestHub::new(agent());
+    let mut ending = None;
+    let server = test.serve_state_with(|config| ending = Some(config.ending.clone()));
+    let mut client = server.connect("").await;
+    let mut sessions = server.connect_sessions().await;
+    ending.unwrap().cancel();
+    let away = (1001, "the server ends".to_owned());
+    assert_eq!(client.farewell().await, away);
+    assert_eq!(sessions.farewell().await, away);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_outlives_its_sockets() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    let session = client.session();
+    client.submit("flood 100").await;
+    client.until_status("running").await;
+    client.close().await;
+    sleep(Duration::from_secs(1)).await;
+    let again = server.connect(&format!("session={session}")).await;
+    assert_eq!(again.text("/status"), "idle");
+    assert!(again.text("/messages/1/content").ends_with("99 "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_after_a_restart() {
+    let (mut test, server) = stage();
+    let mut client = server.connect("").await;
+    for prompt in ["hello", "tool", "fail"] {
+        client.submit(prompt).await;
+        client.quiet().await;
+    }
+    let before = client.state().clone();
+    let session = client.session();
+    client.close().await;
+    test.restart().await;
+    let server = test.serve_state();
+    let again = server.connect(&format!("session={session}")).await;
+    assert_eq!(again.state()["messages"], before["messages"]);
+    assert_eq!(again.state()["error"], before["error"]);
+    assert_eq!(again.state()["status"], "error");
+}
+
+/// A process that died in the middle: nothing looks as if it went on, and nothing that was said is lost.
+#[tokio::test(start_paused = true)]
+async fn after_a_crash_nothing_runs() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("wait").await;
+    client
+        .until(|state| state["messages"][1]["toolCalls"] != json!([]))
+        .await;
+    client.submit("later").await;
+    client.until(|state| !state["messages"][2].is_null()).await;
+    let session = client.session();
+    // Another process finds what the first had written by then.
+    let log = test.log_of(&session.as_str().into());
+    let written = fs::read(&log).unwrap();
+    client.close().await;
+    test.hub().shutdown().await;
+    fs::write(&log, written).unwrap();
+    let after = test.beside();
+    let server = after.serve_state();
+    let mut again = server.connect(&format!("session={session}")).await;
+    assert_eq!(again.text("/status"), "error");
+    assert_eq!(
+        again.text("/error"),
+        "the process ended in the middle of this run"
+    );
+    assert_eq!(
+        again.messages(),
+        [
+            "user complete wait",
+            "assistant error Working.",
+            "user error later"
+        ]
+    );
+    assert_eq!(again.text("/messages/1/toolCalls/0/status"), "error");
+    // And it goes on.
+    again.submit("hello").await;
+    assert_eq!(again.next().await, Frame::State);
+    again.quiet().await;
+    assert_eq!(again.text("/status"), "idle");
+    assert_eq!(again.messages().pop().unwrap(), "assistant complete hello");
+}

@@ -1,0 +1,132 @@
+//! What a socket is told, and how often.
+
+use std::time::Duration;
+
+use harn_testkit::{Frame, StateClient};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::sockets::stage::stage;
+
+const TICK: Duration = Duration::from_millis(16);
+
+/// Frames until this turn has ended, each with when it came.
+async fn until_idle(client: &mut StateClient) -> Vec<(Instant, Frame)> {
+    let mut frames = Vec::new();
+    while frames.is_empty() || client.state()["status"] != "idle" {
+        let frame = client.next().await;
+        frames.push((now(), frame));
+    }
+    frames
+}
+
+/// The time that tests have stopped.
+fn now() -> Instant {
+    sleep(Duration::ZERO).deadline()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_is_a_frame_a_tick() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("flood 2000").await;
+    let frames = until_idle(&mut client).await;
+    let ticks = frames.windows(2).map(|pair| pair[1].0 - pair[0].0);
+    assert!(ticks.clone().all(|passed| passed >= TICK), "{ticks:?}");
+    // Two thousand words in as many milliseconds.
+    assert!((100..=130).contains(&frames.len()), "{}", frames.len());
+    let words: Vec<_> = (0..2000).map(|word| format!("{word} ")).collect();
+    assert_eq!(client.text("/messages/1/content"), words.concat());
+    // What came in between is one operation.
+    let appended = frames.iter().filter_map(|(_, frame)| match frame {
+        Frame::Delta(operations) => operations.as_array(),
+        Frame::State | Frame::Error(_) | Frame::Closed(..) => None,
+    });
+    let longest = appended.map(Vec::len).max();
+    assert!(longest < Some(10), "{longest:?}");
+    // And who comes now has the same.
+    let session = client.session();
+    let other = server.connect(&format!("session={session}")).await;
+    assert_eq!(other.state(), client.state());
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_sockets_are_told_the_same_in_the_same_order() {
+    let (_test, server) = stage();
+    let mut one = server.connect("").await;
+    let session = one.session();
+    let mut two = server.connect(&format!("session={session}")).await;
+    assert_eq!(one.state(), two.state());
+    one.submit("flood 300").await;
+    let first = until_idle(&mut one).await;
+    let second = until_idle(&mut two).await;
+    let deltas = |frames: &[(Instant, Frame)]| -> Vec<Frame> {
+        frames.iter().map(|(_, frame)| frame.clone()).collect()
+    };
+    assert_eq!(deltas(&first), deltas(&second));
+    assert!(first.len() > 10);
+    assert_eq!(one.state(), two.state());
+    // Somebody in the middle of it has what the others have.
+    two.submit("flood 300").await;
+    two.until_status("running").await;
+    let mut three = server.connect(&format!("session={session}")).await;
+    for client in [&mut one, &mut two, &mut three] {
+        client.quiet().await;
+    }
+    assert_eq!(three.state(), one.state());
+    assert_eq!(three.state(), two.state());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
+    let (_test, server) = stage();
+    let mut fast = server.connect("").await;
+    let session = fast.session();
+    let mut slow = server
+        .narrow(1024)
+        .connect(&format!("session={session}"))
+        .await;
+    // More than is kept for those who are behind.
+    let text = "x".repeat(20_000);
+    for _ in 0..15 {
+        fast.submit(&format!("say {text}")).await;
+        fast.until_status("running").await;
+        fast.until_status("idle").await;
+    }
+    let caught_up = slow.quiet().await;
+    assert!(caught_up.len() < 6, "{} frames", caught_up.len());
+    assert!(caught_up.contains(&Frame::State), "{caught_up:?}");
+    assert_eq!(slow.state(), fast.state());
+    // From there on it is like the others.
+    fast.submit("hello").await;
+    let frames = slow.quiet().await;
+    assert!(!frames.contains(&Frame::State), "{frames:?}");
+    fast.quiet().await;
+    assert_eq!(slow.state(), fast.state());
+}
+
+/// Who is a little behind gets what is missing, all in one frame.
+#[tokio::test(start_paused = true)]
+async fn who_reads_late_gets_what_is_missing_at_once() {
+    let (_test, server) = stage();
+    let mut client = server.narrow(256).connect("").await;
+    client.submit("flood 100").await;
+    sleep(Duration::from_secs(5)).await;
+    let frames = client.quiet().await;
+    assert!(frames.len() <= 3, "{frames:?}");
+    assert!(!frames.contains(&Frame::State), "{frames:?}");
+    assert_eq!(client.state()["status"], "idle");
+}
+
+/// Nothing is told where nothing changed.
+#[tokio::test(start_paused = true)]
+async fn silence_is_silent() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    sleep(Duration::from_secs(600)).await;
+    assert_eq!(client.quiet().await, []);
+    client.command(json!({"type": "cancel"})).await;
+    client.send(json!([])).await;
+    assert_eq!(client.quiet().await, []);
+    assert_eq!(client.state()["messages"], Value::Array(Vec::new()));
+}

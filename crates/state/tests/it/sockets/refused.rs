@@ -1,0 +1,240 @@
+//! What is refused: at the door, and of what comes in.
+
+use std::time::Duration;
+
+use harn_testkit::{Frame, StateClient, TestHub};
+use serde_json::json;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::sockets::stage::{agent, stage};
+
+/// Whether it goes on: what was wrong is over.
+async fn goes_on(client: &mut StateClient) {
+    client.submit("still here").await;
+    client.quiet().await;
+    assert_eq!(
+        client.messages().pop().unwrap(),
+        "assistant complete still here"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn bad_input_is_answered_and_changes_nothing() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    let mut other = server
+        .connect(&format!("session={}", client.session()))
+        .await;
+    for (frame, words) in [
+        ("{", "the frame is not JSON"),
+        ("", "the frame is not JSON"),
+        ("null", "the frame is none of ours"),
+        ("[]", "the frame is none of ours"),
+        (r#"{"type":"commands"}"#, "the frame is none of ours"),
+        (
+            r#"{"type":"state","state":{}}"#,
+            "the frame is none of ours",
+        ),
+        (
+            r#"{"type":"commands","commands":[null]}"#,
+            "the command has no type that is known",
+        ),
+        (
+            r#"{"type":"commands","commands":[{"type":"rewind"}]}"#,
+            "the command has no type that is known",
+        ),
+        (
+            r#"{"type":"commands","commands":[{"type":"submit"}]}"#,
+            "the command submit is wrong",
+        ),
+        (
+            r#"{"type":"commands","commands":[{"type":"submit","prompt":7}]}"#,
+            "the command submit is wrong",
+        ),
+        (
+            r#"{"type":"commands","commands":[{"type":"submit","prompt":" \n"}]}"#,
+            "prompt is empty; say something",
+        ),
+        (
+            r#"{"type":"commands","commands":[{"type":"steer","message":""}]}"#,
+            "message is empty; say something",
+        ),
+    ] {
+        client.send_raw(frame).await;
+        let refused = client.refused().await;
+        assert!(refused.starts_with(words), "{frame}: {refused}");
+    }
+    let deep = "[".repeat(200_000);
+    client.send_raw(&deep).await;
+    assert!(client.refused().await.starts_with("the frame is not JSON"));
+    let many = vec![json!({"type": "cancel"}); 65];
+    client.send(json!(many)).await;
+    assert_eq!(
+        client.refused().await,
+        "the frame has more than 64 commands; send them in several"
+    );
+    // What is right in a frame is carried out, whatever stands beside it.
+    let frame = r#"{"type":"commands","commands":[{"type":"no"},{"type":"submit","prompt":"hi"}]}"#;
+    client.send_raw(frame).await;
+    client.refused().await;
+    client.quiet().await;
+    assert_eq!(client.messages().len(), 2);
+    // Others hear nothing of what this one did wrong.
+    other.quiet().await;
+    assert_eq!(other.state(), client.state());
+    goes_on(&mut client).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_text_ends_the_socket() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    client.send_message(Message::binary(vec![1, 2, 3])).await;
+    let farewell = (1003, "send text, one message in a frame".to_owned());
+    assert_eq!(client.farewell().await, farewell);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_too_long_ends_the_socket() {
+    let test = TestHub::new(agent());
+    let server = test.serve_state_with(|config| config.message_bytes = 1000);
+    let mut client = server.connect("").await;
+    client.submit(&"x".repeat(900)).await;
+    client.quiet().await;
+    client.send_raw(&"x".repeat(1001)).await;
+    let farewell = (1009, "the message is longer than what is read".to_owned());
+    assert_eq!(client.farewell().await, farewell);
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_messages_end_the_socket() {
+    let test = TestHub::new(agent());
+    let server = test.serve_state_with(|config| config.messages_per_second = 10);
+    let mut client = server.connect("").await;
+    let mut sent = 0;
+    let (code, reason) = loop {
+        client.command(json!({"type": "cancel"})).await;
+        sent += 1;
+        assert!(sent < 1000);
+        let late = timeout(Duration::from_millis(1), client.next());
+        if let Ok(Frame::Closed(code, reason)) = late.await {
+            break (code, reason);
+        }
+    };
+    assert_eq!(code, 1008);
+    assert_eq!(reason, "too many messages in too short a time; go slower");
+    // The session goes on without it.
+    let mut other = server
+        .connect(&format!("session={}", client.session()))
+        .await;
+    goes_on(&mut other).await;
+}
+
+/// What was wrong is said one after the other, and who does not hear it is not listened to meanwhile.
+#[tokio::test(start_paused = true)]
+async fn who_sends_and_does_not_read_is_not_read() {
+    const MANY: usize = 10_000;
+    let test = TestHub::new(agent());
+    let server = test.serve_state_with(|config| config.messages_per_second = u32::MAX);
+    let mut client = server.narrow(1024).connect("").await;
+    let mut sent = 0;
+    while sent < MANY {
+        let bad = client.send_message(Message::text("{"));
+        if timeout(Duration::from_secs(1), bad).await.is_err() {
+            break;
+        }
+        sent += 1;
+    }
+    assert!(sent < 500, "{sent}");
+    // Nothing of it is lost; the one that was under way goes out when the client can send again.
+    for _ in 0..sent {
+        client.refused().await;
+    }
+    client.command(json!({"type": "cancel"})).await;
+    client.refused().await;
+    goes_on(&mut client).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_room_for_so_many() {
+    let test = TestHub::new(agent());
+    let server = test.serve_state_with(|config| config.connections = 2);
+    let client = server.connect("").await;
+    let sessions = server.connect_sessions().await;
+    let refused = server.try_open("/ws", "").await.err().unwrap();
+    assert_eq!(refused.status, 503);
+    sessions.close().await;
+    let again = server.connect("").await;
+    drop((client, again));
+}
+
+/// What is somebody else's is not there.
+#[tokio::test(start_paused = true)]
+async fn principals_do_not_see_each_other() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("tool").await;
+    client.quiet().await;
+    let session = client.session();
+    let call = client.text("/messages/1/toolCalls/0/id").to_owned();
+    let mallory = server.of(Some("mallory"));
+    let query = format!("session={session}");
+    let refused = mallory.try_open("/ws", &query).await.err().unwrap();
+    assert_eq!(refused.status, 404);
+    assert_eq!(
+        refused.body,
+        r#"{"error":"there is no such session; /ws/sessions has them all"}"#
+    );
+    for target in [
+        format!("/state/timeline?{query}"),
+        format!("/state/output?{query}&call={call}"),
+    ] {
+        assert_eq!(server.get(&target).await.status, 200, "{target}");
+        assert_eq!(mallory.get(&target).await.status, 404, "{target}");
+        assert_eq!(server.of(None).get(&target).await.status, 401, "{target}");
+    }
+    let mut theirs = mallory.connect("").await;
+    theirs
+        .command(json!({"type": "resume", "sessionId": session}))
+        .await;
+    theirs.refused().await;
+    let listed = mallory.connect_sessions().await;
+    assert_eq!(listed.state()["sessions"].as_array().unwrap().len(), 1);
+    for path in ["/ws", "/ws/sessions"] {
+        let nobody = server.of(None).try_open(path, "").await.err().unwrap();
+        assert_eq!(nobody.status, 401);
+        assert_eq!(nobody.body, r#"{"error":"a token is needed"}"#);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_wrong_at_the_door_is_said_there() {
+    let (_test, server) = stage();
+    for (query, status, words) in [
+        ("session=nothing", 404, "there is no such session"),
+        ("session=a%2F..%2Fb", 404, "there is no such session"),
+        ("session=%ff", 400, "percent-encoded UTF-8"),
+        ("role=king", 400, "role must be controller or observer"),
+        ("client=a%20b", 400, "client must be a name"),
+        ("client=a&client=b", 400, "client is given more than once"),
+        (
+            "cwd=relative",
+            400,
+            "cwd must be the absolute path of an existing directory",
+        ),
+        (
+            "cwd=%2Fdoes%2Fnot%2Fexist",
+            400,
+            "cwd must be the absolute path",
+        ),
+    ] {
+        let refused = server.try_open("/ws", query).await.err().unwrap();
+        assert_eq!(refused.status, status, "{query}");
+        assert!(refused.body.contains(words), "{query}: {}", refused.body);
+    }
+    // And what is no handshake.
+    for path in ["/ws", "/ws/sessions"] {
+        assert_eq!(server.get(path).await.status, 426);
+    }
+}

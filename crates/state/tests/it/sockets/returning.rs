@@ -1,0 +1,205 @@
+//! Clients that name no session: they return to the one they had.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use harn_model::{Principal, SessionId};
+use harn_runtime::NewSession;
+use harn_state::SessionMemory;
+use harn_testkit::{StateServer, TestHub};
+
+use crate::sockets::stage::{agent, stage};
+
+/// A memory that outlives the server, and may be told what to say.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<(String, PathBuf, SessionId)>>>);
+
+impl SessionMemory for Notes {
+    fn last(&self, principal: &Principal, directory: &Path) -> Option<SessionId> {
+        let notes = self.0.lock().unwrap();
+        let mut notes = notes.iter().rev();
+        let note = notes.find(|(whose, at, _)| whose == principal.as_str() && at == directory);
+        note.map(|(.., session)| session.clone())
+    }
+
+    fn remember(&self, principal: &Principal, directory: &Path, session: &SessionId) {
+        let note = (principal.to_string(), directory.to_owned(), session.clone());
+        self.0.lock().unwrap().push(note);
+    }
+}
+
+fn served(test: &TestHub, notes: &Notes) -> StateServer {
+    test.serve_state_with(|config| config.memory = Arc::new(notes.clone()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reconnects_has_its_conversation() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    let session = client.session();
+    client.submit("hello").await;
+    client.quiet().await;
+    let shown = client.messages();
+    assert_eq!(shown.len(), 2);
+    client.close().await;
+    let client = server.connect("").await;
+    assert_eq!(
+        (client.session(), client.messages()),
+        (session.clone(), shown)
+    );
+    // Two at a time are on the same one; a name makes no difference.
+    for query in ["", "client=ann", "role=observer"] {
+        assert_eq!(server.connect(query).await.session(), session, "{query}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_come_at_once_get_the_same_session() {
+    let (_test, server) = stage();
+    let (one, two) = tokio::join!(server.connect(""), server.connect(""));
+    assert_eq!(one.session(), two.session());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_session_is_made_if_one_is_asked_for() {
+    let (_test, server) = stage();
+    let plain = server.connect("").await.session();
+    let new = server.connect("session=new").await.session();
+    assert_ne!(new, plain);
+    assert_ne!(server.connect("session=new").await.session(), new);
+    // It is known by its name, and is not the one that is returned to without.
+    assert_eq!(server.connect("").await.session(), plain);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_principal_has_its_own_in_each_directory() {
+    let (test, server) = stage();
+    let elsewhere = test.workspace().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let elsewhere = format!("cwd={}", elsewhere.display());
+    let ann = server.of(Some("ann"));
+    let sessions = [
+        server.connect("").await.session(),
+        server.connect(&elsewhere).await.session(),
+        ann.connect("").await.session(),
+    ];
+    let again = [
+        server.connect("").await.session(),
+        server.connect(&elsewhere).await.session(),
+        ann.connect("").await.session(),
+    ];
+    assert_eq!(sessions, again);
+    let mut different = again.to_vec();
+    different.sort();
+    different.dedup();
+    assert_eq!(different.len(), 3);
+    // The directory of the server is the one that is meant without.
+    let same = format!("cwd={}", test.workspace().display());
+    assert_eq!(server.connect(&same).await.session(), sessions[0]);
+}
+
+/// Sessions that others made are never returned to, be they the newest of the directory.
+#[tokio::test(start_paused = true)]
+async fn the_session_of_an_editor_is_not_returned_to() {
+    let (test, server) = stage();
+    let new = || NewSession {
+        cwd: test.workspace(),
+        additional_directories: Vec::new(),
+    };
+    let before = test.hub().create(new()).await.unwrap();
+    let mut client = server.connect("").await;
+    let own = client.session();
+    assert_ne!(own, before.id().as_str());
+    let after = test.hub().create(new()).await.unwrap();
+    // Not even one that it went over to.
+    let resume = serde_json::json!({"type": "resume", "sessionId": after.id().as_str()});
+    client.command(resume).await;
+    client
+        .until(|state| state["session"]["id"] == after.id().as_str())
+        .await;
+    client.close().await;
+    assert_eq!(server.connect("").await.session(), own);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_gone_is_made_anew() {
+    let (test, server) = stage();
+    let first = server.connect("").await;
+    let gone = first.session();
+    first.close().await;
+    // One that was closed is opened again.
+    test.hub().close(&gone.as_str().into()).await;
+    let back = server.connect("").await;
+    assert_eq!(back.session(), gone);
+    back.close().await;
+    test.hub().delete(&gone.as_str().into()).await.unwrap();
+    let next = server.connect("").await.session();
+    assert_ne!(next, gone);
+    assert_eq!(server.connect("").await.session(), next);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_was_archived_is_not_returned_to() {
+    let (test, server) = stage();
+    let mut first = server.connect("").await;
+    let archived = first.session();
+    first.submit("hello").await;
+    first.quiet().await;
+    first.close().await;
+    test.hub().archive(&archived.as_str().into()).await.unwrap();
+    let next = server.connect("").await.session();
+    assert_ne!(next, archived);
+    assert_eq!(server.connect("").await.session(), next);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_memory_outlives_the_server() {
+    let notes = Notes::default();
+    let mut test = TestHub::new(agent());
+    let mut client = served(&test, &notes).connect("").await;
+    let session = client.session();
+    client.submit("hello").await;
+    client.quiet().await;
+    client.close().await;
+    test.restart().await;
+    let client = served(&test, &notes).connect("").await;
+    assert_eq!(client.session(), session);
+    assert_eq!(client.messages().len(), 2);
+}
+
+/// Two processes on one memory: each has a session of its own, and goes on with it.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_another_process_has_open_is_left_to_it() {
+    let notes = Notes::default();
+    let test = TestHub::new(agent());
+    let server = served(&test, &notes);
+    let here = server.connect("").await.session();
+    let beside = test.beside();
+    let other = served(&beside, &notes);
+    let there = other.connect("").await.session();
+    assert_ne!(there, here);
+    assert_eq!(notes.0.lock().unwrap().len(), 2);
+    assert_eq!(server.connect("").await.session(), here);
+    assert_eq!(other.connect("").await.session(), there);
+}
+
+/// What a memory says is checked: one of another directory is not shown in this one.
+#[tokio::test(start_paused = true)]
+async fn a_memory_that_is_wrong_does_no_harm() {
+    let (owner, notes) = (Principal::owner(), Notes::default());
+    let test = TestHub::new(agent());
+    let elsewhere = test.workspace().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let new = NewSession {
+        cwd: elsewhere,
+        additional_directories: Vec::new(),
+    };
+    let other = test.hub().create(new).await.unwrap();
+    for wrong in [other.id().as_str(), "nothing", "../../etc/passwd", ""] {
+        notes.remember(&owner, &test.workspace(), &wrong.into());
+        let session = served(&test, &notes).connect("").await.session();
+        assert_ne!(session, wrong);
+    }
+}

@@ -1,0 +1,144 @@
+//! What a session is set to, and going over to another one.
+
+use harn_testkit::Frame;
+use serde_json::{Value, json};
+
+use crate::sockets::stage::stage;
+
+fn configure(config: Value) -> Value {
+    json!({"type": "configure", "config": config})
+}
+
+#[tokio::test(start_paused = true)]
+async fn mode_title_and_options() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    let modes = client.state()["session"]["modes"]
+        .as_array()
+        .unwrap()
+        .clone();
+    let mode = client.text("/session/mode").to_owned();
+    let other = modes.iter().find(|it| it["id"] != mode.as_str()).unwrap();
+    let config = json!({"permissionMode": other["id"], "title": "Mine", "depth": 2, "model": null});
+    client.command(configure(config)).await;
+    client.quiet().await;
+    assert_eq!(client.state()["session"]["mode"], other["id"]);
+    assert_eq!(client.text("/session/title"), "Mine");
+    assert_eq!(client.text("/session/options/0/value"), "2");
+    client.command(configure(json!({"depth": true}))).await;
+    client
+        .until(|state| state["session"]["options"][0]["value"] == "true")
+        .await;
+    assert_eq!(client.text("/session/commands/0/name"), "go");
+    assert_eq!(client.text("/session/commands/0/hint"), "where to");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_there_is_not_is_refused_by_name() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    for (config, words) in [
+        (
+            json!({"permissionMode": "mad"}),
+            "there is no mode \"mad\"; the modes are ",
+        ),
+        (
+            json!({"colour": "red"}),
+            "there is no option \"colour\"; the options are depth",
+        ),
+        (
+            json!({"depth": "9"}),
+            "\"9\" is not a value of depth; its values are 1, 2, true",
+        ),
+        (json!({"title": "  "}), "title is empty; say something"),
+        (
+            json!({"depth": ["1"]}),
+            "the values of config are texts, numbers, true and false",
+        ),
+        (
+            json!({"__proto__": "1"}),
+            "there is no option \"__proto__\"; the options are depth",
+        ),
+    ] {
+        client.command(configure(config)).await;
+        let refused = client.refused().await;
+        assert!(refused.starts_with(words), "{refused}");
+    }
+    assert_eq!(client.quiet().await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_socket_goes_over_to_another_session() {
+    let (_test, server) = stage();
+    let mut other = server.connect("client=bob").await;
+    other.submit("theirs").await;
+    other.quiet().await;
+    let mut client = server.connect("session=new&client=ann").await;
+    let first = client.session();
+    let there = other.session();
+    assert_ne!(first, there);
+    client
+        .command(json!({"type": "resume", "sessionId": there}))
+        .await;
+    assert_eq!(client.next().await, Frame::State);
+    assert_eq!(client.session(), there);
+    client.quiet().await;
+    other.quiet().await;
+    assert_eq!(client.state(), other.state());
+    assert_eq!(client.state()["controller"], "bob");
+    // It has left where it was.
+    let back = server.connect(&format!("session={first}&client=eve")).await;
+    assert_eq!(back.state()["controller"], "eve");
+    assert_eq!(back.state()["clients"].as_array().unwrap().len(), 1);
+    // What happens there is told here no more.
+    other.submit("more").await;
+    other.quiet().await;
+    client.quiet().await;
+    assert_eq!(client.state(), other.state());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_socket_goes_over_and_says_something_there() {
+    let (_test, server) = stage();
+    let other = server.connect("").await;
+    let there = other.session();
+    other.close().await;
+    let mut client = server.connect("session=new").await;
+    client
+        .command(json!({"type": "resume", "sessionId": there, "prompt": "hello"}))
+        .await;
+    client
+        .until(|state| state["session"]["id"] == there.as_str())
+        .await;
+    client.quiet().await;
+    assert_eq!(
+        client.messages(),
+        ["user complete hello", "assistant complete hello"]
+    );
+    // Nothing is nothing to say; and who goes where it is gets the document all the same.
+    client
+        .command(json!({"type": "resume", "sessionId": there, "prompt": "  "}))
+        .await;
+    assert_eq!(client.quiet().await, [Frame::State]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_there_is_no_session_a_socket_stays() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    let session = client.session();
+    for nowhere in ["nothing", "", "../etc", "a/b"] {
+        client
+            .command(json!({"type": "resume", "sessionId": nowhere, "prompt": "hello"}))
+            .await;
+        let refused = client.refused().await;
+        assert_eq!(
+            refused,
+            "there is no such session; /ws/sessions has them all"
+        );
+    }
+    client.submit("here").await;
+    client.quiet().await;
+    assert_eq!(client.session(), session);
+    assert_eq!(client.messages().len(), 2);
+}

@@ -1,0 +1,219 @@
+//! Prompts, from submitted to answered; and what is said in the middle of a run.
+
+use harn_testkit::StateClient;
+use serde_json::json;
+
+use crate::sockets::stage::stage;
+
+async fn steer(client: &mut StateClient, message: &str) {
+    client
+        .command(json!({"type": "steer", "message": message}))
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_is_answered() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("hello there").await;
+    client.until_status("running").await;
+    assert_eq!(
+        client.messages(),
+        ["user complete hello there", "assistant pending "]
+    );
+    client
+        .until(|state| state["messages"][1]["content"] == "hello ")
+        .await;
+    assert_eq!(client.text("/messages/1/status"), "streaming");
+    client.until_status("idle").await;
+    assert_eq!(
+        client.messages(),
+        [
+            "user complete hello there",
+            "assistant complete hello there"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_waits_for_its_turn_and_a_cancel_stops_one() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("wait").await;
+    client
+        .until(|state| state["messages"][1]["toolCalls"] != json!([]))
+        .await;
+    client.submit("second").await;
+    client.submit("third").await;
+    client.until(|state| !state["messages"][3].is_null()).await;
+    assert_eq!(
+        client.messages(),
+        [
+            "user complete wait",
+            "assistant streaming Working.",
+            "user pending second",
+            "user pending third",
+        ]
+    );
+    client.command(json!({"type": "cancel"})).await;
+    client.quiet().await;
+    assert_eq!(
+        client.messages(),
+        [
+            "user complete wait",
+            "assistant complete Working.",
+            "user complete second",
+            "assistant complete second",
+            "user complete third",
+            "assistant complete third",
+        ]
+    );
+    assert_eq!(client.text("/messages/1/toolCalls/0/status"), "error");
+    assert_eq!(client.text("/status"), "idle");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_word_in_the_middle_reaches_the_agent() {
+    let (_test, server) = stage();
+    let mut client = server.connect("client=ann").await;
+    client.submit("wait").await;
+    client.until_status("running").await;
+    steer(&mut client, "look left").await;
+    client.quiet().await;
+    let pending = client.messages();
+    assert_eq!(
+        pending,
+        [
+            "user complete wait",
+            "assistant complete Working.",
+            "user complete look left",
+            "assistant streaming Heard: look left",
+        ]
+    );
+    assert_eq!(client.state()["messages"][2]["steer"], true);
+    assert_eq!(client.text("/messages/2/author"), "ann");
+    assert_eq!(client.state()["messages"][0]["steer"], false);
+    steer(&mut client, "enough").await;
+    client.until_status("idle").await;
+}
+
+/// Nothing that is said is lost.
+#[tokio::test(start_paused = true)]
+async fn where_nothing_runs_a_word_is_a_prompt() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    steer(&mut client, "hello").await;
+    client.until_status("running").await;
+    client.until_status("idle").await;
+    assert_eq!(
+        client.messages(),
+        ["user complete hello", "assistant complete hello"]
+    );
+    assert_eq!(client.state()["messages"][0]["steer"], false);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_can_be_taken_back() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("ask").await;
+    client.until(|state| state["approvals"] != json!([])).await;
+    client.submit("later").await;
+    steer(&mut client, "meanwhile").await;
+    client.until(|state| !state["messages"][3].is_null()).await;
+    let of = |client: &StateClient, text: &str| {
+        let messages = client.state()["messages"].as_array().unwrap().clone();
+        messages
+            .into_iter()
+            .find(|it| it["content"] == text)
+            .unwrap()
+    };
+    for text in ["later", "meanwhile"] {
+        let waits = of(&client, text);
+        assert_eq!(waits["status"], "pending");
+        client
+            .command(json!({"type": "withdraw", "messageId": waits["id"]}))
+            .await;
+        client.quiet().await;
+        assert_eq!(of(&client, text)["status"], "error");
+    }
+    // Once more changes nothing.
+    let gone = of(&client, "meanwhile");
+    client
+        .command(json!({"type": "withdraw", "messageId": gone["id"]}))
+        .await;
+    assert_eq!(client.quiet().await, []);
+    client
+        .command(json!({"type": "withdraw", "messageId": "nothing"}))
+        .await;
+    assert_eq!(client.refused().await, "no pending message has this id");
+    client.command(json!({"type": "cancel"})).await;
+    client.until_status("idle").await;
+    assert!(
+        !client
+            .messages()
+            .iter()
+            .any(|it| it.contains("assistant complete later"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_shows_what_it_does() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("tool").await;
+    client
+        .until(|state| state["messages"][1]["toolCalls"][0]["output"] == "one")
+        .await;
+    assert_eq!(client.text("/messages/1/toolCalls/0/status"), "running");
+    client.until_status("idle").await;
+    let call = &client.state()["messages"][1]["toolCalls"][0];
+    assert_eq!(call["output"], "one\ntwo\nthree");
+    assert_eq!(call["status"], "complete");
+    assert_eq!(call["title"], "Run the tests");
+    let (session, call) = (client.session(), call["id"].as_str().unwrap());
+    let target = format!("/state/output?session={session}&call={call}");
+    assert_eq!(server.get(&target).await.body, "one\ntwo\nthree");
+}
+
+/// What went wrong is told in the document, and is over with the next run: by a whole document, since no
+/// operation removes anything.
+#[tokio::test(start_paused = true)]
+async fn what_went_wrong_is_over_with_the_next_run() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("fail").await;
+    client.until_status("error").await;
+    assert_eq!(client.text("/error"), "the model is not reachable");
+    assert_eq!(client.messages()[1], "assistant error Let me look");
+    client.submit("hello").await;
+    let first = client.next().await;
+    assert_eq!(first, harn_testkit::Frame::State);
+    assert_eq!(client.text("/status"), "running");
+    assert!(client.state().get("error").is_none());
+    client.until_status("idle").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_of_a_frame_are_carried_out_in_order() {
+    let (_test, server) = stage();
+    let mut client = server.connect("").await;
+    client
+        .send(json!([
+            {"type": "submit", "prompt": "one"},
+            {"type": "submit", "prompt": "two"},
+            {"type": "configure", "config": {"title": "Both"}},
+        ]))
+        .await;
+    client.quiet().await;
+    assert_eq!(
+        client.messages(),
+        [
+            "user complete one",
+            "assistant complete one",
+            "user complete two",
+            "assistant complete two",
+        ]
+    );
+    assert_eq!(client.text("/session/title"), "Both");
+}

@@ -1,0 +1,377 @@
+//! Shells inside a turn: the host's, this machine's, and the one that is chosen.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use harn_model::{
+    AgentEvent, GivenShell, HostCapabilities, SessionId, ShellCommand, ShellPlatform, ShellSource,
+};
+use harn_runtime::{
+    CommandExit, CommandSink, CommandSpec, HostDeadlines, HostError, HostOffers, HostPort, NoHost,
+    Place,
+};
+use harn_tools::shells::{LocalShells, ShellError, ShellWorld, Shells};
+use serde_json::{Value, json};
+
+use crate::lent::rig::{play, play_under};
+
+/// A machine with zsh gone, bash and sh.
+struct Machine;
+
+impl ShellWorld for Machine {
+    fn platform(&self) -> ShellPlatform {
+        ShellPlatform::Linux
+    }
+
+    fn env(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn passwd(&self) -> Option<String> {
+        None
+    }
+
+    fn etc_shells(&self) -> Option<String> {
+        None
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        path != "/bin/zsh"
+    }
+}
+
+/// A host that has some operations, and fails at some of those.
+#[derive(Default)]
+struct Lender {
+    has: &'static [&'static str],
+    fails: &'static [&'static str],
+    mute: bool,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Lender {
+    fn note(&self, what: &str) {
+        self.asked.lock().unwrap().push(what.to_owned());
+    }
+
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+fn shell(id: &str, available: bool) -> Value {
+    json!({
+        "id": id, "label": id, "path": format!("/host/{id}"), "platform": "linux", "available": available,
+        "supports_login": true, "supports_interactive": true, "default_args": ["-c"], "login_args": ["-l", "-c"],
+        "source": "host",
+    })
+}
+
+#[async_trait]
+impl HostPort for Lender {
+    fn offers(&self) -> HostOffers {
+        HostOffers {
+            tools: true,
+            ..HostOffers::default()
+        }
+    }
+
+    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+        Err(HostError::Unsupported("reading files"))
+    }
+
+    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+        Err(HostError::Unsupported("writing files"))
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        _: CommandSpec,
+        _: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        Err(HostError::Unsupported("running commands"))
+    }
+
+    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
+        Err(HostError::Unsupported("tools"))
+    }
+
+    async fn capabilities(&self, _: &SessionId) -> Result<HostCapabilities, HostError> {
+        self.note("capabilities");
+        if self.mute {
+            return Err(HostError::TimedOut("host/capabilities"));
+        }
+        let operations = self.has.iter().map(|name| (*name).to_owned()).collect();
+        Ok(HostCapabilities(BTreeMap::from([(
+            "process".to_owned(),
+            operations,
+        )])))
+    }
+
+    async fn host_call(&self, _: &SessionId, op: &str, args: Value) -> Result<Value, HostError> {
+        let name = op.strip_prefix("process.").unwrap();
+        self.note(name);
+        if self.fails.contains(&name) {
+            return Err(HostError::Host("it broke".to_owned()));
+        }
+        Ok(match name {
+            "list_shells" => json!({
+                "shells": [shell("fish", true), shell("zsh", true), shell("ksh", false)],
+                "default_shell_id": "zsh",
+            }),
+            "get_default_shell" => shell("fish", true),
+            "set_default_shell" => shell(args["shell_id"].as_str().unwrap(), true),
+            "shell_invocation" => json!({
+                "program": "/host/made", "args": ["-c", args["command"]], "command_arg_index": 1,
+                "shell": shell("zsh", true),
+            }),
+            other => panic!("{other} was not offered"),
+        })
+    }
+}
+
+const ALL: &[&str] = &[
+    "list_shells",
+    "get_default_shell",
+    "set_default_shell",
+    "shell_invocation",
+];
+
+fn shells() -> Shells {
+    let local = LocalShells::new(Arc::new(Machine));
+    Shells::new(local, SessionId::new("s"), HostDeadlines::default())
+}
+
+fn listing(id: &str) -> ShellCommand {
+    ShellCommand {
+        shell_id: Some(id.to_owned()),
+        shell: None,
+        command: "ls".to_owned(),
+        login: false,
+        interactive: false,
+    }
+}
+
+/// The calls of a turn, with whether each was asked about.
+fn calls(events: &[AgentEvent]) -> Vec<(&str, bool)> {
+    let mut calls = Vec::new();
+    for event in events {
+        match event {
+            AgentEvent::ToolCall(call) => calls.push((&*call.tool_name, false)),
+            AgentEvent::PermissionAsked(_) => calls.last_mut().unwrap().1 = true,
+            _ => {}
+        }
+    }
+    calls
+}
+
+#[tokio::test]
+async fn without_a_host_this_machine_has_them() {
+    let events = play(Arc::new(NoHost), false, |cx| async move {
+        let shells = shells();
+        let list = shells.list(&cx).await;
+        let ids: Vec<_> = list.shells.iter().map(|shell| &*shell.id).collect();
+        assert_eq!(ids, ["zsh", "bash", "sh"]);
+        assert_eq!(list.default_shell_id.as_deref(), Some("bash"));
+        assert_eq!(shells.default(&cx).await.unwrap().id, "bash");
+
+        let refused = shells.set_default(&cx, "fish").await.unwrap_err();
+        assert!(matches!(refused, ShellError::Unknown { .. }), "{refused}");
+        let refused = shells.set_default(&cx, "zsh").await.unwrap_err();
+        assert!(
+            matches!(refused, ShellError::Unavailable { .. }),
+            "{refused}"
+        );
+        assert_eq!(shells.default(&cx).await.unwrap().id, "bash");
+
+        assert_eq!(shells.set_default(&cx, "sh").await.unwrap().path, "/bin/sh");
+        assert_eq!(shells.default(&cx).await.unwrap().id, "sh");
+        assert_eq!(
+            shells.list(&cx).await.default_shell_id.as_deref(),
+            Some("sh")
+        );
+        let made = shells.invocation(&cx, &listing("bash")).await.unwrap();
+        assert_eq!(
+            (&*made.program, &*made.args.join(" ")),
+            ("/bin/bash", "-c ls")
+        );
+        Ok(())
+    })
+    .await;
+    assert_eq!(calls(&events), []);
+}
+
+#[tokio::test]
+async fn a_host_that_has_shells_is_asked() {
+    let host = Arc::new(Lender {
+        has: ALL,
+        ..Lender::default()
+    });
+    let asked = host.clone();
+    let events = play(host, true, move |cx| {
+        let host = asked.clone();
+        async move {
+            let shells = shells();
+            let list = shells.list(&cx).await;
+            assert!(
+                list.shells
+                    .iter()
+                    .all(|shell| shell.source == ShellSource::Host)
+            );
+            assert_eq!(list.default_shell_id.as_deref(), Some("zsh"));
+            assert_eq!(host.asked(), ["capabilities", "list_shells"]);
+            assert_eq!(shells.default(&cx).await.unwrap().id, "fish");
+            let made = shells.invocation(&cx, &listing("zsh")).await.unwrap();
+            assert_eq!(made.program, "/host/made");
+            assert_eq!(host.asked(), ["get_default_shell", "shell_invocation"]);
+
+            let refused = shells.set_default(&cx, "ksh").await.unwrap_err();
+            assert!(
+                matches!(refused, ShellError::Unavailable { .. }),
+                "{refused}"
+            );
+            assert_eq!(host.asked(), ["list_shells"]);
+            assert_eq!(
+                shells.set_default(&cx, "fish").await.unwrap().path,
+                "/host/fish"
+            );
+            assert_eq!(host.asked(), ["list_shells", "set_default_shell"]);
+            assert_eq!(
+                shells.list(&cx).await.default_shell_id.as_deref(),
+                Some("fish")
+            );
+            Ok(())
+        }
+    })
+    .await;
+    // Looking takes no call; changing something does, and is asked about.
+    assert_eq!(calls(&events), [("process.set_default_shell", true)]);
+}
+
+#[tokio::test]
+async fn a_choice_that_was_not_allowed_is_none() {
+    let host = Arc::new(Lender {
+        has: ALL,
+        ..Lender::default()
+    });
+    let asked = host.clone();
+    play(host, false, move |cx| {
+        let host = asked.clone();
+        async move {
+            let shells = shells();
+            let refused = shells.set_default(&cx, "fish").await.unwrap_err();
+            assert!(matches!(refused, ShellError::Host(_)), "{refused}");
+            assert_eq!(host.asked(), ["capabilities", "list_shells"]);
+            assert_eq!(
+                shells.list(&cx).await.default_shell_id.as_deref(),
+                Some("zsh")
+            );
+            Ok(())
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_host_with_a_list_alone_leaves_the_rest_to_us() {
+    let host = Arc::new(Lender {
+        has: &["list_shells"],
+        ..Lender::default()
+    });
+    let events = play(host, false, |cx| async move {
+        let shells = shells();
+        assert_eq!(shells.default(&cx).await.unwrap().path, "/host/zsh");
+        assert_eq!(
+            shells.set_default(&cx, "fish").await.unwrap().path,
+            "/host/fish"
+        );
+        assert_eq!(shells.default(&cx).await.unwrap().path, "/host/fish");
+        let by_id = ShellCommand {
+            shell_id: None,
+            shell: Some(GivenShell {
+                id: Some("fish".to_owned()),
+                ..GivenShell::default()
+            }),
+            login: true,
+            ..listing("")
+        };
+        let made = shells.invocation(&cx, &by_id).await.unwrap();
+        assert_eq!(
+            (&*made.program, &*made.args.join(" ")),
+            ("/host/fish", "-l -c ls")
+        );
+        Ok(())
+    })
+    .await;
+    assert_eq!(calls(&events), []);
+}
+
+#[tokio::test]
+async fn a_host_that_fails_is_asked_once_a_turn() {
+    let broken = || Lender {
+        has: ALL,
+        fails: &["list_shells"],
+        ..Lender::default()
+    };
+    let mute = || Lender {
+        mute: true,
+        ..Lender::default()
+    };
+    for (host, expected) in [
+        (broken(), &["capabilities", "list_shells"][..]),
+        (mute(), &["capabilities"]),
+    ] {
+        let host = Arc::new(host);
+        play(host.clone(), false, |cx| async move {
+            let shells = shells();
+            for _ in 0..2 {
+                let list = shells.list(&cx).await;
+                assert_eq!(list.default_shell_id.as_deref(), Some("bash"));
+            }
+            assert_eq!(shells.default(&cx).await.unwrap().path, "/bin/bash");
+            Ok(())
+        })
+        .await;
+        assert_eq!(host.asked(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_rule_may_forbid_to_look() {
+    let host = Arc::new(Lender {
+        has: ALL,
+        ..Lender::default()
+    });
+    let rules = "[[rules]]\ndeny = { tool = \"process.list_*\" }";
+    play_under(rules, host.clone(), false, |cx| async move {
+        let list = shells().list(&cx).await;
+        assert_eq!(list.shells[0].path, "/bin/zsh");
+        Ok(())
+    })
+    .await;
+    assert_eq!(host.asked(), ["capabilities"]);
+}
+
+#[tokio::test]
+async fn what_changes_something_is_no_inquiry() {
+    let host = Arc::new(Lender {
+        has: ALL,
+        ..Lender::default()
+    });
+    play(host.clone(), true, |cx| async move {
+        for operation in ["process.set_default_shell", "process.exec", "list_shells"] {
+            let refused = cx
+                .host()
+                .inquire(operation, json!({"shell_id": "zsh"}))
+                .await;
+            assert!(matches!(refused, Err(HostError::Denied(_))), "{refused:?}");
+        }
+        Ok(())
+    })
+    .await;
+    assert!(host.asked().is_empty());
+}

@@ -1,0 +1,373 @@
+//! MCP servers that are there: a process of its own, which must not outlive its session, and one behind HTTP.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{RawQuery, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Redirect, Response},
+    routing::{any, post},
+};
+use futures::{StreamExt as _, stream};
+use harn_model::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
+use harn_tools::{LocalHost, McpDeadlines, McpSettings, Servers};
+use rustix::process::{Pid, test_kill_process};
+use serde_json::{Value, json};
+
+fn session(host: &LocalHost, cwd: &Path) -> Servers {
+    let path = std::env::vars_os().filter(|(key, _)| key == "PATH");
+    let ours = [("HARN_SERVE_TOKEN", "let-me-in"), ("FROM", "outside")];
+    let ours = ours.map(|(key, value)| (key.into(), value.into()));
+    Servers::new(McpSettings {
+        host: host.clone(),
+        cwd: cwd.to_owned(),
+        env: path.chain(ours).collect(),
+        deadlines: McpDeadlines::default(),
+    })
+}
+
+fn small() -> McpServerSpec {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp_server.py");
+    McpServerSpec {
+        name: "small".to_owned(),
+        transport: McpTransport::Stdio {
+            command: "python3".to_owned(),
+            args: vec![script.to_owned()],
+            env: vec![("KEY".to_owned(), Secret::new("hunter2"))],
+        },
+    }
+}
+
+async fn stands(servers: &Servers, state: McpState) -> McpServerStatus {
+    let mut changes = servers.changes();
+    loop {
+        match servers.statuses().pop() {
+            Some(status) if status.state == state => return status,
+            _ => changes.changed().await.unwrap(),
+        }
+    }
+}
+
+async fn text(servers: &Servers, tool: &str, args: Value) -> String {
+    let output = servers.call(&format!("mcp__small__{tool}"), args).await;
+    output.unwrap().raw.unwrap().as_str().unwrap().to_owned()
+}
+
+/// The server and the process that it started.
+async fn pids(servers: &Servers) -> Vec<Pid> {
+    let pids = text(servers, "pids", json!({})).await;
+    let pids = pids.split(' ').map(|pid| pid.parse().unwrap());
+    pids.filter_map(Pid::from_raw).collect()
+}
+
+/// Waits until none of them runs; the test's own time limit is the only bound.
+async fn gone(pids: &[Pid]) {
+    let runs = |pid: &Pid| {
+        // One that was not reaped yet by its parent, which is not us, runs no more.
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+        test_kill_process(*pid).is_ok() && !stat.is_ok_and(|stat| stat.contains(") Z "))
+    };
+    while pids.iter().any(runs) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_process_gets_the_session_and_nothing_of_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let servers = session(&LocalHost::new(), dir.path());
+    servers.add(vec![small()]);
+    servers.settled().await;
+    assert_eq!(stands(&servers, McpState::Ready).await.tools, Some(5));
+    let cwd = text(&servers, "where", json!({})).await;
+    assert_eq!(Path::new(&cwd), dir.path().canonicalize().unwrap());
+    let env: Value = serde_json::from_str(&text(&servers, "env", json!({})).await).unwrap();
+    assert_eq!(
+        (&env["KEY"], &env["FROM"]),
+        (&json!("hunter2"), &json!("outside"))
+    );
+    assert_eq!(
+        (&env["HARN_SERVE_TOKEN"], &env["HOME"]),
+        (&Value::Null, &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn closing_ends_the_process_and_what_it_started() {
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![small()]);
+    servers.settled().await;
+    let family = pids(&servers).await;
+    // Also in the middle of a call, to which it does not listen.
+    let call = servers.call("mcp__small__sleep", json!({}));
+    let close = async {
+        tokio::task::yield_now().await;
+        servers.close();
+    };
+    let (output, ()) = tokio::join!(call, close);
+    assert!(output.is_err());
+    gone(&family).await;
+}
+
+#[tokio::test]
+async fn the_host_ends_them_too() {
+    let host = LocalHost::new();
+    let servers = session(&host, Path::new("/"));
+    servers.add(vec![small()]);
+    servers.settled().await;
+    let family = pids(&servers).await;
+    host.end_all();
+    gone(&family).await;
+}
+
+#[tokio::test]
+async fn a_process_that_dies_is_started_again() {
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![small()]);
+    servers.settled().await;
+    let first = pids(&servers).await;
+    let error = servers.call("mcp__small__die", json!({"code": 7})).await;
+    let error = error.unwrap_err().message;
+    assert!(error.contains("went away during the call"), "{error}");
+    let status = stands(&servers, McpState::Failed).await;
+    // What it started still holds the pipe.
+    let told = "its process ended (exit code 7)";
+    assert_eq!(status.error.as_deref(), Some(told));
+    gone(&first).await;
+    // The call waits for the new one.
+    let second = pids(&servers).await;
+    assert_ne!(first, second);
+    servers.remove("small");
+    gone(&second).await;
+}
+
+/// What came in over HTTP: each method, and the key that came with it.
+#[derive(Clone, Default)]
+struct Heard {
+    keys: Arc<Mutex<Vec<Keyed>>>,
+}
+
+type Keyed = (String, Option<String>);
+
+/// The answer to a message, if there is one.
+fn answer(heard: &Heard, headers: &HeaderMap, body: &Bytes) -> Option<Value> {
+    let request: Value = serde_json::from_slice(body).unwrap();
+    let method = request["method"].as_str().unwrap_or_default();
+    let key = headers.get("x-key");
+    let key = key.map(|key| key.to_str().unwrap().to_owned());
+    heard.keys.lock().unwrap().push((method.to_owned(), key));
+    let result = match method {
+        "initialize" => json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "web", "version": "1"},
+        }),
+        "tools/list" => json!({"tools": [{"name": "hi", "inputSchema": {"type": "object"}}]}),
+        "tools/call" => json!({"content": [{"type": "text", "text": "hi from the web"}]}),
+        _ => return None,
+    };
+    Some(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
+}
+
+async fn as_json(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    match answer(&heard, &headers, &body) {
+        Some(answer) => (JSON, answer.to_string()).into_response(),
+        None => StatusCode::ACCEPTED.into_response(),
+    }
+}
+
+async fn as_events(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    let Some(answer) = answer(&heard, &headers, &body) else {
+        return StatusCode::ACCEPTED.into_response();
+    };
+    let before = json!({"jsonrpc": "2.0", "method": "notifications/message",
+        "params": {"level": "info", "data": "soon"}});
+    let events = format!(": hello\n\ndata: {before}\n\nevent: message\ndata: {answer}\n\n");
+    let kind = [(header::CONTENT_TYPE, "text/event-stream")];
+    (kind, events).into_response()
+}
+
+/// Forgets its first session, and says so the way many do.
+async fn forgetful(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    let Some(answer) = answer(&heard, &headers, &body) else {
+        return StatusCode::ACCEPTED.into_response();
+    };
+    let keys = heard.keys.lock().unwrap();
+    let greeted = keys
+        .iter()
+        .filter(|(method, _)| method == "initialize")
+        .count();
+    let calls = keys
+        .last()
+        .is_some_and(|(method, _)| method == "tools/call");
+    if calls && headers["mcp-session-id"] == "1" {
+        let error = json!({"code": -32000, "message": "No valid session ID provided"});
+        let told = json!({"jsonrpc": "2.0", "error": error}).to_string();
+        return (StatusCode::BAD_REQUEST, JSON, told).into_response();
+    }
+    let session = [("mcp-session-id", greeted.to_string())];
+    (JSON, session, answer.to_string()).into_response()
+}
+
+/// Greets, and has more to say about its tools than anybody wants to hear.
+async fn endlessly(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    match answer(&heard, &headers, &body) {
+        Some(answer) if answer["result"]["tools"].is_array() => {
+            let piece = Bytes::from(vec![b' '; 1024 * 1024]);
+            let pieces = stream::repeat(piece).map(Ok::<_, std::io::Error>);
+            (JSON, Body::from_stream(pieces)).into_response()
+        }
+        Some(answer) => (JSON, answer.to_string()).into_response(),
+        None => StatusCode::ACCEPTED.into_response(),
+    }
+}
+
+const JSON: [(header::HeaderName, &str); 1] = [(header::CONTENT_TYPE, "application/json")];
+
+/// Serves until the test ends; gives the address.
+async fn serve(heard: &Heard) -> String {
+    let echo = async |headers: HeaderMap| {
+        let key = headers
+            .get("x-key")
+            .map(|key| key.to_str().unwrap().to_owned());
+        (StatusCode::BAD_REQUEST, format!("wrong key: {key:?}"))
+    };
+    let challenge = async || {
+        let realm = [(header::WWW_AUTHENTICATE, "Bearer realm=\"web\"")];
+        (StatusCode::UNAUTHORIZED, realm)
+    };
+    let nameless = async || {
+        let told = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "not today"}});
+        (StatusCode::INTERNAL_SERVER_ERROR, JSON, told.to_string())
+    };
+    let away = async |to: RawQuery| Redirect::permanent(&to.0.unwrap());
+    let router = Router::new()
+        .route("/mcp", post(as_json))
+        .route("/events", post(as_events))
+        .route("/forgetful", post(forgetful))
+        .route("/endless", post(endlessly))
+        .route("/echo", any(echo))
+        .route("/closed", any(challenge))
+        .route("/moved", any(async || Redirect::permanent("/mcp")))
+        .route("/away", any(away))
+        .route("/nameless", any(nameless))
+        .with_state(heard.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}")
+}
+
+fn web(url: String) -> McpServerSpec {
+    McpServerSpec {
+        name: "web".to_owned(),
+        transport: McpTransport::Http {
+            url,
+            headers: vec![("X-Key".to_owned(), Secret::new("Bearer hunter2"))],
+        },
+    }
+}
+
+#[tokio::test]
+async fn a_server_behind_http_gets_its_headers_with_each_request() {
+    for path in ["/mcp", "/moved", "/events"] {
+        let heard = Heard::default();
+        let servers = session(&LocalHost::new(), Path::new("/"));
+        servers.add(vec![web(serve(&heard).await + path)]);
+        servers.settled().await;
+        let status = stands(&servers, McpState::Ready).await;
+        assert_eq!((status.tools, status.error), (Some(1), None));
+        let output = servers.call("mcp__web__hi", json!({})).await.unwrap();
+        assert_eq!(output.raw, Some(json!("hi from the web")));
+        let heard = heard.keys.lock().unwrap();
+        let key = Some("Bearer hunter2".to_owned());
+        let methods = [
+            "initialize",
+            "notifications/initialized",
+            "tools/list",
+            "tools/call",
+        ];
+        let expected = methods.map(|method| (method.to_owned(), key.clone()));
+        assert_eq!(*heard, expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_a_server_forgot_is_begun_again() {
+    let heard = Heard::default();
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(serve(&heard).await + "/forgetful")]);
+    servers.settled().await;
+    let output = servers.call("mcp__web__hi", json!({})).await.unwrap();
+    assert_eq!(output.raw, Some(json!("hi from the web")));
+    let heard = heard.keys.lock().unwrap();
+    let greetings = heard.iter().filter(|(method, _)| method == "initialize");
+    assert_eq!(greetings.count(), 2);
+}
+
+#[tokio::test]
+async fn an_error_without_an_id_is_an_answer() {
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(serve(&Heard::default()).await + "/nameless")]);
+    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    assert_eq!(error, "it refused: not today");
+}
+
+#[tokio::test]
+async fn a_server_behind_http_that_refuses_is_told_without_the_key() {
+    let url = serve(&Heard::default()).await;
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(format!("{url}/echo"))]);
+    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    assert!(error.contains("HTTP 400"), "{error}");
+    assert!(
+        error.contains("wrong key") && !error.contains("hunter2"),
+        "{error}"
+    );
+
+    servers.add(vec![web(format!("{url}/closed"))]);
+    let error = stands(&servers, McpState::GivenUp).await.error.unwrap();
+    assert!(error.contains("does not let us in"), "{error}");
+}
+
+#[tokio::test]
+async fn a_redirect_to_somebody_else_is_not_followed() {
+    let (heard, elsewhere) = (Heard::default(), Heard::default());
+    let other = serve(&elsewhere).await;
+    let url = serve(&heard).await;
+    let away = format!("{url}/away?{other}/mcp");
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(away)]);
+    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    assert!(error.contains("HTTP 308"), "{error}");
+    assert_eq!(*elsewhere.keys.lock().unwrap(), []);
+}
+
+#[tokio::test]
+async fn an_answer_without_an_end_is_not_read_to_it() {
+    let url = serve(&Heard::default()).await;
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(format!("{url}/endless"))]);
+    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    let told = "a request to it failed: it sent a message larger than 16 MiB";
+    assert_eq!(error, told);
+}
+
+#[tokio::test]
+async fn nobody_behind_http_is_told_as_such() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let servers = session(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web(format!("http://{address}/mcp?key=opensesame"))]);
+    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    assert!(error.starts_with("a request to it failed: "), "{error}");
+    assert!(error.to_lowercase().contains("refused"), "{error}");
+    assert!(!error.contains("opensesame"), "{error}");
+}

@@ -1,0 +1,54 @@
+//! Skills that cannot be used: told in the session, with the place to mend.
+
+use crate::skills::rig::{Act, Disk, Rig};
+
+const SHIP: &str = "home/ws/.harn/skills/ship/SKILL.md";
+
+fn logs(told: &[String]) -> Vec<&str> {
+    let logs = told.iter().filter(|line| line.starts_with("warn"));
+    logs.map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_told_once() {
+    let disk = Disk::new();
+    disk.put(SHIP, "---\nshort: Ship\npaths: 1\n---\nText\n");
+    // Odd, but of use.
+    disk.skill("home/ws/.harn/skills/odd", "colour: red\n");
+    let place = disk.at(SHIP);
+    let mut rig = Rig::new(disk).await;
+
+    let told = rig.play("x", vec![Act::Iterate]).await;
+    let [log] = logs(&told)[..] else {
+        panic!("{told:?}");
+    };
+    let expected = format!("warn: agent.skills: {}:3: error: paths", place.display());
+    assert!(log.starts_with(&expected), "{log}");
+    assert_eq!(logs(&rig.play("x", vec![]).await), [""; 0]);
+
+    // Another fault is another thing to tell.
+    rig.disk.put(SHIP, "---\npaths: []\n---\nText, longer\n");
+    let told = rig.play("x", vec![]).await;
+    let [log] = logs(&told)[..] else {
+        panic!("{told:?}");
+    };
+    assert!(log.contains("short is required"), "{log}");
+
+    // Mended, it is forgotten; broken again, it is told again.
+    rig.disk.skill("home/ws/.harn/skills/ship", "");
+    assert_eq!(logs(&rig.play("x", vec![]).await), [""; 0]);
+    rig.disk.put(SHIP, "---\npaths: []\n---\nText, longer\n");
+    assert_eq!(logs(&rig.play("x", vec![]).await).len(), 1);
+}
+
+#[tokio::test]
+async fn an_active_skill_that_breaks_says_why_it_ends() {
+    let disk = Disk::new();
+    disk.skill("home/ws/.harn/skills/ship", "");
+    let mut rig = Rig::new(disk).await;
+    rig.play("x", vec![Act::Activate("ship")]).await;
+    rig.disk.put(SHIP, "---\npaths: []\n---\nText\n");
+    let told = rig.play("x", vec![]).await;
+    assert!(told[0].contains("short is required"), "{told:?}");
+    assert_eq!(told[1..], ["0: - ship"]);
+}

@@ -1,0 +1,480 @@
+//! A host's skills and a host that ranks them, and hosts that do neither well.
+
+use std::sync::{Arc, Mutex};
+
+use harn_model::{HostSkill, SessionId, SkillCandidate, SkillMatchRequest, SkillRef, SkillToMatch};
+use harn_runtime::{
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
+};
+use harn_tools::skills::{SkillMatching, Strategy};
+use serde_json::{Value, json};
+
+use crate::skills::rig::{Act, Disk, Rig};
+
+#[derive(Default)]
+struct FakeHost {
+    listed: Mutex<Vec<SkillRef>>,
+    matches: Vec<SkillCandidate>,
+    broken: bool,
+    refuses_to_rank: bool,
+    silent: bool,
+    asked: Mutex<Vec<String>>,
+    /// What it was last asked to rank.
+    candidates: Mutex<Vec<SkillToMatch>>,
+    /// Fetching takes for ever.
+    fetches_nothing: bool,
+}
+
+impl FakeHost {
+    fn with(ids: &[&str]) -> Self {
+        let host = Self::default();
+        host.list(ids);
+        host
+    }
+
+    fn list(&self, ids: &[&str]) {
+        let listed = ids.iter().map(|id| SkillRef {
+            id: (*id).to_owned(),
+            name: id.rsplit('/').next().unwrap().to_owned(),
+            description: format!("From afar: {id}"),
+            source: "host".to_owned(),
+            when_to_use: None,
+            paths: None,
+        });
+        *self.listed.lock().unwrap() = listed.collect();
+    }
+
+    async fn asked(&self, what: String) -> Result<(), HostError> {
+        self.asked.lock().unwrap().push(what);
+        if self.silent {
+            std::future::pending::<()>().await;
+        }
+        match self.broken {
+            true => Err(HostError::Host("no such method".to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    fn take_asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+#[async_trait]
+impl HostPort for FakeHost {
+    fn offers(&self) -> HostOffers {
+        HostOffers {
+            tools: true,
+            ..HostOffers::default()
+        }
+    }
+
+    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+        Err(HostError::Unsupported("reading files"))
+    }
+
+    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+        Err(HostError::Unsupported("writing files"))
+    }
+
+    async fn run(
+        &self,
+        _: &SessionId,
+        _: CommandSpec,
+        _: &mut dyn CommandSink,
+    ) -> Result<CommandExit, HostError> {
+        Err(HostError::Unsupported("running commands"))
+    }
+
+    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
+        Err(HostError::Unsupported("tools"))
+    }
+
+    async fn list_skills(&self, _: &SessionId) -> Result<Vec<SkillRef>, HostError> {
+        self.asked("list".to_owned()).await?;
+        Ok(self.listed.lock().unwrap().clone())
+    }
+
+    async fn fetch_skill(&self, _: &SessionId, id: &str) -> Result<HostSkill, HostError> {
+        self.asked(format!("fetch {id}")).await?;
+        if self.fetches_nothing {
+            std::future::pending::<()>().await;
+        }
+        let manifest = match id {
+            "closed" => json!({"disable_model_invocation": true}),
+            "odd" => json!({"paths": 1}),
+            "acme/ship" => json!({"when_to_use": "To ship", "paths": ["infra/**"]}),
+            _ => json!({"allowed-tools": ["git"]}),
+        };
+        Ok(HostSkill {
+            name: id.rsplit('/').next().unwrap().to_owned(),
+            description: format!("From afar: {id}"),
+            body: format!("Body of {id}: $1 ${{HARN_SKILL_DIR}}"),
+            manifest: manifest.as_object().unwrap().clone(),
+        })
+    }
+
+    async fn match_skills(
+        &self,
+        _: &SessionId,
+        request: SkillMatchRequest,
+    ) -> Result<Vec<SkillCandidate>, HostError> {
+        self.candidates
+            .lock()
+            .unwrap()
+            .clone_from(&request.candidates);
+        let names: Vec<_> = request.candidates.iter().map(|one| &*one.name).collect();
+        let what = format!(
+            "match {} {:?} {}",
+            request.strategy,
+            request.prompt,
+            names.join(" ")
+        );
+        self.asked(what).await?;
+        match self.refuses_to_rank {
+            true => Err(HostError::Denied("no".to_owned())),
+            false => Ok(self.matches.clone()),
+        }
+    }
+}
+
+async fn rig(host: FakeHost, strategy: Strategy) -> (Rig, Arc<FakeHost>) {
+    let disk = Disk::new();
+    disk.skill("home/ws/.harn/skills/local", "description: here\n");
+    let matching = SkillMatching {
+        strategy,
+        ..SkillMatching::default()
+    };
+    let rig = Rig::with(disk, matching, false).await;
+    let host = Arc::new(host);
+    rig.session.set_host(host.clone());
+    (rig, host)
+}
+
+fn candidate(name: &str, score: f64) -> SkillCandidate {
+    SkillCandidate {
+        name: name.to_owned(),
+        score,
+        reason: "host match".to_owned(),
+    }
+}
+
+fn commands(rig: &Rig) -> Vec<String> {
+    let commands = rig.skills().commands();
+    commands.into_iter().map(|command| command.name).collect()
+}
+
+#[tokio::test]
+async fn a_hosts_skills_are_the_weakest_layer_and_lazy() {
+    let host = FakeHost::with(&["acme/ops/review", "local"]);
+    let (mut rig, host) = rig(host, Strategy::Metadata).await;
+    assert_eq!(
+        rig.play("x", vec![Act::Iterate]).await,
+        ["0: matched by metadata: []"]
+    );
+    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(commands(&rig), ["acme:ops:review", "local"]);
+    let shadowed = rig.skills().registry().shadowed().to_vec();
+    assert_eq!(shadowed.len(), 1);
+    assert_eq!(shadowed[0].id, "local");
+
+    assert_eq!(
+        rig.play("/acme:ops:review now", vec![Act::SayPrompt]).await,
+        [
+            "0: + review = acme/ops/review (the user typed /acme:ops:review)",
+            "scope review = acme/ops/review: git",
+            "says \"Body of acme/ops/review: now ${HARN_SKILL_DIR}\"",
+        ]
+    );
+    assert_eq!(host.take_asked(), ["fetch acme/ops/review"]);
+}
+
+#[tokio::test]
+async fn an_update_asks_once_more() {
+    let (mut rig, host) = rig(FakeHost::with(&["one"]), Strategy::Metadata).await;
+    rig.play("x", vec![]).await;
+    host.list(&["two"]);
+    rig.play("x", vec![]).await;
+    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(commands(&rig), ["local", "one"]);
+
+    rig.session.skills_updated();
+    rig.session.skills_updated();
+    rig.play("x", vec![Act::Iterate]).await;
+    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(commands(&rig), ["local", "two"]);
+}
+
+#[tokio::test]
+async fn a_list_that_fails_leaves_the_rest() {
+    let host = FakeHost {
+        broken: true,
+        ..FakeHost::default()
+    };
+    let (mut rig, host) = rig(host, Strategy::Metadata).await;
+    let told = rig.play("x", vec![]).await;
+    assert_eq!(
+        told,
+        [
+            "warn: agent.skills: the host's skills are left out: the host answered: no such method",
+            "0: matched by metadata: []",
+        ]
+    );
+    // Told once, and not asked at each turn.
+    assert_eq!(rig.play("x", vec![]).await.len(), 1);
+    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(commands(&rig), ["local"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_never_answers_costs_its_deadline() {
+    let host = FakeHost {
+        silent: true,
+        ..FakeHost::default()
+    };
+    let (mut rig, _) = rig(host, Strategy::Host).await;
+    // Twice five seconds, by a clock that jumps to whatever is waited for.
+    let patience = std::time::Duration::from_secs(11);
+    let told = tokio::time::timeout(patience, rig.play("here", vec![])).await;
+    let told = told.unwrap();
+    assert_eq!(
+        told[..2],
+        [
+            "warn: agent.skills: the host's skills are left out: the host did not answer skills/list in time",
+            "warn: agent.skill_match: the host did not answer skill/match in time; \
+             they are ranked by metadata instead",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn odd_ids_are_no_commands() {
+    let (mut rig, _) = rig(FakeHost::with(&["two words", ""]), Strategy::Metadata).await;
+    let told = rig.play("x", vec![Act::Load("two words", "a")]).await;
+    assert!(
+        told[0].contains("\"two words\" is no slash command"),
+        "{told:?}"
+    );
+    assert!(told[1].contains("without an id"), "{told:?}");
+    // What cannot be used is told once, however often the host lists it.
+    rig.session.skills_updated();
+    let again = rig.play("x", vec![]).await;
+    assert!(
+        !again.iter().any(|line| line.contains("without an id")),
+        "{again:?}"
+    );
+    assert_eq!(commands(&rig), ["local"]);
+    assert_eq!(
+        told.last().unwrap(),
+        "says \"error: the host's skill \\\"two words\\\" is refused: the name \\\"two words\\\" cannot be a slash \
+         command: it holds ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit; or give the skill another name than its folder's\""
+    );
+}
+
+#[tokio::test]
+async fn what_only_people_may_use_shows_when_it_is_fetched() {
+    let (mut rig, _) = rig(FakeHost::with(&["closed", "odd"]), Strategy::Metadata).await;
+    let acts = vec![Act::Load("closed", ""), Act::Load("odd", "")];
+    let told = rig.play("closed", acts).await;
+    // It would have been the best, but nothing is activated.
+    assert!(
+        told[0].starts_with("0: matched by metadata: [closed "),
+        "{told:?}"
+    );
+    assert!(told[1].contains("is for people only"), "{told:?}");
+    assert!(told[2].contains("paths must be a list"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_host_ranks() {
+    let mut host = FakeHost::with(&["acme/review"]);
+    host.matches = vec![
+        candidate("nobody", 9.0),
+        candidate("local", f64::NAN),
+        candidate("local", -1.0),
+        candidate("review", 0.0),
+    ];
+    let (mut rig, host) = rig(host, Strategy::Embedding).await;
+    // Without a score at all it may still be chosen; equals stay as the host put them.
+    assert_eq!(
+        rig.play("go", vec![]).await,
+        [
+            "0: matched by embedding: [local 0.00 (host match), acme/review 0.00 (host match)]",
+            "0: + local (host match)",
+        ]
+    );
+    assert_eq!(
+        host.take_asked(),
+        [
+            "list",
+            "fetch acme/review",
+            "match embedding \"go\" review local"
+        ]
+    );
+}
+
+fn to_match(name: &str, description: &str, when_to_use: &str, paths: &[&str]) -> SkillToMatch {
+    SkillToMatch {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        when_to_use: when_to_use.to_owned(),
+        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+    }
+}
+
+#[tokio::test]
+async fn a_host_ranks_names_with_what_it_said_of_them() {
+    // `acme/local` has the name of another skill's id, so that its own id is its name.
+    let mut host = FakeHost::with(&["acme/listed", "acme/local", "acme/ship", "odd"]);
+    host.matches = vec![candidate("ship", 1.0)];
+    {
+        let mut listed = host.listed.lock().unwrap();
+        listed[0].when_to_use = Some("To list".to_owned());
+        listed[0].paths = Some(vec!["list/**".to_owned()]);
+        // Half of what a ranking needs.
+        listed[2].when_to_use = Some("To ship".to_owned());
+    }
+    let (mut rig, host) = rig(host, Strategy::Host).await;
+    assert_eq!(
+        rig.play("go", vec![Act::Deactivate("ship")]).await,
+        [
+            "0: matched by host: [acme/ship 1.00 (host match)]",
+            "0: + ship = acme/ship (host match)",
+            "0: - ship = acme/ship",
+            "says \"ok\"",
+        ]
+    );
+    assert_eq!(
+        *host.candidates.lock().unwrap(),
+        [
+            to_match("listed", "From afar: acme/listed", "To list", &["list/**"]),
+            to_match("acme/local", "From afar: acme/local", "", &[]),
+            to_match("ship", "From afar: acme/ship", "To ship", &["infra/**"]),
+            to_match("local", "here", "", &[]),
+            to_match("odd", "From afar: odd", "", &[]),
+        ]
+    );
+    // What the list says is not asked for, and what was fetched is not fetched again.
+    assert_eq!(
+        host.take_asked(),
+        [
+            "list",
+            "fetch acme/local",
+            "fetch acme/ship",
+            "fetch odd",
+            "match host \"go\" listed acme/local ship local odd",
+        ]
+    );
+    rig.play("again", vec![]).await;
+    assert_eq!(
+        host.take_asked(),
+        ["match host \"again\" listed acme/local ship local odd"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn cards_that_do_not_come_hold_up_one_turn_for_one_deadline() {
+    let host = FakeHost {
+        fetches_nothing: true,
+        ..FakeHost::with(&["one", "two"])
+    };
+    let (mut rig, host) = rig(host, Strategy::Host).await;
+    // Five seconds, by a clock that jumps to whatever is waited for.
+    let patience = std::time::Duration::from_secs(6);
+    let played = tokio::time::timeout(patience, rig.play("go", vec![])).await;
+    played.unwrap();
+    assert_eq!(
+        host.take_asked(),
+        ["list", "fetch one", "match host \"go\" local one two"]
+    );
+    rig.play("go", vec![]).await;
+    assert_eq!(host.take_asked(), ["match host \"go\" local one two"]);
+}
+
+#[tokio::test]
+async fn a_skill_leaves_under_the_name_it_came_with() {
+    let mut host = FakeHost::with(&["acme/review"]);
+    host.matches = vec![candidate("review", 1.0)];
+    let (mut rig, host) = rig(host, Strategy::Host).await;
+    let told = rig.play("go", vec![]).await;
+    assert_eq!(told[1], "0: + review = acme/review (host match)");
+    // Another one takes the name; the session is closed; then both are gone.
+    host.list(&["acme/review", "other/review"]);
+    rig.session.skills_updated();
+    rig.play("go", vec![]).await;
+    rig.reopen().await;
+    rig.session.set_host(host.clone());
+    host.list(&[]);
+    let told = rig.play("go", vec![]).await;
+    assert!(
+        told.contains(&"0: - review = acme/review".to_owned()),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_rank_is_told_of() {
+    let host = FakeHost {
+        broken: true,
+        ..FakeHost::default()
+    };
+    let (mut rig, _) = rig(host, Strategy::Host).await;
+    let told = rig.play("local", vec![]).await;
+    assert_eq!(
+        told[1..],
+        [
+            "warn: agent.skill_match: the host did not rank the skills: no such method; \
+             they are ranked by metadata instead",
+            "0: matched by metadata: [local 2.00 (name in the prompt)]",
+            "0: + local (name in the prompt)",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_host_that_refuses_to_rank_is_quoted() {
+    let host = FakeHost {
+        refuses_to_rank: true,
+        ..FakeHost::default()
+    };
+    let (mut rig, _) = rig(host, Strategy::Host).await;
+    assert_eq!(
+        rig.play("x", vec![]).await,
+        [
+            "warn: agent.skill_match: the host refused to rank the skills: \"no\"; \
+             they are ranked by metadata instead",
+            "0: matched by metadata: []",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_host_is_not_asked_about_a_slash_command() {
+    let host = FakeHost {
+        matches: vec![candidate("local", 1.0)],
+        ..FakeHost::default()
+    };
+    let (mut rig, host) = rig(host, Strategy::Host).await;
+    assert_eq!(rig.play("/mode local", vec![]).await, [""; 0]);
+    assert_eq!(host.take_asked(), ["list"]);
+}
+
+#[tokio::test]
+async fn nobody_to_ask_is_told_of() {
+    let disk = Disk::new();
+    disk.skill("home/ws/.harn/skills/local", "");
+    let matching = SkillMatching {
+        strategy: Strategy::Host,
+        ..SkillMatching::default()
+    };
+    let mut rig = Rig::with(disk, matching, false).await;
+    let told = rig.play("x", vec![]).await;
+    assert_eq!(
+        told,
+        [
+            "warn: agent.skill_match: the host does not offer ranking skills; \
+             they are ranked by metadata instead",
+            "0: matched by metadata: []",
+        ]
+    );
+}

@@ -1,0 +1,39 @@
+//! Menus that follow the files, while nobody says anything.
+
+use std::{fs, time::Duration};
+
+use crate::skills::rig::{Disk, Rig};
+
+/// Only ever waited out by a test that fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn until(rig: &mut Rig, names: &[&str]) {
+    let told = tokio::time::timeout(PATIENCE, rig.until_commands(names)).await;
+    told.unwrap_or_else(|_| panic!("never told of {names:?}"));
+}
+
+#[tokio::test]
+async fn commands_follow_the_files() {
+    let disk = Disk::new();
+    disk.skill("home/.harn/skills/first", "");
+    let mut rig = Rig::new(disk).await;
+    until(&mut rig, &["first"]).await;
+    // A folder that was not there.
+    rig.disk.skill("home/ws/.harn/skills/second", "");
+    until(&mut rig, &["first", "second"]).await;
+    rig.disk.skill("home/ws/.harn/skills/third", "");
+    until(&mut rig, &["first", "second", "third"]).await;
+    // What its card says.
+    rig.disk
+        .skill("home/ws/.harn/skills/second", "user_invocable: false\n");
+    until(&mut rig, &["first", "third"]).await;
+    // A manifest that was not there.
+    rig.disk.skill("home/ws/own/fourth", "");
+    rig.disk
+        .put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
+    until(&mut rig, &["first", "fourth", "third"]).await;
+    fs::remove_dir_all(rig.disk.at("home/ws/.harn")).unwrap();
+    until(&mut rig, &["first", "fourth"]).await;
+    rig.disk.skill("home/ws/.harn/packages/p/skills/fifth", "");
+    until(&mut rig, &["fifth", "first", "fourth"]).await;
+}

@@ -1,0 +1,279 @@
+//! When skills become active, and in which order that is told.
+
+use harn_model::{ToolSource, ToolSpec};
+use harn_tools::skills::{SkillMatching, Strategy};
+
+use crate::skills::rig::{Act, Disk, Rig};
+
+fn two() -> Disk {
+    let disk = Disk::new();
+    disk.skill(
+        "home/ws/.harn/skills/ship",
+        "description: Ship a production release\nallowed_tools: [run_command, 'namespace:git']\n\
+         paths: [infra/**]\n",
+    );
+    disk.skill(
+        "home/ws/.harn/skills/review",
+        "description: Review existing code\n",
+    );
+    disk
+}
+
+fn tool(name: &str, source: ToolSource) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        schema: None,
+        annotations: None,
+        source,
+        deprecated: false,
+    }
+}
+
+#[tokio::test]
+async fn a_session_without_skills_is_silent() {
+    let mut rig = Rig::new(Disk::new()).await;
+    assert_eq!(rig.play("ship it", vec![]).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_fits_becomes_active_and_stays() {
+    let mut rig = Rig::new(two()).await;
+    assert_eq!(
+        rig.play("hello", vec![]).await,
+        ["0: matched by metadata: []"]
+    );
+    assert_eq!(
+        rig.play("prepare the release", vec![Act::Iterate, Act::Iterate])
+            .await,
+        [
+            "0: matched by metadata: [ship 0.40 (1 keyword hit)]",
+            "0: + ship (1 keyword hit)",
+            "scope ship: run_command namespace:git",
+        ]
+    );
+    // It stays; another joins, and the same set is told once.
+    assert_eq!(
+        rig.play("review the code", vec![]).await,
+        [
+            "0: matched by metadata: [review 2.57 (2 keyword hits; name in the prompt)]",
+            "0: + review (2 keyword hits; name in the prompt)",
+        ]
+    );
+    assert_eq!(
+        rig.play("review", vec![]).await,
+        ["0: matched by metadata: [review 2.40 (1 keyword hit; name in the prompt)]"]
+    );
+    let active: Vec<_> = rig.skills().active().iter().map(|s| s.id.clone()).collect();
+    assert_eq!(active, ["ship", "review"]);
+}
+
+#[tokio::test]
+async fn without_sticking_each_iteration_matches_again() {
+    let matching = SkillMatching {
+        sticky: false,
+        ..SkillMatching::default()
+    };
+    let mut rig = Rig::with(two(), matching, false).await;
+    assert_eq!(
+        rig.play("prepare the release", vec![]).await,
+        [
+            "0: matched by metadata: [ship 0.40 (1 keyword hit)]",
+            "0: + ship (1 keyword hit)",
+            "scope ship: run_command namespace:git",
+        ]
+    );
+    assert_eq!(
+        rig.play("code", vec![Act::Activate("ship"), Act::Iterate])
+            .await,
+        [
+            "0: matched by metadata: [review 0.40 (1 keyword hit)]",
+            "0: - ship",
+            "0: + review (1 keyword hit)",
+            "0: + ship (wanted)",
+            "scope ship: run_command namespace:git",
+            "says \"ok\"",
+            "0: matched again by metadata: [review 0.40 (1 keyword hit)]",
+        ]
+    );
+    // What somebody wanted does not leave by itself.
+    assert_eq!(
+        rig.play("hello", vec![]).await,
+        ["0: matched by metadata: []", "0: - review"]
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_is_read_brings_its_skill() {
+    let mut rig = Rig::new(two()).await;
+    let acts = vec![
+        Act::Note("src/a.rs"),
+        Act::Note("infra/main.tf"),
+        Act::Note("infra/other.tf"),
+    ];
+    assert_eq!(
+        rig.play("look around", acts).await,
+        [
+            "0: matched by metadata: []",
+            "0: + ship (infra/main.tf matches infra/**)",
+            "scope ship: run_command namespace:git",
+        ]
+    );
+    assert_eq!(
+        rig.play("go on", vec![]).await,
+        [
+            "0: matched by metadata with src/a.rs infra/main.tf infra/other.tf: \
+             [ship 1.50 (working files match infra/**)]"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_words_of_a_slash_command_rank_nothing() {
+    let mut rig = Rig::new(two()).await;
+    let acts = vec![Act::Note("infra/main.tf"), Act::Deactivate("ship")];
+    assert_eq!(rig.play("/mode review the release", vec![]).await, [""; 0]);
+    rig.play("look around", acts).await;
+    // A file in use does.
+    assert_eq!(
+        rig.play(" /mode review", vec![]).await,
+        ["0: matched by metadata with infra/main.tf: [ship 1.50 (working files match infra/**)]"]
+    );
+}
+
+#[tokio::test]
+async fn a_slash_command_that_ranks_nothing_ends_nothing() {
+    let matching = SkillMatching {
+        sticky: false,
+        ..SkillMatching::default()
+    };
+    let mut rig = Rig::with(two(), matching, false).await;
+    rig.play("prepare the release", vec![]).await;
+    assert_eq!(rig.play("/mode fast", vec![]).await, [""; 0]);
+    let active: Vec<_> = rig.skills().active().iter().map(|s| s.id.clone()).collect();
+    assert_eq!(active, ["ship"]);
+}
+
+#[tokio::test]
+async fn a_question_about_something_else_brings_no_skill() {
+    let disk = Disk::new();
+    disk.skill(
+        "home/ws/.harn/skills/ship",
+        "description: Use this to ship the release\nwhen_to_use: When the user is ready for it\n",
+    );
+    let mut rig = Rig::new(disk).await;
+    assert_eq!(
+        rig.play("where is the configuration?", vec![]).await,
+        ["0: matched by metadata: []"]
+    );
+}
+
+#[tokio::test]
+async fn what_somebody_ended_does_not_come_back_by_itself() {
+    let mut rig = Rig::new(two()).await;
+    let acts = vec![
+        Act::Deactivate("ship"),
+        Act::Note("infra/main.tf"),
+        Act::Deactivate("ship"),
+    ];
+    assert_eq!(
+        rig.play("release", acts).await,
+        [
+            "0: matched by metadata: [ship 0.40 (1 keyword hit)]",
+            "0: + ship (1 keyword hit)",
+            "scope ship: run_command namespace:git",
+            "0: - ship",
+            "says \"ok\"",
+            "says \"error: the skill \\\"ship\\\" is not active\"",
+        ]
+    );
+    let told = rig.play("release", vec![Act::Activate("ship")]).await;
+    assert_eq!(told[1], "0: + ship (wanted)");
+}
+
+#[tokio::test]
+async fn active_skills_narrow_the_tools_in_reach() {
+    let mut rig = Rig::new(two()).await;
+    let skills = rig.skills();
+    let run = tool("run_command", ToolSource::Builtin);
+    let read = tool("read_file", ToolSource::Builtin);
+    let git = tool("mcp__git__log", ToolSource::Mcp("git".to_owned()));
+    let other = tool("mcp__db__query", ToolSource::Mcp("db".to_owned()));
+    let load = tool("load_skill", ToolSource::Builtin);
+    let search = tool("__harn_tool_search", ToolSource::Builtin);
+    let reach = || [&run, &read, &git, &other, &load, &search].map(|tool| skills.allows(tool));
+
+    assert_eq!(reach(), [true; 6]);
+    rig.play("x", vec![Act::Activate("ship")]).await;
+    assert_eq!(reach(), [true, false, true, false, true, true]);
+    // One that names no tools adds nothing to those that do.
+    rig.play("x", vec![Act::Activate("review")]).await;
+    assert_eq!(reach(), [true, false, true, false, true, true]);
+    rig.disk
+        .skill("home/ws/.harn/skills/all", "allowed_tools: ['*']\n");
+    let told = rig.play("x", vec![]).await;
+    assert_eq!(told, ["0: matched by metadata: []"]);
+    assert_eq!(
+        rig.play("x", vec![Act::Activate("all")]).await[1..],
+        ["0: + all (wanted)", "says \"ok\""]
+    );
+    assert_eq!(reach(), [true; 6]);
+    let told = rig
+        .play("x", vec![Act::Deactivate("all"), Act::Deactivate("ship")])
+        .await;
+    assert_eq!(
+        told[1..],
+        ["0: - all", "says \"ok\"", "0: - ship", "says \"ok\""]
+    );
+    assert_eq!(reach(), [true; 6]);
+}
+
+#[tokio::test]
+async fn tags_name_where_a_tool_comes_from() {
+    let disk = Disk::new();
+    disk.skill(
+        "home/ws/.harn/skills/a",
+        "allowed_tools: ['namespace:host', 'namespace:mcp:db', 'namespace:skill']\n",
+    );
+    let mut rig = Rig::new(disk).await;
+    rig.play("x", vec![Act::Activate("a")]).await;
+    for (source, expected) in [
+        (ToolSource::Host, true),
+        (ToolSource::Mcp("db".to_owned()), true),
+        (ToolSource::Mcp("git".to_owned()), false),
+        (ToolSource::Skill("a".to_owned()), true),
+        (ToolSource::Builtin, false),
+        (ToolSource::Provider, false),
+    ] {
+        let allowed = rig.skills().allows(&tool("x", source.clone()));
+        assert_eq!(allowed, expected, "{source:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_opened_again_has_its_skills() {
+    let mut rig = Rig::new(two()).await;
+    rig.play("x", vec![Act::Activate("ship"), Act::Activate("review")])
+        .await;
+    std::fs::remove_dir_all(rig.disk.at("home/ws/.harn/skills/review")).unwrap();
+    rig.reopen().await;
+    assert_eq!(
+        rig.play("x", vec![]).await,
+        ["0: - review", "0: matched by metadata: []"]
+    );
+    let active: Vec<_> = rig.skills().active().iter().map(|s| s.id.clone()).collect();
+    assert_eq!(active, ["ship"]);
+}
+
+#[test]
+fn a_strategy_nobody_knows_is_the_default() {
+    assert_eq!(Strategy::named("host"), (Strategy::Host, None));
+    assert_eq!(Strategy::named("embedding"), (Strategy::Embedding, None));
+    let (strategy, warning) = Strategy::named("magic");
+    assert_eq!(strategy, Strategy::Metadata);
+    let warning = warning.unwrap();
+    assert!(
+        warning.starts_with("agent.skill_match: \"magic\""),
+        "{warning}"
+    );
+}

@@ -1,0 +1,136 @@
+//! `run_command`: in time, with all of its output kept.
+
+use std::{path::Path, time::Duration};
+
+use harn_model::{ErrorCategory, ToolCallStatus, ToolExecutor};
+use serde_json::json;
+
+use crate::toolbox::{
+    desk::{Answer, Desk},
+    rig::{Rig, assert_failed, shown},
+};
+
+const MANY_LINES: &str = "i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done";
+
+#[tokio::test]
+async fn a_failed_command_tells_what_it_printed() {
+    let mut rig = Rig::new(&[]).await;
+    let turn = rig
+        .call_allowed("run_command", json!({"command": "echo oh; exit 3"}))
+        .await;
+    assert_failed(&turn, ErrorCategory::ToolError, "exit code 3");
+    assert_eq!(
+        turn.said(),
+        "the command failed: exit code 3\n\n```\noh\n```\n\nexit code 3\n"
+    );
+}
+
+#[tokio::test]
+async fn time_that_is_over_ends_the_whole_group_and_keeps_what_was_printed() {
+    let mut rig = Rig::new(&[]).await;
+    let command = "sleep 600 & echo $!; echo $$; sleep 600";
+    let turn = rig
+        .call_allowed(
+            "run_command",
+            json!({"command": command, "timeout_ms": 400}),
+        )
+        .await;
+    assert_failed(&turn, ErrorCategory::Timeout, "its 400 ms were over");
+    let (_, end) = turn.only_call();
+    assert_eq!(end.raw_output.as_ref().unwrap()["timed_out"], true);
+    let text = shown(end);
+    let pids: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+    assert_eq!(pids.len(), 2, "{text}");
+    for pid in pids {
+        while runs(pid) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// Whether a process runs; one that only waits to be collected does not.
+fn runs(pid: u32) -> bool {
+    let state = std::process::Command::new("ps")
+        .args(["-o", "stat=", "-p", &pid.to_string()])
+        .output();
+    let state = String::from_utf8(state.unwrap().stdout).unwrap();
+    !state.trim().is_empty() && !state.starts_with('Z')
+}
+
+#[tokio::test]
+async fn long_output_is_kept_whole_for_its_own_session() {
+    let mut rig = Rig::new(&[]).await;
+    let turn = rig
+        .call_allowed("run_command", json!({"command": MANY_LINES}))
+        .await;
+    let (_, end) = turn.only_call();
+    assert_eq!(end.status, ToolCallStatus::Completed);
+    let raw = end.raw_output.as_ref().unwrap();
+    assert_eq!(raw["truncated"], true);
+    let file = raw["output_file"].as_str().unwrap();
+    let whole: String = (0..9000).map(|n| format!("line {n}\n")).collect();
+    assert_eq!(raw["output_bytes"], whole.len());
+    assert_eq!(std::fs::read_to_string(file).unwrap(), whole);
+    let text = shown(end);
+    assert!(text.starts_with("The end of the output:"));
+    let said = format!("The whole output, {} bytes, is in {file}\n", whole.len());
+    assert!(text.contains(&said) && text.contains("\nline 8999\n"));
+    assert!(!text.contains("\nline 0\n"));
+
+    // Nobody is asked whether it may be read, though it is in no directory of the session.
+    let page = json!({"path": file, "line": 2, "lines": 1});
+    let turn = rig.call("read_file", page.clone()).await;
+    assert!(shown(turn.only_call().1).starts_with("```\nline 1\n```\n"));
+    let beside = Path::new(file).with_file_name("../../meta.json");
+    let turn = rig.call("read_file", json!({"path": beside})).await;
+    assert_failed(&turn, ErrorCategory::PermissionDenied, "outside");
+
+    rig.another().await;
+    let turn = rig.call("read_file", page).await;
+    assert_failed(&turn, ErrorCategory::PermissionDenied, "outside");
+}
+
+#[tokio::test]
+async fn short_and_binary_output_needs_no_file() {
+    let mut rig = Rig::new(&[]).await;
+    let turn = rig
+        .call_allowed("run_command", json!({"command": "printf 'a\\377\\0b'"}))
+        .await;
+    let (_, end) = turn.only_call();
+    assert_eq!(shown(end), "```\na\u{FFFD}\0b\n```\n\nexit code 0\n");
+    assert_eq!(end.raw_output.as_ref().unwrap()["output_file"], json!(null));
+}
+
+#[tokio::test]
+async fn a_host_without_a_terminal_may_run_it_over_its_bridge() {
+    let mut rig = Rig::new(&[]).await;
+    let desk = Desk::executing();
+    rig.session.set_host(desk.clone());
+    let cwd = rig.at("").display().to_string();
+    let cwd = cwd.trim_end_matches('/');
+    let says = |answer| *desk.result.lock().unwrap() = Answer::Says(answer);
+    says(json!({"exit_code": 0, "signal": null, "stdout": "out\n", "stderr": "err\n"}));
+    let command = json!({"command": "make all", "timeout_ms": 5000});
+    let turn = rig.call_allowed("run_command", command.clone()).await;
+    let (_, end) = turn.only_call();
+    assert_eq!(shown(end), "```\nout\nerr\n```\n\nexit code 0\n");
+    assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
+    let params = json!({
+        "command": ["/bin/sh", "-c", "make all"], "cwd": cwd, "timeout_ms": 5000,
+    });
+    let expected = [("process.exec".to_owned(), params)];
+    assert_eq!(*desk.called.lock().unwrap(), expected);
+
+    says(
+        json!({"exit_code": null, "signal": null, "stdout": "o", "stderr": "", "timed_out": true}),
+    );
+    let turn = rig.call_allowed("run_command", command.clone()).await;
+    assert_failed(&turn, ErrorCategory::Timeout, "its 5000 ms were over");
+    says(json!({"status": "fine"}));
+    let turn = rig.call_allowed("run_command", command).await;
+    assert_failed(
+        &turn,
+        ErrorCategory::HostBridgeError,
+        "its answer to process.exec is none",
+    );
+}

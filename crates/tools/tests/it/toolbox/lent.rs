@@ -1,0 +1,200 @@
+//! Tools of the host: listed, called through the rules, and gone with it.
+
+use std::sync::atomic::Ordering;
+
+use harn_model::{AgentEvent, ErrorCategory, ToolCallStatus, ToolExecutor};
+use harn_runtime::HostError;
+use serde_json::json;
+
+use crate::toolbox::{
+    desk::{Answer, Desk},
+    rig::{Rig, allowed, assert_failed, shown},
+};
+
+async fn rig(names: &[&str]) -> (Rig, std::sync::Arc<Desk>) {
+    let rig = Rig::new(&[]).await;
+    let desk = Desk::lending(names);
+    rig.session.set_host(desk.clone());
+    (rig, desk)
+}
+
+#[tokio::test]
+async fn a_lent_tool_is_told_of_asked_about_and_called() {
+    let (mut rig, desk) = rig(&["lint", "build"]).await;
+    let turn = rig.call_allowed("lint", json!({"n": 1})).await;
+    let [change] = turn.changes()[..] else {
+        panic!("{:?}", turn.changes());
+    };
+    assert_eq!(change.added, ["build", "lint"]);
+    assert_eq!(change.total, 11);
+    let (call, end) = turn.only_call();
+    assert_eq!(
+        (call.tool_name.as_str(), &call.raw_input),
+        ("lint", &json!({"n": 1}))
+    );
+    assert_eq!(end.status, ToolCallStatus::Completed);
+    assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
+    assert_eq!(end.raw_output, Some(json!({"done": true})));
+    assert_eq!(shown(end), "```json\n{\n  \"done\": true\n}\n```\n");
+    assert_eq!(
+        *desk.called.lock().unwrap(),
+        [("lint".to_owned(), json!({"n": 1}))]
+    );
+
+    // Nothing changed, so nothing is told.
+    let turn = rig.call_allowed("build", json!({"n": 2})).await;
+    assert!(turn.changes().is_empty());
+    assert_eq!(desk.listed.load(Ordering::SeqCst), 2, "once a turn");
+
+    desk.lend(&["lint"]);
+    let turn = rig.call("build", json!({"n": 2})).await;
+    assert_eq!(turn.changes()[0].removed, ["build"]);
+    assert_failed(
+        &turn,
+        ErrorCategory::ToolError,
+        "there is no tool \"build\"",
+    );
+    assert_eq!(desk.called.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_reach_nobody() {
+    let (mut rig, desk) = rig(&["lint"]).await;
+    for (arguments, words) in [
+        (json!({}), "`n` is missing"),
+        (
+            json!({"n": "hunter2"}),
+            "`n` must be of the type integer, not a string",
+        ),
+        (json!([1]), "they must be a JSON object"),
+        (json!(null), "`n` is missing"),
+    ] {
+        let turn = rig.call("lint", arguments).await;
+        assert_failed(&turn, ErrorCategory::SchemaValidation, words);
+        assert!(turn.said().contains(words));
+        assert!(!turn.said().contains("hunter2"));
+        assert_eq!(turn.only_call().1.executor, None);
+    }
+    let turn = rig
+        .call_answered("lint", json!({"n": 1}), allowed(Some(json!({"n": []}))))
+        .await;
+    assert_failed(&turn, ErrorCategory::SchemaValidation, "not an array");
+    assert!(desk.called.lock().unwrap().is_empty());
+
+    let other = allowed(Some(json!({"n": 7})));
+    rig.call_answered("lint", json!({"n": 1}), other).await;
+    assert_eq!(
+        *desk.called.lock().unwrap(),
+        [("lint".to_owned(), json!({"n": 7}))]
+    );
+}
+
+#[tokio::test]
+async fn a_failure_says_whose_it_is() {
+    let (mut rig, desk) = rig(&["lint"]).await;
+    for (error, category) in [
+        (
+            HostError::Host("broken".to_owned()),
+            ErrorCategory::HostBridgeError,
+        ),
+        (
+            HostError::Denied("the user said no".to_owned()),
+            ErrorCategory::PermissionDenied,
+        ),
+        (HostError::TimedOut("builtin_call"), ErrorCategory::Timeout),
+    ] {
+        let words = error.to_string();
+        *desk.result.lock().unwrap() = Answer::Fails(error);
+        let turn = rig.call_allowed("lint", json!({"n": 1})).await;
+        assert_failed(&turn, category, &words);
+        assert_eq!(turn.only_call().1.executor, Some(ToolExecutor::HostBridge));
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_turn_does_not_wait_for_the_host() {
+    let (mut rig, desk) = rig(&["lint"]).await;
+    *desk.result.lock().unwrap() = Answer::Never;
+    let turn = rig.begin("lint {\"n\": 1}").await;
+    let asked = rig
+        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .await;
+    let ask = asked.asked().unwrap().ask_id.clone();
+    rig.session.answer(ask, allowed(None)).await;
+    rig.until(|event| matches!(event, AgentEvent::ToolCallUpdate(_)))
+        .await;
+    rig.session.cancel(turn).await;
+    let end = rig.finish().await;
+    let last = *end.updates().last().unwrap();
+    assert_eq!(last.error_category, Some(ErrorCategory::Cancelled));
+
+    // Nor while it is asked what it lends.
+    *desk.tools.lock().unwrap() = Answer::Never;
+    let turn = rig.begin("lint {\"n\": 1}").await;
+    rig.until(|event| matches!(event, AgentEvent::TurnStarted(_)))
+        .await;
+    rig.session.cancel(turn).await;
+    let end = rig.finish().await;
+    assert!(end.updates().is_empty() && end.warnings().is_empty());
+}
+
+#[tokio::test]
+async fn a_name_that_is_built_in_stays_ours() {
+    let (mut rig, desk) = rig(&["glob", "lint"]).await;
+    let turn = rig.call("glob", json!({"pattern": "*"})).await;
+    assert_eq!(turn.changes()[0].added, ["lint"]);
+    let said = "the tool \"glob\" of the host is left out: this agent has one of this name";
+    assert_eq!(turn.warnings(), [said]);
+    assert_eq!(turn.only_call().1.executor, Some(ToolExecutor::HarnBuiltin));
+    let turn = rig.call("glob", json!({"pattern": "*"})).await;
+    assert!(turn.warnings().is_empty(), "told once");
+    assert!(desk.called.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_never_answers_delays_its_own_turn() {
+    let (mut rig, desk) = rig(&["lint"]).await;
+    *desk.tools.lock().unwrap() = Answer::Never;
+    #[expect(clippy::disallowed_methods, reason = "a paused clock is ours")]
+    let begun = tokio::time::Instant::now();
+    rig.begin("glob {\"pattern\": \"*\"}").await;
+    // Another session has no part in it.
+    let first = rig.another().await;
+    rig.call("glob", json!({"pattern": "*"})).await;
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+
+    rig.session = first;
+    rig.rewind();
+    let turn = rig.finish().await;
+    assert_eq!(begun.elapsed().as_secs(), 5);
+    let said = "the host's tools cannot be had, so there are none: the host did not answer \
+                host/tools/list in time";
+    assert_eq!(turn.warnings(), [said]);
+    assert_eq!(turn.only_call().1.status, ToolCallStatus::Completed);
+    // Told once, until it works again.
+    let turn = rig.call("glob", json!({"pattern": "*"})).await;
+    assert!(turn.warnings().is_empty());
+    desk.lend(&["lint"]);
+    let turn = rig.call("glob", json!({"pattern": "*"})).await;
+    assert_eq!(turn.changes()[0].added, ["lint"]);
+
+    *desk.result.lock().unwrap() = Answer::Never;
+    let turn = rig.call_allowed("lint", json!({"n": 1})).await;
+    assert_failed(&turn, ErrorCategory::Timeout, "did not answer within 300 s");
+}
+
+#[tokio::test]
+async fn a_worker_uses_what_its_session_has() {
+    let (mut rig, desk) = rig(&["lint"]).await;
+    rig.begin("worker: lint {\"n\": 1}").await;
+    let asked = rig
+        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .await;
+    let ask = asked.asked().unwrap().ask_id.clone();
+    rig.session.answer(ask, allowed(None)).await;
+    let turn = rig.finish().await;
+    assert!(turn.changes().is_empty(), "told at the session's own turn");
+    assert_eq!(asked.changes().len(), 1);
+    assert_eq!(desk.listed.load(Ordering::SeqCst), 1);
+    assert_eq!(desk.called.lock().unwrap().len(), 1);
+}

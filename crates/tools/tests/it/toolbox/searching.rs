@@ -1,0 +1,55 @@
+//! Tool search in a session: on when the catalogue is too large, and what it finds is there from the next step on.
+
+use harn_tools::ToolboxConfig;
+use serde_json::json;
+
+use crate::toolbox::{
+    desk::Desk,
+    rig::{Rig, shown},
+};
+
+const SEARCH: &str = "__harn_tool_search";
+
+async fn rig(context_tokens: u64) -> Rig {
+    let config = ToolboxConfig {
+        context_tokens,
+        ..ToolboxConfig::default()
+    };
+    let rig = Rig::with(&[], config).await;
+    rig.session
+        .set_host(Desk::lending(&["deploy_website", "paint_bikeshed"]));
+    rig
+}
+
+#[tokio::test]
+async fn a_large_context_has_room_for_all_of_them() {
+    let mut rig = rig(1_000_000).await;
+    let said = rig.say("visible").await.said();
+    assert!(
+        said.contains("deploy_website") && !said.contains(SEARCH),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_small_one_has_them_searched() {
+    let mut rig = rig(2_000).await;
+    let turn = rig.say("visible").await;
+    let said = turn.said();
+    assert!(
+        said.contains(SEARCH) && said.contains("read_file"),
+        "{said}"
+    );
+    assert!(!said.contains("deploy_website"), "{said}");
+
+    let search = format!("{SEARCH} {}\nvisible", json!({"query": "deploy website"}));
+    let turn = rig.say(&search).await;
+    assert!(shown(turn.only_call().1).contains("deploy_website"));
+    let seen = turn.said();
+    let seen = seen.rsplit_once('}').unwrap().1;
+    assert!(!seen.contains("deploy_website"), "not in this step: {seen}");
+
+    let said = rig.say("visible").await.said();
+    assert!(said.contains("deploy_website"), "{said}");
+    assert!(!said.contains("paint_bikeshed"), "{said}");
+}

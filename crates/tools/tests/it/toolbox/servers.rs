@@ -1,0 +1,227 @@
+//! MCP servers in a session: waited for, told of, called through the rules, and gone with it.
+
+use std::{
+    ffi::OsString,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use harn_model::{
+    AgentEvent, ErrorCategory, McpServerSpec, McpState, McpTransport, ToolCallStatus, ToolExecutor,
+};
+use harn_tools::{
+    ToolboxConfig, Trust,
+    skills::{SkillLibrary, SkillPlaces},
+};
+use serde_json::json;
+
+use crate::toolbox::rig::{Rig, StillClock, allowed, assert_failed, shown};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp_server.py");
+const TOOLS: [&str; 5] = ["die", "env", "pids", "sleep", "where"];
+
+fn server(name: &str) -> McpServerSpec {
+    McpServerSpec {
+        name: name.to_owned(),
+        transport: McpTransport::Stdio {
+            command: "python3".to_owned(),
+            args: vec![SCRIPT.to_owned()],
+            env: Vec::new(),
+        },
+    }
+}
+
+/// Somebody may trust the workspace, and no longer.
+#[derive(Default)]
+struct Somebody(AtomicBool);
+
+impl Trust for Somebody {
+    fn is_trusted(&self, _: &Path) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+fn config(trust: &Arc<Somebody>) -> ToolboxConfig {
+    let path = std::env::vars_os().filter(|(key, _)| key == "PATH");
+    let path: Vec<(OsString, OsString)> = path.collect();
+    let library = SkillLibrary::new(SkillPlaces::default(), Arc::new(StillClock));
+    ToolboxConfig {
+        inherited: path.into(),
+        trust: trust.clone(),
+        skills: Some(Arc::new(library)),
+        ..ToolboxConfig::default()
+    }
+}
+
+async fn rig(files: &[(&str, &str)]) -> (Rig, Arc<Somebody>) {
+    let trust = Arc::default();
+    (Rig::with(files, config(&trust)).await, trust)
+}
+
+fn names(rig: &Rig) -> Vec<String> {
+    let servers = rig.session.mcp_servers();
+    servers.into_iter().map(|server| server.name).collect()
+}
+
+fn is_offered(rig: &Rig) -> bool {
+    rig.session.commands().iter().any(|it| it.name == "mcp")
+}
+
+/// Waits until none of them runs; the test's own time limit is the only bound.
+async fn gone(pids: &str) {
+    let runs = |pid: &str| {
+        let state = std::process::Command::new("ps")
+            .args(["-o", "stat=", "-p", pid])
+            .output();
+        let state = String::from_utf8(state.unwrap().stdout).unwrap();
+        !state.trim().is_empty() && !state.starts_with('Z')
+    };
+    while pids.split(' ').any(runs) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_the_client_is_waited_for_told_of_and_called() {
+    let (mut rig, _) = rig(&[]).await;
+    assert!(!is_offered(&rig));
+    rig.session.add_servers(vec![server("small")]);
+    assert!(is_offered(&rig));
+    // Not there yet, and still the first prompt finds its tools.
+    let turn = rig.call_allowed("mcp__small__pids", json!({})).await;
+    let (_, end) = turn.only_call();
+    assert_eq!(end.status, ToolCallStatus::Completed, "{end:?}");
+    let Some(ToolExecutor::McpServer { server_name, .. }) = &end.executor else {
+        panic!("{:?}", end.executor);
+    };
+    assert_eq!(server_name, "small");
+    let pids = end
+        .raw_output
+        .as_ref()
+        .unwrap()
+        .as_str()
+        .unwrap()
+        .to_owned();
+
+    let changes = turn.changes();
+    let added: Vec<_> = changes.iter().flat_map(|change| &change.added).collect();
+    let tools = TOOLS.map(|tool| format!("mcp__small__{tool}"));
+    assert_eq!(added, tools.iter().collect::<Vec<_>>());
+    let states = turn.servers().into_iter().map(|told| told[0].state);
+    let states: Vec<_> = states.collect();
+    assert_eq!(states.last(), Some(&McpState::Ready), "{states:?}");
+
+    let turn = rig.say("/mcp").await;
+    let lines = TOOLS.map(|tool| format!("  - `mcp__small__{tool}`\n"));
+    let expected = format!("- `small`: ready, 5 tools\n{}", lines.concat());
+    assert_eq!(turn.said(), expected);
+
+    let turn = rig
+        .call_allowed("mcp__small__die", json!({"code": 3}))
+        .await;
+    assert_failed(&turn, ErrorCategory::McpServerError, "small");
+    gone(&pids).await;
+}
+
+#[tokio::test]
+async fn a_server_ends_with_its_session() {
+    let (mut rig, _) = rig(&[]).await;
+    rig.session.add_servers(vec![server("small")]);
+    let turn = rig.call_allowed("mcp__small__pids", json!({})).await;
+    let pids = turn.only_call().1.raw_output.clone().unwrap();
+    rig.hub.close(rig.session.id()).await;
+    gone(pids.as_str().unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_worker_has_the_servers_of_its_session_and_tells_of_none() {
+    let (mut rig, _) = rig(&[]).await;
+    rig.session.add_servers(vec![server("small")]);
+    rig.say("visible").await;
+    rig.begin("worker: mcp__small__where {}").await;
+    let asked = rig
+        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .await;
+    let ask = asked.asked().unwrap().ask_id.clone();
+    rig.session.answer(ask, allowed(None)).await;
+    let turn = rig.finish().await;
+    for part in [asked, turn] {
+        assert!(part.changes().is_empty() && part.servers().is_empty());
+    }
+}
+
+fn manifest(names: &[&str]) -> String {
+    let table =
+        |name: &&str| format!("[mcp_servers.{name}]\ncommand = 'python3'\nargs = ['{SCRIPT}']\n");
+    names.iter().map(table).collect()
+}
+
+#[tokio::test]
+async fn servers_of_a_workspace_need_trust() {
+    let (mut rig, trust) = rig(&[("harn.toml", &manifest(&["one", "two"]))]).await;
+    let turn = rig.say("visible").await;
+    assert_eq!(
+        turn.warnings(),
+        [
+            "the workspace is not trusted, so the MCP servers of its harn.toml (one, two) are not connected; \
+             `harn-serve trust` trusts it"
+        ]
+    );
+    assert!(!turn.said().contains("mcp__"));
+    assert!(rig.say("visible").await.warnings().is_empty(), "told once");
+    assert_eq!(names(&rig), Vec::<String>::new());
+    assert!(!is_offered(&rig));
+
+    trust.0.store(true, Ordering::SeqCst);
+    let turn = rig.say("visible").await;
+    assert!(turn.said().contains("mcp__one__where"), "{}", turn.said());
+    assert!(turn.said().contains("mcp__two__where"));
+
+    // What the client has under a name is its own, also when the manifest has it no longer.
+    rig.session.add_servers(vec![server("one")]);
+    rig.put("harn.toml", &manifest(&["three"]));
+    let turn = rig.say("visible").await;
+    assert_eq!(names(&rig), ["one", "three"]);
+    assert!(turn.said().contains("mcp__three__where"), "{}", turn.said());
+
+    trust.0.store(false, Ordering::SeqCst);
+    rig.say("visible").await;
+    assert_eq!(names(&rig), ["one"]);
+}
+
+#[tokio::test]
+async fn servers_of_a_trusted_workspace_connect_when_its_session_opens() {
+    let trust = Arc::new(Somebody(AtomicBool::new(true)));
+    let files = [("harn.toml", &*manifest(&["one"]))];
+    let mut rig = Rig::with(&files, config(&trust)).await;
+    // Nobody said anything.
+    let ready = |event: &AgentEvent| match event {
+        AgentEvent::McpServers { servers } => servers.iter().all(|it| it.state == McpState::Ready),
+        _ => false,
+    };
+    rig.until(ready).await;
+    assert_eq!(names(&rig), ["one"]);
+}
+
+#[tokio::test]
+async fn a_skills_servers_are_there_while_it_is_active() {
+    let skill = format!(
+        "---\nname: helper\nshort: Helps\nuser_invocable: true\nmcp_servers:\n  own:\n    \
+         command: python3\n    args: ['{SCRIPT}']\n---\nvisible"
+    );
+    let (mut rig, trust) = rig(&[(".harn/skills/helper/SKILL.md", &skill)]).await;
+    trust.0.store(true, Ordering::SeqCst);
+    assert_eq!(names(&rig), Vec::<String>::new());
+    rig.say("/helper").await;
+    assert_eq!(names(&rig), ["own"]);
+    let turn = rig.call_allowed("mcp__own__where", json!({})).await;
+    assert!(shown(turn.only_call().1).contains("workspace"));
+    // One that is gone is not active.
+    std::fs::remove_dir_all(rig.at(".harn/skills/helper")).unwrap();
+    rig.say("visible").await;
+    assert_eq!(names(&rig), Vec::<String>::new());
+}

@@ -1,0 +1,97 @@
+//! The shell of a command: judged, shown and run as one and the same.
+
+use std::sync::Arc;
+
+use harn_model::{ErrorCategory, ShellPlatform};
+use harn_tools::{LocalHost, ToolboxConfig, shells::ShellWorld};
+use serde_json::json;
+
+use crate::toolbox::rig::{Rig, allowed, assert_failed, shown};
+
+/// A machine with bash and sh, whose user wants a shell that is gone.
+struct Machine;
+
+impl ShellWorld for Machine {
+    fn platform(&self) -> ShellPlatform {
+        ShellPlatform::Linux
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        (name == "SHELL").then(|| "/opt/gone/zsh".to_owned())
+    }
+
+    fn passwd(&self) -> Option<String> {
+        None
+    }
+
+    fn etc_shells(&self) -> Option<String> {
+        None
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        ["/bin/bash", "/bin/sh"].contains(&path)
+    }
+}
+
+async fn rig() -> Rig {
+    let config = ToolboxConfig {
+        local: LocalHost::new().with_shells(Arc::new(Machine)),
+        ..ToolboxConfig::default()
+    };
+    Rig::with(&[], config).await
+}
+
+const WHICH: &str = "echo \"in ${BASH_VERSION:+bash}.\"";
+
+#[tokio::test]
+async fn a_command_runs_in_the_shell_that_its_call_names() {
+    let mut rig = rig().await;
+    let call = json!({"command": WHICH, "shell": "bash"});
+    let turn = rig.call_allowed("run_command", call.clone()).await;
+    let (told, end) = turn.only_call();
+    assert_eq!(
+        told.raw_input,
+        json!({"command": ["/bin/bash", "-c", WHICH]})
+    );
+    let title = told.title.as_deref().unwrap_or_default();
+    assert!(title.starts_with("/bin/bash -c "), "{title}");
+    assert_eq!(shown(end), "```\nin bash.\n```\n\nexit code 0\n");
+
+    // What somebody puts in its place is what runs: a line, in the shell that lines run in.
+    let other = allowed(Some(json!({"command": "echo other"})));
+    let turn = rig.call_answered("run_command", call, other).await;
+    assert_eq!(
+        shown(turn.only_call().1),
+        "```\nother\n```\n\nexit code 0\n"
+    );
+}
+
+#[tokio::test]
+async fn a_shell_that_cannot_be_used_fails_before_anybody_is_asked() {
+    let mut rig = rig().await;
+    for (shell, words) in [
+        ("fish", "there is no shell \"fish\"; there are "),
+        ("zsh", "the shell \"zsh\" is not at /opt/gone/zsh"),
+    ] {
+        let call = json!({"command": "true", "shell": shell});
+        let turn = rig.call("run_command", call).await;
+        assert_failed(&turn, ErrorCategory::ToolError, words);
+        assert!(turn.said().contains(words), "{}", turn.said());
+    }
+}
+
+#[tokio::test]
+async fn the_shell_that_somebody_chose_holds_for_the_session() {
+    let mut rig = rig().await;
+    let call = json!({"command": WHICH});
+    // Nobody chose: bash may be the default, and is not used.
+    let turn = rig.call_allowed("run_command", call.clone()).await;
+    assert_eq!(turn.only_call().0.raw_input, call);
+    rig.say("shell bash").await;
+    let turn = rig.call_allowed("run_command", call.clone()).await;
+    assert!(shown(turn.only_call().1).contains("in bash."));
+    // One name for one thing, so that rules for it hold.
+    rig.say("shell sh").await;
+    let turn = rig.call_allowed("run_command", call.clone()).await;
+    assert_eq!(turn.only_call().0.raw_input, call);
+}

@@ -1,0 +1,69 @@
+//! Skills in a session with tools: one that a file brings, what it leaves in reach, and the tool that loads one.
+
+use std::sync::Arc;
+
+use harn_model::ErrorCategory;
+use harn_tools::{
+    ToolboxConfig,
+    skills::{SkillLibrary, SkillPlaces},
+};
+use serde_json::json;
+
+use crate::toolbox::rig::{Rig, StillClock, assert_failed, shown};
+
+const DOCS: &str = "---
+name: docs
+short: Writes documentation
+paths: ['*.md']
+allowed_tools: [read_file, grep]
+---
+Write plainly.
+";
+
+async fn rig(files: &[(&str, &str)]) -> Rig {
+    let library = SkillLibrary::new(SkillPlaces::default(), Arc::new(StillClock));
+    let config = ToolboxConfig {
+        skills: Some(Arc::new(library)),
+        ..ToolboxConfig::default()
+    };
+    Rig::with(files, config).await
+}
+
+#[tokio::test]
+async fn a_file_that_is_read_brings_a_skill_which_leaves_few_tools_in_reach() {
+    let files = [
+        (".harn/skills/docs/SKILL.md", DOCS),
+        ("notes.md", "Notes.\n"),
+        ("code.rs", "fn main() {}\n"),
+    ];
+    let mut rig = rig(&files).await;
+    let turn = rig.say("visible").await;
+    assert!(turn.said().contains("glob") && turn.said().contains("load_skill"));
+    rig.call("read_file", json!({"path": "code.rs"})).await;
+    rig.call("glob", json!({"pattern": "*"})).await;
+    rig.call("read_file", json!({"path": "notes.md"})).await;
+
+    let turn = rig.call("glob", json!({"pattern": "*"})).await;
+    let words =
+        "glob is not among the tools that active skills leave in reach; end docs to have it";
+    assert_failed(&turn, ErrorCategory::PermissionDenied, words);
+    let turn = rig.say("visible").await;
+    let said = turn.said();
+    let visible: Vec<_> = said.split(' ').collect();
+    assert!(
+        visible.contains(&"grep") && !visible.contains(&"glob"),
+        "{said}"
+    );
+    rig.call("grep", json!({"pattern": "Notes"}))
+        .await
+        .only_call();
+}
+
+#[tokio::test]
+async fn a_skill_can_be_loaded_by_its_name() {
+    let mut rig = rig(&[(".harn/skills/docs/SKILL.md", DOCS)]).await;
+    let turn = rig.call("load_skill", json!({"name": "docs"})).await;
+    assert!(shown(turn.only_call().1).contains("Write plainly."));
+    let turn = rig.call("load_skill", json!({"name": "nothing"})).await;
+    assert_failed(&turn, ErrorCategory::ToolError, "nothing");
+}

@@ -1,0 +1,277 @@
+//! Watching real files: the system's own watcher, real folders, and waiting only for what must come.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use harn_model::FsWatchEvent;
+use harn_tools::{Watch, WatchError};
+
+/// Only ever waited out by a test that fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Scene {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    watch: Watch,
+    /// What was told so far: kind and paths.
+    told: Vec<String>,
+    /// Writes that were waited for.
+    written: Vec<String>,
+}
+
+impl Scene {
+    async fn new(files: &[(&str, &str)], glob: &'static str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().to_owned();
+        for (file, text) in files {
+            write(&root.join(file), text);
+        }
+        let at = root.clone();
+        let started = tokio::task::spawn_blocking(move || Watch::start(&at, glob));
+        Self {
+            _dir: dir,
+            root,
+            watch: started.await.unwrap().unwrap(),
+            told: Vec::new(),
+            written: Vec::new(),
+        }
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.root.join(file)
+    }
+
+    async fn next(&mut self) -> Vec<FsWatchEvent> {
+        let changed = tokio::time::timeout(PATIENCE, self.watch.changed()).await;
+        let events = changed.unwrap_or_else(|_| panic!("nothing more after {:?}", self.told));
+        self.note(&events);
+        events
+    }
+
+    fn note(&mut self, events: &[FsWatchEvent]) {
+        for event in events {
+            assert_eq!(event.error, None);
+            let paths = event.relative_paths.iter().map(|path| self.root.join(path));
+            let paths: Vec<_> = paths.map(|path| path.display().to_string()).collect();
+            assert_eq!(event.paths, paths);
+            self.told
+                .push(format!("{} {}", event.kind, event.relative_paths.join(" ")));
+        }
+    }
+
+    /// Waits until all of these were told; says which others were.
+    async fn until(&mut self, expected: &[&str]) -> Vec<String> {
+        while !expected
+            .iter()
+            .all(|one| self.told.iter().any(|told| told == one))
+        {
+            self.next().await;
+        }
+        // A slow machine may let a burst end in the middle of a write: the rest is one more change.
+        let written = expected
+            .iter()
+            .map(|one| one.replacen("create", "modify", 1));
+        self.written.extend(written);
+        let mut told = std::mem::take(&mut self.told);
+        told.retain(|told| !expected.contains(&told.as_str()) && !self.written.contains(told));
+        told
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+const NONE: [String; 0] = [];
+
+#[tokio::test]
+async fn matching_files_are_told_and_others_are_not() {
+    let files = [
+        (".gitignore", "*.log.rs\ntarget\n"),
+        ("a.rs", ""),
+        ("src/b.rs", ""),
+        ("target/c.rs", ""),
+        (".git/d.rs", ""),
+        ("notes.md", ""),
+    ];
+    let mut scene = Scene::new(&files, "**/*.rs").await;
+    assert_eq!(
+        scene.watch.files(),
+        [scene.path("a.rs"), scene.path("src/b.rs")]
+    );
+    write(&scene.path("notes.md"), "other kind");
+    write(&scene.path("x.log.rs"), "ignored file");
+    write(&scene.path("target/c.rs"), "ignored folder");
+    write(&scene.path(".git/d.rs"), "never");
+    write(&scene.path(".hidden.rs"), "hidden");
+    write(&scene.path("src/b.rs"), "changed");
+    write(&scene.path("src/new.rs"), "new");
+    // The system tells in order, so what came before this one and was to be told is told with it.
+    write(&scene.path("a.rs"), "last");
+    let others = scene
+        .until(&["modify src/b.rs", "create src/new.rs", "modify a.rs"])
+        .await;
+    assert_eq!(others, NONE);
+    assert_eq!(scene.watch.files().len(), 3);
+}
+
+#[tokio::test]
+async fn files_in_new_folders_are_told() {
+    let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
+    // Written at once, before anybody can watch the folders.
+    write(&scene.path("n/m/deep/1.rs"), "one");
+    let others = scene.until(&["create n/m/deep/1.rs"]).await;
+    assert_eq!(others, NONE);
+    // And those are watched from now on.
+    write(&scene.path("n/m/2.rs"), "two");
+    write(&scene.path("n/m/deep/1.rs"), "one, again");
+    scene
+        .until(&["create n/m/2.rs", "modify n/m/deep/1.rs"])
+        .await;
+    assert_eq!(scene.watch.files().len(), 3);
+}
+
+#[tokio::test]
+async fn removed_files_and_folders_are_told() {
+    let files = [
+        ("a.rs", ""),
+        ("d/b.rs", ""),
+        ("d/e/c.rs", ""),
+        ("d/x.md", ""),
+    ];
+    let mut scene = Scene::new(&files, "**/*.rs").await;
+    fs::remove_file(scene.path("a.rs")).unwrap();
+    fs::remove_dir_all(scene.path("d")).unwrap();
+    let gone = ["remove a.rs", "remove d/b.rs", "remove d/e/c.rs"];
+    assert_eq!(scene.until(&gone).await, NONE);
+    assert_eq!(scene.watch.files().len(), 0);
+    // The same folder again.
+    write(&scene.path("d/e/c.rs"), "back");
+    assert_eq!(scene.until(&["create d/e/c.rs"]).await, NONE);
+    write(&scene.path("d/e/c.rs"), "and watched");
+    scene.until(&["modify d/e/c.rs"]).await;
+}
+
+#[tokio::test]
+async fn a_rename_is_one_event_with_both_names() {
+    let mut scene = Scene::new(&[("0.rs", "")], "*.rs").await;
+    // A burst may end between the two halves, by bad luck; not every time.
+    for number in 0..100 {
+        let (from, to) = (format!("{number}.rs"), format!("{}.rs", number + 1));
+        fs::rename(scene.path(&from), scene.path(&to)).unwrap();
+        let events = scene.next().await;
+        if let [event] = events.as_slice()
+            && event.kind == "rename"
+        {
+            assert_eq!(event.relative_paths, [from, to]);
+            assert_eq!(event.raw_kind, "Modify(Name(Both))");
+            return;
+        }
+        scene.until(&[&format!("create {to}")]).await;
+    }
+    panic!("never told as a rename");
+}
+
+#[tokio::test]
+async fn a_moved_folder_is_watched_at_its_new_place() {
+    let mut scene = Scene::new(&[("d/a.rs", ""), ("d/e/b.rs", "")], "**/*.rs").await;
+    fs::rename(scene.path("d"), scene.path("f")).unwrap();
+    while !scene.told.iter().any(|told| told.ends_with("f/e/b.rs")) {
+        scene.next().await;
+    }
+    write(&scene.path("f/e/b.rs"), "here");
+    scene.until(&["modify f/e/b.rs"]).await;
+}
+
+#[tokio::test]
+async fn a_file_that_an_editor_replaced_is_modified() {
+    let mut scene = Scene::new(&[("a.rs", "old"), ("b.rs", "old")], "*.rs").await;
+    write(&scene.path("a.rs.tmp"), "new");
+    fs::rename(scene.path("a.rs.tmp"), scene.path("a.rs")).unwrap();
+    assert_eq!(scene.until(&["modify a.rs"]).await, NONE);
+}
+
+#[tokio::test]
+async fn a_burst_is_told_as_one() {
+    let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
+    for round in 0..50 {
+        write(&scene.path("a.rs"), &round.to_string());
+        write(&scene.path("short.rs"), "");
+        fs::remove_file(scene.path("short.rs")).unwrap();
+    }
+    write(&scene.path("z.rs"), "");
+    scene.until(&["modify a.rs", "create z.rs"]).await;
+    // How many bursts it takes is the machine's luck; that one has a path once is not.
+    write(&scene.path("a.rs"), "1");
+    write(&scene.path("a.rs"), "2");
+    let events = scene.next().await;
+    let mut paths: Vec<_> = events.iter().flat_map(|event| &event.paths).collect();
+    let all = paths.len();
+    paths.dedup();
+    assert_eq!(paths.len(), all, "{events:?}");
+}
+
+#[tokio::test]
+async fn a_call_cut_short_loses_nothing() {
+    let mut scene = Scene::new(&[("a.rs", "")], "*.rs").await;
+    write(&scene.path("b.rs"), "");
+    for _ in 0..10 {
+        tokio::select! {
+            biased;
+            events = scene.watch.changed() => scene.note(&events),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    assert_eq!(scene.until(&["create b.rs"]).await, NONE);
+}
+
+#[tokio::test]
+async fn links_lead_nowhere() {
+    let outside = tempfile::tempdir().unwrap();
+    write(&outside.path().join("secret.rs"), "");
+    let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
+    std::os::unix::fs::symlink(outside.path(), scene.path("out")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("secret.rs"), scene.path("s.rs")).unwrap();
+    write(&scene.path("a.rs"), "first");
+    assert_eq!(scene.until(&["modify a.rs"]).await, NONE);
+    write(&outside.path().join("secret.rs"), "changed");
+    write(&scene.path("b.rs"), "");
+    assert_eq!(scene.until(&["create b.rs"]).await, NONE);
+    assert_eq!(scene.watch.files().len(), 2);
+}
+
+/// A root that is named through a link is told as it was named.
+#[tokio::test]
+async fn paths_are_told_as_the_root_was_named() {
+    let real = tempfile::tempdir().unwrap();
+    let names = tempfile::tempdir().unwrap();
+    let named = names.path().join("workspace");
+    std::os::unix::fs::symlink(real.path(), &named).unwrap();
+    let mut watch = Watch::start(&named, "*.rs").unwrap();
+    write(&real.path().join("a.rs"), "");
+    let events = tokio::time::timeout(PATIENCE, watch.changed())
+        .await
+        .unwrap();
+    assert_eq!(events[0].paths, [named.join("a.rs").display().to_string()]);
+    assert_eq!(events[0].relative_paths, ["a.rs"]);
+}
+
+#[test]
+fn what_cannot_be_watched_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    write(&dir.path().join("file"), "");
+    let start = |glob: &str| Watch::start(dir.path(), glob).unwrap_err();
+    assert_eq!(start(" "), WatchError::Empty);
+    assert!(matches!(start("/a"), WatchError::Absolute { .. }));
+    assert!(matches!(start("a/../../b"), WatchError::Outside { .. }));
+    assert!(matches!(start("{a"), WatchError::Syntax { .. }));
+    assert!(matches!(start("a/"), WatchError::Folder { .. }));
+    for root in ["file", "nowhere"] {
+        let error = Watch::start(&dir.path().join(root), "**").unwrap_err();
+        assert!(matches!(&error, WatchError::Root { .. }), "{error}");
+    }
+}

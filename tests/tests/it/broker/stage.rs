@@ -1,0 +1,381 @@
+//! Plays a case: the clients do what it says, and what has to come of it is noted as they do.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use harn_model::SessionId;
+use harn_testkit::{Message, StrictClient, TestHub};
+use harn_tests::hello;
+use serde_json::{Map, Value, json};
+
+use crate::broker::{
+    agent::{Ran, asking, title},
+    answer::{Answer, Worth},
+    book::Book,
+    case::{Case, Company, Parting},
+};
+
+/// How long a question waits; over at once with a paused clock, once nothing else happens.
+const DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Longer than any step takes.
+const SILENCE: Duration = Duration::from_secs(1);
+const FIRST: usize = 0;
+const SECOND: usize = 1;
+
+/// What is known of a question.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Nothing settled it yet, for all its clients can know.
+    open: bool,
+    /// The answers that may have been the first, with which the call may run.
+    pub(crate) may_run: Vec<Answer>,
+    /// One of them was for certain.
+    pub(crate) must_run: bool,
+}
+
+/// A connection and what it was asked.
+struct Seat {
+    client: StrictClient,
+    /// By question: the request, and whether it was withdrawn.
+    asked: BTreeMap<usize, (Value, bool)>,
+    /// The questions whose script was played.
+    said: Vec<usize>,
+    /// The calls it saw, and how often each ended.
+    calls: BTreeMap<String, usize>,
+}
+
+impl Seat {
+    fn see(&mut self, update: &Value) {
+        let call = update["toolCallId"].as_str().unwrap_or_default();
+        match update["sessionUpdate"].as_str() {
+            Some("tool_call") => {
+                let before = self.calls.insert(call.to_owned(), 0);
+                assert_eq!(before, None, "announced twice: {update}");
+            }
+            Some("tool_call_update") => {
+                let ended = self.calls.get_mut(call);
+                let ended = ended.expect("what is updated was announced");
+                assert_eq!(*ended, 0, "something comes after the end: {update}");
+                let status = update["status"].as_str().unwrap_or_default();
+                *ended += usize::from(["completed", "failed"].contains(&status));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// See the module.
+pub(crate) struct Stage {
+    case: Case,
+    pub(crate) test: TestHub,
+    pub(crate) session: SessionId,
+    seats: [Option<Seat>; 2],
+    pub(crate) known: Vec<Known>,
+    /// Whether the turn was cancelled, if that is certain.
+    pub(crate) cancelled: Option<bool>,
+    pub(crate) ran: Ran,
+    prompt: Value,
+    /// The answers to the prompt that came.
+    pub(crate) stops: Vec<Value>,
+    /// Whether who prompted is there until the end.
+    pub(crate) stays: bool,
+    answers: usize,
+}
+
+impl Stage {
+    /// Opens a session and prompts.
+    pub(crate) async fn open(case: Case) -> Self {
+        let ran = Ran::default();
+        let agent = asking(&case.questions, &ran);
+        let book: Arc<Book> = Arc::default();
+        let builder = TestHub::builder(agent).config(move |config| {
+            config.rules = book.clone();
+            config.ask_deadline = DEADLINE;
+        });
+        let test = builder.build();
+        let mut first = connect(&test, case.profile).await;
+        let params = json!({"cwd": test.workspace(), "mcpServers": []});
+        let made = first.client.request("session/new", params).await;
+        let session = SessionId::from(made["sessionId"].as_str().unwrap());
+        let mut stage = Self {
+            known: vec![Known::default(); case.questions.len()],
+            seats: [Some(first), None],
+            case,
+            test,
+            session,
+            cancelled: Some(false),
+            ran,
+            prompt: Value::Null,
+            stops: Vec::new(),
+            stays: true,
+            answers: 0,
+        };
+        if matches!(stage.case.company, Company::Two | Company::Race) {
+            stage.come().await;
+        }
+        stage.listen().await;
+        let prompt = json!([{"type": "text", "text": "go"}]);
+        let params = json!({"sessionId": stage.session.as_str(), "prompt": prompt});
+        if let Some(first) = &mut stage.seats[FIRST] {
+            stage.prompt = first.client.send_request("session/prompt", params).await;
+        }
+        stage
+    }
+
+    /// Plays to the end of the turn.
+    pub(crate) async fn play(&mut self) {
+        // Each round says or settles something; there are a few dozen at most.
+        for _ in 0..500 {
+            self.listen().await;
+            if self.is_over() {
+                return;
+            }
+            let due = self.next();
+            match self.case.company {
+                Company::Leaves(after, how) if self.is_time_to_go(after, due) => {
+                    self.go(due, how).await;
+                }
+                Company::Returns(after, how) if self.is_time_to_go(after, due) => {
+                    self.go(due, how).await;
+                    self.come().await;
+                }
+                _ => match due {
+                    Some((number, _)) if matches!(self.case.company, Company::Race) => {
+                        self.race(number).await;
+                    }
+                    Some((number, seat)) => {
+                        let answers = self.say(seat, number).await;
+                        self.count(number, &[(seat, answers)], true);
+                    }
+                    None => self.expire().await,
+                },
+            }
+        }
+        panic!("the turn does not end\n{}", self.transcript());
+    }
+
+    /// What everyone said and heard.
+    pub(crate) fn transcript(&self) -> String {
+        self.test.recorder().transcript()
+    }
+
+    /// Everyone leaves.
+    pub(crate) async fn close(&mut self) {
+        for seat in &mut self.seats {
+            if let Some(seat) = seat.take() {
+                let settled = seat.calls.values().all(|ended| *ended == 1);
+                assert!(settled, "{:?}", seat.calls);
+                seat.client.hang_up().await;
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let session = self.test.hub().live(&self.session).unwrap();
+        session.view().open_turn.is_none()
+    }
+
+    fn is_time_to_go(&self, after: usize, due: Option<(usize, usize)>) -> bool {
+        // With nothing left to say there is nothing to stay for.
+        self.stays && (self.answers >= after || due.is_none())
+    }
+
+    /// Reads what there is to read.
+    async fn listen(&mut self) {
+        loop {
+            let mut heard = false;
+            for seat in [FIRST, SECOND] {
+                while let Some(message) = self.hear(seat).await {
+                    heard = true;
+                    self.take(seat, message);
+                }
+            }
+            if !heard {
+                return;
+            }
+        }
+    }
+
+    async fn hear(&mut self, seat: usize) -> Option<Message> {
+        let seat = self.seats[seat].as_mut()?;
+        tokio::time::timeout(SILENCE, seat.client.next()).await.ok()
+    }
+
+    fn take(&mut self, at: usize, message: Message) {
+        let Some(seat) = &mut self.seats[at] else {
+            return;
+        };
+        match message {
+            Message::Request { id, method, params } => {
+                assert_eq!(method, "session/request_permission");
+                let asked = &params["toolCall"]["title"];
+                let mut numbers = 0..self.case.questions.len();
+                let number = numbers.find(|number| *asked == *title(*number)).unwrap();
+                let before = seat.asked.insert(number, (id, false));
+                assert_eq!(before, None, "asked twice on one connection");
+                self.known[number].open = true;
+            }
+            Message::Notification { method, params } if method == "$/cancel_request" => {
+                let mut asked = seat.asked.values_mut();
+                let asked = asked.find(|(id, _)| *id == params["requestId"]);
+                asked.expect("what was asked is withdrawn").1 = true;
+            }
+            Message::Response { id, result } if id == self.prompt && at == FIRST => {
+                self.stops.push(result.unwrap()["stopReason"].take());
+            }
+            // Complaints about lines that are no messages, and what else a session tells.
+            Message::Response { id, .. } => assert_eq!(id, Value::Null),
+            Message::Notification { params, .. } => seat.see(&params["update"]),
+        }
+    }
+
+    /// The question and the client whose answer is due.
+    fn next(&self) -> Option<(usize, usize)> {
+        let seats = self.seats.iter().enumerate();
+        let seats = seats.filter_map(|(at, seat)| Some((at, seat.as_ref()?)));
+        let due = seats.flat_map(|(at, seat)| {
+            let asked = seat.asked.iter().filter(move |(number, (_, withdrawn))| {
+                let question = &self.case.questions[**number];
+                let script = [&question.first, &question.second][at];
+                let silent = script.is_empty() || (*withdrawn && !question.stale);
+                !silent && !seat.said.contains(number)
+            });
+            asked.map(move |(number, _)| (*number, at))
+        });
+        due.min_by_key(|(number, at)| {
+            let question = &self.case.questions[*number];
+            (
+                question.rank,
+                *number,
+                question.second_is_faster == (*at == FIRST),
+            )
+        })
+    }
+
+    /// Sends all a client has for a question; returns it.
+    async fn say(&mut self, at: usize, number: usize) -> Vec<Answer> {
+        let question = &self.case.questions[number];
+        let script = [&question.first, &question.second][at].clone();
+        let Some(seat) = &mut self.seats[at] else {
+            return Vec::new();
+        };
+        let Some((id, _)) = seat.asked.get(&number).cloned() else {
+            return Vec::new();
+        };
+        if seat.said.contains(&number) {
+            return Vec::new();
+        }
+        seat.said.push(number);
+        for answer in &script {
+            seat.client.send_raw(answer.line(&id, number)).await;
+        }
+        self.answers += 1;
+        script
+    }
+
+    /// Both answer before either is heard.
+    async fn race(&mut self, number: usize) {
+        let order = match self.case.questions[number].second_is_faster {
+            true => [SECOND, FIRST],
+            false => [FIRST, SECOND],
+        };
+        let mut said = Vec::new();
+        for seat in order {
+            said.push((seat, self.say(seat, number).await));
+        }
+        self.count(number, &said, true);
+    }
+
+    /// Notes what what was said has to come to: of each client the first that is an answer counts, of
+    /// several clients any, but a failure only of who prompted. `heard` is whether it surely got there.
+    fn count(&mut self, number: usize, said: &[(usize, Vec<Answer>)], heard: bool) {
+        let profile = self.case.profile;
+        let firsts = said.iter().filter_map(|(seat, answers)| {
+            let mut answers = answers.iter().copied();
+            let first = answers.find(|answer| answer.worth(profile) != Worth::Nothing)?;
+            (*seat == FIRST || first.worth(profile) != Worth::Fails).then_some(first)
+        });
+        let firsts: Vec<_> = firsts.collect();
+        if firsts.is_empty() || !self.known[number].open || self.cancelled == Some(true) {
+            return;
+        }
+        let runs = |answer: &Answer| answer.worth(profile) == Worth::Runs;
+        let cancels = |answer: &Answer| answer.worth(profile) == Worth::Cancels;
+        let certain = heard && self.cancelled == Some(false);
+        let known = &mut self.known[number];
+        known.open = false;
+        known.may_run.extend(firsts.iter().copied().filter(runs));
+        known.must_run = certain && firsts.iter().all(runs);
+        if firsts.iter().any(cancels) {
+            let all = heard && firsts.iter().all(cancels);
+            self.cancelled = all.then_some(true);
+        }
+    }
+
+    /// The first client leaves, perhaps with a last word.
+    async fn go(&mut self, due: Option<(usize, usize)>, how: Parting) {
+        self.stays = false;
+        if let Some((number, _)) = due.filter(|_| how.in_a_hurry) {
+            let answers = self.say(FIRST, number).await;
+            self.count(number, &[(FIRST, answers)], false);
+        }
+        if let Some(seat) = self.seats[FIRST].take() {
+            match how.rudely {
+                true => seat.client.vanish(),
+                false => {
+                    seat.client.hang_up().await;
+                }
+            }
+        }
+        // Until it is settled whether the last word was heard.
+        tokio::time::sleep(SILENCE).await;
+    }
+
+    /// The second client comes.
+    async fn come(&mut self) {
+        let mut seat = connect(&self.test, self.case.profile).await;
+        let past = load(&mut seat.client, &self.test, &self.session).await;
+        past.iter().for_each(|update| seat.see(update));
+        self.seats[SECOND] = Some(seat);
+    }
+
+    /// Nobody says anything any more until nobody may.
+    async fn expire(&mut self) {
+        tokio::time::sleep(DEADLINE + SILENCE).await;
+        self.known.iter_mut().for_each(|known| known.open = false);
+    }
+}
+
+async fn connect(test: &TestHub, profile: &str) -> Seat {
+    let mut client = test.connect().patience(DEADLINE * 10);
+    let wishes = json!({"profile": profile});
+    let wishes = wishes.as_object().map_or_else(Map::new, Clone::clone);
+    client.request("initialize", hello(&wishes)).await;
+    Seat {
+        client,
+        asked: BTreeMap::new(),
+        said: Vec::new(),
+        calls: BTreeMap::new(),
+    }
+}
+
+/// Loads the session; returns the updates that came before the answer.
+async fn load(client: &mut StrictClient, test: &TestHub, session: &SessionId) -> Vec<Value> {
+    let cwd = test.workspace();
+    let params = json!({"sessionId": session.as_str(), "cwd": cwd, "mcpServers": []});
+    let id = client.send_request("session/load", params).await;
+    client.updates_until(&id).await.0
+}
+
+/// What somebody sees who comes afterwards: the updates. Nothing may be asked.
+pub(crate) async fn replay(test: &TestHub, profile: &str, session: &SessionId) -> Vec<Value> {
+    let mut seat = connect(test, profile).await;
+    let mut updates = load(&mut seat.client, test, session).await;
+    while let Ok(message) = tokio::time::timeout(SILENCE, seat.client.next()).await {
+        match message {
+            Message::Notification { mut params, .. } => updates.push(params["update"].take()),
+            other => panic!("a session that is over asks: {other:?}"),
+        }
+    }
+    seat.client.close().await;
+    updates
+}

@@ -1,0 +1,165 @@
+//! Clients that lose their connection and go on after the last line they have.
+
+use harn_model::{StopReason, ToolKind};
+use harn_runtime::{AgentError, ToolOutput, TurnContext};
+use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_tests::{check_transcript, hello};
+use serde_json::{Map, Value, json};
+
+use crate::golden::{existing, open, prompt, turn::worker};
+
+/// Greets the agent as a client that wants event ids, in this profile.
+async fn meet(client: &mut StrictClient, profile: &str) {
+    let wishes = [("eventIds", json!(true)), ("profile", json!(profile))];
+    let wishes = wishes.map(|(name, value)| (name.to_owned(), value));
+    client
+        .request("initialize", hello(&Map::from_iter(wishes)))
+        .await;
+}
+
+/// The params that open a session behind a line.
+fn behind(session: &Value, test: &TestHub, last: &Value) -> Value {
+    let mut params = existing(session, &test.workspace());
+    params["lastEventId"] = last.clone();
+    params
+}
+
+fn id_of(message: &Message) -> Value {
+    match message {
+        Message::Notification { params, .. } | Message::Request { params, .. } => {
+            params["_meta"]["harn"]["eventId"].clone()
+        }
+        Message::Response { .. } => Value::Null,
+    }
+}
+
+/// Everything up to the answer to this request.
+async fn until_answered(client: &mut StrictClient, to: &Value) -> Vec<Message> {
+    let mut messages = Vec::new();
+    loop {
+        match client.next().await {
+            Message::Response { id, result } if id == *to => {
+                result.unwrap();
+                return messages;
+            }
+            message => messages.push(message),
+        }
+    }
+}
+
+/// Plays a turn, and loads the session again from behind its fourth line over another connection.
+async fn loaded(profile: &str, name: &str) {
+    let test = worker();
+    let mut client = test.connect();
+    meet(&mut client, profile).await;
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "Where is the parser?").await;
+    let live = until_answered(&mut client, &id).await;
+    test.recorder().note("the connection is lost");
+    client.close().await;
+
+    let mut client = test.connect();
+    meet(&mut client, profile).await;
+    let params = behind(&session, &test, &id_of(&live[3]));
+    let id = client.send_request("session/load", params).await;
+    let missed = until_answered(&mut client, &id).await;
+    assert_eq!(missed, live[4..], "{profile}");
+    // It has everything now.
+    let params = behind(&session, &test, &id_of(live.last().unwrap()));
+    let id = client.send_request("session/resume", params).await;
+    assert_eq!(until_answered(&mut client, &id).await, []);
+    client.close().await;
+    check_transcript(name, test.recorder());
+}
+
+#[tokio::test]
+async fn loaded_from_behind_a_line() {
+    loaded("harn", "coming-back-load").await;
+}
+
+#[tokio::test]
+async fn loaded_from_behind_a_line_by_a_plain_client() {
+    loaded("acp", "coming-back-plain").await;
+}
+
+/// Wants to write a note.
+async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
+    cx.say("I take a note.").await?;
+    let write = cx.tool("write_file").kind(ToolKind::Edit);
+    let write = write.title("Write notes.txt").path("notes.txt");
+    write.ask().await?.complete(ToolOutput::default()).await?;
+    Ok(StopReason::EndTurn)
+}
+
+#[tokio::test]
+async fn resumed_it_is_asked_again() {
+    let test = TestHub::new(ScriptedAgent::new(write_a_note));
+    let mut client = test.connect();
+    meet(&mut client, "harn").await;
+    let session = open(&mut client, &test).await;
+    prompt(&mut client, &session, "Take a note").await;
+    client.expect_event_of("turn_started").await;
+    let said = client.next().await;
+    client.expect_update_of("tool_call").await;
+    let (_, asked) = client.expect_request("session/request_permission").await;
+    assert!(asked["_meta"]["harn"]["eventId"].is_string(), "{asked}");
+    test.recorder().note("the connection is lost");
+    client.vanish();
+
+    let mut client = test.connect();
+    meet(&mut client, "harn").await;
+    let params = behind(&session, &test, &id_of(&said));
+    let id = client.send_request("session/resume", params).await;
+    let missed = until_answered(&mut client, &id).await;
+    assert_eq!(
+        missed.len(),
+        1,
+        "the call, and not the question: {missed:?}"
+    );
+    let (ask, again) = client.expect_request("session/request_permission").await;
+    assert_eq!(again["_meta"]["harn"].get("eventId"), None, "put again");
+    let yes = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    client.respond(&ask, yes).await;
+    // Nobody waits for the answer to the prompt any more; the stream tells how the turn ended.
+    loop {
+        match client.next().await {
+            Message::Notification { params, .. } if params["kind"] == "turn_ended" => break,
+            Message::Notification { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    client.close().await;
+    check_transcript("coming-back-question", test.recorder());
+}
+
+#[tokio::test]
+async fn what_is_no_place_in_the_stream_is_refused() {
+    let test = worker();
+    let mut client = test.connect();
+    meet(&mut client, "harn").await;
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "Where is the parser?").await;
+    until_answered(&mut client, &id).await;
+    for method in ["session/load", "session/resume"] {
+        for odd in [
+            json!(""),
+            json!(7),
+            json!("07"),
+            json!("0.0"),
+            json!("3."),
+            json!("latest"),
+        ] {
+            let params = behind(&session, &test, &odd);
+            let error = client.request_error(method, params).await;
+            assert_eq!(error["code"], -32602);
+            assert_eq!(error["data"]["reason"], "invalid_params", "{odd}");
+        }
+        let mut beyond = existing(&session, &test.workspace());
+        beyond["_meta"] = json!({"harn": {"lastEventId": "1000"}});
+        let error = client.request_error(method, beyond).await;
+        assert_eq!(error["code"], -32602);
+        assert_eq!(error["data"]["reason"], "unknown_event_id");
+    }
+    client.close().await;
+    check_transcript("coming-back-refused", test.recorder());
+}

@@ -1,0 +1,512 @@
+//! Several clients on one session: who watches, who is in control, and how control passes.
+
+use std::sync::Arc;
+
+use harn_acp::AcpConfig;
+use harn_model::{StopReason, ToolKind};
+use harn_runtime::{AgentError, TurnContext};
+use harn_testkit::{Message, Recorder, ScriptedAgent, StrictClient, TestHub};
+use harn_tests::check_transcript;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::golden::{existing, meet, open, prompt};
+
+/// Says something each time it is told to go on, twice.
+fn talker() -> (ScriptedAgent, Arc<Notify>) {
+    let go = Arc::new(Notify::new());
+    let told = go.clone();
+    let agent = ScriptedAgent::new(move |cx| {
+        let go = told.clone();
+        async move {
+            cx.say("One. ").await?;
+            go.notified().await;
+            cx.say("Two.").await?;
+            Ok(StopReason::EndTurn)
+        }
+    });
+    (agent, go)
+}
+
+/// Wants to write a file.
+async fn writes(cx: TurnContext) -> Result<StopReason, AgentError> {
+    let tool = cx.tool("write_file").kind(ToolKind::Edit).path("notes.md");
+    match tool.ask().await {
+        Ok(tool) => tool.complete(()).await?,
+        Err(AgentError::Denied { reason }) => cx.say(reason).await?,
+        Err(other) => return Err(other),
+    }
+    cx.say("Done.").await?;
+    Ok(StopReason::EndTurn)
+}
+
+/// An editor that opened a session, and a pad on a connection of its own.
+struct Two {
+    test: TestHub,
+    editor: StrictClient,
+    editors: Recorder,
+    pad: StrictClient,
+    session: Value,
+}
+
+impl Two {
+    async fn with(agent: ScriptedAgent) -> Self {
+        let test = TestHub::new(agent);
+        let editors = Recorder::default();
+        editors.rename(test.workspace().display().to_string(), "/workspace");
+        let config = AcpConfig::default();
+        let hub = test.hub().clone();
+        let mut editor = StrictClient::in_memory(hub, config, editors.clone());
+        meet(&mut editor).await;
+        let session = open(&mut editor, &test).await;
+        let mut pad = test.connect();
+        meet(&mut pad).await;
+        Self {
+            test,
+            editor,
+            editors,
+            pad,
+            session,
+        }
+    }
+
+    fn client(&self, name: &str) -> Value {
+        json!({"sessionId": self.session, "clientId": name})
+    }
+}
+
+/// Sends a request that an update comes before; both.
+async fn told(client: &mut StrictClient, method: &str, params: Value) -> (Value, Value) {
+    let id = client.send_request(method, params).await;
+    let update = client.expect_update_of("live_session_client").await;
+    (
+        update["_meta"]["harn"].clone(),
+        client.expect_response(&id).await,
+    )
+}
+
+/// The next line is this client's own news of another.
+async fn hears(client: &mut StrictClient, action: &str) -> Value {
+    let update = client.expect_update_of("live_session_client").await;
+    assert_eq!(update["_meta"]["harn"]["action"], action);
+    update["_meta"]["harn"].clone()
+}
+
+fn with(mut params: Value, more: Value) -> Value {
+    let (Value::Object(params_), Value::Object(more)) = (&mut params, more) else {
+        panic!("no objects");
+    };
+    params_.extend(more);
+    params
+}
+
+#[tokio::test]
+async fn attached_to_watch() {
+    let (agent, go) = talker();
+    let mut two = Two::with(agent).await;
+    let running = prompt(&mut two.editor, &two.session, "Count.").await;
+    two.editor.expect_update_of("agent_message_chunk").await;
+    // What the contract's own example sends.
+    let said = json!({"mode": "observer", "takeover": false,
+                      "_meta": {"harn": {"surface": "portal"}}});
+    let attach = with(two.client("portal"), said);
+    let (update, answer) = told(&mut two.pad, "session/attach", attach).await;
+    assert_eq!(update["action"], "attached");
+    assert_eq!(answer["active_controller_id"], "strict-1");
+    assert_eq!(answer["client"]["metadata"], json!({"surface": "portal"}));
+    let state = &answer["_meta"]["harn"]["session"];
+    assert_eq!(
+        (&state["activePrompt"], &state["epoch"]),
+        (&json!(true), &json!(1))
+    );
+    hears(&mut two.editor, "attached").await;
+    let beat = with(
+        two.client("portal"),
+        json!({"metadata": {"surface": "tab"}}),
+    );
+    told(&mut two.pad, "session/heartbeat", beat).await;
+    hears(&mut two.editor, "heartbeat").await;
+    let params = json!({"sessionId": two.session});
+    let listed = two.pad.request("session/live_clients", params).await;
+    assert_eq!(listed["data"][0]["client_id"], "portal");
+    go.notify_one();
+    two.pad.expect_update_of("agent_message_chunk").await;
+    two.pad.expect_update_of("session_info_update").await;
+    two.editor.updates_until(&running).await;
+    let gone = with(two.client("portal"), json!({"reason": "tab_closed"}));
+    let (update, answer) = told(&mut two.pad, "session/detach", gone).await;
+    assert_eq!(update["left"]["reason"], "tab_closed");
+    assert_eq!(
+        (&answer["client"], &answer["clients"]),
+        (&json!(null), &json!([]))
+    );
+    hears(&mut two.editor, "detached").await;
+    // It came only for that: nothing more is told, and a detach of nobody is refused.
+    let running = prompt(&mut two.editor, &two.session, "Again.").await;
+    go.notify_one();
+    two.editor.updates_until(&running).await;
+    let gone = two.client("portal");
+    let error = two.pad.request_error("session/detach", gone).await;
+    assert_eq!(error["data"]["reason"], "not_attached");
+    two.pad.close().await;
+    two.editor.close().await;
+    check_transcript("live-attach", two.test.recorder());
+}
+
+/// A client that attaches without a replay has not seen the call that it is asked about. It gets the announcement
+/// once, before the first question about it.
+#[tokio::test]
+async fn a_client_that_attaches_within_a_call_gets_its_announcement() {
+    const ASK: &str = "session/request_permission";
+    let mut two = Two::with(ScriptedAgent::new(writes)).await;
+    let running = prompt(&mut two.editor, &two.session, "Write.").await;
+    let seen = two.editor.expect_update_of("tool_call").await;
+    two.editor.expect_request(ASK).await;
+    let watch = two.client("pad");
+    told(&mut two.pad, "session/attach", watch).await;
+    hears(&mut two.editor, "attached").await;
+
+    let takes = two.client("pad");
+    told(&mut two.pad, "session/takeover", takes.clone()).await;
+    let announced = two.pad.expect_update_of("tool_call").await;
+    assert_eq!(announced, seen);
+    let (_, params) = two.pad.expect_request(ASK).await;
+    assert_eq!(params["toolCall"]["toolCallId"], seen["toolCallId"]);
+    hears(&mut two.editor, "takeover").await;
+    two.editor.expect_notification("$/cancel_request").await;
+
+    let back = two.client("editor");
+    told(&mut two.editor, "session/takeover", back).await;
+    two.editor.expect_request(ASK).await;
+    hears(&mut two.pad, "takeover").await;
+    two.pad.expect_notification("$/cancel_request").await;
+    told(&mut two.pad, "session/takeover", takes).await;
+    let (ask, _) = two.pad.expect_request(ASK).await;
+    let allow = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    two.pad.respond(&ask, allow).await;
+    hears(&mut two.editor, "takeover").await;
+    two.editor.expect_notification("$/cancel_request").await;
+    two.editor.updates_until(&running).await;
+    for _ in 0..4 {
+        two.pad.expect_update().await;
+    }
+    two.editor.vanish();
+    two.pad.vanish();
+}
+
+#[tokio::test]
+async fn a_question_moves_with_control_and_back() {
+    let mut two = Two::with(ScriptedAgent::new(writes)).await;
+    let running = prompt(&mut two.editor, &two.session, "Write.").await;
+    two.editor.expect_update_of("tool_call").await;
+    let (asked, _) = two
+        .editor
+        .expect_request("session/request_permission")
+        .await;
+    let watch = with(two.client("pad"), json!({"lastEventId": "0"}));
+    let watch = two.pad.send_request("session/attach", watch).await;
+    two.pad.expect_update_of("user_message_chunk").await;
+    two.pad.expect_update_of("tool_call").await;
+    hears(&mut two.pad, "attached").await;
+    two.pad.expect_response(&watch).await;
+    hears(&mut two.editor, "attached").await;
+
+    let takes = two.client("pad");
+    let (update, answer) = told(&mut two.pad, "session/takeover", takes).await;
+    assert_eq!(update["action"], "takeover");
+    assert_eq!(answer["previous_controller_id"], "strict-1");
+    let (open, _) = two.pad.expect_request("session/request_permission").await;
+    hears(&mut two.editor, "takeover").await;
+    let withdrawn = two.editor.expect_notification("$/cancel_request").await;
+    assert_eq!(withdrawn["requestId"], asked);
+    // What it says now does not count.
+    let allow = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    two.editor.respond(&asked, allow.clone()).await;
+
+    // Handed back under a name of its own, and asked again.
+    let takes = two.client("editor");
+    let (_, answer) = told(&mut two.editor, "session/takeover", takes).await;
+    assert_eq!(answer["previous_controller_id"], "pad");
+    let (again, _) = two
+        .editor
+        .expect_request("session/request_permission")
+        .await;
+    hears(&mut two.pad, "takeover").await;
+    let withdrawn = two.pad.expect_notification("$/cancel_request").await;
+    assert_eq!(withdrawn["requestId"], open);
+    two.pad
+        .respond(&open, json!({"outcome": {"outcome": "cancelled"}}))
+        .await;
+    two.editor.respond(&again, allow).await;
+    two.editor.updates_until(&running).await;
+    for _ in 0..4 {
+        two.pad.expect_update().await;
+    }
+    two.editor.close().await;
+    hears(&mut two.pad, "detached").await;
+    two.pad.close().await;
+    check_transcript("live-takeover-old", &two.editors);
+    check_transcript("live-takeover-new", two.test.recorder());
+}
+
+#[tokio::test]
+async fn whoever_only_watches_is_refused_everything_else() {
+    let (agent, go) = talker();
+    let mut two = Two::with(agent).await;
+    let running = prompt(&mut two.editor, &two.session, "Count.").await;
+    two.editor.expect_update_of("agent_message_chunk").await;
+    let name = two.client("editor");
+    told(
+        &mut two.editor,
+        "session/attach",
+        with(name, json!({"mode": "controller"})),
+    )
+    .await;
+    let watch = two.client("pad");
+    told(&mut two.pad, "session/attach", watch).await;
+    hears(&mut two.editor, "attached").await;
+    let drives = with(two.client("pad"), json!({"mode": "controller"}));
+    let error = two.pad.request_error("session/attach", drives).await;
+    assert_eq!(error["code"], -32602);
+    assert_eq!(error["data"]["reason"], "controller_exists");
+    assert_eq!(error["data"]["controller"], "editor");
+    let session = json!({"sessionId": two.session});
+    let text = json!([{"type": "text", "text": "Stop."}]);
+    for (method, more) in [
+        ("session/prompt", json!({"prompt": text})),
+        ("session/cancel", json!({})),
+        (
+            "session/inject",
+            json!({"mode": "steer", "content": "Stop."}),
+        ),
+        ("session/revoke_inject", json!({"messageId": "msg-1"})),
+        (
+            "session/replace_inject",
+            json!({"messageId": "msg-1", "content": "Stop."}),
+        ),
+        ("session/remind", json!({"body": "Stop."})),
+        (
+            "session/revoke_reminder",
+            json!({"reminderId": "reminder-1"}),
+        ),
+        ("agent/resume", json!({})),
+        ("_session/steering", json!({"prompt": text})),
+        ("session/set_mode", json!({"modeId": "auto"})),
+        (
+            "session/set_config_option",
+            json!({"configId": "mode", "value": "auto"}),
+        ),
+        ("session/close", json!({})),
+        ("session/delete", json!({})),
+    ] {
+        let error = two
+            .pad
+            .request_error(method, with(session.clone(), more))
+            .await;
+        assert_eq!(error["code"], -32602, "{method}");
+        assert_eq!(error["data"]["reason"], "not_controller", "{method}");
+        assert_eq!(error["data"]["controller"], "editor", "{method}");
+    }
+    two.pad
+        .request("session/pending_injections", session.clone())
+        .await;
+    two.pad.notify("session/cancel", session).await;
+    go.notify_one();
+    let (_, result) = two.editor.updates_until(&running).await;
+    assert_eq!(result["stopReason"], "end_turn");
+    two.pad.expect_update_of("agent_message_chunk").await;
+    two.pad.expect_update_of("session_info_update").await;
+    two.pad.close().await;
+    hears(&mut two.editor, "detached").await;
+    two.editor.close().await;
+    check_transcript("live-refused", two.test.recorder());
+}
+
+#[tokio::test]
+async fn a_broker_speaks_for_several() {
+    let (agent, go) = talker();
+    let mut two = Two::with(agent).await;
+    for name in ["ada", "ben"] {
+        let watch = two.client(name);
+        told(&mut two.pad, "session/attach", watch).await;
+        hears(&mut two.editor, "attached").await;
+    }
+    let drives = json!({"mode": "controller", "takeover": true, "promptInjection": true});
+    let takes = with(two.client("ada"), drives);
+    told(&mut two.pad, "session/attach", takes).await;
+    hears(&mut two.editor, "takeover").await;
+    let text = json!([{"type": "text", "text": "Count."}]);
+    let by = |name: &str| json!({"harn": {"actor": {"clientId": name}}});
+    let params = |name: &str| json!({"sessionId": two.session, "prompt": text, "_meta": by(name)});
+    let (ben, ada) = (params("ben"), params("ada"));
+    let error = two.pad.request_error("session/prompt", ben).await;
+    assert_eq!(error["data"]["reason"], "not_controller");
+    let running = two.pad.send_request("session/prompt", ada).await;
+    let said = two.editor.expect_update_of("user_message_chunk").await;
+    assert_eq!(said["_meta"]["harn"]["live_session"]["client_id"], "ada");
+    go.notify_one();
+    two.pad.updates_until(&running).await;
+    for _ in 0..3 {
+        two.editor.expect_update().await;
+    }
+    // Its connection is its clients'.
+    two.pad.close().await;
+    let first = hears(&mut two.editor, "detached").await;
+    assert_eq!(
+        first["left"],
+        json!({"client_id": "ada", "reason": "client_exit"})
+    );
+    let second = hears(&mut two.editor, "detached").await;
+    assert_eq!(second["state"]["clients"], json!([]));
+    // Nobody is in control: whoever opened the session is again, by what it does next.
+    let running = prompt(&mut two.editor, &two.session, "Again.").await;
+    go.notify_one();
+    two.editor.updates_until(&running).await;
+    two.editor.close().await;
+    check_transcript("live-broker", two.test.recorder());
+    check_transcript("live-exit", &two.editors);
+}
+
+#[tokio::test]
+async fn two_editors_that_know_nothing_of_it() {
+    let (agent, go) = talker();
+    let mut two = Two::with(agent).await;
+    let params = existing(&two.session, &two.test.workspace());
+    two.pad.request("session/load", params).await;
+    let running = prompt(&mut two.editor, &two.session, "Count.").await;
+    two.editor.expect_update_of("agent_message_chunk").await;
+    two.pad.expect_update_of("user_message_chunk").await;
+    two.pad.expect_update_of("agent_message_chunk").await;
+    let refused = prompt(&mut two.pad, &two.session, "Mine.").await;
+    let error = two.pad.expect_error(&refused).await;
+    assert_eq!(error["data"]["reason"], "not_controller");
+    assert_eq!(error["data"]["controller"], "strict-1");
+    go.notify_one();
+    two.editor.updates_until(&running).await;
+    two.pad.expect_update_of("agent_message_chunk").await;
+    two.pad.expect_update_of("session_info_update").await;
+    two.editor.close().await;
+    let running = prompt(&mut two.pad, &two.session, "Mine.").await;
+    go.notify_one();
+    let (_, result) = two.pad.updates_until(&running).await;
+    assert_eq!(result["stopReason"], "end_turn");
+    two.pad.close().await;
+    check_transcript("live-implicit", two.test.recorder());
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_refused() {
+    let mut two = Two::with(ScriptedAgent::silent()).await;
+    let long = "x".repeat(129);
+    for (method, params, reason) in [
+        (
+            "session/attach",
+            json!({"sessionId": "nowhere", "clientId": "pad"}),
+            "unknown_session",
+        ),
+        (
+            "session/live_clients",
+            json!({"sessionId": "nowhere"}),
+            "unknown_session",
+        ),
+        (
+            "session/attach",
+            with(two.client("pad"), json!({"clientId": " "})),
+            "invalid_params",
+        ),
+        (
+            "session/attach",
+            with(two.client("pad"), json!({"clientId": long})),
+            "invalid_params",
+        ),
+        (
+            "session/attach",
+            with(two.client("pad"), json!({"mode": "driver"})),
+            "invalid_params",
+        ),
+        (
+            "session/attach",
+            with(two.client("pad"), json!({"heartbeatSeconds": 0})),
+            "invalid_params",
+        ),
+        (
+            "session/attach",
+            with(two.client("pad"), json!({"lastEventId": "99"})),
+            "unknown_event_id",
+        ),
+        (
+            "session/attach",
+            with(two.client("pad"), json!({"metadata": "tab"})),
+            "invalid_params",
+        ),
+        ("session/heartbeat", two.client("pad"), "not_attached"),
+        (
+            "session/list",
+            json!({"liveState": "dead"}),
+            "invalid_params",
+        ),
+    ] {
+        let error = two.pad.request_error(method, params).await;
+        assert_eq!(error["code"], -32602, "{method}");
+        assert_eq!(error["data"]["reason"], reason, "{method} {error}");
+    }
+    check_transcript("live-unread", two.test.recorder());
+    // Not pinned: when a file was changed is the disk's to say.
+    let filter = json!({"filter": {"liveState": ["live"]}});
+    let listed = two.pad.request("session/list", filter).await;
+    assert_eq!(
+        listed["sessions"][0]["_meta"]["harn"]["controllerId"],
+        "strict-1"
+    );
+    let filter = json!({"_meta": {"harn": {"liveState": "persisted"}}});
+    let listed = two.pad.request("session/list", filter).await;
+    assert_eq!(listed["sessions"], json!([]));
+    two.pad.close().await;
+    two.editor.close().await;
+}
+
+/// Attached from behind a line, it gets what came since, and then its own update.
+#[tokio::test]
+async fn attached_from_behind_a_line() {
+    let (agent, go) = talker();
+    let mut two = Two::with(agent).await;
+    go.notify_one();
+    let running = prompt(&mut two.editor, &two.session, "Count.").await;
+    two.editor.updates_until(&running).await;
+    let attach = with(two.client("pad"), json!({"lastEventId": "0"}));
+    let id = two.pad.send_request("session/attach", attach).await;
+    let mut kinds = Vec::new();
+    let answer = loop {
+        match two.pad.next().await {
+            Message::Notification { params, .. } => {
+                kinds.push(params["update"]["sessionUpdate"].clone());
+            }
+            Message::Response { id: of, result } => {
+                assert_eq!(of, id);
+                break result.unwrap();
+            }
+            Message::Request { method, .. } => panic!("asked {method}"),
+        }
+    };
+    let whole = [
+        "user_message_chunk",
+        "agent_message_chunk",
+        "agent_message_chunk",
+        "session_info_update",
+        "live_session_client",
+    ];
+    assert_eq!(kinds, whole);
+    assert_eq!(answer["_meta"]["harn"]["session"]["title"], "Count.");
+    hears(&mut two.editor, "attached").await;
+    // Once more on the same connection: the same place, nothing else.
+    let attach = with(
+        two.client("pad"),
+        json!({"lastEventId": answer["_meta"]["harn"]["session"]["lastEventId"]}),
+    );
+    told(&mut two.pad, "session/attach", attach).await;
+    hears(&mut two.editor, "attached").await;
+    two.pad.close().await;
+    hears(&mut two.editor, "detached").await;
+    two.editor.close().await;
+    check_transcript("live-behind", two.test.recorder());
+}

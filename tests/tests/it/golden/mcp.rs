@@ -1,0 +1,151 @@
+//! MCP servers that a client lists: how they stand is in the answer and in updates, and what is listed
+//! wrongly is refused without being repeated.
+
+use std::sync::Arc;
+
+use harn_model::{McpServerStatus, McpState, McpTransport, SessionId};
+use harn_testkit::{FakeEquip, ScriptedAgent, TestHub};
+use harn_tests::check_transcript;
+use serde_json::{Value, json};
+
+use crate::golden::{existing, meet};
+
+fn equipped() -> (FakeEquip, TestHub) {
+    let equip = FakeEquip::default();
+    let shared = Arc::new(equip.clone());
+    let test = TestHub::builder(ScriptedAgent::silent())
+        .config(move |config| config.equip = shared.clone())
+        .build();
+    (equip, test)
+}
+
+fn issues() -> Value {
+    json!({
+        "name": "issues", "command": "/usr/bin/issues", "args": ["--stdio"],
+        "env": [{"name": "TOKEN", "value": "not-a-secret"}],
+    })
+}
+
+fn wiki() -> Value {
+    json!({
+        "type": "http", "name": "wiki", "url": "http://127.0.0.1:9/mcp",
+        "headers": [{"name": "authorization", "value": "not-a-secret"}],
+    })
+}
+
+fn stands(name: &str, state: McpState, tools: Option<u64>, error: Option<&str>) -> McpServerStatus {
+    McpServerStatus {
+        name: name.to_owned(),
+        state,
+        tools,
+        error: error.map(str::to_owned),
+    }
+}
+
+fn names(equip: &FakeEquip, session: &Value) -> Vec<String> {
+    let id = SessionId::from(session.as_str().unwrap());
+    let specs = equip.specs(&id);
+    specs.into_iter().map(|spec| spec.name).collect()
+}
+
+#[tokio::test]
+async fn servers_are_told_of() {
+    let (equip, test) = equipped();
+    let cwd = test.workspace();
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let params = json!({"cwd": cwd, "mcpServers": [issues(), wiki()]});
+    let mut answer = client.request("session/new", params).await;
+    let session = answer["sessionId"].take();
+    let id = SessionId::from(session.as_str().unwrap());
+    let specs = equip.specs(&id);
+    assert!(
+        matches!(&specs[0].transport, McpTransport::Stdio { env, .. }
+        if env[0].1.reveal() == "not-a-secret")
+    );
+    let refused = Some("the connection was refused");
+    let now = vec![
+        stands("issues", McpState::Ready, Some(2), None),
+        stands("wiki", McpState::Failed, None, refused),
+    ];
+    equip.stand(&id, now).await;
+    let update = client.expect_update_of("session_info_update").await;
+    assert_eq!(update["_meta"]["harn"]["mcp"][0]["tools"], 2);
+
+    // Every other way to a session takes servers too, or none.
+    let sse = json!({"type": "sse", "name": "old", "url": "http://127.0.0.1:9/sse", "headers": []});
+    let mut params = existing(&session, &cwd);
+    params["mcpServers"] = json!([sse]);
+    let answer = client.request("session/resume", params).await;
+    assert_eq!(answer["_meta"]["harn"]["mcp"][1]["name"], "old");
+    let transport = equip.specs(&id)[2].transport.clone();
+    assert_eq!(transport, McpTransport::Unsupported("sse"));
+    let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": [issues()]});
+    let forked = client.request("session/fork", params).await["sessionId"].take();
+    assert_eq!(names(&equip, &forked), ["issues"]);
+    for (method, bare) in [
+        ("session/resume", json!({"sessionId": session, "cwd": cwd})),
+        ("session/fork", json!({"sessionId": session, "cwd": cwd})),
+        ("session/new", json!({"cwd": cwd})),
+        ("session/load", json!({"sessionId": session, "cwd": cwd})),
+    ] {
+        let request = client.send_request(method, bare).await;
+        client.updates_until(&request).await;
+    }
+    assert_eq!(names(&equip, &session), ["issues", "wiki", "old"]);
+    client.close().await;
+    check_transcript("mcp", test.recorder());
+}
+
+#[tokio::test]
+async fn servers_that_are_none_are_refused() {
+    let (_, test) = equipped();
+    let cwd = test.workspace();
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let mut blank = issues();
+    blank["name"] = json!(" ");
+    let mut spoiled = wiki();
+    spoiled["headers"] = json!(["authorization: not-a-secret"]);
+    for (method, servers) in [
+        ("session/new", json!({"issues": issues()})),
+        ("session/new", json!([blank])),
+        ("session/new", json!([issues(), issues()])),
+        ("session/load", json!([spoiled])),
+        (
+            "session/resume",
+            json!([{"type": "carrier-pigeon", "name": "pigeon"}]),
+        ),
+        ("session/fork", json!(["issues"])),
+    ] {
+        let mut params = json!({"cwd": cwd, "mcpServers": servers});
+        if method != "session/new" {
+            params["sessionId"] = json!("session-1");
+        }
+        let error = client.request_error(method, params).await;
+        assert_eq!(error["code"], -32602);
+        assert!(!error.to_string().contains("not-a-secret"), "{error}");
+    }
+    client.close().await;
+    check_transcript("mcp-refused", test.recorder());
+}
+
+/// A client that only looks on starts nothing.
+#[tokio::test]
+async fn servers_of_who_does_not_drive_are_left_out() {
+    let (equip, test) = equipped();
+    let cwd = test.workspace();
+    let mut driver = test.connect();
+    meet(&mut driver).await;
+    let params = json!({"cwd": cwd});
+    let session = driver.request("session/new", params).await["sessionId"].take();
+    let mut other = test.connect();
+    meet(&mut other).await;
+    let mut params = existing(&session, &cwd);
+    params["mcpServers"] = json!([issues()]);
+    let answer = other.request("session/resume", params).await;
+    assert_eq!(answer.get("_meta"), None);
+    assert_eq!(names(&equip, &session), Vec::<String>::new());
+    other.close().await;
+    driver.close().await;
+}

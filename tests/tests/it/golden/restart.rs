@@ -1,0 +1,70 @@
+//! Coming back to a session: with its history, or without.
+
+use harn_testkit::StrictClient;
+use harn_tests::check_transcript;
+use serde_json::{Value, json};
+
+use crate::golden::{existing, meet, open, prompt, turn::worker};
+
+#[tokio::test]
+async fn loaded_after_a_restart_it_looks_as_it_did() {
+    let mut test = worker();
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let question = "Where is the parser?";
+    let id = prompt(&mut client, &session, question).await;
+    let (live, _) = client.updates_until(&id).await;
+    client.close().await;
+
+    test.restart().await;
+    test.recorder().note("the agent is started again");
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let params = existing(&session, &test.workspace());
+    let id = client.send_request("session/load", params).await;
+    let (replayed, answer) = client.updates_until(&id).await;
+    assert_eq!(replayed[0]["sessionUpdate"], "user_message_chunk");
+    assert_eq!(replayed[0]["content"]["text"], question);
+    assert_eq!(
+        replayed[1..],
+        live,
+        "the same ids and content, in the same order"
+    );
+    assert_eq!(answer["modes"]["currentModeId"], "ask");
+    goes_on(&mut client, &session).await;
+    client.close().await;
+    check_transcript("load-after-restart", test.recorder());
+}
+
+#[tokio::test]
+async fn resumed_after_a_restart_it_goes_on_without_its_history() {
+    let mut test = worker();
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let session = open(&mut client, &test).await;
+    let id = prompt(&mut client, &session, "Where is the parser?").await;
+    client.updates_until(&id).await;
+    client.close().await;
+
+    test.restart().await;
+    test.recorder().note("the agent is started again");
+    let mut client = test.connect();
+    meet(&mut client).await;
+    let params = existing(&session, &test.workspace());
+    client.request("session/resume", params).await;
+    goes_on(&mut client, &session).await;
+    client.close().await;
+    check_transcript("resume", test.recorder());
+}
+
+async fn goes_on(client: &mut StrictClient, session: &Value) {
+    let id = prompt(client, session, "And the lexer?").await;
+    let (updates, result) = client.updates_until(&id).await;
+    assert_eq!(result, json!({"stopReason": "end_turn"}));
+    // It has its title already.
+    let retitled = updates
+        .iter()
+        .any(|u| u["sessionUpdate"] == "session_info_update");
+    assert!(!retitled);
+}

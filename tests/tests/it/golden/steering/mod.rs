@@ -1,0 +1,124 @@
+//! Reaching a turn that runs: messages and reminders that wait for it, who may change them, and every race.
+
+mod editors;
+mod messages;
+mod odd;
+mod owners;
+mod reminders;
+mod waits;
+
+use std::sync::Arc;
+
+use harn_model::{Seam, StopReason};
+use harn_runtime::{AgentError, TurnContext};
+use harn_testkit::{ScriptedAgent, StrictClient, TestHub};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::golden::{meet, open};
+
+/// A client with a session of an agent that goes on when it is told to.
+struct Stage {
+    test: TestHub,
+    client: StrictClient,
+    session: Value,
+    go: Arc<Notify>,
+}
+
+impl Stage {
+    async fn with<F, Fut>(turn: F) -> Self
+    where
+        F: Fn(TurnContext, Arc<Notify>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<StopReason, AgentError>> + Send + 'static,
+    {
+        let go = Arc::new(Notify::new());
+        let told = go.clone();
+        let test = TestHub::new(ScriptedAgent::new(move |cx| turn(cx, told.clone())));
+        let mut client = test.connect();
+        meet(&mut client).await;
+        let session = open(&mut client, &test).await;
+        Self {
+            test,
+            client,
+            session,
+            go,
+        }
+    }
+
+    /// Params that name the session, with these beside.
+    fn params(&self, rest: Value) -> Value {
+        let mut params = rest;
+        params["sessionId"] = self.session.clone();
+        params
+    }
+
+    /// Sends the prompt that the agent works on; returns the request.
+    async fn begin(&mut self) -> Value {
+        let id = crate::golden::prompt(&mut self.client, &self.session, "Go").await;
+        self.client.expect_update_of("agent_message_chunk").await;
+        id
+    }
+
+    /// Asks for something that is done: the answer, and then what is told of it.
+    async fn control(&mut self, method: &str, params: Value) -> Value {
+        let params = self.params(params);
+        let answer = self.client.request(method, params).await;
+        let told = self.client.expect_event_of("control_outcome").await;
+        assert_eq!(told["method"], method);
+        assert_ne!(told["status"], "rejected");
+        answer
+    }
+
+    /// Asks for something that is refused: the answer, and then what is told of it.
+    async fn refused(&mut self, method: &str, params: Value) -> Value {
+        let params = self.params(params);
+        let error = self.client.request_error(method, params).await;
+        let told = self.client.expect_event_of("control_outcome").await;
+        assert_eq!(told["method"], method);
+        assert_eq!(told["status"], "rejected");
+        assert_eq!(told["reason"], error["data"]["reason"]);
+        error
+    }
+
+    /// Injects a text; returns its id.
+    async fn inject(&mut self, mode: &str, text: &str) -> Value {
+        let params = json!({"mode": mode, "content": text});
+        let answer = self.control("session/inject", params).await;
+        assert_eq!(answer["status"], "accepted");
+        answer["messageId"].clone()
+    }
+
+    async fn pending(&mut self) -> Value {
+        let params = self.params(json!({}));
+        let pending = self
+            .client
+            .request("session/pending_injections", params)
+            .await;
+        let rows = pending["injections"].as_array().unwrap();
+        assert_eq!(pending["pendingCount"], rows.len());
+        for (at, row) in rows.iter().enumerate() {
+            assert_eq!(row["position"], at);
+        }
+        pending["injections"].clone()
+    }
+}
+
+/// Says something, and after it was told to go on, what it heard at a seam. What it is called with later it
+/// repeats.
+async fn listen(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentError> {
+    if cx.prompt_text() != "Go" {
+        cx.say(format!("You said: {}", cx.prompt_text())).await?;
+        return Ok(StopReason::EndTurn);
+    }
+    cx.say("Reading. ").await?;
+    go.notified().await;
+    for heard in cx.seam(Seam::PostToolDispatch).await? {
+        cx.say(format!("I heard: {} ", heard.text())).await?;
+    }
+    go.notified().await;
+    Ok(StopReason::EndTurn)
+}
+
+fn reason(error: &Value) -> (&Value, &Value) {
+    (&error["code"], &error["data"]["reason"])
+}

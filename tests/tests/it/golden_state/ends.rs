@@ -1,0 +1,41 @@
+//! Coming back: after a crash, with a run and a prompt that were under way.
+
+use std::fs;
+
+use crate::golden_state::{check_transcript, stage::stage};
+
+#[tokio::test(start_paused = true)]
+async fn after_a_crash() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("Look around").await;
+    client.quiet().await;
+    client.submit("And then?").await;
+    client.quiet().await;
+    // Another process finds what this one has written.
+    let log = test.log_of(&"session-1".into());
+    let written = fs::read(&log).unwrap();
+    client.close().await;
+    test.hub().shutdown().await;
+    fs::write(&log, written).unwrap();
+    test.recorder()
+        .note("the server was killed, and is started again");
+    let after = test.beside();
+    let server = after.serve_state();
+    let mut client = server.connect("session=session-1").await;
+    client.quiet().await;
+    assert_eq!(client.text("/status"), "error");
+    assert_eq!(
+        client.messages(),
+        [
+            "user complete Look around",
+            "assistant error Looking.",
+            "user error And then?",
+        ]
+    );
+    client.submit("Once more").await;
+    client.quiet().await;
+    assert_eq!(client.text("/status"), "idle");
+    client.close().await;
+    check_transcript("restart", test.recorder());
+}

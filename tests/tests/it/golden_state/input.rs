@@ -1,0 +1,36 @@
+//! What is refused, and how.
+
+use serde_json::json;
+
+use crate::golden_state::{check_transcript, stage::stage};
+
+#[tokio::test(start_paused = true)]
+async fn bad_input() {
+    let (test, server) = stage();
+    for query in ["session=session-9", "role=king", "client=a%20b", "cwd=here"] {
+        assert!(server.try_open("/ws", query).await.is_err(), "{query}");
+    }
+    let mut client = server.connect("").await;
+    for frame in [
+        "hello",
+        r#"{"type":"hello"}"#,
+        r#"{"type":"commands","commands":[{"type":"rewind","messageId":"msg-1"}]}"#,
+        r#"{"type":"commands","commands":[{"type":"submit"}]}"#,
+        r#"{"type":"commands","commands":[{"type":"submit","prompt":""}]}"#,
+    ] {
+        client.send_raw(frame).await;
+        client.refused().await;
+    }
+    for command in [
+        json!({"type": "approve", "toolCallId": "call-9"}),
+        json!({"type": "answer", "questionId": "hitl_question_9", "answer": "80"}),
+        json!({"type": "withdraw", "messageId": "msg-9"}),
+        json!({"type": "takeover"}),
+    ] {
+        client.command(command).await;
+        client.refused().await;
+    }
+    assert_eq!(client.quiet().await, []);
+    client.close().await;
+    check_transcript("bad-input", test.recorder());
+}

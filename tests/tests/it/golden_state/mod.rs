@@ -1,0 +1,89 @@
+//! Conversations pinned byte for byte in `fixtures/state`: what a client author sees on the wire.
+//!
+//! Each test is one transcript, played over a WebSocket in memory with a fake clock and counted ids. Time
+//! stands still until nobody can do anything any more, so that frames are cut in the same places every time.
+
+mod control;
+mod decisions;
+mod ends;
+mod input;
+mod sessions;
+mod stage;
+mod turns;
+
+use std::fs;
+
+use harn_testkit::{Recorder, golden};
+use harn_tests::{REPAIR, repository};
+
+/// Every transcript, so that a file whose test is gone is noticed.
+const TRANSCRIPTS: &[&str] = &[
+    "approval-approved",
+    "approval-denied",
+    "bad-input",
+    "cancel",
+    "configure",
+    "connect-empty",
+    "questions",
+    "queue",
+    "reconnect",
+    "restart",
+    "resume",
+    "run-error-and-next",
+    "sessions",
+    "steer",
+    "submit-and-stream",
+    "takeover",
+    "tools",
+];
+
+#[test]
+fn every_file_has_its_test() {
+    if golden::updating() {
+        // The other tests are writing them.
+        return;
+    }
+    let files = fs::read_dir(repository("fixtures/state")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names
+        .filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned))
+        .collect();
+    names.sort();
+    assert_eq!(names, TRANSCRIPTS);
+}
+
+/// The folder's README has a row for each.
+#[test]
+fn the_readme_says_what_each_shows() {
+    let readme = fs::read_to_string(repository("fixtures/state/README.md")).unwrap();
+    let rows = readme.lines().filter_map(|line| line.strip_prefix("| `"));
+    let mut named: Vec<_> = rows.filter_map(|row| row.split('`').next()).collect();
+    named.sort_unstable();
+    assert_eq!(named, TRANSCRIPTS);
+}
+
+/// What the page about the protocol shows was said by the code.
+#[test]
+fn examples_are_from_the_transcripts() {
+    let page = fs::read_to_string(repository("docs/state.md")).unwrap();
+    let transcripts = TRANSCRIPTS.iter().map(|name| {
+        fs::read_to_string(repository("fixtures/state").join(format!("{name}.jsonl"))).unwrap()
+    });
+    let transcripts: String = transcripts.collect();
+    let mut blocks = page.split("```json\n");
+    blocks.next();
+    let blocks = blocks.map(|rest| rest.split("```").next().unwrap());
+    let examples: Vec<_> = blocks.flat_map(str::lines).collect();
+    assert!(examples.len() >= 4, "{examples:?}");
+    for example in examples {
+        let message = format!("\"message\":{example}}}\n");
+        assert!(transcripts.contains(&message), "{example}");
+    }
+}
+
+/// Compares what was recorded with `fixtures/state/<name>.jsonl`.
+#[track_caller]
+fn check_transcript(name: &str, recorder: &Recorder) {
+    let path = repository("fixtures/state").join(format!("{name}.jsonl"));
+    golden::check(&path, &recorder.transcript(), REPAIR);
+}

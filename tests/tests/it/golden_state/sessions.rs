@@ -1,0 +1,22 @@
+//! The document of all sessions.
+
+use std::time::Duration;
+
+use crate::golden_state::{check_transcript, stage::stage};
+
+#[tokio::test(start_paused = true)]
+async fn rows() {
+    let (test, server) = stage();
+    let mut list = server.connect_sessions().await;
+    let mut client = server.connect("client=ada").await;
+    list.quiet().await;
+    test.clock().advance(Duration::from_secs(60));
+    client.submit("Clean up").await;
+    client.quiet().await;
+    list.quiet().await;
+    assert_eq!(list.text("/sessions/0/status"), "waiting");
+    client.close().await;
+    list.quiet().await;
+    list.close().await;
+    check_transcript("sessions", test.recorder());
+}

@@ -1,0 +1,128 @@
+//! Prompts, from submitted to answered.
+
+use serde_json::json;
+
+use crate::golden_state::{check_transcript, stage::stage};
+
+#[tokio::test(start_paused = true)]
+async fn a_new_session() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    assert_eq!(client.text("/status"), "idle");
+    assert_eq!(client.quiet().await, []);
+    client.close().await;
+    check_transcript("connect-empty", test.recorder());
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_that_stream() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("Where is the parser?").await;
+    client.quiet().await;
+    let said = "assistant complete The parser is in `src/parse.rs`.";
+    assert_eq!(client.messages()[1], said);
+    client.close().await;
+    check_transcript("submit-and-stream", test.recorder());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_does() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("Run the tests").await;
+    client.quiet().await;
+    let calls = &client.state()["messages"][1]["toolCalls"];
+    let statuses: Vec<_> = calls
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["status"])
+        .collect();
+    assert_eq!(statuses, ["complete", "complete", "error"]);
+    client.close().await;
+    check_transcript("tools", test.recorder());
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompts_that_wait() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("Look around").await;
+    client.quiet().await;
+    client.submit("And then?").await;
+    client.submit("Never mind").await;
+    client.quiet().await;
+    let pending = client.text("/messages/3/id").to_owned();
+    client
+        .command(json!({"type": "withdraw", "messageId": pending}))
+        .await;
+    client.quiet().await;
+    client.command(json!({"type": "cancel"})).await;
+    client.quiet().await;
+    assert_eq!(
+        client.messages(),
+        [
+            "user complete Look around",
+            "assistant complete Looking.",
+            "user error Never mind",
+            "user complete And then?",
+            "assistant complete You said: And then?",
+        ]
+    );
+    client.close().await;
+    check_transcript("queue", test.recorder());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_word_in_the_middle() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    let steer = |message: &str| json!({"type": "steer", "message": message});
+    client.submit("Look around").await;
+    client.quiet().await;
+    client.command(steer("Only in src")).await;
+    client.quiet().await;
+    client.until_status("idle").await;
+    client.quiet().await;
+    assert_eq!(client.messages()[2], "user complete Only in src");
+    test.recorder().note("where nothing runs it is a prompt");
+    client.command(steer("Thanks")).await;
+    client.quiet().await;
+    assert_eq!(client.messages()[5], "assistant complete You said: Thanks");
+    client.close().await;
+    check_transcript("steer", test.recorder());
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopped_in_the_middle() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    let cancel = json!({"type": "cancel"});
+    client.submit("Look around").await;
+    client.quiet().await;
+    client.command(cancel.clone()).await;
+    client.quiet().await;
+    assert_eq!(client.text("/status"), "idle");
+    assert_eq!(client.text("/messages/1/status"), "complete");
+    assert_eq!(client.text("/messages/1/toolCalls/0/status"), "error");
+    test.recorder().note("with nothing to stop");
+    client.command(cancel).await;
+    client.quiet().await;
+    client.close().await;
+    check_transcript("cancel", test.recorder());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_fails_and_the_next() {
+    let (test, server) = stage();
+    let mut client = server.connect("").await;
+    client.submit("Ask the model").await;
+    client.quiet().await;
+    assert_eq!(client.text("/error"), "the model is not reachable");
+    client.submit("Again").await;
+    client.quiet().await;
+    assert_eq!(client.state().get("error"), None);
+    client.close().await;
+    check_transcript("run-error-and-next", test.recorder());
+}

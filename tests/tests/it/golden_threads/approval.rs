@@ -1,0 +1,179 @@
+//! A person decides, once, for good, or against it.
+
+use std::sync::Arc;
+
+use harn_model::{StopReason, ToolKind};
+use harn_runtime::{AgentError, TurnContext};
+use harn_testkit::{Message, ScriptedAgent, TestHub, ThreadsClient};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::golden_threads::check_transcript;
+
+async fn remove(cx: &TurnContext, path: &str) -> Result<(), AgentError> {
+    let tool = cx.tool("remove").kind(ToolKind::Delete).path(path);
+    let tool = tool.title(format!("Remove {path}")).start().await?;
+    tool.complete("gone".to_owned()).await
+}
+
+/// Removes what it is told to; `+` means two at once, the second when it is told to go on.
+fn remover() -> (TestHub, Arc<Notify>) {
+    let go = Arc::new(Notify::new());
+    let told = go.clone();
+    let agent = ScriptedAgent::new(move |cx| {
+        let go = told.clone();
+        async move {
+            let prompt = cx.prompt_text();
+            if let Some((one, other)) = prompt.split_once('+') {
+                let second = async {
+                    go.notified().await;
+                    remove(&cx, other).await
+                };
+                let both = futures::join!(remove(&cx, one), second);
+                both.0?;
+                both.1?;
+            } else {
+                remove(&cx, &prompt).await?;
+            }
+            cx.say("Done.").await?;
+            Ok(StopReason::EndTurn)
+        }
+    });
+    (TestHub::new(agent), go)
+}
+
+/// The tool is announced and asked about; returns the id of the request.
+async fn asked(client: &mut ThreadsClient) -> Value {
+    client.expect_item("tool_exec").await;
+    let item = client.expect_item("approval").await;
+    let mut asked = client.expect("approval.requested").await;
+    assert_eq!(asked["itemId"], item["itemId"]);
+    assert_eq!(asked["requestId"], item["data"]["requestId"]);
+    asked["requestId"].take()
+}
+
+fn decision(request: &Value, decision: &str) -> Value {
+    json!({"requestId": request, "decision": decision})
+}
+
+/// The decision is told, then answered.
+async fn decided(client: &mut ThreadsClient, request: &Value, word: &str) {
+    let params = decision(request, word);
+    let id = client.send_request("approval.respond", params).await;
+    let completed = client.expect("item.completed").await;
+    assert_eq!(completed["data"]["reply"], word);
+    let answer = client.expect_response(&id).await;
+    assert_eq!(answer, json!({"ok": true}));
+}
+
+#[tokio::test]
+async fn once() {
+    let (test, _) = remover();
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    client.start_turn(&thread, "a.txt").await;
+    let request = asked(&mut client).await;
+    // It is seen by whoever looks now.
+    let got = client
+        .request("thread.get", json!({"threadId": thread}))
+        .await;
+    let last = got["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["notification"], "approval.requested");
+    decided(&mut client, &request, "once").await;
+    let told = client.until_turn_ends().await;
+    assert_eq!(told[1]["data"]["output"], "gone");
+    // It is settled, and the next one is asked about again.
+    let late = decision(&request, "once");
+    let error = client.request_error("approval.respond", late).await;
+    assert_eq!(error["code"], -32004);
+    client.start_turn(&thread, "a.txt").await;
+    let request = asked(&mut client).await;
+    decided(&mut client, &request, "once").await;
+    client.until_turn_ends().await;
+    client.close().await;
+    check_transcript("approval-once", test.recorder());
+}
+
+/// The other question was about the same, and is settled with it; so is the next.
+#[tokio::test]
+async fn always() {
+    let (test, go) = remover();
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    client.start_turn(&thread, "a.txt+a.txt").await;
+    let one = asked(&mut client).await;
+    go.notify_one();
+    let other = asked(&mut client).await;
+    // They are about the same.
+    assert_ne!(one, other);
+    decided(&mut client, &other, "always").await;
+    let told = client.until_turn_ends().await;
+    assert_eq!(told[0]["data"]["reply"], "always");
+    client.start_turn(&thread, "a.txt").await;
+    let told = client.until_turn_ends().await;
+    assert!(
+        told.iter()
+            .all(|it| it["notification"] != "approval.requested")
+    );
+    client.close().await;
+    check_transcript("approval-always", test.recorder());
+}
+
+/// A no is a no to all that the thread asks just then.
+#[tokio::test]
+async fn reject() {
+    let (test, go) = remover();
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    client.start_turn(&thread, "a.txt+b.txt").await;
+    let one = asked(&mut client).await;
+    go.notify_one();
+    let other = asked(&mut client).await;
+    assert_ne!(one, other);
+    decided(&mut client, &one, "reject").await;
+    let told = client.until_turn_ends().await;
+    let other = told.iter().find(|it| it["type"] == "approval").unwrap();
+    assert_eq!(other["data"]["reply"], "reject");
+    let errors = told.iter().filter(|it| it["data"]["error"].is_string());
+    assert_eq!(errors.count(), 2);
+    // Refused is not failed.
+    assert_eq!(told.last().unwrap()["status"], "completed");
+    client.close().await;
+    check_transcript("approval-reject", test.recorder());
+}
+
+/// A cancel settles what is open; an answer that crosses it is told that it came too late, or counts.
+#[tokio::test]
+async fn cancelled_meanwhile() {
+    let (test, _) = remover();
+    let mut client = test.connect_threads();
+    let thread = client.create().await;
+    client.start_turn(&thread, "a.txt").await;
+    let request = asked(&mut client).await;
+    let cancel = json!({"threadId": thread});
+    let cancel = client.send_request("turn.cancel", cancel).await;
+    let late = decision(&request, "once");
+    let late = client.send_request("approval.respond", late).await;
+    client.expect_response(&cancel).await;
+    let mut seen = Vec::new();
+    while seen.len() < 2 {
+        match client.next().await {
+            Message::Response { id, result } => {
+                assert_eq!(id, late);
+                assert_eq!(result.unwrap_err()["code"], -32004);
+                seen.push("answer");
+            }
+            Message::Notification { method, params } => {
+                if params["type"] == "approval" {
+                    assert_eq!(params["data"]["reply"], "reject");
+                }
+                if method == "turn.error" {
+                    assert_eq!(params["status"], "cancelled");
+                    seen.push("end");
+                }
+            }
+            Message::Request { .. } => panic!("nothing is asked"),
+        }
+    }
+    client.close().await;
+}

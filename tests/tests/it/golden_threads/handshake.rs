@@ -1,0 +1,46 @@
+//! Who answers, and what may be said at any time.
+
+use harn_testkit::{Message, ScriptedAgent, TestHub};
+use serde_json::json;
+
+use crate::golden_threads::check_transcript;
+
+#[tokio::test]
+async fn with_a_name_and_without() {
+    let test = TestHub::new(ScriptedAgent::silent());
+    let mut client = test.connect_threads();
+    let info = json!({"clientInfo": {"name": "desk", "version": "1.2.3"}});
+    let answer = client.request("initialize", info).await;
+    assert_eq!(answer["capabilities"]["persistence"], true);
+    // The version of the protocol, and ours beside it.
+    assert_eq!(answer["version"], "1.0.0");
+    let server = json!({"name": "harn-serve", "version": "0.0.0"});
+    assert_eq!(answer["serverInfo"], server);
+    let again = client.request("initialize", json!(null)).await;
+    assert_eq!(again, answer);
+    // A notification is carried out and not answered; an answer to nothing is ignored.
+    client.notify("initialize", json!({})).await;
+    client
+        .send_raw(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#)
+        .await;
+    let named = json!({"jsonrpc": "2.0", "id": "three", "method": "initialize"});
+    client.send(&named).await;
+    client.expect_response(&json!("three")).await;
+    client.close().await;
+    check_transcript("handshake", test.recorder());
+}
+
+/// One line, and the end of input: it is answered all the same.
+#[tokio::test]
+async fn whoever_leaves_at_once_gets_their_answers() {
+    let test = TestHub::new(ScriptedAgent::silent());
+    let mut client = test.connect_threads();
+    client.send_request("initialize", json!(null)).await;
+    client.send_request("thread.create", json!({})).await;
+    client.send_request("thread.list", json!({})).await;
+    let rest = client.hang_up().await;
+    let answers = rest
+        .iter()
+        .filter(|message| matches!(message, Message::Response { result: Ok(_), .. }));
+    assert_eq!(answers.count(), 3);
+}

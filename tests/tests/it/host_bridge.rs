@@ -1,0 +1,556 @@
+//! What comes of a host's answers: every wrong one is a clear error that does not repeat it, one that does not
+//! come is given up at its deadline, and a host without the bridge is asked nothing.
+
+use std::{sync::Arc, time::Duration};
+
+use expect_test::{Expect, expect};
+use harn_acp::{AcpConfig, ext::bridge::Method, ext::schema::schemas};
+use harn_model::SessionId;
+use harn_runtime::HostDeadlines;
+use harn_testkit::{FORMS, FakeEquip, FakeHost, HostAnswer, StrictClient, TestHub, asking_agent};
+use harn_tests::hello;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+/// Everybody may do everything: who may is tested elsewhere.
+const ALL: &str = "auto_approve = [\"*\"]";
+/// In every answer that is wrong, and in no error.
+const SECRET: &str = "hunter2";
+
+struct Stage {
+    test: TestHub,
+    client: StrictClient,
+    session: Value,
+}
+
+impl Stage {
+    async fn new(hello: Value, acp: AcpConfig) -> Self {
+        let test = TestHub::builder(asking_agent()).rules(ALL).acp(acp).build();
+        // Longer than any deadline.
+        let patience = Duration::from_secs(1000);
+        let mut client = test.connect().patience(patience);
+        client.request("initialize", hello).await;
+        let params = json!({"cwd": test.workspace(), "mcpServers": []});
+        let session = client.request("session/new", params).await["sessionId"].take();
+        Self {
+            test,
+            client,
+            session,
+        }
+    }
+
+    async fn with_bridge() -> Self {
+        Self::new(FakeHost::hello(), AcpConfig::default()).await
+    }
+
+    /// What the agent says came of asking this.
+    async fn asks(&mut self, host: &mut FakeHost, prompt: &str) -> String {
+        let text = json!([{"type": "text", "text": prompt}]);
+        let params = json!({"sessionId": self.session, "prompt": text});
+        let id = self.client.send_request("session/prompt", params).await;
+        let (updates, result) = host.serve(&mut self.client, &id).await;
+        assert_eq!(result["stopReason"], "end_turn");
+        let said = updates
+            .iter()
+            .filter(|update| update["sessionUpdate"] == "agent_message_chunk");
+        let said = said.filter_map(|update| update["content"]["text"].as_str());
+        said.collect()
+    }
+
+    async fn end(self) {
+        self.client.close().await;
+        self.test.hub().shutdown().await;
+    }
+}
+
+fn prompts() -> impl Iterator<Item = (Method, String)> {
+    Method::ALL.iter().map(|method| {
+        let operation = match method {
+            Method::Call => " process.list_shells",
+            _ => "",
+        };
+        (*method, format!("{}{operation}", method.name()))
+    })
+}
+
+/// The answers, and the table of what comes of each.
+async fn check(prompt: &str, answers: &[Value], expected: Expect) {
+    let method = Method::named(prompt.split(' ').next().unwrap()).unwrap();
+    let mut stage = Stage::with_bridge().await;
+    let mut table = String::new();
+    for answer in answers {
+        let mut host = FakeHost::new().answering(method, HostAnswer::Result(answer.clone()));
+        let said = stage.asks(&mut host, prompt).await;
+        assert!(!said.contains(SECRET), "{said}");
+        table += &format!("{answer}\n    {said}\n");
+    }
+    stage.end().await;
+    expected.assert_eq(&table);
+}
+
+#[tokio::test]
+async fn lists_of_tools() {
+    check(
+        "host/tools/list",
+        &[
+            json!(null),
+            json!(SECRET),
+            json!({"tools": SECRET}),
+            json!({"result": [{"name": "dice"}]}),
+            json!([SECRET]),
+            json!([{"name": "dice"}, {"title": SECRET}]),
+            json!([{"name": {"is": SECRET}}]),
+            json!([{"name": ""}]),
+        ],
+        expect![[r#"
+            null
+                host: the host answered: the result of host/tools/list: expected a list, or an object with the list `tools`
+            "hunter2"
+                host: the host answered: the result of host/tools/list: expected a list, or an object with the list `tools`
+            {"tools":"hunter2"}
+                host: the host answered: the result of host/tools/list: expected a list, or an object with the list `tools`
+            {"result":[{"name":"dice"}]}
+                host: the host answered: the result of host/tools/list: expected a list, or an object with the list `tools`
+            ["hunter2"]
+                host: the host answered: the result of host/tools/list: entry 1: expected an object
+            [{"name":"dice"},{"title":"hunter2"}]
+                host: the host answered: the result of host/tools/list: entry 2: expected `name` to be a text that is not blank
+            [{"name":{"is":"hunter2"}}]
+                host: the host answered: the result of host/tools/list: entry 1: expected `name` to be a text that is not blank
+            [{"name":""}]
+                host: the host answered: the result of host/tools/list: entry 1: expected `name` to be a text that is not blank
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn capabilities() {
+    check(
+        "host/capabilities",
+        &[
+            json!(null),
+            json!([SECRET]),
+            json!({"process": SECRET}),
+            json!({"process": true}),
+            json!({"process": {"verbs": [SECRET]}}),
+            json!({"process": {"ops": 7}}),
+            json!({"process": ["exec", 7]}),
+        ],
+        expect![[r#"
+            null
+                host: the host answered: the result of host/capabilities: expected an object
+            ["hunter2"]
+                host: the host answered: the result of host/capabilities: expected an object
+            {"process":"hunter2"}
+                host: the host answered: the result of host/capabilities: expected each capability to be a list of operations, or an object with `ops` or `operations`
+            {"process":true}
+                host: the host answered: the result of host/capabilities: expected each capability to be a list of operations, or an object with `ops` or `operations`
+            {"process":{"verbs":["hunter2"]}}
+                host: the host answered: the result of host/capabilities: expected each capability to be a list of operations, or an object with `ops` or `operations`
+            {"process":{"ops":7}}
+                host: the host answered: the result of host/capabilities: expected each capability to be a list of operations, or an object with `ops` or `operations`
+            {"process":["exec",7]}
+                host: the host answered: the result of host/capabilities: expected each operation to be a text that is not blank
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn lists_of_skills() {
+    check(
+        "skills/list",
+        &[
+            json!(7),
+            json!({"result": {"skills": []}}),
+            json!({"skills": SECRET}),
+            json!([SECRET]),
+            json!([{"name": SECRET}]),
+            json!([{"id": SECRET}]),
+            json!([{"id": "a", "name": "a"}, {"id": 7, "name": SECRET}]),
+        ],
+        expect![[r#"
+            7
+                host: the host answered: the result of skills/list: expected a list, or an object with the list `skills`
+            {"result":{"skills":[]}}
+                host: the host answered: the result of skills/list: expected a list, or an object with the list `skills`
+            {"skills":"hunter2"}
+                host: the host answered: the result of skills/list: expected a list, or an object with the list `skills`
+            ["hunter2"]
+                host: the host answered: the result of skills/list: entry 1: expected an object
+            [{"name":"hunter2"}]
+                host: the host answered: the result of skills/list: entry 1: expected `id` to be a text that is not blank
+            [{"id":"hunter2"}]
+                host: the host answered: the result of skills/list: entry 1: expected `name` to be a text that is not blank
+            [{"id":"a","name":"a"},{"id":7,"name":"hunter2"}]
+                host: the host answered: the result of skills/list: entry 2: expected `id` to be a text that is not blank
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn skills() {
+    check(
+        "skills/fetch",
+        &[
+            json!(null),
+            json!([SECRET]),
+            json!({"body": SECRET}),
+            json!({"name": "deploy", "text": SECRET}),
+            json!({"name": "deploy", "body": [SECRET]}),
+            json!({"name": "deploy", "body": "", "manifest": SECRET}),
+        ],
+        expect![[r#"
+            null
+                host: the host answered: the result of skills/fetch: expected an object
+            ["hunter2"]
+                host: the host answered: the result of skills/fetch: expected an object
+            {"body":"hunter2"}
+                host: the host answered: the result of skills/fetch: expected `name` to be a text that is not blank
+            {"name":"deploy","text":"hunter2"}
+                host: the host answered: the result of skills/fetch: expected `body` to be a text
+            {"name":"deploy","body":["hunter2"]}
+                host: the host answered: the result of skills/fetch: expected `body` to be a text
+            {"name":"deploy","body":"","manifest":"hunter2"}
+                host: the host answered: the result of skills/fetch: expected `manifest` to be an object
+        "#]],
+    )
+    .await;
+}
+
+/// A ranking is advice: what makes no sense of it is left out.
+#[tokio::test]
+async fn rankings() {
+    check(
+        "skill/match",
+        &[
+            json!(null),
+            json!(7),
+            json!({"matches": "deploy"}),
+            json!({"result": []}),
+            json!([null, 7, "deploy", {}, {"name": " "}, {"name": 7}]),
+            json!([{"name": "a", "score": "much"}, {"name": "b", "score": -1}, {"name": "c", "score": null}]),
+            json!({"matches": [{"name": "a", "score": 0}, {"name": "b", "score": 1e308, "reason": 7}]}),
+        ],
+        expect![[r#"
+            null
+                []
+            7
+                []
+            {"matches":"deploy"}
+                []
+            {"result":[]}
+                []
+            [null,7,"deploy",{},{"name":" "},{"name":7}]
+                []
+            [{"name":"a","score":"much"},{"name":"b","score":-1},{"name":"c","score":null}]
+                [{"name":"a","score":1.0,"reason":"host match"},{"name":"c","score":1.0,"reason":"host match"},{"name":"b","score":0.0,"reason":"host match"}]
+            {"matches":[{"name":"a","score":0},{"name":"b","score":1e+308,"reason":7}]}
+                [{"name":"b","score":1e+308,"reason":"host match"},{"name":"a","score":0.0,"reason":"host match"}]
+        "#]],
+    )
+    .await;
+}
+
+/// A number that no machine holds is no JSON to us: the line is refused, and the request given up.
+#[tokio::test(start_paused = true)]
+async fn a_score_beyond_all_numbers() {
+    let mut stage = Stage::with_bridge().await;
+    let text = json!([{"type": "text", "text": "skill/match"}]);
+    let params = json!({"sessionId": stage.session, "prompt": text});
+    let id = stage.client.send_request("session/prompt", params).await;
+    let (ask, _) = stage.client.expect_request("skill/match").await;
+    stage.client.leave_unanswered(&ask);
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":{ask},"result":{{"matches":[{{"name":"a","score":1e999}}]}}}}"#
+    );
+    stage.client.send_raw(line).await;
+    let refused = stage.client.expect_error(&Value::Null).await;
+    assert_eq!(refused["code"], -32700);
+    let (updates, _) = FakeHost::new().serve(&mut stage.client, &id).await;
+    let said = updates[0]["content"]["text"].as_str().unwrap();
+    assert_eq!(said, timed_out(Method::SkillMatch));
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn operations() {
+    check(
+        "host/call process.list_shells",
+        &[
+            json!(null),
+            json!({"shells": SECRET}),
+            json!({"shells": [{"id": SECRET}], "default_shell_id": null}),
+        ],
+        expect![[r#"
+            null
+                host: the host answered: the result of process.list_shells: expected struct ShellList
+            {"shells":"hunter2"}
+                host: the host answered: the result of process.list_shells: expected a sequence
+            {"shells":[{"id":"hunter2"}],"default_shell_id":null}
+                host: the host answered: the result of process.list_shells: missing field `label`
+        "#]],
+    )
+    .await;
+    check(
+        "host/call process.shell_invocation {\"shell_id\":\"zsh\",\"command\":\"ls\"}",
+        &[
+            json!({"program": "/bin/zsh", "args": ["-c", "ls"], "command_arg_index": 1, "shell": {"id": "zsh"}}),
+            json!({"program": "/bin/zsh", "args": [], "command_arg_index": 0, "shell": {"path": SECRET}}),
+            json!({"program": "/bin/zsh", "args": [], "command_arg_index": -1, "shell": {}}),
+            json!([]),
+        ],
+        expect![[r#"
+            {"program":"/bin/zsh","args":["-c","ls"],"command_arg_index":1,"shell":{"id":"zsh"}}
+                {"program":"/bin/zsh","args":["-c","ls"],"command_arg_index":1,"shell":{"id":"zsh"}}
+            {"program":"/bin/zsh","args":[],"command_arg_index":0,"shell":{"path":"hunter2"}}
+                host: the host answered: the result of process.shell_invocation: expected a shell, or an object with its `id`
+            {"program":"/bin/zsh","args":[],"command_arg_index":-1,"shell":{}}
+                host: the host answered: the result of process.shell_invocation: expected u64
+            []
+                host: the host answered: the result of process.shell_invocation: expected an object
+        "#]],
+    )
+    .await;
+    check(
+        "host/call process.exec {\"command\":\"ls\"}",
+        &[
+            json!({"exit_code": SECRET}),
+            json!({"exit_code": 0, "signal": null, "stdout": 7, "stderr": ""}),
+        ],
+        expect![[r#"
+            {"exit_code":"hunter2"}
+                host: the host answered: the result of process.exec: expected i32
+            {"exit_code":0,"signal":null,"stdout":7,"stderr":""}
+                host: the host answered: the result of process.exec: expected a string
+        "#]],
+    )
+    .await;
+}
+
+/// What an agent asks wrongly does not reach the host.
+#[tokio::test]
+async fn arguments_that_do_not_fit_are_not_sent() {
+    let mut stage = Stage::with_bridge().await;
+    let mut host = FakeHost::new();
+    for prompt in [
+        "host/call process.reboot {}",
+        "host/call process.set_default_shell {}",
+    ] {
+        let said = stage.asks(&mut host, prompt).await;
+        assert!(
+            said.starts_with("unsupported:") || said.starts_with("failed:"),
+            "{said}"
+        );
+    }
+    assert!(host.asked().is_empty());
+    // What is only accepted is not sent.
+    let prompt = "host/call process.set_default_shell {\"id\":\"zsh\"}";
+    stage.asks(&mut host, prompt).await;
+    assert_eq!(host.asked()[0].1["args"], json!({"shell_id": "zsh"}));
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_a_failure() {
+    let mut stage = Stage::with_bridge().await;
+    for (method, prompt) in prompts() {
+        let mut host = FakeHost::new().answering(method, HostAnswer::Denied);
+        assert_eq!(stage.asks(&mut host, &prompt).await, "denied: not here");
+        let mut host = FakeHost::new().answering(method, HostAnswer::Failed);
+        let failed = "host: the host answered: out of order";
+        assert_eq!(stage.asks(&mut host, &prompt).await, failed);
+    }
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn who_does_not_know_a_list_has_nothing_of_the_sort() {
+    let mut stage = Stage::with_bridge().await;
+    let mut table = String::new();
+    for (method, prompt) in prompts() {
+        let mut host = FakeHost::new().answering(method, HostAnswer::Unknown);
+        let said = stage.asks(&mut host, &prompt).await;
+        table += &format!("{}\n    {said}\n", method.name());
+    }
+    stage.end().await;
+    expect![[r#"
+        builtin_call
+            host: the host answered: what?
+        host/call
+            host: the host answered: what?
+        host/capabilities
+            unsupported: the host does not offer operations
+        host/tools/list
+            unsupported: the host does not offer tools
+        skill/match
+            host: the host answered: what?
+        skills/fetch
+            host: the host answered: what?
+        skills/list
+            unsupported: the host does not offer skills
+    "#]]
+    .assert_eq(&table);
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the clock of the runtime stands still and is what is asked about"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn timed_out(method: Method) -> String {
+    format!(
+        "timed out: the host did not answer {} in time",
+        method.name()
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_never_answers_is_given_up() {
+    let mut stage = Stage::with_bridge().await;
+    for (method, prompt) in prompts() {
+        let begun = now();
+        let mut host = FakeHost::new().answering(method, HostAnswer::Never);
+        assert_eq!(stage.asks(&mut host, &prompt).await, timed_out(method));
+        let deadline = match method {
+            Method::BuiltinCall | Method::Call => 300,
+            _ => 60,
+        };
+        assert_eq!(begun.elapsed().as_secs(), deadline, "{prompt}");
+    }
+    stage.end().await;
+}
+
+/// The table of the docs has each request, with the seconds that an agent waits, and that a turn waits.
+#[test]
+fn the_docs_have_every_deadline() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/acp-extensions.md");
+    let docs = std::fs::read_to_string(docs).unwrap();
+    let usual = HostDeadlines::default();
+    let files = ["fs/read_text_file", "fs/write_text_file"];
+    let files = files
+        .into_iter()
+        .chain(["terminal/create", "terminal/output"]);
+    let files = files.map(|name| (name, usual.request, usual.request));
+    let bridge = Method::ALL.iter().map(|method| {
+        let in_turn = match method {
+            Method::BuiltinCall | Method::Call => usual.call,
+            Method::Capabilities | Method::SkillMatch | Method::SkillsList | Method::ToolsList => {
+                usual.list
+            }
+            Method::SkillsFetch => usual.skill,
+        };
+        (method.name(), method.deadline(&usual), in_turn)
+    });
+    for (name, waits, in_turn) in bridge.chain(files) {
+        let (waits, in_turn) = (waits.as_secs(), in_turn.as_secs());
+        let row = format!("| `{name}` | {waits} s | {in_turn} s |");
+        assert!(
+            docs.contains(&row),
+            "docs/acp-extensions.md lacks the row {row}"
+        );
+    }
+}
+
+/// Who is late is told that it is, and neither that answer nor a second one is taken for another's.
+#[tokio::test(start_paused = true)]
+async fn an_answer_counts_once_and_in_time() {
+    let deadlines = HostDeadlines {
+        call: Duration::from_secs(3),
+        request: Duration::from_secs(2),
+        ..HostDeadlines::default()
+    };
+    let acp = AcpConfig {
+        deadlines,
+        ..AcpConfig::default()
+    };
+    let mut stage = Stage::new(FakeHost::hello(), acp).await;
+    for (method, prompt) in prompts() {
+        let canonical = stage.asks(&mut FakeHost::new(), &prompt).await;
+        let answer = FORMS.iter().find(|form| form.method == method);
+        let answer = match answer {
+            Some(form) => (form.answer)(),
+            None => serde_json::from_str(&canonical).unwrap(),
+        };
+        let begun = now();
+        let mut late = FakeHost::new().answering(method, HostAnswer::Late(answer.clone()));
+        assert_eq!(stage.asks(&mut late, &prompt).await, timed_out(method));
+        let deadline = match method {
+            Method::BuiltinCall | Method::Call => 3,
+            _ => 2,
+        };
+        assert_eq!(begun.elapsed().as_secs(), deadline, "{prompt}");
+        let mut twice = FakeHost::new().answering(method, HostAnswer::Twice(answer));
+        assert_eq!(stage.asks(&mut twice, &prompt).await, canonical);
+        assert_eq!(stage.asks(&mut FakeHost::new(), &prompt).await, canonical);
+    }
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_host_without_the_bridge_is_asked_nothing() {
+    for bridge in [json!(false), json!("yes"), json!(null)] {
+        let wishes = Map::from_iter([("hostBridge".to_owned(), bridge)]);
+        let mut stage = Stage::new(hello(&wishes), AcpConfig::default()).await;
+        let mut host = FakeHost::new();
+        for (_, prompt) in prompts() {
+            let said = stage.asks(&mut host, &prompt).await;
+            assert!(said.starts_with("unsupported: "), "{said}");
+        }
+        // Heard, and of no consequence.
+        stage.client.notify("skills/update", json!({})).await;
+        assert!(host.asked().is_empty());
+        stage.end().await;
+    }
+}
+
+/// A session takes its skills from who controls it.
+#[tokio::test]
+async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
+    let equip = FakeEquip::default();
+    let shared = Arc::new(equip.clone());
+    let test = TestHub::builder(asking_agent())
+        .config(move |config| config.equip = shared.clone())
+        .build();
+    let mut driver = test.connect();
+    driver.request("initialize", FakeHost::hello()).await;
+    let params = json!({"cwd": test.workspace(), "mcpServers": []});
+    let session = driver.request("session/new", params).await["sessionId"].take();
+    let id = SessionId::from(session.as_str().unwrap());
+    let mut other = test.connect();
+    other.request("initialize", FakeHost::hello()).await;
+    let resume = json!({"sessionId": session, "cwd": test.workspace()});
+    other.request("session/resume", resume).await;
+
+    // The answer to a request behind it says that it was read.
+    other.notify("skills/update", json!({})).await;
+    other.request("logout", json!({})).await;
+    assert_eq!(equip.skills_updated(&id), 0);
+    driver.notify("skills/update", Value::Null).await;
+    driver.request("logout", json!({})).await;
+    assert_eq!(equip.skills_updated(&id), 1);
+    other.close().await;
+    driver.close().await;
+}
+
+/// The schemas that host authors read say what is read.
+#[test]
+fn every_form_fits_its_schema() {
+    let schemas: Map<String, Value> = schemas()
+        .into_iter()
+        .map(|(name, schema)| (name.to_owned(), schema))
+        .collect();
+    let results = &schemas["host-bridge-results.schema.json"];
+    for form in FORMS {
+        let mut part = results["properties"][form.method.name()].clone();
+        part["$defs"] = results["$defs"].clone();
+        let validator = jsonschema::validator_for(&part).unwrap();
+        let answer = (form.answer)();
+        assert!(validator.is_valid(&answer), "{answer}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Requests that open, join and leave a session, sent without waiting for one another: each is answered, and the
+//! session is followed once, in order.
+
+use harn_acp::EventId;
+use harn_model::StopReason;
+use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use serde_json::{Value, json};
+
+use crate::live::{connect, existing, open, prompt};
+
+const ROUNDS: usize = 40;
+
+fn echo() -> ScriptedAgent {
+    ScriptedAgent::new(|cx| async move {
+        cx.say(cx.prompt_text()).await?;
+        Ok(StopReason::EndTurn)
+    })
+}
+
+/// Reads until all of these are answered; the places of the lines that came meanwhile, and the answers in their
+/// order.
+async fn read(client: &mut StrictClient, mut ids: Vec<Value>) -> (Vec<EventId>, Vec<Value>) {
+    let (mut places, mut answers) = (Vec::new(), Vec::new());
+    while !ids.is_empty() {
+        match client.next().await {
+            Message::Notification { params, .. } => places.extend(place(&params)),
+            Message::Response { id, result } => {
+                ids.retain(|it| *it != id);
+                answers.push(result.unwrap());
+            }
+            Message::Request { params, .. } => panic!("asked {params}"),
+        }
+    }
+    (places, answers)
+}
+
+fn place(params: &Value) -> Option<EventId> {
+    let id = params["_meta"]["harn"]["eventId"].as_str()?;
+    Some(id.parse().unwrap())
+}
+
+/// Reads up to the end of a turn; the places of the lines.
+async fn until_over(client: &mut StrictClient) -> Vec<EventId> {
+    let mut places = Vec::new();
+    loop {
+        let Message::Notification { params, .. } = client.next().await else {
+            continue;
+        };
+        places.extend(place(&params));
+        if params["kind"] == "turn_ended" {
+            return places;
+        }
+    }
+}
+
+fn grows(places: &[EventId]) {
+    let grows = places.is_sorted_by(|one, next| one < next);
+    assert!(grows, "{places:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attached_detached_and_attached_again() {
+    let test = TestHub::new(echo());
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    for round in 0..ROUNDS {
+        let mut pad = connect(&test).await;
+        let client = json!({"sessionId": session, "clientId": "pad"});
+        let mut sent = Vec::new();
+        for method in ["session/attach", "session/detach", "session/attach"] {
+            sent.push(pad.send_request(method, client.clone()).await);
+        }
+        let (mut places, answers) = read(&mut pad, sent).await;
+        assert_eq!(answers[2]["client"]["client_id"], "pad");
+        // It follows the session.
+        let id = prompt(&mut editor, &session, &format!("{round}")).await;
+        places.extend(until_over(&mut pad).await);
+        grows(&places);
+        editor.updates_until(&id).await;
+        // And is gone when it is: the next one can have the name.
+        pad.hang_up().await;
+    }
+    editor.vanish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn opened_and_attached() {
+    let test = TestHub::new(echo());
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    let id = prompt(&mut editor, &session, "first").await;
+    editor.updates_until(&id).await;
+    for round in 0..ROUNDS {
+        for method in ["session/resume", "session/load"] {
+            let mut pad = connect(&test).await;
+            let opened = pad.send_request(method, existing(&session, &test)).await;
+            let client = json!({"sessionId": session, "clientId": "pad"});
+            let attached = pad.send_request("session/attach", client).await;
+            let (mut places, _) = read(&mut pad, vec![opened, attached]).await;
+            let id = prompt(&mut editor, &session, &format!("{round}")).await;
+            places.extend(until_over(&mut pad).await);
+            grows(&places);
+            editor.updates_until(&id).await;
+            pad.hang_up().await;
+        }
+    }
+    editor.vanish();
+}
+
+/// The end of what was open before comes first, and then what is open now is followed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closed_and_resumed_by_one_who_has_not_read_it_all() {
+    let agent = ScriptedAgent::new(|cx| async move {
+        let many = if cx.prompt_text() == "much" { 4000 } else { 1 };
+        for _ in 0..many {
+            cx.say("0123456789 ".repeat(100)).await?;
+        }
+        Ok(StopReason::EndTurn)
+    });
+    let test = TestHub::new(agent);
+    let mut editor = connect(&test).await;
+    let session = open(&mut editor, &test).await;
+    let mut slow = connect(&test).await;
+    slow.request("session/resume", existing(&session, &test))
+        .await;
+    let id = prompt(&mut editor, &session, "much").await;
+    editor.updates_until(&id).await;
+    let params = json!({"sessionId": session});
+    let closed = editor.send_request("session/close", params).await;
+    editor.updates_until(&closed).await;
+    let again = slow
+        .send_request("session/resume", existing(&session, &test))
+        .await;
+    let (places, _) = read(&mut slow, vec![again]).await;
+    grows(&places);
+    assert!(places.len() > 4000, "only {} lines came", places.len());
+    let mine = prompt(&mut slow, &session, "more").await;
+    let (updates, result) = slow.updates_until(&mine).await;
+    assert_eq!(result["stopReason"], "end_turn");
+    let kinds = updates.iter().filter_map(|it| it["sessionUpdate"].as_str());
+    assert!(kinds.into_iter().any(|it| it == "agent_message_chunk"));
+    slow.vanish();
+    editor.vanish();
+}

@@ -1,0 +1,34 @@
+//! Several clients on one session that is open, over connections of their own and over one.
+
+mod at_once;
+mod takeovers;
+mod told;
+
+use harn_acp::AcpConfig;
+use harn_testkit::{Recorder, StrictClient, TestHub};
+use harn_tests::hello;
+use serde_json::{Map, Value, json};
+
+/// A client that has event ids.
+async fn connect(test: &TestHub) -> StrictClient {
+    let (hub, config) = (test.hub().clone(), AcpConfig::default());
+    let mut client = StrictClient::in_memory(hub, config, Recorder::default());
+    let wishes = Map::from_iter([("eventIds".to_owned(), json!(true))]);
+    client.request("initialize", hello(&wishes)).await;
+    client
+}
+
+async fn open(client: &mut StrictClient, test: &TestHub) -> Value {
+    let params = json!({"cwd": test.workspace(), "mcpServers": []});
+    client.request("session/new", params).await["sessionId"].take()
+}
+
+fn existing(session: &Value, test: &TestHub) -> Value {
+    json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []})
+}
+
+async fn prompt(client: &mut StrictClient, session: &Value, text: &str) -> Value {
+    let blocks = json!([{"type": "text", "text": text}]);
+    let params = json!({"sessionId": session, "prompt": blocks});
+    client.send_request("session/prompt", params).await
+}

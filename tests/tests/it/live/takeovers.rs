@@ -1,0 +1,169 @@
+//! Control that passes while a turn streams: nobody misses a line, nobody gets one twice, and one at a time is
+//! asked.
+
+use std::collections::BTreeSet;
+
+use harn_model::{StopReason, ToolKind};
+use harn_runtime::{AgentError, TurnContext};
+use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use serde_json::{Value, json};
+
+use crate::live::connect;
+
+const CHUNKS: usize = 400;
+
+/// Talks, and asks in between.
+async fn talks(cx: TurnContext) -> Result<StopReason, AgentError> {
+    for n in 0..CHUNKS {
+        cx.say(format!("{n} ")).await?;
+        if n % 100 == 50 {
+            let tool = cx.tool("write_file").kind(ToolKind::Edit).path("notes.md");
+            match tool.ask().await {
+                Ok(tool) => tool.complete(()).await?,
+                Err(AgentError::Denied { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+    }
+    Ok(StopReason::EndTurn)
+}
+
+/// What one client has heard.
+#[derive(Default)]
+struct Heard {
+    ids: Vec<String>,
+    text: String,
+    controllers: Vec<Value>,
+    answered: BTreeSet<String>,
+    done: bool,
+}
+
+/// A client that reads everything, answers what it is asked, and takes control now and then.
+struct Person {
+    name: String,
+    client: StrictClient,
+    session: Value,
+    heard: Heard,
+    waiting: usize,
+}
+
+impl Person {
+    async fn comes(test: &TestHub, name: &str, session: &Value) -> Self {
+        let mut client = connect(test).await;
+        let params = json!({"sessionId": session, "clientId": name, "lastEventId": "0"});
+        client.send_request("session/attach", params).await;
+        Self {
+            name: name.to_owned(),
+            client,
+            session: session.clone(),
+            heard: Heard::default(),
+            waiting: 1,
+        }
+    }
+
+    async fn takes_over(&mut self) {
+        let params = json!({"sessionId": self.session, "clientId": self.name});
+        self.client.send_request("session/takeover", params).await;
+        self.waiting += 1;
+    }
+
+    /// Reads one line.
+    async fn reads(&mut self) {
+        match self.client.next().await {
+            Message::Notification { method, params } => {
+                if method == "$/cancel_request" {
+                    return;
+                }
+                if let Some(id) = params["_meta"]["harn"]["eventId"].as_str() {
+                    self.heard.ids.push(id.to_owned());
+                }
+                let update = &params["update"];
+                if update["sessionUpdate"] == "agent_message_chunk" {
+                    self.heard.text += update["content"]["text"].as_str().unwrap();
+                }
+                if update["sessionUpdate"] == "live_session_client" {
+                    let state = &update["_meta"]["harn"]["state"];
+                    self.heard
+                        .controllers
+                        .push(state["active_controller_id"].clone());
+                }
+                self.heard.done |= params["kind"] == "turn_ended";
+            }
+            Message::Request { id, params, .. } => {
+                let call = params["toolCall"]["toolCallId"].as_str().unwrap();
+                self.heard.answered.insert(call.to_owned());
+                let allow = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+                self.client.respond(&id, allow).await;
+            }
+            Message::Response { result, .. } => {
+                result.unwrap();
+                self.waiting -= 1;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_misses_a_line_and_nobody_gets_one_twice() {
+    let test = TestHub::new(ScriptedAgent::new(talks));
+    let mut editor = connect(&test).await;
+    let params = json!({"cwd": test.workspace(), "mcpServers": []});
+    let session = editor.request("session/new", params).await["sessionId"].take();
+    let blocks = json!([{"type": "text", "text": "Count."}]);
+    let params = json!({"sessionId": session, "prompt": blocks});
+    editor.send_request("session/prompt", params).await;
+    let mut people = Vec::new();
+    for name in ["ada", "ben", "cy"] {
+        people.push(Person::comes(&test, name, &session).await);
+    }
+    let each = people.into_iter().enumerate().map(|(at, mut person)| {
+        tokio::spawn(async move {
+            // Out of step with the others, and until nothing more is to be taken.
+            let mut lines = 0;
+            while !person.heard.done || person.waiting > 0 {
+                person.reads().await;
+                lines += 1;
+                if lines % (11 + 4 * at) == 0 && !person.heard.done {
+                    person.takes_over().await;
+                }
+            }
+            person
+        })
+    });
+    let each: Vec<_> = each.collect();
+    let mut people = Vec::new();
+    for person in each {
+        people.push(person.await.unwrap());
+    }
+    let whole: String = (0..CHUNKS).map(|n| format!("{n} ")).collect();
+    for person in &people {
+        assert_eq!(person.heard.text, whole, "{}", person.name);
+        let ids = &person.heard.ids;
+        let unique: BTreeSet<_> = ids.iter().collect();
+        assert_eq!(
+            unique.len(),
+            ids.len(),
+            "{} heard a line twice",
+            person.name
+        );
+    }
+    let controllers = |person: &Person| person.heard.controllers.clone();
+    let fewest = people
+        .iter()
+        .map(|p| p.heard.controllers.len())
+        .min()
+        .unwrap();
+    assert!(fewest > 10, "control hardly moved");
+    for pair in people.windows(2) {
+        assert_eq!(
+            controllers(&pair[0])[..fewest],
+            controllers(&pair[1])[..fewest]
+        );
+    }
+    let answered: BTreeSet<_> = people.iter().flat_map(|p| &p.heard.answered).collect();
+    assert!(!answered.is_empty());
+    for person in people {
+        person.client.vanish();
+    }
+    editor.vanish();
+}

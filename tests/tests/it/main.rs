@@ -1,0 +1,43 @@
+//! Scenarios over the whole stack, in one binary: each module is a suite of its own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test says what failed by failing"
+)]
+
+mod broker;
+mod client_files;
+mod clients;
+mod decided;
+mod fixtures;
+mod golden;
+mod golden_state;
+mod golden_threads;
+mod host_bridge;
+mod host_operations;
+mod host_skills;
+mod kill9;
+mod live;
+mod many_sessions;
+mod many_threads;
+mod misbehaving;
+mod ordering;
+mod parked;
+mod projector;
+mod reconnect;
+#[cfg(unix)]
+mod refused;
+mod replay;
+mod scenarios;
+mod schema;
+mod searched;
+mod slow_client;
+// A process's limits are changed from outside, and its socket's buffers are those of this system.
+#[cfg(target_os = "linux")]
+mod state;
+#[cfg(unix)]
+mod steering;
+mod support_stress;
+mod waiting;
+mod wire;
+mod wire_clients;

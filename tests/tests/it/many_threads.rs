@@ -1,0 +1,260 @@
+//! A thousand threads in one process over one connection: each waits for a decision while the turns of
+//! another go on, and every turn ends once, with all of its words.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::Path,
+    process::{ExitStatus, Stdio},
+};
+
+use crate::support_stress::in_time;
+use anyhow::Result;
+use harn_tests::binary;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
+    process::{Child, ChildStdin, ChildStdout, Command},
+};
+
+const THREADS: usize = 1000;
+/// Turns of one thread while all others wait.
+const MEANWHILE: usize = 20;
+/// Requests under way at once; the pipes hold more.
+const WINDOW: usize = 100;
+
+const SCENARIO: &str = "
+name: many
+turns:
+  - match: ^write$
+    steps:
+      - say: 'May I? '
+      - ask:
+          tool: write_file
+          kind: edit
+          input: {path: notes.txt}
+          on_allow: [{say: 'Done.'}]
+          on_reject: [{say: 'Then not.'}]
+  - steps: [{say: 'Good '}, {say: 'morning.'}]
+";
+
+#[tokio::test]
+async fn a_thousand_threads_wait_and_another_does_not() -> Result<()> {
+    let folder = TempDir::with_prefix("harn-threads-")?;
+    let mut client = Client::start(folder.path())?;
+    client.all("initialize", vec![json!({})]).await;
+    let made = client
+        .all("thread.create", vec![json!({}); THREADS + 1])
+        .await;
+    let id = |made: &Value| made["thread"]["threadId"].as_str().unwrap().to_owned();
+    let mut threads: Vec<String> = made.iter().map(id).collect();
+    assert_eq!(threads.iter().collect::<HashSet<_>>().len(), THREADS + 1);
+    let free = threads.pop().unwrap();
+
+    let starts = threads.iter().map(|thread| start(thread, "write"));
+    client.all("turn.start", starts.collect()).await;
+    while !threads
+        .iter()
+        .all(|thread| client.tale(thread).ask.is_some())
+    {
+        client.take().await;
+    }
+    for turn in 1..=MEANWHILE {
+        client.all("turn.start", vec![start(&free, "greet")]).await;
+        while client.tale(&free).ended.len() < turn {
+            client.take().await;
+        }
+    }
+    assert_eq!(client.tale(&free).said, "Good morning.".repeat(MEANWHILE));
+    let early = threads
+        .iter()
+        .filter(|thread| !client.tale(thread).ended.is_empty());
+    assert_eq!(early.count(), 0, "nobody decided yet");
+
+    // Some are allowed, some refused, some cancelled, in no order that a queue could have.
+    let (mut decisions, mut cancels) = (Vec::new(), Vec::new());
+    for place in 0..THREADS {
+        let thread = &threads[place * 7 % THREADS];
+        let ask = client.tale(thread).ask.clone();
+        match decided(thread, &threads) {
+            "cancelled" => cancels.push(json!({"threadId": thread})),
+            decision => decisions.push(json!({"requestId": ask, "decision": decision})),
+        }
+    }
+    client.all("approval.respond", decisions).await;
+    client.all("turn.cancel", cancels).await;
+    while threads
+        .iter()
+        .any(|thread| client.tale(thread).ended.is_empty())
+    {
+        client.take().await;
+    }
+
+    let listed = client.all("thread.list", vec![json!({})]).await;
+    assert_eq!(listed[0]["threads"].as_array().unwrap().len(), THREADS + 1);
+    let gets = threads.iter().map(|thread| json!({"threadId": thread}));
+    let got = client.all("thread.get", gets.collect()).await;
+    for (thread, got) in threads.iter().zip(&got) {
+        let told = client.tale(thread);
+        let mut again = Tale::default();
+        for event in got["events"].as_array().unwrap() {
+            again.hear(event);
+        }
+        assert_eq!(again, *told, "{thread} is told otherwise than it was live");
+        let (said, ended) = match decided(thread, &threads) {
+            "cancelled" => ("May I? ", "cancelled"),
+            "reject" => ("May I? Then not.", "completed"),
+            _ => ("May I? Done.", "completed"),
+        };
+        assert_eq!(
+            (&*told.said, &told.ended[..]),
+            (said, &[ended.to_owned()][..])
+        );
+    }
+    assert!(client.end().await?.success());
+    Ok(())
+}
+
+/// What becomes of a thread's question.
+fn decided(thread: &str, threads: &[String]) -> &'static str {
+    match threads.iter().position(|other| other == thread).unwrap() % 10 {
+        0 => "cancelled",
+        1 => "reject",
+        _ => "once",
+    }
+}
+
+fn start(thread: &str, words: &str) -> Value {
+    json!({"threadId": thread, "input": [{"type": "text", "text": words}]})
+}
+
+/// What was told of a thread, as far as it matters here.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tale {
+    ask: Option<String>,
+    said: String,
+    /// How each of its turns ended.
+    ended: Vec<String>,
+    open: bool,
+}
+
+impl Tale {
+    fn hear(&mut self, event: &Value) {
+        let word = |member: &str| event[member].as_str().unwrap_or_default();
+        match word("notification") {
+            "turn.started" => {
+                assert!(!self.open, "two turns at once: {event}");
+                self.open = true;
+            }
+            "turn.completed" | "turn.error" => {
+                assert!(self.open, "no turn to end: {event}");
+                self.open = false;
+                self.ended.push(word("status").to_owned());
+            }
+            "approval.requested" => {
+                assert_eq!(self.ask, None, "asked twice");
+                self.ask = Some(word("requestId").to_owned());
+            }
+            "thread.created" => {}
+            _ => {
+                assert!(self.open, "outside of a turn: {event}");
+                if event["type"] == "assistant_message" {
+                    self.said += word("delta");
+                }
+            }
+        }
+    }
+}
+
+/// A client on the pipes of the binary.
+struct Client {
+    child: Child,
+    to: ChildStdin,
+    from: Lines<BufReader<ChildStdout>>,
+    last_id: usize,
+    answers: BTreeMap<usize, Value>,
+    tales: BTreeMap<String, Tale>,
+}
+
+impl Client {
+    fn start(folder: &Path) -> Result<Self> {
+        let scenario = folder.join("many.yaml");
+        std::fs::write(&scenario, SCENARIO)?;
+        let work = folder.join("work");
+        std::fs::create_dir(&work)?;
+        let mut child = Command::new(binary()?)
+            .args(["threads", "--engine"])
+            .arg(format!("script:{}", scenario.display()))
+            .arg("--cwd")
+            .arg(work)
+            .arg("--state-dir")
+            .arg(folder.join("state"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Ok(Self {
+            child,
+            to,
+            from: BufReader::new(from).lines(),
+            last_id: 0,
+            answers: BTreeMap::new(),
+            tales: BTreeMap::new(),
+        })
+    }
+
+    /// Sends a request for each of the params, several at once; the results in the order of the params.
+    async fn all(&mut self, method: &str, params: Vec<Value>) -> Vec<Value> {
+        let first = self.last_id + 1;
+        for params in params {
+            while self.last_id + 1 - first >= self.answers.len() + WINDOW {
+                self.take().await;
+            }
+            self.last_id += 1;
+            let id = self.last_id;
+            let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+            let line = format!("{line}\n");
+            let written = self.to.write_all(line.as_bytes());
+            in_time("the server to read", written)
+                .await
+                .unwrap()
+                .unwrap();
+        }
+        while self.answers.len() < self.last_id + 1 - first {
+            self.take().await;
+        }
+        std::mem::take(&mut self.answers).into_values().collect()
+    }
+
+    /// Reads a line.
+    async fn take(&mut self) {
+        let line = in_time("a line", self.from.next_line()).await;
+        let Some(line) = line.unwrap().unwrap() else {
+            panic!("the server closed its side");
+        };
+        let mut message: Value = serde_json::from_str(&line).unwrap();
+        if let Some(id) = message["id"].as_u64() {
+            assert!(message.get("error").is_none(), "{message}");
+            let id = usize::try_from(id).unwrap();
+            let again = self.answers.insert(id, message["result"].take());
+            assert_eq!(again, None, "answered twice");
+            return;
+        }
+        let event = &message["params"];
+        let within = &event["item"]["threadId"];
+        let thread = event["threadId"].as_str().or(within.as_str()).unwrap();
+        self.tales.entry(thread.to_owned()).or_default().hear(event);
+    }
+
+    fn tale(&self, thread: &str) -> &Tale {
+        &self.tales[thread]
+    }
+
+    /// Closes stdin and waits for the process to end.
+    async fn end(mut self) -> Result<ExitStatus> {
+        drop(self.to);
+        while in_time("the end", self.from.next_line()).await??.is_some() {}
+        Ok(in_time("the process to be gone", self.child.wait()).await??)
+    }
+}

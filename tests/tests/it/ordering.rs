@@ -1,0 +1,489 @@
+//! The order of the wire as a client sees it, under load and with several sessions at once on one
+//! connection: answers before a session's first update, a turn's updates before its answer and nothing of
+//! it after, replays whole before theirs.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::support_stress::{existing, kind, meet, new_session, text_prompt};
+use harn_model::{AgentEvent, Command, StopReason, ToolKind};
+use harn_runtime::{AgentError, TurnContext};
+use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+const SESSIONS: usize = 8;
+const PROMPTS: usize = 4;
+const CHUNKS: usize = 150;
+/// A tool call stands after every so many chunks.
+const STRIDE: usize = 25;
+
+/// Says who speaks in every chunk: session, turn and number.
+async fn chatter(cx: TurnContext) -> Result<StopReason, AgentError> {
+    let (session, turn) = (cx.session_id().clone(), cx.prompt_text());
+    for number in 0..CHUNKS {
+        cx.say(format!("{session} {turn} {number}")).await?;
+        if number % STRIDE == 0 {
+            let title = format!("{session} {turn}");
+            let look = cx.tool("look").kind(ToolKind::Read).title(title);
+            look.start().await?.complete(()).await?;
+            // Lets the other sessions in.
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(StopReason::EndTurn)
+}
+
+fn with_commands(agent: ScriptedAgent) -> ScriptedAgent {
+    agent.commands(vec![Command {
+        name: "go".to_owned(),
+        description: "Start".to_owned(),
+        input: None,
+    }])
+}
+
+/// Commands announced in the first breath of a turn are news of that turn, not also of the opening before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn commands_an_agent_announces_are_told_once() {
+    let test = TestHub::new(ScriptedAgent::new(async |cx| {
+        let commands = vec![Command {
+            name: "go".to_owned(),
+            description: "Start".to_owned(),
+            input: None,
+        }];
+        cx.emit(AgentEvent::commands(commands)).await?;
+        Ok(StopReason::EndTurn)
+    }));
+    let mut client = meet(&test).await;
+    for _ in 0..200 {
+        let opened = client.request("session/new", new_session(&test)).await;
+        let session = opened["sessionId"].as_str().unwrap();
+        let prompt = text_prompt(session, "go");
+        let id = client.send_request("session/prompt", prompt).await;
+        let (updates, _) = client.updates_until(&id).await;
+        let told = updates
+            .iter()
+            .filter(|update| kind(update) == "available_commands_update");
+        assert_eq!(told.count(), 1);
+    }
+    client.close().await;
+}
+
+/// Whoever steers learns a message's id before anything comes of it, however fast the agent takes it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_comes_of_a_message_comes_after_its_answer() {
+    const MESSAGES: usize = 400;
+    let test = TestHub::new(ScriptedAgent::new(async |cx: TurnContext| {
+        let mut heard = 0;
+        while heard < MESSAGES {
+            heard += cx.idle().await?.delivered.messages().count();
+        }
+        Ok(StopReason::EndTurn)
+    }));
+    let mut client = meet(&test).await;
+    let opened = client.request("session/new", new_session(&test)).await;
+    let session = opened["sessionId"].as_str().unwrap();
+    let prompt = client
+        .send_request("session/prompt", text_prompt(session, "listen"))
+        .await;
+    let waits = |message: &Message| matches!(message, Message::Notification { method, .. } if method == "agent/idle");
+    while !waits(&client.next().await) {}
+    // One after the other without waiting for answers: what the agent takes races with them.
+    for number in 0..MESSAGES {
+        let params = json!({"sessionId": session, "mode": "steer", "content": number.to_string()});
+        client.send_request("session/inject", params).await;
+    }
+    let (mut accepted, mut told, mut delivered) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        match client.next().await {
+            Message::Response { id, .. } if id == prompt => break,
+            Message::Response { result, .. } => accepted.push(result.unwrap()["messageId"].clone()),
+            Message::Notification { params, .. } if params["kind"] == "control_outcome" => {
+                let message = params["target"]["messageId"].clone();
+                assert!(accepted.contains(&message), "told before its answer");
+                told.push(message);
+            }
+            Message::Notification { params, .. } => {
+                let message = params["update"]["messageId"].clone();
+                if kind(&params["update"]) == "user_message" {
+                    assert!(accepted.contains(&message), "delivered before its answer");
+                    delivered.push(message);
+                }
+            }
+            Message::Request { method, .. } => panic!("asked for {method}"),
+        }
+    }
+    assert_eq!(accepted.len(), MESSAGES);
+    assert_eq!(told, accepted);
+    assert_eq!(delivered, accepted);
+    client.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_promise_holds_with_many_sessions_at_once() {
+    let test = TestHub::new(with_commands(ScriptedAgent::new(chatter)));
+    let mut wire = Wire::new(meet(&test).await);
+
+    // Created all at once; their setup updates race with one another's answers.
+    for _ in 0..SESSIONS {
+        wire.ask("session/new", new_session(&test), Asked::New)
+            .await;
+    }
+    wire.settle().await;
+    let sessions: Vec<String> = wire.sessions.keys().cloned().collect();
+    assert_eq!(sessions.len(), SESSIONS);
+
+    // Prompts queue in every session while modes change under them.
+    for turn in 0..PROMPTS {
+        for session in &sessions {
+            wire.prompt(session, turn).await;
+            let mode = ["read-only", "ask"][turn % 2];
+            let params = json!({"sessionId": session, "modeId": mode});
+            let asked = Asked::Mode(session.clone(), mode);
+            wire.ask("session/set_mode", params, asked).await;
+        }
+    }
+    wire.settle().await;
+
+    // Half of them are closed and come back, each in its own way, while the others work on.
+    let (away, busy) = sessions.split_at(SESSIONS / 2);
+    for session in away {
+        let params = json!({"sessionId": session});
+        let asked = Asked::Close(session.clone());
+        wire.ask("session/close", params, asked).await;
+    }
+    wire.settle().await;
+    for session in busy {
+        wire.prompt(session, PROMPTS).await;
+    }
+    for session in &away[1..] {
+        let asked = Asked::Load(session.clone());
+        wire.ask("session/load", existing(&test, session), asked)
+            .await;
+    }
+    let asked = Asked::Resume(away[0].clone());
+    wire.ask("session/resume", existing(&test, &away[0]), asked)
+        .await;
+    let fork = existing(&test, &busy[0]);
+    wire.ask("session/fork", fork, Asked::New).await;
+    wire.settle().await;
+    assert_eq!(wire.sessions.len(), SESSIONS + 1);
+
+    // What came back is alive.
+    for session in away {
+        wire.prompt(session, PROMPTS).await;
+    }
+    wire.settle().await;
+    wire.client.close().await;
+    test.hub().shutdown().await;
+}
+
+/// A client that checks each message against what the wire promises at that place.
+struct Wire {
+    client: StrictClient,
+    asked: HashMap<u64, Asked>,
+    sessions: BTreeMap<String, Session>,
+}
+
+/// A request that has no answer yet.
+enum Asked {
+    New,
+    Load(String),
+    Resume(String),
+    Close(String),
+    Mode(String, &'static str),
+    Prompt(String, usize),
+}
+
+/// What the client has seen of a session it has open.
+#[derive(Default)]
+struct Session {
+    /// Its turns that have been answered.
+    ended: usize,
+    /// What came of the turn after those.
+    chunks: usize,
+    calls: usize,
+    /// Modes announced, oldest first; and whether the options after the last one were.
+    modes: Vec<String>,
+    options: usize,
+    /// The setup update came.
+    commands: bool,
+    /// It is not open: closed, or being replayed. Only a replay may be seen.
+    replay: Option<Replay>,
+}
+
+#[derive(Default)]
+struct Replay {
+    turns: usize,
+    chunks: usize,
+    calls: usize,
+    /// It has been asked for.
+    wanted: bool,
+}
+
+impl Wire {
+    fn new(client: StrictClient) -> Self {
+        Self {
+            client,
+            asked: HashMap::new(),
+            sessions: BTreeMap::new(),
+        }
+    }
+
+    async fn ask(&mut self, method: &str, params: Value, asked: Asked) {
+        if let Asked::Load(session) = &asked
+            && let Some(replay) = &mut self.session(session).replay
+        {
+            replay.wanted = true;
+        }
+        let id = self.client.send_request(method, params).await;
+        self.asked.insert(id.as_u64().unwrap(), asked);
+    }
+
+    async fn prompt(&mut self, session: &str, turn: usize) {
+        let params = text_prompt(session, &turn.to_string());
+        let asked = Asked::Prompt(session.to_owned(), turn);
+        self.ask("session/prompt", params, asked).await;
+    }
+
+    /// Reads until every request is answered and every setup update has come.
+    async fn settle(&mut self) {
+        let quiet = |s: &Session| s.commands || s.replay.is_some();
+        while !self.asked.is_empty() || !self.sessions.values().all(quiet) {
+            match self.client.next().await {
+                Message::Response { id, result } => {
+                    let result = result.unwrap();
+                    let asked = self.asked.remove(&id.as_u64().unwrap()).unwrap();
+                    self.answered(asked, &result);
+                }
+                Message::Notification { method, params } if method == "_harn/agentEvent" => {
+                    self.session(params["sessionId"].as_str().unwrap());
+                }
+                Message::Notification { method, params } => {
+                    assert_eq!(method, "session/update");
+                    let session = params["sessionId"].as_str().unwrap();
+                    self.session(session).update(session, &params["update"]);
+                }
+                Message::Request { method, .. } => panic!("asked for {method}"),
+            }
+        }
+    }
+
+    fn session(&mut self, id: &str) -> &mut Session {
+        // An update of a session that was never answered for fails here.
+        let known = self.sessions.get_mut(id);
+        known.unwrap_or_else(|| panic!("{id} came before the answer that names it"))
+    }
+
+    fn answered(&mut self, asked: Asked, result: &Value) {
+        match asked {
+            Asked::New => {
+                let id = result["sessionId"].as_str().unwrap().to_owned();
+                assert!(self.sessions.insert(id, Session::default()).is_none());
+            }
+            Asked::Prompt(id, turn) => {
+                assert_eq!(result["stopReason"], "end_turn");
+                self.session(&id).end_turn(turn);
+            }
+            Asked::Mode(id, mode) => {
+                let session = self.session(&id);
+                assert_eq!(session.modes.first().map(String::as_str), Some(mode));
+                assert_eq!(session.options, session.modes.len());
+                session.modes.remove(0);
+                session.options -= 1;
+            }
+            Asked::Close(id) => {
+                let session = self.session(&id);
+                assert!(session.replay.is_none());
+                session.replay = Some(Replay::default());
+                session.commands = false;
+            }
+            Asked::Load(id) => {
+                let session = self.session(&id);
+                let replay = session.replay.take().unwrap();
+                assert_eq!(replay.turns, session.ended, "{id}");
+                assert_eq!(replay.chunks, session.ended * CHUNKS, "{id}");
+                assert_eq!(
+                    replay.calls,
+                    session.ended * CHUNKS.div_ceil(STRIDE),
+                    "{id}"
+                );
+            }
+            Asked::Resume(id) => {
+                let replay = self.session(&id).replay.take().unwrap();
+                assert_eq!((replay.turns, replay.chunks), (0, 0), "{id} was replayed");
+            }
+        }
+    }
+}
+
+impl Session {
+    fn update(&mut self, id: &str, update: &Value) {
+        match (&mut self.replay, kind(update)) {
+            (None, "agent_message_chunk") => {
+                let expected = format!("{id} {} {}", self.ended, self.chunks);
+                assert_eq!(update["content"]["text"], expected);
+                self.chunks += 1;
+            }
+            (None, "tool_call") => {
+                assert_eq!(update["title"], format!("{id} {}", self.ended));
+                self.calls += 1;
+            }
+            (None, "tool_call_update") => assert_eq!(update["status"], "completed"),
+            (None, "current_mode_update") => {
+                let mode = update["currentModeId"].as_str().unwrap();
+                self.modes.push(mode.to_owned());
+            }
+            (None, "config_option_update") => self.options += 1,
+            // A title, once, with the first turn.
+            (None, "session_info_update") => assert_eq!(self.ended, 0),
+            (None, "available_commands_update") => {
+                assert!(!self.commands, "{id} was set up twice");
+                self.commands = true;
+            }
+            (Some(replay), kind) if replay.wanted => replay.update(id, kind, update),
+            (_, other) => panic!("{id}: {other} has no place here"),
+        }
+    }
+
+    fn end_turn(&mut self, turn: usize) {
+        assert_eq!(turn, self.ended, "answered out of turn");
+        assert_eq!(self.chunks, CHUNKS, "answered before its updates");
+        assert_eq!(self.calls, CHUNKS.div_ceil(STRIDE));
+        self.ended += 1;
+        (self.chunks, self.calls) = (0, 0);
+    }
+}
+
+impl Replay {
+    fn update(&mut self, id: &str, kind: &str, update: &Value) {
+        match kind {
+            "user_message_chunk" => {
+                assert_eq!(update["content"]["text"], self.turns.to_string());
+                assert_eq!(self.chunks, self.turns * CHUNKS);
+                self.turns += 1;
+            }
+            "agent_message_chunk" => {
+                let turn = self.turns - 1;
+                let expected = format!("{id} {turn} {}", self.chunks - turn * CHUNKS);
+                assert_eq!(update["content"]["text"], expected);
+                self.chunks += 1;
+            }
+            "tool_call" => self.calls += 1,
+            "tool_call_update" | "session_info_update" => {}
+            other => panic!("{id}: {other} in a replay"),
+        }
+    }
+}
+
+/// Says a number at a time, as far as it is let.
+fn counting(limit: watch::Receiver<usize>) -> ScriptedAgent {
+    ScriptedAgent::new(move |cx: TurnContext| {
+        let mut limit = limit.clone();
+        async move {
+            for number in 0..COUNT {
+                // The test holds the other end until it is done.
+                let _ = limit.wait_for(|limit| *limit > number).await;
+                cx.emit(AgentEvent::message(number.to_string())).await?;
+            }
+            Ok(StopReason::EndTurn)
+        }
+    })
+}
+
+const COUNT: usize = 40;
+
+/// The same client loads a session again while a turn of its own runs there, once or twice. The replay
+/// takes over from the stream: nothing is missing after it, nothing comes twice, and all is answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_session_loaded_in_the_middle_of_its_own_turn() {
+    let (limit, watched) = watch::channel(0);
+    let test = TestHub::new(counting(watched));
+    let mut client = meet(&test).await;
+    for round in 0..COUNT {
+        limit.send_replace(0);
+        let session = crate::support_stress::open(&mut client, &test).await;
+        let prompt = text_prompt(&session, "count");
+        let prompt = client.send_request("session/prompt", prompt).await;
+        limit.send_replace(round + 1);
+        // At least one, so that the turn has begun.
+        let seen = round / 2 + 1;
+        for number in 0..seen {
+            let update = client.expect_update_of("agent_message_chunk").await;
+            assert_eq!(update["content"]["text"], number.to_string());
+        }
+        let mut loads = Vec::new();
+        for _ in 0..=round % 2 {
+            let load = existing(&test, &session);
+            loads.push(client.send_request("session/load", load).await);
+        }
+        // The rest comes while the replay is under way.
+        limit.send_replace(COUNT);
+        Takeover::new(seen, loads, prompt).watch(&mut client).await;
+    }
+    client.close().await;
+}
+
+/// What follows when a session is loaded in the middle of a turn.
+struct Takeover {
+    /// The number that must come next.
+    next: usize,
+    replays: usize,
+    /// Loads that were answered, and those that were not.
+    loaded: usize,
+    loads: Vec<Value>,
+    prompt: Option<Value>,
+}
+
+impl Takeover {
+    fn new(next: usize, loads: Vec<Value>, prompt: Value) -> Self {
+        Self {
+            next,
+            replays: 0,
+            loaded: 0,
+            loads,
+            prompt: Some(prompt),
+        }
+    }
+
+    async fn watch(mut self, client: &mut StrictClient) {
+        while !self.loads.is_empty() || self.prompt.is_some() {
+            match client.next().await {
+                Message::Notification { params, .. } => self.update(&params["update"]),
+                Message::Response { id, result } => self.answer(&id, &result.unwrap()),
+                Message::Request { method, .. } => panic!("asked for {method}"),
+            }
+        }
+        assert_eq!(self.next, COUNT);
+    }
+
+    fn update(&mut self, update: &Value) {
+        match kind(update) {
+            // Its own prompt is shown by a replay alone.
+            "user_message_chunk" => {
+                assert_eq!(self.replays, self.loaded, "two replays at once");
+                self.replays += 1;
+                self.next = 0;
+            }
+            "agent_message_chunk" => {
+                assert_eq!(update["content"]["text"], self.next.to_string());
+                self.next += 1;
+            }
+            "session_info_update" => assert_eq!(self.next, COUNT),
+            other => panic!("{other}"),
+        }
+    }
+
+    fn answer(&mut self, id: &Value, result: &Value) {
+        if self.prompt.as_ref() == Some(id) {
+            assert_eq!(result["stopReason"], "end_turn");
+            assert_eq!(self.next, COUNT, "answered before its updates");
+            self.prompt = None;
+        } else {
+            // Either may be first: they are served beside one another.
+            let at = self.loads.iter().position(|load| load == id);
+            self.loads.remove(at.unwrap());
+            self.loaded += 1;
+            assert_eq!(self.replays, self.loaded, "answered before its replay");
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Questions nobody answers yet: they hold up their own turn and nothing else, and whatever the client
+//! does with them afterwards, late, twice or never, each is settled exactly once.
+
+use std::time::Duration;
+
+use crate::support_stress::{existing, kind, meet, new_session, open, text_prompt};
+use harn_model::{AgentEvent, Decision, SessionId, StopReason, ToolKind};
+use harn_runtime::{AgentError, TurnContext};
+use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use serde_json::{Value, json};
+
+const ASK: &str = "session/request_permission";
+
+/// Asks for leave to write when the prompt says so, else just answers.
+async fn writer(cx: TurnContext) -> Result<StopReason, AgentError> {
+    if cx.prompt_text().starts_with("write") {
+        match cx.tool("write").kind(ToolKind::Edit).ask().await {
+            Ok(write) => write.complete(()).await?,
+            Err(AgentError::Denied { .. }) => {
+                return cx.say("no").await.map(|()| StopReason::Refusal);
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    cx.say("done").await?;
+    Ok(StopReason::EndTurn)
+}
+
+fn chosen(option: &str) -> Value {
+    json!({"outcome": {"outcome": "selected", "optionId": option}})
+}
+
+/// A prompt that is parked on its question.
+struct Parked {
+    session: String,
+    prompt: Value,
+    ask: Value,
+}
+
+impl Parked {
+    /// Prompts, and reads up to the question.
+    async fn park(client: &mut StrictClient, session: &str) -> Self {
+        let params = text_prompt(session, "write");
+        let prompt = client.send_request("session/prompt", params).await;
+        client.expect_update_of("tool_call").await;
+        let (ask, params) = client.expect_request(ASK).await;
+        assert_eq!(params["sessionId"], session);
+        Self {
+            session: session.to_owned(),
+            prompt,
+            ask,
+        }
+    }
+
+    async fn allow(&self, client: &mut StrictClient) {
+        client.respond(&self.ask, chosen("allow_once")).await;
+    }
+
+    /// The rest of the turn, nothing else in between.
+    async fn end(self, client: &mut StrictClient) {
+        let (updates, result) = client.updates_until(&self.prompt).await;
+        assert_eq!(result["stopReason"], "end_turn");
+        let words = updates.iter().filter(|u| kind(u) == "agent_message_chunk");
+        assert_eq!(words.count(), 1, "{updates:?}");
+    }
+}
+
+/// The serial dispatch loop that carries requests carries answers too: were it to wait for this one, none
+/// of the five requests would be answered, and so neither would the question.
+#[tokio::test]
+async fn a_question_answered_only_after_five_further_requests() {
+    let test = TestHub::new(ScriptedAgent::new(writer));
+    let mut client = meet(&test).await;
+    let session = open(&mut client, &test).await;
+    let parked = Parked::park(&mut client, &session).await;
+
+    let listed = client.request("session/list", json!({})).await;
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+
+    let mode = json!({"sessionId": session, "modeId": "read-only"});
+    let id = client.send_request("session/set_mode", mode).await;
+    let (updates, _) = client.updates_until(&id).await;
+    let kinds: Vec<_> = updates.iter().map(kind).collect();
+    assert_eq!(kinds, ["current_mode_update", "config_option_update"]);
+
+    let other = open(&mut client, &test).await;
+
+    let id = client
+        .send_request("session/prompt", text_prompt(&other, "hello"))
+        .await;
+    let (_, result) = client.updates_until(&id).await;
+    assert_eq!(result["stopReason"], "end_turn");
+
+    let fork = client
+        .request("session/fork", existing(&test, &session))
+        .await;
+    assert_ne!(fork["sessionId"], session);
+
+    parked.allow(&mut client).await;
+    parked.end(&mut client).await;
+    client.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn seven_parked_sessions_and_an_eighth_that_answers() {
+    let test = TestHub::new(ScriptedAgent::new(writer));
+    let mut client = meet(&test).await;
+    let mut parked = Vec::new();
+    for _ in 0..7 {
+        let session = open(&mut client, &test).await;
+        parked.push(Parked::park(&mut client, &session).await);
+    }
+    let eighth = open(&mut client, &test).await;
+    for _ in 0..10 {
+        let id = client
+            .send_request("session/prompt", text_prompt(&eighth, "hello"))
+            .await;
+        let (_, result) = client.updates_until(&id).await;
+        assert_eq!(result["stopReason"], "end_turn");
+    }
+    // Prompts behind the parked ones wait for their own session only.
+    let mut behind = Vec::new();
+    for parked in &parked {
+        let prompt = text_prompt(&parked.session, "hello");
+        behind.push(client.send_request("session/prompt", prompt).await);
+    }
+    let id = client
+        .send_request("session/prompt", text_prompt(&eighth, "hello"))
+        .await;
+    client.updates_until(&id).await;
+
+    // The last asked is the first answered.
+    for (parked, behind) in parked.into_iter().zip(behind).rev() {
+        parked.allow(&mut client).await;
+        parked.end(&mut client).await;
+        let (_, result) = client.updates_until(&behind).await;
+        assert_eq!(result["stopReason"], "end_turn");
+    }
+    client.close().await;
+}
+
+/// A client that never answers, cancels, and answers when it is too late. Many times, because the
+/// withdrawal and the end of the turn could race.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_question_that_is_cancelled_is_withdrawn_before_the_turn_ends() {
+    let test = TestHub::new(ScriptedAgent::new(writer));
+    let mut client = meet(&test).await;
+    let session = open(&mut client, &test).await;
+    for round in 0..50 {
+        let parked = Parked::park(&mut client, &session).await;
+        client
+            .notify("session/cancel", json!({"sessionId": session}))
+            .await;
+        let mut withdrawn = false;
+        loop {
+            match client.next().await {
+                Message::Notification { method, params } if method == "$/cancel_request" => {
+                    assert_eq!(params["requestId"], parked.ask, "round {round}");
+                    withdrawn = true;
+                }
+                Message::Notification { method, params } if method == "_harn/agentEvent" => {
+                    assert_eq!(params["kind"], "control_outcome", "round {round}");
+                }
+                Message::Notification { params, .. } => {
+                    let update = &params["update"];
+                    match kind(update) {
+                        "tool_call_update" => assert_eq!(update["status"], "failed"),
+                        "session_info_update" => assert_eq!(round, 0),
+                        other => panic!("round {round}: {other}"),
+                    }
+                }
+                Message::Response { id, result } => {
+                    assert_eq!(id, parked.prompt);
+                    assert_eq!(result.unwrap()["stopReason"], "cancelled");
+                    assert!(withdrawn, "round {round}: not withdrawn before the end");
+                    break;
+                }
+                Message::Request { method, .. } => panic!("asked for {method}"),
+            }
+        }
+        // Too late, and twice.
+        parked.allow(&mut client).await;
+        let again = json!({"jsonrpc": "2.0", "id": parked.ask, "result": chosen("allow_once")});
+        client.send(&again).await;
+    }
+    // None of the late answers reached anything, and the session works on.
+    let parked = Parked::park(&mut client, &session).await;
+    parked.allow(&mut client).await;
+    parked.end(&mut client).await;
+    client.close().await;
+
+    let decisions = decisions(&test, &session);
+    assert_eq!(decisions.len(), 51);
+    let (last, cancelled) = decisions.split_last().unwrap();
+    assert!(last.allows());
+    assert!(cancelled.iter().all(|d| *d == Decision::Cancelled));
+}
+
+/// Two answers to one question: the first counts, whatever the second says.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_second_answer_to_a_question_is_ignored() {
+    let test = TestHub::new(ScriptedAgent::new(writer));
+    let mut client = meet(&test).await;
+    let session = open(&mut client, &test).await;
+    for (first, second, stop) in [
+        ("reject_once", "allow_once", "refusal"),
+        ("allow_once", "reject_once", "end_turn"),
+    ] {
+        let parked = Parked::park(&mut client, &session).await;
+        client.respond(&parked.ask, chosen(first)).await;
+        let again = json!({"jsonrpc": "2.0", "id": parked.ask, "result": chosen(second)});
+        client.send(&again).await;
+        let (_, result) = client.updates_until(&parked.prompt).await;
+        assert_eq!(result["stopReason"], stop);
+    }
+    client.close().await;
+    let granted: Vec<_> = decisions(&test, &session)
+        .iter()
+        .map(Decision::allows)
+        .collect();
+    assert_eq!(granted, [false, true]);
+}
+
+/// A question that never has an answer does not keep its session from being closed, nor the agent from
+/// ending; a cancel of the request itself does what a cancel of the session does.
+#[tokio::test]
+async fn what_ends_a_question_nobody_answers() {
+    let test = TestHub::new(ScriptedAgent::new(writer));
+    let mut client = meet(&test).await;
+
+    let session = open(&mut client, &test).await;
+    let parked = Parked::park(&mut client, &session).await;
+    client
+        .notify("$/cancel_request", json!({"requestId": parked.prompt}))
+        .await;
+    let result = until_answered(&mut client, &parked).await;
+    assert_eq!(result["stopReason"], "cancelled");
+
+    let parked = Parked::park(&mut client, &session).await;
+    let close = client
+        .send_request("session/close", json!({"sessionId": session}))
+        .await;
+    let result = until_answered(&mut client, &parked).await;
+    assert_eq!(result["stopReason"], "cancelled");
+    client.expect_event_of("session_closed").await;
+    client.expect_response(&close).await;
+
+    let session = open(&mut client, &test).await;
+    let parked = Parked::park(&mut client, &session).await;
+    test.hub().shutdown().await;
+    let result = until_answered(&mut client, &parked).await;
+    assert_eq!(result["stopReason"], "cancelled");
+    let refused = client
+        .request_error("session/new", new_session(&test))
+        .await;
+    assert_eq!(refused["data"]["reason"], "shutting_down");
+    client.close().await;
+    assert_eq!(decisions(&test, &session), [Decision::Cancelled]);
+}
+
+/// Reads until a parked prompt is answered; the client answers its withdrawn question as ACP wants.
+async fn until_answered(client: &mut StrictClient, parked: &Parked) -> Value {
+    let mut withdrawn = false;
+    loop {
+        match client.next().await {
+            Message::Notification { method, params } if method == "$/cancel_request" => {
+                assert_eq!(params["requestId"], parked.ask);
+                let cancelled = json!({"outcome": {"outcome": "cancelled"}});
+                client.respond(&parked.ask, cancelled).await;
+                withdrawn = true;
+            }
+            // Also what came of the cancel.
+            Message::Notification { method, .. } => {
+                assert!(matches!(&*method, "session/update" | "_harn/agentEvent"));
+            }
+            Message::Response { id, result } => {
+                assert_eq!(id, parked.prompt);
+                assert!(withdrawn, "not withdrawn before the end");
+                return result.unwrap();
+            }
+            Message::Request { method, .. } => panic!("asked for {method}"),
+        }
+    }
+}
+
+/// How the questions of a session were settled, in order.
+fn decisions(test: &TestHub, session: &str) -> Vec<Decision> {
+    let store = harn_journal::JsonlStore::new(test.state_dir());
+    let (_, events) = harn_journal::Store::read(&store, &SessionId::from(session)).unwrap();
+    let resolved = events
+        .into_iter()
+        .filter_map(|envelope| match envelope.event {
+            AgentEvent::PermissionResolved(resolved) => Some(resolved.decision),
+            _ => None,
+        });
+    resolved.collect()
+}
+
+/// Talks on whatever it is told, so that only a deadline ends it.
+async fn stubborn(cx: TurnContext) -> Result<StopReason, AgentError> {
+    if cx.prompt_text() == "stubborn" {
+        loop {
+            cx.say("still here").await?;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    cx.say("done").await?;
+    Ok(StopReason::EndTurn)
+}
+
+/// A session takes a while to close when its agent does not stop. Who asks something of it meanwhile is
+/// refused at once; nobody else waits at all. The clock stands still while anything can be done.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_closing_holds_up_nobody() {
+    let test = TestHub::new(ScriptedAgent::new(stubborn));
+    let mut client = meet(&test).await;
+    let slow = open(&mut client, &test).await;
+    let other = open(&mut client, &test).await;
+    let prompt = text_prompt(&slow, "stubborn");
+    let stuck = client.send_request("session/prompt", prompt).await;
+    client.expect_update_of("agent_message_chunk").await;
+
+    let begun = now();
+    let close = json!({"sessionId": slow});
+    let closing = client.send_request("session/close", close.clone()).await;
+    let closing_too = client.send_request("session/close", close).await;
+    // The close is served beside the dispatch loop: once it is listed, it has been taken up.
+    client.request("session/list", json!({})).await;
+    let mode = json!({"sessionId": slow, "modeId": "read-only"});
+    let refused = client.request_error("session/set_mode", mode).await;
+    assert_eq!(refused["data"]["reason"], "session_closed");
+    let late = client
+        .send_request("session/prompt", text_prompt(&slow, "more"))
+        .await;
+    let id = client
+        .send_request("session/prompt", text_prompt(&other, "hello"))
+        .await;
+    let (_, result) = client.updates_until(&id).await;
+    assert_eq!(result["stopReason"], "end_turn");
+    assert_eq!(now(), begun, "somebody waited");
+
+    let mut owed = vec![stuck.clone(), closing, closing_too, late.clone()];
+    while !owed.is_empty() {
+        match client.next().await {
+            Message::Response { id, result } => {
+                owed.retain(|owed| *owed != id);
+                match result {
+                    Ok(result) if id == stuck => assert_eq!(result["stopReason"], "cancelled"),
+                    Ok(result) => assert_eq!(result, json!({})),
+                    Err(error) => {
+                        assert_eq!(id, late);
+                        assert_eq!(error["data"]["reason"], "session_closed");
+                    }
+                }
+            }
+            Message::Notification { params, .. } if params["kind"] == "session_closed" => {}
+            Message::Notification { method, .. } => assert_eq!(method, "session/update"),
+            Message::Request { method, .. } => panic!("asked for {method}"),
+        }
+    }
+    // Half a second for an agent that was told to stop, however much it talks.
+    assert_eq!(now() - begun, Duration::from_millis(500));
+    client.close().await;
+}
+
+fn now() -> tokio::time::Instant {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test's own clock, which stands still"
+    )]
+    tokio::time::Instant::now()
+}

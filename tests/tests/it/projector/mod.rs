@@ -1,0 +1,158 @@
+//! Whatever an agent reports, in whatever order, hosts see a legal conversation: random events with few ids,
+//! so that they collide, come early, late, twice or without their other half, in turns that end, fail, are
+//! cancelled or never end.
+//!
+//! What leaves is held to the rules of `harn_acp::conformance`, to an oracle that shares nothing with it, to
+//! both editions of ACP and our schemas; and a replay shows what was shown live.
+
+mod oracle;
+pub(crate) mod play;
+pub(crate) mod strategy;
+
+use std::{fs, path::Path};
+
+use harn_acp::conformance::Checker;
+use harn_model::{AgentEvent, ToolCall, ToolCallStatus};
+use harn_tests::Heard;
+use proptest::{
+    prelude::*,
+    sample::{Index, select},
+};
+use serde_json::{Value, json};
+
+use oracle::Oracle;
+use play::play;
+use strategy::{Act, Ending, Turn, ask_about, turns};
+
+/// Keeps the first lines of a log, as a process that died at that moment would.
+fn cut(log: &Path, at: Index) {
+    let text = fs::read_to_string(log).unwrap();
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    let kept = &lines[..at.index(lines.len() + 1)];
+    fs::write(log, kept.concat()).unwrap();
+}
+
+/// A terminal of a process that is gone is not shown again. An announcement that showed nothing else shows
+/// nothing; an update says that nothing is shown any more.
+fn without_terminals(mut line: Value) -> Value {
+    if let Some(Value::Object(update)) = line.pointer_mut("/params/update")
+        && let Some(Value::Array(content)) = update.get_mut("content")
+    {
+        content.retain(|part| part["type"] != "terminal");
+        if content.is_empty() && update["sessionUpdate"] == "tool_call" {
+            update.remove("content");
+        }
+    }
+    line
+}
+
+/// Holds the messages of one client to every rule there is. Nothing is left open at the end.
+fn check(transcript: &str) {
+    let mut checker = Checker::new();
+    let findings: Vec<_> = transcript
+        .lines()
+        .flat_map(|line| checker.line(line))
+        .map(|finding| format!("{}: {finding}", finding.line))
+        .collect();
+    assert!(findings.is_empty(), "{findings:#?}\n{transcript}");
+
+    let messages = || {
+        transcript.lines().map(|line| {
+            let mut entry: Value = serde_json::from_str(line).unwrap();
+            (entry["to"] == "client", entry["message"].take())
+        })
+    };
+    let mut oracle = Oracle::default();
+    for (to_client, message) in messages() {
+        if let Err(problem) = oracle.take(to_client, &message) {
+            panic!("{problem}: {message}\n{transcript}");
+        }
+    }
+    if let Err(problem) = oracle.settled() {
+        panic!("{problem}\n{transcript}");
+    }
+    for line in crate::wire::lines::lines(messages()) {
+        crate::wire::checks::check("a random session", &line);
+    }
+}
+
+/// A session that is being loaded is open, and has the tools and servers of another process.
+fn is_live_only(line: &Value) -> bool {
+    let params = &line["params"];
+    let kinds = ["session_closed", "tools_changed"];
+    kinds.iter().any(|kind| params["kind"] == *kind)
+        || !params["update"]["_meta"]["harn"]["mcp"].is_null()
+}
+
+fn check_all(heard: Heard) {
+    for transcript in &heard.transcripts {
+        check(transcript);
+    }
+    let live = heard.live.into_iter();
+    let live = live.filter(|line| !is_live_only(line));
+    let live: Vec<_> = live.map(without_terminals).collect();
+    for (live, replayed) in live.iter().zip(&heard.replayed) {
+        assert_eq!(live, replayed, "a replay differs from what was lived");
+    }
+    assert_eq!(live.len(), heard.replayed.len());
+}
+
+/// What a client of this profile says of itself.
+fn of(profile: &str) -> Value {
+    json!({"profile": profile, "hostBridge": true})
+}
+
+/// A question that was withdrawn at once still comes before the end of its call.
+#[test]
+fn a_question_comes_before_the_end_of_its_call() {
+    let mut ended = ToolCall::new("a", "look");
+    ended.status = ToolCallStatus::Completed;
+    let ended = Act::Report(AgentEvent::ToolCall(Box::new(ended)));
+    let acts = vec![ask_about("a", false), ended];
+    let ending = Ending::CancelAtOnce;
+    let turns = vec![Turn { acts, ending }];
+    for profile in ["harn", "meta", "acp"] {
+        let turns = turns.clone();
+        check_all(in_no_time(async {
+            play(turns, &of(profile)).await.end().await
+        }));
+    }
+}
+
+fn in_no_time<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    runtime.unwrap().block_on(work)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 80,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn hosts_see_a_legal_conversation(
+        turns in turns(),
+        profile in select(&["harn", "meta", "acp"][..]),
+    ) {
+        check_all(in_no_time(async { play(turns, &of(profile)).await.end().await }));
+    }
+
+    /// Whenever the process dies, what is loaded afterwards is legal, and settled.
+    #[test]
+    fn a_crash_leaves_a_legal_conversation(
+        turns in turns(),
+        profile in select(&["harn", "meta", "acp"][..]),
+        at: Index,
+    ) {
+        let heard = in_no_time(async {
+            play(turns, &of(profile)).await.end_with(|log| cut(log, at)).await
+        });
+        let [_, _, loaded] = &heard.transcripts;
+        check(loaded);
+    }
+}

@@ -1,0 +1,69 @@
+//! A client may lose its connection at any line and go on after the last one it has: what it got before and
+//! what it gets then are together what it would have got had it stayed, nothing twice and nothing left out.
+//!
+//! Once over random sessions and every place in them; once with clients that lose their connections again
+//! and again while turns run and questions are asked.
+
+mod chaos;
+mod client;
+
+use harn_acp::EventId;
+use proptest::{
+    prelude::*,
+    sample::{Index, select},
+};
+use serde_json::{Value, json};
+
+use crate::projector::play::play;
+use crate::projector::strategy::{Turn, turns};
+
+/// The place of a line; every line of a stream has one.
+fn place(line: &Value) -> &str {
+    let id = line["params"]["_meta"]["harn"]["eventId"].as_str();
+    id.unwrap_or_else(|| panic!("no place: {line}"))
+}
+
+fn in_no_time<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    runtime.unwrap().block_on(work)
+}
+
+/// What was shown live, and what is shown from behind each of these lines.
+async fn cut(turns: Vec<Turn>, profile: &str, cuts: &[Index]) {
+    let wishes = json!({"profile": profile, "hostBridge": true, "eventIds": true});
+    let audience = play(turns, &wishes).await;
+    let live = audience.seen().to_vec();
+    let places = live
+        .iter()
+        .map(|line| place(line).parse::<EventId>().unwrap());
+    let places: Vec<_> = places.collect();
+    assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
+    assert_eq!(audience.load_after(None).await, live);
+    assert_eq!(audience.load_after(Some("0")).await, live);
+    for cut in cuts.iter().map(|cut| cut.index(live.len() + 1)) {
+        let last = live[..cut].last().map_or("0", place);
+        let missed = audience.load_after(Some(last)).await;
+        assert_eq!(missed, live[cut..], "from behind {last}");
+    }
+    audience.end().await;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn from_behind_any_line_comes_what_was_missed(
+        turns in turns(),
+        profile in select(&["harn", "meta", "acp"][..]),
+        cuts: [Index; 6],
+    ) {
+        in_no_time(cut(turns, profile, &cuts));
+    }
+}

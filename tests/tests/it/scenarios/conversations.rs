@@ -1,0 +1,203 @@
+//! What happens in a conversation, whatever carries it. Each is played over every wire.
+
+use harn_model::AgentEvent;
+
+use crate::scenarios::{
+    heard::{
+        End,
+        Ended::{Badly, NotYet, Well},
+        heard,
+    },
+    stage::Stage,
+    wire::{Answer, Wire, ask, decide},
+};
+
+/// A connection, and a conversation over it.
+async fn begin<W: Wire>(stage: &Stage) -> (W, W::Talk) {
+    let mut wire = W::connect(stage).await;
+    let talk = wire.begin().await;
+    (wire, talk)
+}
+
+pub(crate) async fn a_prompt_is_answered<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    // Twice: the second turn has nothing of the first.
+    for _ in 0..2 {
+        let answer = ask(&mut wire, &mut talk, "greet").await;
+        let expected = heard("greet", &["Good morning."], &[], End::Completed);
+        assert_eq!(answer, expected);
+    }
+    wire.leave().await;
+}
+
+pub(crate) async fn a_tool_runs_between_two_messages<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    let said = ["Let me look.", "There is a parser."];
+    let expected = heard("look", &said, &[("look", Well)], End::Completed);
+    assert_eq!(ask(&mut wire, &mut talk, "look").await, expected);
+    wire.leave().await;
+}
+
+pub(crate) async fn a_tool_that_fails_does_not_end_the_turn<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    let prompt = "look in vain";
+    let (said, tools) = (["There is none."], [("look", Badly)]);
+    let expected = heard(prompt, &said, &tools, End::Completed);
+    assert_eq!(ask(&mut wire, &mut talk, prompt).await, expected);
+    wire.leave().await;
+}
+
+pub(crate) async fn what_is_allowed_once_is_asked_again<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    for round in 1..=2 {
+        let parked = heard("write", &[], &[("write", NotYet)], End::Parked);
+        assert_eq!(ask(&mut wire, &mut talk, "write").await, parked);
+        assert_eq!(stage.written(), round - 1, "before anybody allowed it");
+        let said = ["It is written."];
+        let done = heard("write", &said, &[("write", Well)], End::Completed);
+        assert_eq!(decide(&mut wire, &mut talk, Answer::Once).await, done);
+        assert_eq!(stage.written(), round);
+    }
+    wire.leave().await;
+}
+
+pub(crate) async fn what_is_always_allowed_is_not_asked_again<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    let parked = ask(&mut wire, &mut talk, "write").await;
+    assert_eq!(parked.end, End::Parked);
+    let said = ["It is written."];
+    let done = heard("write", &said, &[("write", Well)], End::Completed);
+    assert_eq!(decide(&mut wire, &mut talk, Answer::Always).await, done);
+    assert_eq!(ask(&mut wire, &mut talk, "write").await, done);
+    assert_eq!(stage.written(), 2);
+    wire.leave().await;
+}
+
+pub(crate) async fn what_is_refused_fails_and_the_turn_goes_on<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    let parked = ask(&mut wire, &mut talk, "write").await;
+    assert_eq!(parked.end, End::Parked);
+    let (said, tools) = (["Then I leave it."], [("write", Badly)]);
+    let refused = heard("write", &said, &tools, End::Completed);
+    assert_eq!(decide(&mut wire, &mut talk, Answer::Reject).await, refused);
+    assert_eq!(stage.written(), 0);
+    wire.leave().await;
+}
+
+pub(crate) async fn a_turn_is_cancelled_while_its_tool_runs<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    wire.prompt(&mut talk, "watch").await;
+    stage.reached().await;
+    wire.cancel(&mut talk).await;
+    let (said, tools) = (["I watch."], [("watch", Badly)]);
+    let cancelled = heard("watch", &said, &tools, End::Cancelled);
+    assert_eq!(wire.heard(&mut talk).await, cancelled);
+    // It is that turn that was cancelled, and no other.
+    let next = ask(&mut wire, &mut talk, "greet").await;
+    assert_eq!(next.end, End::Completed);
+    wire.leave().await;
+}
+
+pub(crate) async fn a_turn_is_cancelled_while_it_waits_for_a_decision<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    let parked = ask(&mut wire, &mut talk, "write").await;
+    assert_eq!(parked.end, End::Parked);
+    wire.cancel(&mut talk).await;
+    let cancelled = heard("write", &[], &[("write", Badly)], End::Cancelled);
+    assert_eq!(wire.heard(&mut talk).await, cancelled);
+    assert_eq!(stage.written(), 0);
+    let next = ask(&mut wire, &mut talk, "greet").await;
+    assert_eq!(next.end, End::Completed);
+    wire.leave().await;
+}
+
+pub(crate) async fn an_agent_that_fails_says_why<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    let failed = ask(&mut wire, &mut talk, "fail").await;
+    let end = End::Failed("the model is away".to_owned());
+    assert_eq!(failed, heard("fail", &["Well"], &[], end));
+    let next = ask(&mut wire, &mut talk, "greet").await;
+    assert_eq!(next.end, End::Completed);
+    wire.leave().await;
+}
+
+pub(crate) async fn a_conversation_does_not_wait_for_another<W: Wire>() {
+    let stage = Stage::new();
+    let (mut wire, mut held) = begin::<W>(&stage).await;
+    let mut parked = wire.begin().await;
+    let mut free = wire.begin().await;
+    wire.prompt(&mut held, "hold").await;
+    stage.reached().await;
+    let asked = ask(&mut wire, &mut parked, "write").await;
+    assert_eq!(asked.end, End::Parked);
+    for _ in 0..3 {
+        let answer = ask(&mut wire, &mut free, "greet").await;
+        assert_eq!(answer.end, End::Completed);
+    }
+    let decided = decide(&mut wire, &mut parked, Answer::Once).await;
+    assert_eq!(decided.end, End::Completed);
+    stage.let_go();
+    let expected = heard("hold", &["Let go."], &[], End::Completed);
+    assert_eq!(wire.heard(&mut held).await, expected);
+    wire.leave().await;
+}
+
+pub(crate) async fn what_was_heard_is_told_again_after_a_restart<W: Wire>() {
+    let mut stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    let mut live = Vec::new();
+    for prompt in ["greet", "look", "look in vain", "fail"] {
+        live.push(ask(&mut wire, &mut talk, prompt).await);
+    }
+    for answer in [Answer::Once, Answer::Reject] {
+        ask(&mut wire, &mut talk, "write").await;
+        live.push(decide(&mut wire, &mut talk, answer).await);
+    }
+    ask(&mut wire, &mut talk, "write").await;
+    wire.cancel(&mut talk).await;
+    live.push(wire.heard(&mut talk).await);
+    wire.leave().await;
+
+    stage.restart().await;
+    let mut wire = W::connect(&stage).await;
+    assert_eq!(wire.past(&mut talk).await, live);
+    let next = ask(&mut wire, &mut talk, "greet").await;
+    assert_eq!(next.end, End::Completed);
+    wire.leave().await;
+}
+
+pub(crate) async fn a_turn_cut_by_a_crash_comes_back_as_failed<W: Wire>() {
+    let mut stage = Stage::new();
+    let (mut wire, mut talk) = begin::<W>(&stage).await;
+    let first = ask(&mut wire, &mut talk, "greet").await;
+    ask(&mut wire, &mut talk, "look").await;
+    wire.leave().await;
+    stage.hub().shutdown().await;
+    let session = stage.only_session();
+    stage.cut_after(&session, |event| matches!(event, AgentEvent::ToolCall(_)));
+
+    stage.restart().await;
+    let mut wire = W::connect(&stage).await;
+    let past = wire.past(&mut talk).await;
+    let [before, cut] = &past[..] else {
+        panic!("not two turns: {past:?}");
+    };
+    assert_eq!(*before, first);
+    // What is said of the reason is each wire's own.
+    let end = cut.end.clone();
+    assert!(matches!(end, End::Failed(_)), "not failed: {cut:?}");
+    let tools = [("look", Badly)];
+    assert_eq!(*cut, heard("look", &["Let me look."], &tools, end));
+    let next = ask(&mut wire, &mut talk, "look").await;
+    assert_eq!(next.end, End::Completed);
+    wire.leave().await;
+}

@@ -1,0 +1,106 @@
+//! Two wires in one session: what was begun over one goes on over the other, and what is asked is answered
+//! once, by whoever drives.
+
+use harn_model::AgentEvent;
+
+use crate::scenarios::{
+    heard::{End, Heard},
+    stage::Stage,
+    wire::{Answer, Enter, Wire, ask, decide},
+};
+
+pub(crate) async fn what_was_said_here_is_told_there<A: Wire, B: Enter>() {
+    let mut stage = Stage::new();
+    let mut here = A::connect(&stage).await;
+    let mut talk = here.begin().await;
+    let mut live: Vec<Heard> = Vec::new();
+    for prompt in ["greet", "look", "look in vain", "fail"] {
+        live.push(ask(&mut here, &mut talk, prompt).await);
+    }
+    ask(&mut here, &mut talk, "write").await;
+    live.push(decide(&mut here, &mut talk, Answer::Once).await);
+    here.leave().await;
+
+    // In another process, on the same folder.
+    stage.restart().await;
+    let mut there = B::connect(&stage).await;
+    let mut talk = B::talk_of(&stage.only_session());
+    assert_eq!(there.past(&mut talk).await, live);
+    let next = ask(&mut there, &mut talk, "greet").await;
+    assert_eq!(next.end, End::Completed);
+    there.leave().await;
+}
+
+/// Both are on the session while its agent asks. One of them drives.
+pub(crate) async fn who_drives_decides_and_all_are_told<A: Wire, B: Enter>() {
+    let stage = Stage::new();
+    let mut here = A::connect(&stage).await;
+    let mut talk = here.begin().await;
+    ask(&mut here, &mut talk, "greet").await;
+    let session = stage.only_session();
+    let mut there = B::connect(&stage).await;
+    let mut same = B::talk_of(&session);
+    there.past(&mut same).await;
+
+    let asked = ask(&mut here, &mut talk, "write").await;
+    assert_eq!(asked.end, End::Parked);
+    let done = decide(&mut here, &mut talk, Answer::Once).await;
+    assert_eq!(done.end, End::Completed);
+    let mut told = there.heard(&mut same).await;
+    // On some wires who watches is told of the question too, and not only of what came of it.
+    if told.end == End::Parked {
+        assert_eq!(told, asked);
+        told = there.heard(&mut same).await;
+    }
+    assert_eq!(told, done);
+    here.leave().await;
+    there.leave().await;
+    assert_eq!((stage.written(), decisions(&stage)), (1, 1));
+}
+
+/// Both are on the session while its agent asks, and who drives goes without a word.
+pub(crate) async fn who_stays_decides_when_who_drove_has_left<A: Wire, B: Enter>() {
+    let stage = Stage::new();
+    let mut here = A::connect(&stage).await;
+    let mut talk = here.begin().await;
+    ask(&mut here, &mut talk, "greet").await;
+    let session = stage.only_session();
+    let mut there = B::connect(&stage).await;
+    let mut same = B::talk_of(&session);
+    there.past(&mut same).await;
+
+    let asked = ask(&mut here, &mut talk, "write").await;
+    here.leave().await;
+    assert_eq!(there.heard(&mut same).await, asked);
+    let done = decide(&mut there, &mut same, Answer::Once).await;
+    assert_eq!(done.end, End::Completed);
+    there.leave().await;
+    assert_eq!((stage.written(), decisions(&stage)), (1, 1));
+}
+
+/// A question waits for whoever comes.
+pub(crate) async fn what_was_asked_here_is_answered_there<A: Wire, B: Enter>() {
+    let stage = Stage::new();
+    let mut here = A::connect(&stage).await;
+    let mut talk = here.begin().await;
+    let asked = ask(&mut here, &mut talk, "write").await;
+    assert_eq!(asked.end, End::Parked);
+    here.leave().await;
+
+    let mut there = B::connect(&stage).await;
+    let mut same = B::talk_of(&stage.only_session());
+    assert_eq!(there.past(&mut same).await, [asked]);
+    let done = decide(&mut there, &mut same, Answer::Once).await;
+    assert_eq!(done.end, End::Completed);
+    there.leave().await;
+    assert_eq!((stage.written(), decisions(&stage)), (1, 1));
+}
+
+/// How many decisions there were in the one session.
+fn decisions(stage: &Stage) -> usize {
+    let events = stage.journal(&stage.only_session());
+    let decided = events
+        .iter()
+        .filter(|envelope| matches!(envelope.event, AgentEvent::PermissionResolved(_)));
+    decided.count()
+}

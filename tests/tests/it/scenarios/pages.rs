@@ -1,0 +1,252 @@
+//! An editor and a page on one session: who controls it is told to both, passes when it is taken, and decides.
+//!
+//! Beside the meetings of any two wires, for what only a page shows: who is in control, and what a person is
+//! asked.
+
+use harn_testkit::{Message, StrictClient};
+use harn_tests::hello;
+use serde_json::{Map, Value, json};
+
+use crate::scenarios::{
+    heard::{End, heard},
+    stage::{PATIENCE, Stage, in_time},
+    wire::{Answer, Wire, ask, decide},
+    wires::State,
+};
+
+/// The name the editor is known by.
+const EDITOR: &str = "strict-1";
+
+/// An editor that opened a session, and a page that watches it under the name of `ada`.
+struct Desk {
+    stage: Stage,
+    editor: StrictClient,
+    page: State,
+    session: String,
+}
+
+impl Desk {
+    async fn new() -> Self {
+        let stage = Stage::new();
+        let mut editor = stage.connect().patience(PATIENCE);
+        let wishes = Map::from_iter([("hostBridge".to_owned(), json!(true))]);
+        editor.request("initialize", hello(&wishes)).await;
+        let new = json!({"cwd": stage.workspace(), "mcpServers": []});
+        let made = editor.request("session/new", new).await;
+        let session = made["sessionId"].as_str().unwrap().to_owned();
+        let mut page = State::connect(&stage).await.named("ada");
+        page.enter(&session).await;
+        Self {
+            stage,
+            editor,
+            page,
+            session,
+        }
+    }
+
+    async fn prompt(&mut self, words: &str) -> Value {
+        let words = json!([{"type": "text", "text": words}]);
+        let prompt = json!({"sessionId": self.session, "prompt": words});
+        self.editor.send_request("session/prompt", prompt).await
+    }
+
+    /// Reads what the editor is sent, up to something.
+    async fn until<T>(&mut self, found: impl Fn(&Message) -> Option<T>) -> T {
+        loop {
+            let message = self.editor.next().await;
+            if let Some(found) = found(&message) {
+                return found;
+            }
+        }
+    }
+
+    /// Waits for the answer to a request of the editor.
+    async fn answer(&mut self, request: &Value) -> Result<Value, Value> {
+        let answers = |message: &Message| match message {
+            Message::Response { id, result } if id == request => Some(result.clone()),
+            _ => None,
+        };
+        self.until(answers).await
+    }
+
+    /// Waits until the page shows this.
+    async fn shows(&mut self, what: &str, like_this: impl Fn(&Value) -> bool) -> Value {
+        let page = self.page.page(&self.session);
+        in_time(what, page.until(like_this)).await.unwrap().clone()
+    }
+
+    /// Has the page do something that it may not: the words of the refusal.
+    async fn refused(&mut self, command: Value) -> String {
+        self.page.command(&self.session, command).await;
+        let page = self.page.page(&self.session);
+        in_time("a refusal", page.until_error()).await.unwrap()
+    }
+
+    async fn leave(self) {
+        self.page.leave().await;
+        self.editor.hang_up().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_drives_a_page_watches_and_takes_over() {
+    let mut desk = Desk::new().await;
+    desk.shows("who drives", |it| it["controller"] == EDITOR)
+        .await;
+    let running = desk.prompt("hold").await;
+    desk.stage.reached().await;
+    desk.shows("the turn", |it| it["status"] == "running").await;
+    for command in [
+        json!({"type": "submit", "prompt": "greet"}),
+        json!({"type": "steer", "message": "greet"}),
+        json!({"type": "cancel"}),
+        json!({"type": "configure", "config": {"permissionMode": "plan"}}),
+    ] {
+        let words = desk.refused(command.clone()).await;
+        assert!(words.contains(EDITOR), "{command}: {words}");
+    }
+
+    let takeover = json!({"type": "takeover"});
+    desk.page.command(&desk.session, takeover).await;
+    desk.shows("the takeover", |it| it["controller"] == "ada")
+        .await;
+    // What runs goes on, and whoever asked for it is answered.
+    desk.stage.let_go();
+    let stopped = desk.answer(&running).await.unwrap();
+    assert_eq!(stopped["stopReason"], "end_turn");
+    let first = desk.page.heard(&mut desk.session.clone()).await;
+    assert_eq!(first, heard("hold", &["Let go."], &[], End::Completed));
+
+    // What is asked now is asked of who took over.
+    let mut talk = desk.session.clone();
+    let asked = ask(&mut desk.page, &mut talk, "write").await;
+    assert_eq!(asked.end, End::Parked);
+    let done = decide(&mut desk.page, &mut talk, Answer::Once).await;
+    assert_eq!(done.end, End::Completed);
+    assert_eq!(desk.stage.written(), 1);
+    let late = desk.prompt("greet").await;
+    let error = desk.answer(&late).await.unwrap_err();
+    assert_eq!(error["data"]["reason"], "not_controller", "{error}");
+
+    // Given back, it is whoever's wants it first.
+    let handback = json!({"type": "handback"});
+    desk.page.command(&desk.session, handback).await;
+    desk.shows("the handback", |it| it["controller"] != "ada")
+        .await;
+    let again = desk.prompt("greet").await;
+    let stopped = desk.answer(&again).await.unwrap();
+    assert_eq!(stopped["stopReason"], "end_turn");
+    desk.shows("who drives", |it| it["controller"] == EDITOR)
+        .await;
+    desk.leave().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_page_asks_an_editor_sees() {
+    let mut desk = Desk::new().await;
+    let takeover = json!({"type": "takeover"});
+    desk.page.command(&desk.session, takeover).await;
+    desk.shows("the takeover", |it| it["controller"] == "ada")
+        .await;
+    let mut talk = desk.session.clone();
+    let done = ask(&mut desk.page, &mut talk, "look").await;
+    assert_eq!(done.end, End::Completed);
+    let shown = desk.shows("the author", |_| true).await;
+    assert_eq!(shown["messages"][0]["author"], "ada");
+    let mut seen = Vec::new();
+    while seen.len() < 5 {
+        if let Message::Notification { params, .. } = desk.editor.next().await {
+            let update = &params["update"];
+            let kind = update["sessionUpdate"].as_str().unwrap_or_default();
+            let text = update["content"]["text"].as_str();
+            match kind {
+                "user_message_chunk" | "agent_message_chunk" => {
+                    seen.push(text.unwrap().to_owned());
+                }
+                "tool_call" | "tool_call_update" => {
+                    seen.push(update["status"].as_str().unwrap().to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+    let expected = [
+        "look",
+        "Let me look.",
+        "in_progress",
+        "completed",
+        "There is a parser.",
+    ];
+    assert_eq!(seen, expected);
+    desk.leave().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_editor_is_asked_is_shown_and_answered_there() {
+    let mut desk = Desk::new().await;
+    let prompt = desk.prompt("write").await;
+    let is_ask = |message: &Message| match message {
+        Message::Request { id, params, .. } => Some((id.clone(), params.clone())),
+        Message::Response { .. } | Message::Notification { .. } => None,
+    };
+    let (id, params) = desk.until(is_ask).await;
+    let shown = desk
+        .shows("the question", |it| it["approvals"][0].is_object())
+        .await;
+    let call = &shown["approvals"][0]["toolCallId"];
+    assert_eq!(*call, params["toolCall"]["toolCallId"]);
+    let approve = json!({"type": "approve", "toolCallId": call});
+    let words = desk.refused(approve).await;
+    assert!(words.contains(EDITOR), "{words}");
+    assert_eq!(desk.stage.written(), 0);
+
+    let outcome = json!({"outcome": "selected", "optionId": "allow_once"});
+    desk.editor.respond(&id, json!({"outcome": outcome})).await;
+    desk.answer(&prompt).await.unwrap();
+    let shown = desk.shows("the end", |it| it["status"] == "idle").await;
+    assert_eq!(shown["approvals"], json!([]));
+    let calls = &shown["messages"][1]["toolCalls"];
+    assert_eq!(calls[0]["approval"], "approved");
+    assert_eq!(desk.stage.written(), 1);
+    desk.leave().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_person_is_asked_is_shown_and_answered_by_who_drives() {
+    let mut desk = Desk::new().await;
+    let prompt = desk.prompt("wonder").await;
+    let shown = desk
+        .shows("the question", |it| it["questions"][0].is_object())
+        .await;
+    let question = &shown["questions"][0];
+    assert_eq!(question["subject"], "Which port?");
+    assert_eq!(question["choices"], json!(["8080", "9090"]));
+    let answer = json!({"type": "answer", "questionId": question["id"], "answer": "8080"});
+    let words = desk.refused(answer).await;
+    assert!(words.contains(EDITOR), "{words}");
+
+    let respond = json!({"request_id": question["id"], "answer": "9090"});
+    let sent = desk.editor.send_request("harn.hitl.respond", respond).await;
+    assert_eq!(desk.answer(&sent).await, Ok(json!({"ok": true})));
+    desk.answer(&prompt).await.unwrap();
+    let shown = desk.shows("the end", |it| it["status"] == "idle").await;
+    assert_eq!(shown["questions"], json!([]));
+    assert_eq!(shown["messages"][1]["content"], "Port 9090.");
+
+    // And the other way around.
+    let takeover = json!({"type": "takeover"});
+    desk.page.command(&desk.session, takeover).await;
+    desk.shows("the takeover", |it| it["controller"] == "ada")
+        .await;
+    let submit = json!({"type": "submit", "prompt": "wonder"});
+    desk.page.command(&desk.session, submit).await;
+    let shown = desk
+        .shows("the question", |it| it["questions"][0].is_object())
+        .await;
+    let question = &shown["questions"][0];
+    let answer = json!({"type": "answer", "questionId": question["id"], "answer": "8080"});
+    desk.page.command(&desk.session, answer).await;
+    let shown = desk.shows("the end", |it| it["status"] == "idle").await;
+    assert_eq!(shown["messages"][3]["content"], "Port 8080.");
+    desk.leave().await;
+}

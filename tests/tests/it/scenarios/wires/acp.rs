@@ -1,0 +1,196 @@
+//! A client that speaks ACP. It has event ids, with which a history tells how turns ended.
+
+use std::collections::HashMap;
+
+use harn_model::SessionId;
+use harn_testkit::{Message, StrictClient, TestHub};
+use harn_tests::hello;
+use serde_json::{Map, Value, json};
+
+use crate::scenarios::{
+    heard::{Ear, End, Ended, Heard},
+    stage::PATIENCE,
+    wire::{Answer, Enter, Wire},
+};
+
+pub(crate) struct Acp {
+    client: StrictClient,
+    cwd: Value,
+    /// By session.
+    ears: HashMap<String, Ear>,
+    /// Prompts of ours without an answer: the id of the request, and its session.
+    prompts: Vec<(Value, String)>,
+    /// Questions without an answer: by the id of the request, with what is on offer.
+    asks: HashMap<String, (Value, Value)>,
+}
+
+impl Wire for Acp {
+    type Talk = String;
+
+    async fn connect(test: &TestHub) -> Self {
+        let mut client = test.connect().patience(PATIENCE);
+        let wishes = Map::from_iter([("eventIds".to_owned(), json!(true))]);
+        client.request("initialize", hello(&wishes)).await;
+        Self {
+            client,
+            cwd: json!(test.workspace()),
+            ears: HashMap::new(),
+            prompts: Vec::new(),
+            asks: HashMap::new(),
+        }
+    }
+
+    async fn begin(&mut self) -> String {
+        let params = json!({"cwd": self.cwd, "mcpServers": []});
+        let made = self.request("session/new", params).await;
+        made["sessionId"].as_str().unwrap().to_owned()
+    }
+
+    async fn prompt(&mut self, talk: &mut String, words: &str) {
+        let blocks = json!([{"type": "text", "text": words}]);
+        let params = json!({"sessionId": talk, "prompt": blocks});
+        let id = self.client.send_request("session/prompt", params).await;
+        self.prompts.push((id, talk.clone()));
+        self.ear(talk).begin(words);
+    }
+
+    async fn heard(&mut self, talk: &mut String) -> Heard {
+        loop {
+            let waits = self.prompts.iter().any(|(_, session)| session == talk);
+            let ear = self.ear(talk);
+            // Of a turn of ours the answer to its prompt is the end.
+            if (ear.ended().is_none() || !waits)
+                && let Some(heard) = ear.news()
+            {
+                return heard;
+            }
+            let message = self.client.next().await;
+            self.take(message).await;
+        }
+    }
+
+    async fn answer(&mut self, talk: &mut String, answer: Answer) {
+        let ask = self.ear(talk).open_ask().map(str::to_owned);
+        let (id, options) = self.asks.remove(&ask.unwrap()).unwrap();
+        let kind = match answer {
+            Answer::Once => "allow_once",
+            Answer::Always => "allow_always",
+            Answer::Reject => "reject_once",
+        };
+        let mut options = options.as_array().unwrap().iter();
+        let option = options.find(|option| option["kind"] == kind).unwrap();
+        let outcome = json!({"outcome": "selected", "optionId": option["optionId"]});
+        self.client.respond(&id, json!({"outcome": outcome})).await;
+        self.ear(talk).answered();
+    }
+
+    async fn cancel(&mut self, talk: &mut String) {
+        let params = json!({"sessionId": talk});
+        self.client.notify("session/cancel", params).await;
+    }
+
+    async fn past(&mut self, talk: &mut String) -> Vec<Heard> {
+        let params = json!({"sessionId": talk, "cwd": self.cwd, "mcpServers": []});
+        self.request("session/load", params).await;
+        // A question that is open is put once the past is told.
+        while !self.ear(talk).is_settled() {
+            let message = self.client.next().await;
+            self.take(message).await;
+        }
+        self.ear(talk).past()
+    }
+
+    async fn leave(self) {
+        self.client.hang_up().await;
+    }
+}
+
+impl Enter for Acp {
+    fn talk_of(session: &SessionId) -> String {
+        session.as_str().to_owned()
+    }
+}
+
+impl Acp {
+    fn ear(&mut self, session: &str) -> &mut Ear {
+        self.ears.entry(session.to_owned()).or_default()
+    }
+
+    /// Sends a request and takes what comes before its result.
+    async fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.client.send_request(method, params).await;
+        loop {
+            match self.client.next().await {
+                Message::Response { id: of, result } if of == id => return result.unwrap(),
+                other => self.take(other).await,
+            }
+        }
+    }
+
+    async fn take(&mut self, message: Message) {
+        match message {
+            Message::Response { id, result } => {
+                let at = self.prompts.iter().position(|(prompt, _)| *prompt == id);
+                let (_, session) = self.prompts.remove(at.unwrap());
+                let end = match result {
+                    Ok(result) => ended(&result["stopReason"], &Value::Null),
+                    Err(error) => ended(&Value::Null, &error["message"]),
+                };
+                let told = self.ear(&session).ended();
+                assert_eq!(told, Some(&end), "the event and the answer differ");
+            }
+            Message::Request { id, method, params } => {
+                assert_eq!(method, "session/request_permission");
+                let (key, session) = (id.to_string(), params["sessionId"].as_str().unwrap());
+                self.ear(session).ask(&key);
+                self.asks.insert(key, (id, params["options"].clone()));
+            }
+            Message::Notification { method, params } => match method.as_str() {
+                "$/cancel_request" => {
+                    // Somebody else answered, or nobody will: what is withdrawn has its answer too.
+                    if let Some((id, _)) = self.asks.remove(&params["requestId"].to_string()) {
+                        let cancelled = json!({"outcome": {"outcome": "cancelled"}});
+                        self.client.respond(&id, cancelled).await;
+                    }
+                }
+                "session/update" => self.update(&params),
+                "_harn/agentEvent" if params["kind"] == "turn_ended" => {
+                    let end = ended(&params["stopReason"], &params["error"]);
+                    self.ear(params["sessionId"].as_str().unwrap()).end(end);
+                }
+                "_harn/agentEvent" => {}
+                other => panic!("{other}: {params}"),
+            },
+        }
+    }
+
+    fn update(&mut self, params: &Value) {
+        let update = &params["update"];
+        let word = |member: &str| update[member].as_str().unwrap_or_default();
+        let text = update["content"]["text"].as_str().unwrap_or_default();
+        let ear = self.ear(params["sessionId"].as_str().unwrap());
+        match word("sessionUpdate") {
+            "user_message_chunk" => ear.begin(text),
+            "agent_message_chunk" => ear.say(word("messageId"), text),
+            // Titles are the names of tools here: the agent gives its calls none.
+            "tool_call" | "tool_call_update" => {
+                let ended = match word("status") {
+                    "completed" => Ended::Well,
+                    "failed" => Ended::Badly,
+                    _ => Ended::NotYet,
+                };
+                ear.tool(word("toolCallId"), word("title"), ended);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn ended(stop_reason: &Value, error: &Value) -> End {
+    match (stop_reason.as_str(), error.as_str()) {
+        (Some("end_turn"), None) => End::Completed,
+        (Some("cancelled"), None) => End::Cancelled,
+        (None, Some(error)) => End::Failed(error.to_owned()),
+        other => panic!("no end: {other:?}"),
+    }
+}

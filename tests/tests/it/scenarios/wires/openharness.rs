@@ -1,0 +1,203 @@
+//! A Shell that speaks OpenHarness, over the routes themselves. It keeps what it asked for and the names of
+//! its runs: the protocol has no history but what a run is answered with again.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, StatusCode, header},
+};
+use harn_model::Principal;
+use harn_openharness::{OpenHarnessConfig, PATHS, routes};
+use harn_testkit::TestHub;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::scenarios::{
+    heard::{Ear, End, Ended, Heard},
+    wire::{Answer, Wire},
+};
+
+pub(crate) struct OpenHarness {
+    routes: TowerToHyperService<Router>,
+}
+
+/// A conversation, and its runs.
+pub(crate) struct Talk {
+    name: String,
+    /// What was asked, and the name of the run that came of it, once it is known.
+    runs: Vec<(String, Option<Value>)>,
+    /// What to go on with.
+    continuation: Value,
+    /// The request that is under way.
+    response: Option<JoinHandle<Value>>,
+    ear: Ear,
+}
+
+/// Names of conversations and requests are never used twice, whoever asks.
+static NAMED: AtomicUsize = AtomicUsize::new(0);
+
+impl Wire for OpenHarness {
+    type Talk = Talk;
+
+    async fn connect(test: &TestHub) -> Self {
+        let config = OpenHarnessConfig::new(test.hub().clone(), test.workspace());
+        Self {
+            routes: TowerToHyperService::new(routes(config)),
+        }
+    }
+
+    async fn begin(&mut self) -> Talk {
+        Talk {
+            name: named("talk"),
+            runs: Vec::new(),
+            continuation: Value::Null,
+            response: None,
+            ear: Ear::default(),
+        }
+    }
+
+    async fn prompt(&mut self, talk: &mut Talk, words: &str) {
+        talk.runs.push((words.to_owned(), None));
+        talk.ear.begin(words);
+        self.post(talk, json!({"user_intent": words}));
+    }
+
+    async fn heard(&mut self, talk: &mut Talk) -> Heard {
+        loop {
+            if let Some(heard) = talk.ear.news() {
+                return heard;
+            }
+            if talk.response.is_none() {
+                self.go_on(talk, Value::Null);
+            }
+            Self::response(talk).await;
+        }
+    }
+
+    async fn answer(&mut self, talk: &mut Talk, answer: Answer) {
+        let decision = match answer {
+            Answer::Once => "once",
+            Answer::Always => "always",
+            Answer::Reject => "reject",
+        };
+        let approval = json!({"id": talk.ear.open_ask(), "decision": decision});
+        talk.ear.answered();
+        self.go_on(talk, json!({"approval": approval}));
+    }
+
+    async fn cancel(&mut self, talk: &mut Talk) {
+        // A run has no name before its request is answered, which is done before it ends.
+        if talk.response.is_some() {
+            Self::response(talk).await;
+        }
+        self.go_on(talk, json!({"cancel": true}));
+    }
+
+    async fn past(&mut self, talk: &mut Talk) -> Vec<Heard> {
+        talk.ear = Ear::default();
+        for at in 0..talk.runs.len() {
+            let (words, run) = talk.runs[at].clone();
+            talk.ear.begin(&words);
+            talk.continuation = json!({"run_id": run});
+            self.go_on(talk, Value::Null);
+            Self::response(talk).await;
+        }
+        talk.ear.past()
+    }
+
+    async fn leave(self) {}
+}
+
+impl OpenHarness {
+    /// Sends a request that goes on with the run, with this of ours.
+    fn go_on(&self, talk: &mut Talk, ours: Value) {
+        let mut context = json!({"continuation": talk.continuation});
+        if !ours.is_null() {
+            context["extensions"] = json!({"dev.harn": ours});
+        }
+        self.post(talk, context);
+    }
+
+    fn post(&self, talk: &mut Talk, mut context: Value) {
+        context["session_id"] = json!(talk.name);
+        let (id, correlation) = (named("req"), named("corr"));
+        let message = json!({
+            "protocol_version": "1.0.0",
+            "request_id": id,
+            "correlation_id": correlation,
+            "request": {"context": context},
+        });
+        let mut request = Request::post(PATHS[0])
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Body::from(message.to_string()))
+            .unwrap();
+        request.extensions_mut().insert(Principal::owner());
+        let answered = self.routes.call(request);
+        let answer = async move {
+            let answer = answered.await.unwrap();
+            assert_eq!(answer.status(), StatusCode::OK);
+            let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+            let mut answer: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(answer["request_id"], id, "{answer}");
+            assert_eq!(answer["correlation_id"], correlation, "{answer}");
+            answer["response"].take()
+        };
+        assert!(talk.response.is_none(), "one request at a time");
+        talk.response = Some(tokio::spawn(answer));
+    }
+
+    /// Waits for the answer to the request that is under way.
+    async fn response(talk: &mut Talk) {
+        let response = talk.response.take().unwrap().await.unwrap();
+        let run = &response["extensions"]["dev.harn"];
+        assert!(!run.is_null(), "it tells of no run: {response}");
+        talk.continuation = response["continuation"].clone();
+        let run_id = &talk.continuation["run_id"];
+        if let Some((_, name @ None)) = talk.runs.last_mut() {
+            *name = Some(run_id.clone());
+        }
+        // In the order it happened as far as it is told: what was used, what was said, what is asked.
+        for call in run["calls"].as_array().unwrap() {
+            let ended = match text(&call["status"]) {
+                "completed" => Ended::Well,
+                "failed" => Ended::Badly,
+                _ => Ended::NotYet,
+            };
+            talk.ear.tool(text(&call["id"]), text(&call["tool"]), ended);
+        }
+        for directive in response["action_directives"].as_array().unwrap() {
+            let payload = &directive["payload"];
+            match text(&directive["action_type"]) {
+                "render_message" => talk.ear.say(&named("said"), text(&payload["text"])),
+                "request_approval" => talk.ear.ask(text(&payload["id"])),
+                "noop" => {}
+                other => panic!("{other}: {directive}"),
+            }
+        }
+        let error = &response["error"];
+        match (text(&run["state"]), text(&response["status"])) {
+            ("running" | "parked", "success") => {}
+            ("ended", "success") => talk.ear.end(End::Completed),
+            ("ended", "error") if error["code"] == "run_cancelled" => {
+                talk.ear.end(End::Cancelled);
+            }
+            ("failed" | "interrupted", "error") => {
+                talk.ear
+                    .end(End::Failed(text(&error["message"]).to_owned()));
+            }
+            other => panic!("{other:?}: {response}"),
+        }
+    }
+}
+
+fn named(what: &str) -> String {
+    format!("{what}-{}", NAMED.fetch_add(1, Ordering::Relaxed))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}

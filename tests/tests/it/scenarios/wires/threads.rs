@@ -1,0 +1,170 @@
+//! A client of threads and turns. Live and from a history it takes the same events.
+
+use std::collections::HashMap;
+
+use harn_model::SessionId;
+use harn_testkit::{Message, TestHub, ThreadsClient};
+use serde_json::{Value, json};
+
+use crate::scenarios::{
+    heard::{Ear, End, Ended, Heard},
+    wire::{Answer, Enter, Wire},
+};
+
+pub(crate) struct Threads {
+    client: ThreadsClient,
+    /// By thread.
+    ears: HashMap<String, Ear>,
+}
+
+impl Wire for Threads {
+    type Talk = String;
+
+    async fn connect(test: &TestHub) -> Self {
+        let mut threads = Self {
+            client: test.connect_threads(),
+            ears: HashMap::new(),
+        };
+        let told = threads.request("initialize", json!({})).await;
+        assert_eq!(told["capabilities"]["turns"], true, "{told}");
+        threads
+    }
+
+    async fn begin(&mut self) -> String {
+        let made = self.request("thread.create", json!({})).await;
+        text(&made["thread"]["threadId"])
+    }
+
+    async fn prompt(&mut self, talk: &mut String, words: &str) {
+        let input = json!([{"type": "text", "text": words}]);
+        let params = json!({"threadId": talk, "input": input});
+        self.request("turn.start", params).await;
+    }
+
+    async fn heard(&mut self, talk: &mut String) -> Heard {
+        loop {
+            if let Some(heard) = self.ear(talk).news() {
+                return heard;
+            }
+            match self.client.next().await {
+                Message::Notification { params, .. } => self.take(&params),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    async fn answer(&mut self, talk: &mut String, answer: Answer) {
+        let ask = self.ear(talk).open_ask().map(str::to_owned);
+        let decision = match answer {
+            Answer::Once => "once",
+            Answer::Always => "always",
+            Answer::Reject => "reject",
+        };
+        let params = json!({"requestId": ask, "decision": decision});
+        let done = self.request("approval.respond", params).await;
+        assert_eq!(done, json!({"ok": true}));
+    }
+
+    async fn cancel(&mut self, talk: &mut String) {
+        let done = self.request("turn.cancel", json!({"threadId": talk})).await;
+        assert_eq!(done, json!({"ok": true}));
+    }
+
+    async fn past(&mut self, talk: &mut String) -> Vec<Heard> {
+        let got = self.request("thread.get", json!({"threadId": talk})).await;
+        let mut ear = Ear::default();
+        for event in got["events"].as_array().unwrap() {
+            fold(&mut ear, event);
+        }
+        let past = ear.past();
+        self.ears.insert(talk.clone(), ear);
+        past
+    }
+
+    async fn leave(self) {
+        self.client.hang_up().await;
+    }
+}
+
+impl Enter for Threads {
+    fn talk_of(session: &SessionId) -> String {
+        session.as_str().to_owned()
+    }
+}
+
+impl Threads {
+    fn ear(&mut self, thread: &str) -> &mut Ear {
+        self.ears.entry(thread.to_owned()).or_default()
+    }
+
+    /// Sends a request and takes what comes before its result.
+    async fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.client.send_request(method, params).await;
+        loop {
+            match self.client.next().await {
+                Message::Notification { params, .. } => self.take(&params),
+                Message::Response { id: of, result } if of == id => return result.unwrap(),
+                other => panic!("{method}: {other:?}"),
+            }
+        }
+    }
+
+    fn take(&mut self, event: &Value) {
+        let thread = match &event["threadId"] {
+            Value::Null => &event["item"]["threadId"],
+            thread => thread,
+        };
+        let thread = text(thread);
+        fold(self.ear(&thread), event);
+    }
+}
+
+fn fold(ear: &mut Ear, event: &Value) {
+    let item = &event["item"];
+    match event["notification"].as_str().unwrap() {
+        "turn.started" => ear.begin(""),
+        "turn.completed" => ear.end(End::Completed),
+        "turn.error" if event["status"] == "cancelled" => ear.end(End::Cancelled),
+        "turn.error" => ear.end(End::Failed(text(&event["error"]))),
+        "item.started" => match item["type"].as_str().unwrap() {
+            "user_message" => {
+                let parts = item["data"]["parts"].as_array().unwrap();
+                let words: Vec<_> = parts.iter().map(|part| text(&part["text"])).collect();
+                ear.prompted(&words.concat());
+            }
+            "tool_exec" => {
+                let (call, name) = (text(&item["itemId"]), text(&item["data"]["tool"]));
+                ear.tool(&call, &name, Ended::NotYet);
+            }
+            _ => {}
+        },
+        "item.delta" => {
+            if event["type"] == "assistant_message" && event["reasoning"] != true {
+                ear.say(&text(&event["itemId"]), &text(&event["delta"]));
+            }
+        }
+        "item.completed" => match event["type"].as_str() {
+            Some("tool_exec") => {
+                let ended = match event["data"].get("error") {
+                    Some(_) => Ended::Badly,
+                    None => Ended::Well,
+                };
+                ear.tool(&text(&event["itemId"]), "", ended);
+            }
+            Some("approval") => ear.answered(),
+            // All of its text came before, in pieces.
+            Some("assistant_message") | None => {}
+            Some(other) => panic!("{other}: {event}"),
+        },
+        "approval.requested" => ear.ask(&text(&event["requestId"])),
+        "thread.created" => {}
+        other => panic!("{other}: {event}"),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("no text: {value}"))
+        .to_owned()
+}

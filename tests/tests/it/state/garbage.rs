@@ -1,0 +1,275 @@
+//! Clients that send what is no command. What can be answered is answered in words, on a socket that works on;
+//! what cannot is the end of that socket alone. Nobody else notices.
+
+use anyhow::{Context, Result, ensure};
+use futures::SinkExt;
+use harn_tests::Page;
+use serde_json::{Value, json};
+use tokio::{io::AsyncWriteExt, net::TcpStream};
+use tokio_tungstenite::tungstenite::{Message, protocol::frame::coding::CloseCode};
+
+use crate::{state::server::Place, support_stress::in_time};
+
+/// Something that must not come back.
+const SECRET: &str = "swordfish";
+
+fn place() -> Result<Place> {
+    Place::new(json!([{"steps": [{"say": "yes"}]}]))
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_answered_in_words() -> Result<()> {
+    let place = place()?;
+    let server = place.start().await?;
+    let mut page = server.page(None).await?;
+    for (frame, words) in table() {
+        page.socket().send(Message::text(frame.as_str())).await?;
+        let shown: String = frame.chars().take(80).collect();
+        let said = in_time("words", page.until_error()).await?;
+        let said = said.with_context(|| shown.clone())?;
+        ensure!(said.contains(words), "{shown}: {said}");
+        ensure!(!said.contains(SECRET), "it was repeated: {said}");
+        ensure!(said.len() < 400, "{shown}: {} bytes", said.len());
+    }
+    works(&mut page).await?;
+    page.leave().await;
+    server.end().await
+}
+
+/// Frames, and what is said about each.
+fn table() -> Vec<(String, &'static str)> {
+    let commands = |commands: Value| json!({"type": "commands", "commands": commands}).to_string();
+    let one = |command: Value| commands(json!([command]));
+    let deep = "[".repeat(100_000);
+    vec![
+        (String::new(), "not JSON"),
+        (SECRET.to_owned(), "not JSON"),
+        (format!("{{\"type\":\"{SECRET}"), "not JSON"),
+        (deep, "not JSON"),
+        ("null".to_owned(), "none of ours"),
+        ("[]".to_owned(), "none of ours"),
+        ("7".to_owned(), "none of ours"),
+        (json!({"type": SECRET}).to_string(), "none of ours"),
+        (json!({"type": "commands"}).to_string(), "none of ours"),
+        (json!({"commands": []}).to_string(), "none of ours"),
+        (commands(json!({})), "none of ours"),
+        (commands(json!(SECRET)), "none of ours"),
+        (
+            json!({"type": "state", "state": {}}).to_string(),
+            "none of ours",
+        ),
+        (commands(json!(vec![json!({"type": "cancel"}); 65])), "64"),
+        (one(json!(null)), "no type that is known"),
+        (one(json!({"type": SECRET})), "no type that is known"),
+        (one(json!({"type": 7})), "no type that is known"),
+        (
+            one(json!({"type": "Submit", "prompt": "x"})),
+            "no type that is known",
+        ),
+        (one(json!({"type": "submit"})), "submit is wrong"),
+        (
+            one(json!({"type": "submit", "prompt": 7})),
+            "submit is wrong",
+        ),
+        (
+            one(json!({"type": "submit", "prompt": {"x": SECRET}})),
+            "submit is wrong",
+        ),
+        (one(json!({"type": "submit", "prompt": " \n"})), "empty"),
+        (one(json!({"type": "steer", "message": ""})), "empty"),
+        (one(json!({"type": "approve"})), "approve is wrong"),
+        (
+            one(json!({"type": "approve", "toolCallId": SECRET})),
+            "no decision is waited for",
+        ),
+        (
+            one(json!({"type": "deny", "toolCallId": SECRET})),
+            "no decision is waited for",
+        ),
+        (
+            one(json!({"type": "resume", "sessionId": SECRET})),
+            "no such session",
+        ),
+        (
+            one(json!({"type": "resume", "sessionId": "../../etc/passwd"})),
+            "no such session",
+        ),
+        (
+            one(json!({"type": "configure", "config": {"permissionMode": "king"}})),
+            "",
+        ),
+        (
+            one(json!({"type": "configure", "config": {"colour": "x"}})),
+            "",
+        ),
+        (
+            one(json!({"type": "answer", "questionId": "none", "answer": "x"})),
+            "",
+        ),
+        (one(json!({"type": "withdraw", "messageId": "none"})), ""),
+        (one(json!({"type": "takeover"})), "needs a name"),
+        (one(json!({"type": "handback"})), "needs a name"),
+    ]
+}
+
+#[tokio::test]
+async fn a_command_that_makes_no_sense_does_not_undo_the_others() -> Result<()> {
+    let place = place()?;
+    let server = place.start().await?;
+    let mut page = server.page(None).await?;
+    let commands = json!([
+        {"type": "nonsense"},
+        {"type": "submit", "prompt": "Are you there?"},
+        {"type": "submit"},
+    ]);
+    page.send(commands).await?;
+    for words in ["no type that is known", "submit is wrong"] {
+        let said = in_time("words", page.until_error()).await??;
+        ensure!(said.contains(words), "{said}");
+    }
+    let answered = |it: &Value| it["messages"][1]["content"] == "yes" && it["status"] == "idle";
+    in_time("the answer", page.until(answered)).await??;
+    page.leave().await;
+    server.end().await
+}
+
+#[tokio::test]
+async fn what_is_no_frame_ends_its_socket_and_no_other() -> Result<()> {
+    let place = place()?;
+    let server = place.start().await?;
+    let mut other = server.page(None).await?;
+    let session = other.session().to_owned();
+    // Masked with zeros where it has to be, which changes nothing.
+    let masked = |head: &[u8], body: &[u8]| [head, &[0; 4], body].concat();
+    let too_long = (17_u64 * 1024 * 1024).to_be_bytes();
+    let bytes: Vec<(&str, Vec<u8>, Option<CloseCode>)> = vec![
+        ("no mask", b"\x81\x02{}".to_vec(), Some(CloseCode::Protocol)),
+        (
+            "a reserved kind",
+            masked(b"\x83\x80", b""),
+            Some(CloseCode::Protocol),
+        ),
+        (
+            "reserved bits",
+            masked(b"\xf1\x80", b""),
+            Some(CloseCode::Protocol),
+        ),
+        (
+            "no UTF-8",
+            masked(b"\x81\x82", b"\xff\xfe"),
+            Some(CloseCode::Invalid),
+        ),
+        (
+            "the rest of nothing",
+            masked(b"\x80\x82", b"{}"),
+            Some(CloseCode::Protocol),
+        ),
+        (
+            "a long ping",
+            masked(b"\x89\xfe\x00\x7e", &[0; 126]),
+            Some(CloseCode::Protocol),
+        ),
+        (
+            "too long",
+            [&b"\x81\xff"[..], &too_long, &[0; 4]].concat(),
+            Some(CloseCode::Size),
+        ),
+        (
+            "binary",
+            masked(b"\x82\x82", b"{}"),
+            Some(CloseCode::Unsupported),
+        ),
+        (
+            "noise",
+            (0..4096_u32).map(|it| (it * 7919 % 251) as u8).collect(),
+            None,
+        ),
+    ];
+    for (what, bytes, code) in bytes {
+        let mut page = server.page(Some(&session)).await?;
+        page.socket().get_mut().write_all(&bytes).await?;
+        let over = in_time(what, page.until_closed()).await?;
+        if let Some(code) = code {
+            let why = over.context(what)?.context(what)?;
+            ensure!(why.code == code, "{what}: {why}");
+            ensure!(!why.reason.is_empty(), "{what}: no words");
+        }
+    }
+    // Half of one, and then nothing; and one that goes without a word.
+    let mut half = server.page(Some(&session)).await?;
+    half.socket().get_mut().write_all(b"\x81").await?;
+    drop(server.page(Some(&session)).await?);
+    works(&mut other).await?;
+    drop(half);
+    other.leave().await;
+    server.end().await
+}
+
+#[tokio::test]
+async fn who_floods_is_told_to_go_slower() -> Result<()> {
+    let place = place()?;
+    let server = place.start().await?;
+    let mut other = server.page(None).await?;
+    let mut page = server.page(Some(other.session())).await?;
+    let cancel = json!({"type": "commands", "commands": [{"type": "cancel"}]}).to_string();
+    for _ in 0..1000 {
+        // It may be over before that.
+        if page
+            .socket()
+            .feed(Message::text(cancel.as_str()))
+            .await
+            .is_err()
+        {
+            break;
+        }
+    }
+    let _ = page.socket().flush().await;
+    let why = in_time("the end", page.until_closed()).await??;
+    let why = why.context("no farewell")?;
+    ensure!(why.code == CloseCode::Policy, "{why}");
+    ensure!(why.reason.contains("go slower"), "{why}");
+    works(&mut other).await?;
+    other.leave().await;
+    server.end().await
+}
+
+#[tokio::test]
+async fn a_request_that_is_no_handshake_is_refused_in_words() -> Result<()> {
+    let place = place()?;
+    let server = place.start().await?;
+    let long = "x".repeat(65);
+    for (path, status, words) in [
+        ("/ws?session=nowhere", 404, "no such session"),
+        ("/ws?session=../../etc/passwd", 404, "no such session"),
+        ("/ws?session=a&session=b", 400, "more than once"),
+        ("/ws?cwd=relative", 400, "absolute"),
+        ("/ws?cwd=/nowhere/at/all", 400, "existing"),
+        ("/ws?role=king", 400, "observer"),
+        ("/ws?client=a%20b", 400, "a name"),
+        (&format!("/ws?client={long}"), 400, "a name"),
+        ("/ws?client=%ff", 400, "UTF-8"),
+        ("/ws?session=%ff", 400, "UTF-8"),
+    ] {
+        let (got, said) = server
+            .refusal(path)
+            .await
+            .with_context(|| path.to_owned())?;
+        ensure!(
+            got == status && said.contains(words),
+            "{path}: {got} {said}"
+        );
+    }
+    server.end().await
+}
+
+/// An ordinary prompt is answered.
+async fn works(page: &mut Page<TcpStream>) -> Result<()> {
+    let before = page.state()["messages"].as_array().map_or(0, Vec::len);
+    page.submit("Are you there?").await?;
+    let answered = page.until(|it| {
+        let answer = &it["messages"][before + 1];
+        answer["content"] == "yes" && it["status"] == "idle"
+    });
+    in_time("the answer", answered).await??;
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! A plain `/ws` at the real server: the conversation is there again after a restart, whatever others did.
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use crate::{state::server::Place, support_stress::in_time};
+
+#[tokio::test]
+async fn a_plain_client_finds_its_conversation_after_a_restart() -> Result<()> {
+    let place = Place::new(json!([{"steps": [{"say": "yes"}]}]))?;
+    let server = place.start().await?;
+    let mut page = server.page_at("/ws").await?;
+    let session = page.session().to_owned();
+    page.submit("Are you there?").await?;
+    let answered = page.until(|it| it["status"] == "idle" && it["messages"][1]["content"] == "yes");
+    in_time("the answer", answered).await??;
+    let shown = page.state()["messages"].clone();
+    // Another session does not come in between.
+    let other = server.page_at("/ws?session=new").await?;
+    ensure!(other.session() != session, "a new session was asked for");
+    other.leave().await;
+    page.leave().await;
+    server.kill().await?;
+
+    let server = place.start().await?;
+    let page = server.page_at("/ws").await?;
+    ensure!(page.session() == session, "another session came");
+    ensure!(page.state()["messages"] == shown, "{}", page.state());
+    // While it is open there, a second server has one of its own, and that does not take it from the first.
+    let second = place.start().await?;
+    let beside = second.page_at("/ws").await?;
+    ensure!(beside.session() != session, "two servers have one session");
+    beside.leave().await;
+    page.leave().await;
+    let page = server.page_at("/ws").await?;
+    ensure!(
+        page.session() == session,
+        "it was lost to the second server"
+    );
+    page.leave().await;
+    second.end().await?;
+    server.end().await
+}

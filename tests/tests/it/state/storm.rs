@@ -1,0 +1,85 @@
+//! More connections than there may be: those beyond are refused in words and make nothing, those who are in
+//! are served, and when some leave others come in.
+
+use anyhow::{Context, Result, ensure};
+use harn_tests::Page;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value, json};
+use tokio::{net::TcpStream, task::JoinSet};
+
+use crate::{state::server::Place, support_stress::in_time};
+
+/// As many as the server takes of one principal: a quarter of its places is kept for others.
+const MOST: usize = 1024 - 1024 / 4;
+const BEYOND: usize = 40;
+/// How many knock at a time.
+const AT_ONCE: usize = 32;
+
+#[tokio::test]
+async fn those_beyond_the_bound_are_refused_with_words() -> Result<()> {
+    raise_open_files()?;
+    let place = Place::new(json!([{"steps": [{"say": "yes"}]}]))?;
+    let server = place.start().await?;
+    let mut driver = server.page(None).await?;
+    let session = driver.session().to_owned();
+    let path = format!("/ws?session={session}");
+    let mut pages: Vec<Page<TcpStream>> = Vec::new();
+    while pages.len() + 1 < MOST {
+        let some = AT_ONCE.min(MOST - 1 - pages.len());
+        let mut knocking = JoinSet::new();
+        for _ in 0..some {
+            let (stream, request) = (server.stream().await?, server.request(&path)?);
+            knocking.spawn(Page::open(stream, request));
+        }
+        while let Some(page) = in_time("the crowd", knocking.join_next()).await? {
+            pages.push(page??);
+        }
+    }
+
+    for at in 0..BEYOND {
+        // A new session that is refused is not made.
+        let path = if at % 2 == 0 {
+            "/ws?session=new"
+        } else {
+            &path
+        };
+        let (status, words) = server.refusal(path).await?;
+        ensure!(status == 503, "{status}: {words}");
+        ensure!(words.contains("too many connections"), "{words}");
+    }
+    driver.submit("Are you there?").await?;
+    let answered = |it: &Value| it["messages"][1]["content"] == "yes" && it["status"] == "idle";
+    in_time("the answer", driver.until(answered)).await??;
+    for page in &mut pages {
+        in_time("what all are told", page.until(answered)).await??;
+    }
+
+    for page in pages.drain(..8) {
+        page.leave().await;
+    }
+    // A place is free once the server has let go of it, which is a moment after it said so.
+    let mut came = Vec::new();
+    while came.len() < 8 {
+        let knock = Page::open(server.stream().await?, server.request(&path)?);
+        if let Ok(page) = in_time("a place", knock).await? {
+            came.push(page);
+        }
+    }
+    drop((pages, came));
+    let threads = place.journal(&session);
+    let threads = threads.ancestors().nth(2).context("no folder")?;
+    let made = std::fs::read_dir(threads)?.count();
+    ensure!(made == 1, "{made} sessions were made");
+    driver.leave().await;
+    server.end().await
+}
+
+/// Each socket is a file of this process, too.
+fn raise_open_files() -> Result<()> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let wanted = MOST as u64 * 2;
+    ensure!(maximum.is_none_or(|most| most >= wanted), "raise ulimit -n");
+    let current = Some(maximum.map_or(wanted, |most| most.min(65_536)));
+    setrlimit(Resource::Nofile, Rlimit { current, maximum })?;
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! An agent that stays and waits for more to do, as its clients see it: the pace of its signs of life, told
+//! by a clock that stands still unless something waits for it.
+
+use std::time::Duration;
+
+use harn_model::{DeliveryMode, SessionId, StopReason, SystemReminder};
+use harn_runtime::{AgentError, Controller, TurnContext};
+use harn_testkit::{FakeClock, Message, ScriptedAgent, StrictClient, TestHub};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// When a sign of life came, in milliseconds since the one before, and the pause it announces.
+type Sign = (u64, u64);
+
+struct Stage {
+    test: TestHub,
+    client: StrictClient,
+    session: SessionId,
+    /// The request that waits for its turn.
+    prompt: Value,
+    last: Instant,
+    /// Whether they come as a method of their own.
+    by_name: bool,
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the clock of the runtime stands still and is what is asked about"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// A client with a prompt whose turn waits.
+async fn stage(profile: &str, agent: ScriptedAgent, clock: FakeClock) -> Stage {
+    let test = TestHub::builder(agent).clock(clock).build();
+    let mut client = test.connect();
+    hello(&mut client, profile).await;
+    let params = json!({"cwd": test.workspace(), "mcpServers": []});
+    let session = client.request("session/new", params).await["sessionId"].take();
+    let session = session.as_str().unwrap();
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "Stay."}]});
+    let prompt = client.send_request("session/prompt", prompt).await;
+    Stage {
+        test,
+        client,
+        session: session.into(),
+        prompt: json!(prompt),
+        last: now(),
+        by_name: true,
+    }
+}
+
+async fn hello(client: &mut StrictClient, profile: &str) {
+    let params = json!({
+        "protocolVersion": 1,
+        "clientCapabilities": {"_meta": {"harn": {"profile": profile}}},
+        "clientInfo": {"name": "strict", "version": "0.0.0"},
+    });
+    client.request("initialize", params).await;
+}
+
+impl Stage {
+    async fn controller(&self) -> Controller {
+        self.test.hub().open(&self.session, None).await.unwrap()
+    }
+
+    /// The next sign of life, over everything that is none.
+    async fn sign(&mut self) -> Sign {
+        let params = sign_of(&mut self.client).await;
+        assert_eq!(params["sessionId"], self.session.as_str());
+        assert_eq!(params.get("kind").is_none(), self.by_name, "{params}");
+        let at = now();
+        let pause = at.duration_since(self.last).as_millis();
+        self.last = at;
+        (u64::try_from(pause).unwrap(), pause_of(&params))
+    }
+
+    async fn signs(&mut self, count: usize) -> Vec<Sign> {
+        let mut signs = Vec::new();
+        for _ in 0..count {
+            signs.push(self.sign().await);
+        }
+        signs
+    }
+
+    async fn end(mut self) {
+        let session = self.session.as_str();
+        let params = json!({"sessionId": session});
+        self.client.notify("session/cancel", params).await;
+        until_answered(&mut self.client).await;
+        self.client.close().await;
+    }
+}
+
+/// How long it is until the next one.
+fn pause_of(sign: &Value) -> u64 {
+    let pause = sign.get("backoff_ms").or(sign.get("backoffMs"));
+    pause.unwrap().as_u64().unwrap()
+}
+
+async fn sign_of(client: &mut StrictClient) -> Value {
+    loop {
+        match client.next().await {
+            Message::Notification { method, params } if is_sign(&method, &params) => {
+                return params;
+            }
+            Message::Notification { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Whether it is a sign of life: of its own name, or as an event where the client is a typed one.
+fn is_sign(method: &str, params: &Value) -> bool {
+    method == "agent/idle" || params["kind"] == "agent_idle"
+}
+
+/// How many signs of life came before the answer.
+async fn until_answered(client: &mut StrictClient) -> usize {
+    let mut signs = 0;
+    loop {
+        match client.next().await {
+            Message::Response { .. } => return signs,
+            Message::Notification { method, params } => {
+                signs += usize::from(is_sign(&method, &params));
+            }
+            Message::Request { .. } => panic!("nothing is asked"),
+        }
+    }
+}
+
+/// Waits, and says what it was woken with.
+async fn stay(cx: TurnContext) -> Result<StopReason, AgentError> {
+    cx.say("I stay.").await?;
+    loop {
+        let woke = cx.idle().await?;
+        for item in &*woke.delivered {
+            cx.say(item.text()).await?;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pauses_grow_and_begin_again_after_activity() {
+    for profile in ["harn", "meta"] {
+        let mut stage = stage(profile, ScriptedAgent::new(stay), FakeClock::new()).await;
+        stage.by_name = profile == "harn";
+        // The first comes behind what was said before.
+        stage.client.expect_update_of("agent_message_chunk").await;
+        let grown = [
+            (0, 100),
+            (100, 500),
+            (500, 1000),
+            (1000, 2000),
+            (2000, 2000),
+        ];
+        assert_eq!(stage.signs(5).await, grown);
+        let session = stage.controller().await;
+        let reminder = SystemReminder::new("r-1", "Look up.");
+        let actor = harn_model::Actor {
+            client_id: "host".to_owned(),
+            role: "host_owner".to_owned(),
+            source: "test".to_owned(),
+        };
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let reminded = session.remind(DeliveryMode::FinishStep, reminder, actor);
+        reminded.await.unwrap();
+        assert_eq!(stage.signs(3).await, [(300, 100), (100, 500), (500, 1000)]);
+        stage.end().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wake_by_the_clock_alone_is_no_activity() {
+    let clock = FakeClock::new();
+    let time = clock.clone();
+    let agent = ScriptedAgent::new(move |cx| {
+        let time = time.clone();
+        async move {
+            let interval = Duration::from_millis(700);
+            let passes = async {
+                tokio::time::sleep(interval - Duration::from_millis(1)).await;
+                time.advance(interval);
+            };
+            let idle = cx.idle().every(interval).into_future();
+            tokio::join!(passes, idle).1?;
+            cx.idle().await?;
+            Ok(StopReason::EndTurn)
+        }
+    });
+    let mut stage = stage("harn", agent, clock).await;
+    // Woken 100 milliseconds into the third pause, which begins again.
+    let signs = [(0, 100), (100, 500), (500, 1000), (100, 1000), (1000, 2000)];
+    assert_eq!(stage.signs(5).await, signs);
+    stage.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_told_once_it_is_over() {
+    let agent = ScriptedAgent::new(|cx| async move {
+        cx.idle().await?;
+        Ok(StopReason::EndTurn)
+    });
+    let mut stage = stage("harn", agent, FakeClock::new()).await;
+    assert_eq!(stage.signs(2).await, [(0, 100), (100, 500)]);
+    stage.controller().await.resume().await;
+    until_answered(&mut stage.client).await;
+    // The client fails if anything comes that it did not expect.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    stage.client.close().await;
+}
+
+/// An agent that was told to stop does not wait any more, however long it takes to leave.
+#[tokio::test(start_paused = true)]
+async fn nobody_is_told_while_it_leaves() {
+    let ways = ["session/cancel", "$/cancel_request"];
+    for (profile, way) in [("harn", ways[0]), ("harn", ways[1]), ("meta", ways[0])] {
+        let agent = ScriptedAgent::new(|cx| async move {
+            let left = cx.idle().await;
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            left.map(|_| StopReason::EndTurn)
+        });
+        let mut stage = stage(profile, agent, FakeClock::new()).await;
+        stage.by_name = profile == "harn";
+        assert_eq!(stage.signs(2).await, [(0, 100), (100, 500)]);
+        let params = json!({"sessionId": stage.session.as_str(), "requestId": stage.prompt});
+        stage.client.notify(way, params).await;
+        assert_eq!(
+            until_answered(&mut stage.client).await,
+            0,
+            "{profile}, {way}"
+        );
+        stage.client.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plain_client_is_not_told() {
+    let agent = ScriptedAgent::new(|cx| async move {
+        cx.idle().every(Duration::from_secs(3)).await?;
+        Ok(StopReason::EndTurn)
+    });
+    let mut stage = stage("acp", agent, FakeClock::new()).await;
+    assert_eq!(until_answered(&mut stage.client).await, 0);
+    stage.client.close().await;
+}
+
+/// By whichever way they come; and a replay shows no wait that is over.
+#[tokio::test(start_paused = true)]
+async fn who_comes_to_an_agent_that_waits_is_told() {
+    let clock = FakeClock::new();
+    let agent = ScriptedAgent::new(|cx| async move {
+        cx.idle().every(Duration::from_millis(10)).await?;
+        cx.idle().await?;
+        Ok(StopReason::EndTurn)
+    });
+    let mut stage = stage("harn", agent, clock.clone()).await;
+    assert_eq!(stage.signs(2).await, [(0, 100), (10, 100)]);
+    clock.advance(Duration::from_millis(1100));
+    for method in ["session/resume", "session/load"] {
+        let mut late = stage.test.connect();
+        hello(&mut late, "harn").await;
+        let session = stage.session.as_str();
+        let params = json!({"sessionId": session, "cwd": stage.test.workspace(), "mcpServers": []});
+        late.send_request(method, params).await;
+        assert_eq!(until_answered(&mut late).await, 0, "{method}");
+        let came = now();
+        let sign = sign_of(&mut late).await;
+        let asked = [&sign["iteration"], &sign["backoff_ms"]];
+        assert_eq!(asked, [&json!(1), &json!(1000)], "{method}");
+        assert_eq!(came.elapsed(), Duration::ZERO, "{method}");
+        assert_eq!(sign_of(&mut late).await["backoff_ms"], 2000, "{method}");
+        assert_eq!(came.elapsed(), Duration::from_secs(1), "{method}");
+        late.vanish();
+    }
+    stage.client.vanish();
+}

@@ -1,0 +1,251 @@
+//! The schemas of `spec/schemas` as they lie there, for what is not ACP.
+
+use std::{fs, sync::LazyLock};
+
+use harn_tests::repository;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use crate::wire::lines::{Line, What};
+
+/// The schemas, with their validators.
+pub(crate) struct Extensions {
+    updates: Schema,
+    carried: Schema,
+    tool_meta: Schema,
+    content_meta: Schema,
+    plan_meta: Schema,
+    stream_meta: Schema,
+    events: Schema,
+    initialize: Schema,
+    session: Schema,
+    permission: Schema,
+    hitl: Schema,
+    idle: Schema,
+    steering: Schema,
+    live: Schema,
+    listed: Schema,
+    user_meta: Schema,
+    mcp_meta: Schema,
+    bridge: Schema,
+    operations: Schema,
+}
+
+struct Schema {
+    document: Value,
+    validator: Validator,
+}
+
+static LOADED: LazyLock<Extensions> = LazyLock::new(|| Extensions {
+    updates: Schema::load("session-update-extensions"),
+    carried: Schema::load("session-info-meta"),
+    tool_meta: Schema::load("tool-lifecycle-meta"),
+    content_meta: Schema::load("content-meta"),
+    plan_meta: Schema::load("plan-meta"),
+    stream_meta: Schema::load("stream-meta"),
+    events: Schema::load("agent-event"),
+    initialize: Schema::load("initialize-meta"),
+    session: Schema::load("session-capabilities"),
+    permission: Schema::load("permission-request"),
+    hitl: Schema::load("hitl-requested"),
+    idle: Schema::load("agent-idle"),
+    steering: Schema::load_any_of("steering-results"),
+    live: Schema::load_any_of("live-results"),
+    listed: Schema::load("session-list-meta"),
+    user_meta: Schema::load("user-message-meta"),
+    mcp_meta: Schema::load("session-mcp-meta"),
+    bridge: Schema::load_any_of("host-bridge-params"),
+    operations: Schema::load_any_of("host-shell-discovery"),
+});
+
+impl Schema {
+    fn load(name: &str) -> Self {
+        let path = repository("spec/schemas").join(format!("{name}.schema.json"));
+        let text = fs::read_to_string(path).unwrap();
+        Self::of(serde_json::from_str(&text).unwrap())
+    }
+
+    /// One whose members describe things that do not come together.
+    fn load_any_of(name: &str) -> Self {
+        let mut document = Self::load(name).document;
+        document.as_object_mut().unwrap().remove("required");
+        Self::of(document)
+    }
+
+    fn of(document: Value) -> Self {
+        let validator = jsonschema::validator_for(&document).unwrap();
+        Self {
+            document,
+            validator,
+        }
+    }
+
+    fn check(&self, value: &Value) -> Result<(), String> {
+        let errors: Vec<_> = self
+            .validator
+            .iter_errors(value)
+            .map(|e| e.to_string())
+            .collect();
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors.join("; "))
+        }
+    }
+
+    /// The words that tell its variants apart.
+    fn variants(&self, tag: &'static str) -> impl Iterator<Item = String> {
+        let variants = self.document["oneOf"].as_array().unwrap().iter();
+        variants.map(move |v| v["properties"][tag]["const"].as_str().unwrap().to_owned())
+    }
+}
+
+impl Extensions {
+    pub(crate) fn load() -> &'static Self {
+        &LOADED
+    }
+
+    pub(crate) fn discriminators(&self) -> impl Iterator<Item = String> {
+        self.updates.variants("sessionUpdate")
+    }
+
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = String> {
+        self.events.variants("kind")
+    }
+
+    /// What describes the results of a method of the contract.
+    fn results_of(&self, method: &str) -> Option<&Schema> {
+        let mut both = [&self.steering, &self.live].into_iter();
+        both.find(|schema| schema.document["properties"].get(method).is_some())
+    }
+
+    /// What a host with the bridge may be asked and may tell.
+    pub(crate) fn bridge_methods(&self) -> impl Iterator<Item = String> {
+        let methods = self.bridge.document["properties"].as_object().unwrap();
+        methods.keys().cloned()
+    }
+
+    /// A request of the bridge fits its schema, and so do the arguments of an operation.
+    fn check_bridge(&self, method: &str, params: &Value) -> Result<(), String> {
+        self.bridge.check(&json!({ method: params }))?;
+        let Some(operation) = params["name"].as_str().filter(|_| method == "host/call") else {
+            return Ok(());
+        };
+        let members = self.operations.document["properties"][operation]["properties"].clone();
+        let args = json!({
+            "$defs": self.operations.document["$defs"], "properties": {"args": members["args"]},
+        });
+        Schema::of(args).check(params)
+    }
+
+    /// An extension's line fits its schema, and all it says is in the vendor's corner.
+    pub(crate) fn check(&self, line: &Line) -> Result<(), String> {
+        match line.what {
+            What::AgentEvent => self.events.check(&line.value),
+            What::Update => {
+                let update = &line.value["update"];
+                let members: Vec<_> = update.as_object().unwrap().keys().collect();
+                if members != ["sessionUpdate", "_meta"] {
+                    return Err(format!("{members:?} beside `_meta`"));
+                }
+                only_harn(&update["_meta"])?;
+                fits(&line.value, Some(&self.stream_meta))?;
+                self.updates.check(update)
+            }
+            _ => Err("this is no extension of ours".to_owned()),
+        }
+    }
+
+    /// What a standard line carries beside ACP is in the vendor's corner, and fits its schema.
+    pub(crate) fn check_meta(&self, line: &Line) -> Result<(), String> {
+        let update = &line.value["update"];
+        match &line.what {
+            What::Notification(method) if method == "harn.hitl.requested" => {
+                self.hitl.check(&line.value)
+            }
+            // What a person is asked has no record here: it is in the update that tells of it.
+            What::Request(method) if method == "session/request_permission" && is_hitl(line) => {
+                Ok(())
+            }
+            What::Request(method) if method == "session/request_permission" => {
+                self.permission.check(&line.value)
+            }
+            What::Notification(method) if method == "agent/idle" => self.idle.check(&line.value),
+            What::Response(method) if method == "initialize" => {
+                let capabilities = &line.value["agentCapabilities"];
+                self.session.check(&capabilities["session"])?;
+                fits(capabilities, Some(&self.initialize))
+            }
+            What::Response(method) if method == "session/list" => {
+                let mut rows = line.value["sessions"].as_array().unwrap().iter();
+                rows.try_for_each(|row| fits(row, Some(&self.listed)))
+            }
+            What::Response(method) if OPENS.contains(&method.as_str()) => {
+                fits(&line.value, Some(&self.mcp_meta))
+            }
+            What::Response(method) => match self.results_of(method) {
+                Some(schema) => {
+                    let result = line.value.clone();
+                    let by_method = serde_json::Map::from_iter([(method.clone(), result)]);
+                    schema.check(&by_method.into())
+                }
+                None => Ok(()),
+            },
+            What::Update => {
+                let schema = match update["sessionUpdate"].as_str() {
+                    Some("tool_call" | "tool_call_update") => Some(&self.tool_meta),
+                    Some("session_info_update") => {
+                        let carries = &update["_meta"]["harn"]["sessionUpdate"];
+                        let schema = if carries.is_null() {
+                            &self.mcp_meta
+                        } else {
+                            &self.carried
+                        };
+                        Some(schema)
+                    }
+                    Some("plan") => Some(&self.plan_meta),
+                    Some("user_message_chunk") => Some(&self.user_meta),
+                    _ => None,
+                };
+                fits(update, schema)?;
+                fits(&line.value, Some(&self.stream_meta))?;
+                fits(&update["content"], Some(&self.content_meta))
+            }
+            What::Request(method) if self.bridge.document["properties"].get(method).is_some() => {
+                self.check_bridge(method, &line.value)
+            }
+            What::Request(_) | What::Notification(_) | What::Error | What::AgentEvent => Ok(()),
+        }
+    }
+}
+
+/// What opens a session, and so tells of its servers.
+const OPENS: [&str; 4] = [
+    "session/fork",
+    "session/load",
+    "session/new",
+    "session/resume",
+];
+
+fn fits(carrier: &Value, schema: Option<&Schema>) -> Result<(), String> {
+    let Some(meta) = carrier.get("_meta") else {
+        return Ok(());
+    };
+    only_harn(meta)?;
+    let schema = schema.ok_or("`_meta` that no schema describes")?;
+    schema.check(&meta["harn"])
+}
+
+fn only_harn(meta: &Value) -> Result<(), String> {
+    let members: Vec<_> = meta.as_object().unwrap().keys().collect();
+    match members.as_slice() {
+        [one] if *one == "harn" => Ok(()),
+        _ => Err(format!("`_meta` holds {members:?}")),
+    }
+}
+
+/// Whether a permission request asks a person something else than about a tool call.
+fn is_hitl(line: &Line) -> bool {
+    let call = line.value["toolCall"]["toolCallId"].as_str();
+    call.is_some_and(|id| id.starts_with("hitl_"))
+}

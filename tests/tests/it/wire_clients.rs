@@ -1,0 +1,191 @@
+//! Several clients on one session, and one client that comes to it twice: each hears what it should.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use harn_model::{StopReason, ToolKind};
+use harn_runtime::AgentError;
+use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+/// Asks, and says what came of it once it is told to go on.
+fn asking(go_on: &Arc<Notify>) -> ScriptedAgent {
+    let go_on = go_on.clone();
+    ScriptedAgent::new(move |cx| {
+        let go_on = go_on.clone();
+        async move {
+            let asked = cx.tool("write_file").kind(ToolKind::Edit).ask().await;
+            go_on.notified().await;
+            match asked {
+                Ok(write) => write.complete(()).await?,
+                Err(AgentError::Denied { .. }) => cx.say("Then not.").await?,
+                Err(other) => return Err(other),
+            }
+            Ok(StopReason::EndTurn)
+        }
+    })
+}
+
+async fn open(client: &mut StrictClient, test: &TestHub) -> Value {
+    let params = json!({"cwd": test.workspace(), "mcpServers": []});
+    client.request("session/new", params).await["sessionId"].take()
+}
+
+fn existing(session: &Value, test: &TestHub) -> Value {
+    json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []})
+}
+
+/// Sends a prompt and reads up to the question: the ids of both.
+async fn until_asked(client: &mut StrictClient, session: &Value) -> (Value, Value) {
+    let blocks = json!([{"type": "text", "text": "Write"}]);
+    let params = json!({"sessionId": session, "prompt": blocks});
+    let id = client.send_request("session/prompt", params).await;
+    client.expect_update_of("tool_call").await;
+    let (ask, _) = client.expect_request("session/request_permission").await;
+    (id, ask)
+}
+
+fn chosen(option: &str) -> Value {
+    json!({"outcome": {"outcome": "selected", "optionId": option}})
+}
+
+/// Reads until everything in `wanted` has come, in whatever order: a request's withdrawal and the updates
+/// beside it are not ordered. Returns the withdrawn requests' ids.
+async fn read_all(client: &mut StrictClient, wanted: &[&str]) -> Vec<Value> {
+    let mut wanted: BTreeSet<_> = wanted.iter().map(|&word| word.to_owned()).collect();
+    let mut withdrawn = Vec::new();
+    while !wanted.is_empty() {
+        let word = match client.next().await {
+            Message::Notification { method, params } if method == "$/cancel_request" => {
+                withdrawn.push(params["requestId"].clone());
+                method
+            }
+            Message::Notification { params, .. } => {
+                let update = &params["update"];
+                let status = update["status"].as_str();
+                status
+                    .or(update["sessionUpdate"].as_str())
+                    .unwrap()
+                    .to_owned()
+            }
+            other => panic!("{other:?} while waiting for {wanted:?}"),
+        };
+        assert!(wanted.remove(&word), "{word} was not wanted");
+    }
+    withdrawn
+}
+
+#[tokio::test]
+async fn only_who_is_in_control_is_asked() {
+    let go_on = Arc::new(Notify::new());
+    let test = TestHub::new(asking(&go_on));
+    let mut first = test.connect();
+    let session = open(&mut first, &test).await;
+    let (prompt, ask) = until_asked(&mut first, &session).await;
+
+    let mut second = test.connect();
+    let load = second
+        .send_request("session/load", existing(&session, &test))
+        .await;
+    let (replayed, _) = second.updates_until(&load).await;
+    let kinds: Vec<_> = replayed.iter().map(|u| &u["sessionUpdate"]).collect();
+    assert_eq!(kinds, ["user_message_chunk", "tool_call"]);
+
+    first.respond(&ask, chosen("allow_once")).await;
+    go_on.notify_one();
+    let (updates, result) = first.updates_until(&prompt).await;
+    let said: Vec<_> = updates
+        .iter()
+        .filter_map(|u| u["status"].as_str())
+        .collect();
+    assert_eq!(said, ["in_progress", "completed"]);
+    assert_eq!(result["stopReason"], "end_turn");
+    // Who only watches was not asked, and has no prompt to be answered.
+    let watched = ["in_progress", "completed", "session_info_update"];
+    assert!(read_all(&mut second, &watched).await.is_empty());
+    first.close().await;
+    second.close().await;
+}
+
+#[tokio::test]
+async fn loading_again_while_a_turn_runs_asks_again_and_keeps_the_prompt() {
+    let go_on = Arc::new(Notify::new());
+    let test = TestHub::new(asking(&go_on));
+    let mut client = test.connect();
+    let session = open(&mut client, &test).await;
+    let (prompt, ask) = until_asked(&mut client, &session).await;
+    let load = client
+        .send_request("session/load", existing(&session, &test))
+        .await;
+    // The old question goes; the replay comes whole before its answer, the question again behind it.
+    let (mut replayed, mut withdrawn) = (Vec::new(), None);
+    loop {
+        match client.next().await {
+            Message::Notification { method, params } if method == "$/cancel_request" => {
+                withdrawn = Some(params["requestId"].clone());
+            }
+            Message::Notification { params, .. } => replayed.push(params["update"].clone()),
+            Message::Response { id, result: Ok(_) } if id == load => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(withdrawn, Some(ask.clone()));
+    let kinds: Vec<_> = replayed.iter().map(|u| &u["sessionUpdate"]).collect();
+    assert_eq!(kinds, ["user_message_chunk", "tool_call"]);
+    let (again, _) = client.expect_request("session/request_permission").await;
+    client
+        .respond(&ask, json!({"outcome": {"outcome": "cancelled"}}))
+        .await;
+    client.respond(&again, chosen("reject_once")).await;
+    go_on.notify_one();
+    let (updates, result) = client.updates_until(&prompt).await;
+    assert_eq!(updates[0]["status"], "failed");
+    assert_eq!(updates[1]["content"]["text"], "Then not.");
+    assert_eq!(result["stopReason"], "end_turn");
+    client.close().await;
+}
+
+/// A question belongs to the session: it waits for whoever opens it next, also without a replay.
+#[tokio::test]
+async fn a_client_that_resumes_is_asked_what_is_open() {
+    let go_on = Arc::new(Notify::new());
+    let test = TestHub::new(asking(&go_on));
+    let mut first = test.connect();
+    let session = open(&mut first, &test).await;
+    until_asked(&mut first, &session).await;
+    // The one who was asked first leaves; that is no answer.
+    first.vanish();
+    let mut second = test.connect();
+    let params = existing(&session, &test);
+    second.request("session/resume", params).await;
+    second.expect_update_of("tool_call").await;
+    let (ask, params) = second.expect_request("session/request_permission").await;
+    assert_eq!(params["toolCall"]["toolCallId"], "call-1");
+    second.respond(&ask, chosen("allow_once")).await;
+    go_on.notify_one();
+    let watched = ["in_progress", "completed", "session_info_update"];
+    assert!(read_all(&mut second, &watched).await.is_empty());
+    second.close().await;
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_answers_nothing() {
+    let go_on = Arc::new(Notify::new());
+    let test = TestHub::new(asking(&go_on));
+    let mut first = test.connect();
+    let session = open(&mut first, &test).await;
+    until_asked(&mut first, &session).await;
+    let mut second = test.connect();
+    let load = second
+        .send_request("session/load", existing(&session, &test))
+        .await;
+    second.updates_until(&load).await;
+    // Its input ends, and its side of the connection is wound up: the question goes to who is left.
+    first.hang_up().await;
+    let (ask, _) = second.expect_request("session/request_permission").await;
+    second.respond(&ask, chosen("allow_once")).await;
+    go_on.notify_one();
+    let watched = ["in_progress", "completed", "session_info_update"];
+    assert!(read_all(&mut second, &watched).await.is_empty());
+    second.close().await;
+}
