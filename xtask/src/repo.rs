@@ -22,6 +22,8 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// Names of what it depends on in a build that ships; dev-dependencies are left out.
     pub(crate) dependencies: Vec<String>,
+    /// Names of its integration tests, each a program of its own.
+    pub(crate) test_programs: Vec<String>,
 }
 
 /// The repository as it lies on disk.
@@ -83,12 +85,19 @@ fn packages(root: &Path) -> Result<Vec<Package>> {
 fn package(package: &Value) -> Result<Package> {
     let name = |value: &Value| value["name"].as_str().map(str::to_owned);
     let dependencies = package["dependencies"].as_array();
+    let targets = package["targets"].as_array();
     Ok(Package {
         name: name(package).context("a package without a name")?,
         dependencies: dependencies
             .context("a package without dependencies")?
             .iter()
             .filter(|dependency| dependency["kind"] != "dev")
+            .filter_map(name)
+            .collect(),
+        test_programs: targets
+            .context("a package without targets")?
+            .iter()
+            .filter(|target| target["kind"][0] == "test")
             .filter_map(name)
             .collect(),
     })
@@ -118,8 +127,18 @@ mod tests {
             {"name": "b", "kind": null},
             {"name": "c", "kind": "dev"},
             {"name": "d", "kind": "build"},
-        ]}))
+        ], "targets": []}))
         .unwrap();
         assert_eq!(package.dependencies, ["b", "d"]);
+    }
+
+    #[test]
+    fn only_integration_tests_are_test_programs() {
+        let package = package(&json!({"name": "a", "dependencies": [], "targets": [
+            {"name": "a", "kind": ["lib"]},
+            {"name": "it", "kind": ["test"]},
+        ]}))
+        .unwrap();
+        assert_eq!(package.test_programs, ["it"]);
     }
 }

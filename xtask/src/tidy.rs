@@ -7,6 +7,7 @@ mod edges;
 mod extensions;
 mod reasons;
 mod sources;
+mod suites;
 mod words;
 
 use crate::repo::Repo;
@@ -22,6 +23,7 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         extensions::page(&repo.files),
         edges::rooms(&repo.packages),
         edges::third_parties(&repo.packages),
+        suites::test_programs(&repo.packages),
         reasons::dependencies(repo.text("Cargo.toml")),
     ]
     .concat()

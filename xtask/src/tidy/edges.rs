@@ -151,6 +151,7 @@ mod tests {
         Package {
             name: name.to_owned(),
             dependencies: dependencies.iter().map(|&name| name.to_owned()).collect(),
+            test_programs: Vec::new(),
         }
     }
 
