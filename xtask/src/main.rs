@@ -3,6 +3,10 @@
 //! The tidy checks are also this crate's tests, so `cargo test --workspace` runs them. Nothing here
 //! is part of the product.
 
+#[cfg(test)]
+#[path = "../../crates/testkit/src/programs.rs"]
+#[allow(unreachable_pub, reason = "this program exports nothing")]
+mod programs;
 mod repo;
 mod startup;
 mod tidy;

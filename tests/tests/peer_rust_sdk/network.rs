@@ -9,6 +9,7 @@ use agent_client_protocol_http::HttpClient;
 use anyhow::{Context, Result, ensure};
 use axum::http::{HeaderMap, HeaderValue, header};
 use harn_tests::{binary, repository};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
     process::{Child, ChildStderr, ChildStdin, Command},
@@ -91,8 +92,8 @@ impl Server {
 
     async fn terminate(self) -> Result<String> {
         let pid = self.child.id().context("it has ended")?;
-        let kill = Command::new("kill").arg(pid.to_string()).status().await?;
-        ensure!(kill.success(), "kill: {kill}");
+        let pid = Pid::from_raw(pid.try_into()?).context("no process id")?;
+        kill_process(pid, Signal::TERM)?;
         // The rest of a second is for a busy machine.
         timeout(Duration::from_secs(5), self.ended()).await?
     }

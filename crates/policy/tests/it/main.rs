@@ -13,6 +13,9 @@ mod merge;
 mod path_cases;
 mod path_random;
 mod path_world;
+#[path = "../../../testkit/src/programs.rs"]
+#[allow(unreachable_pub, reason = "a test binary exports nothing")]
+mod programs;
 mod shell_cases;
 mod shell_random;
 mod shell_read;

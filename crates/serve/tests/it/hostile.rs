@@ -4,6 +4,8 @@
 
 use std::{fs, net::TcpListener, path::Path, process::Command};
 
+use harn_testkit::skip_without;
+
 use crate::client::Agent;
 
 const SKILL: &str = "---
@@ -108,6 +110,9 @@ fn connected(trace: &str) -> Vec<&str> {
 
 #[test]
 fn nothing_runs_and_nobody_is_called_before_trust() {
+    if skip_without("strace") {
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -143,6 +148,9 @@ fn nothing_runs_and_nobody_is_called_before_trust() {
 
 #[test]
 fn a_folder_that_is_trusted_does_not_speak_for_what_lies_above() {
+    if skip_without("strace") {
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -16,6 +16,7 @@ use axum::{
 };
 use futures::{StreamExt as _, stream};
 use harn_model::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
+use harn_testkit::skip_without;
 use harn_tools::{LocalHost, McpDeadlines, McpSettings, Servers};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
@@ -80,6 +81,9 @@ async fn gone(pids: &[Pid]) {
 
 #[tokio::test]
 async fn a_process_gets_the_session_and_nothing_of_ours() {
+    if skip_without("python3") {
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
     let servers = session(&LocalHost::new(), dir.path());
     servers.add(vec![small()]);
@@ -100,6 +104,9 @@ async fn a_process_gets_the_session_and_nothing_of_ours() {
 
 #[tokio::test]
 async fn closing_ends_the_process_and_what_it_started() {
+    if skip_without("python3") {
+        return;
+    }
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![small()]);
     servers.settled().await;
@@ -117,6 +124,9 @@ async fn closing_ends_the_process_and_what_it_started() {
 
 #[tokio::test]
 async fn the_host_ends_them_too() {
+    if skip_without("python3") {
+        return;
+    }
     let host = LocalHost::new();
     let servers = session(&host, Path::new("/"));
     servers.add(vec![small()]);
@@ -128,6 +138,9 @@ async fn the_host_ends_them_too() {
 
 #[tokio::test]
 async fn a_process_that_dies_is_started_again() {
+    if skip_without("python3") {
+        return;
+    }
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![small()]);
     servers.settled().await;

@@ -11,6 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use harn_testkit::skip_without;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -157,6 +159,9 @@ fn session(state: &Path) -> String {
 
 #[test]
 fn type_approve_take_over_and_resize() {
+    if skip_without("tmux") {
+        return;
+    }
     let place = Place::new();
     let _server = place.serve();
     let tmux = place.tmux();
@@ -238,6 +243,9 @@ fn type_approve_take_over_and_resize() {
 
 #[test]
 fn an_open_question_goes_to_whoever_takes_over() {
+    if skip_without("tmux") {
+        return;
+    }
     let place = Place::new();
     let _server = place.serve();
     let tmux = place.tmux();
@@ -282,6 +290,9 @@ fn an_open_question_goes_to_whoever_takes_over() {
 
 #[test]
 fn a_server_that_comes_back_has_everything() {
+    if skip_without("tmux") {
+        return;
+    }
     let place = Place::new();
     let mut server = place.serve();
     let tmux = place.tmux();
@@ -305,6 +316,9 @@ fn a_server_that_comes_back_has_everything() {
 
 #[test]
 fn who_watches_a_server_that_comes_back_is_told_what_is_missing() {
+    if skip_without("tmux") {
+        return;
+    }
     let place = Place::new();
     let mut server = place.serve();
     let tmux = place.tmux();
@@ -331,6 +345,9 @@ fn who_watches_a_server_that_comes_back_is_told_what_is_missing() {
 
 #[test]
 fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
+    if skip_without("tmux") {
+        return;
+    }
     let place = Place::new();
     let server = place.serve();
     let tmux = place.tmux();
@@ -363,14 +380,15 @@ fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
     }
     // The older connection was replaced once, and the newer one never.
     assert_eq!(replaced.len(), 1, "{replaced:?}");
-    let id = newer.id().to_string();
-    let stopped = Command::new("kill").args(["-INT", &id]).status().unwrap();
-    assert!(stopped.success());
+    kill_process(Pid::from_child(&newer), Signal::INT).unwrap();
     assert_eq!(newer.wait().unwrap().code(), Some(0));
 }
 
 #[test]
 fn scripts_get_a_line_an_update() {
+    if skip_without("tmux") {
+        return;
+    }
     let place = Place::new();
     let server = place.serve();
     let tmux = place.tmux();
@@ -402,9 +420,7 @@ fn scripts_get_a_line_an_update() {
         }
     }
     assert_eq!(said, "Behind the curtain.");
-    let id = watching.id().to_string();
-    let stopped = Command::new("kill").args(["-INT", &id]).status().unwrap();
-    assert!(stopped.success());
+    kill_process(Pid::from_child(&watching), Signal::INT).unwrap();
     assert_eq!(watching.wait().unwrap().code(), Some(0));
 }
 
@@ -448,6 +464,9 @@ fn what_cannot_be_done_is_said_in_words() {
 
 #[test]
 fn run_has_the_keys_that_attach_has() {
+    if skip_without("tmux") {
+        return;
+    }
     let place = Place::new();
     let tmux = place.tmux();
     let (scenario, state) = (place.dir.path().join("house.yaml"), place.state());

@@ -32,7 +32,7 @@ impl Tmux {
             .env("LC_ALL", "C.UTF-8")
             .env("SHELL", "/bin/sh")
             .output()
-            .unwrap_or_else(|error| panic!("tmux, a package of that name: {error}"));
+            .unwrap();
         assert!(
             output.status.success(),
             "tmux {args:?}: {}",

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::toolbox::{
     desk::{Answer, Desk},
-    rig::{Rig, assert_failed, shown},
+    rig::{Rig, assert_failed, is_running, shown},
 };
 
 const MANY_LINES: &str = "i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done";
@@ -39,22 +39,14 @@ async fn time_that_is_over_ends_the_whole_group_and_keeps_what_was_printed() {
     let (_, end) = turn.only_call();
     assert_eq!(end.raw_output.as_ref().unwrap()["timed_out"], true);
     let text = shown(end);
-    let pids: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+    let pids = text.lines().filter(|line| line.parse::<u32>().is_ok());
+    let pids: Vec<&str> = pids.collect();
     assert_eq!(pids.len(), 2, "{text}");
     for pid in pids {
-        while runs(pid) {
+        while is_running(pid) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
-}
-
-/// Whether a process runs; one that only waits to be collected does not.
-fn runs(pid: u32) -> bool {
-    let state = std::process::Command::new("ps")
-        .args(["-o", "stat=", "-p", &pid.to_string()])
-        .output();
-    let state = String::from_utf8(state.unwrap().stdout).unwrap();
-    !state.trim().is_empty() && !state.starts_with('Z')
 }
 
 #[tokio::test]

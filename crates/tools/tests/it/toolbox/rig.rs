@@ -23,6 +23,21 @@ use harn_tools::{DiskProbe, LocalHost, Toolbox, ToolboxConfig, Toolboxes};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// Whether a process runs. A process that only waits to be reaped does not.
+pub(crate) fn is_running(pid: &str) -> bool {
+    let pid = pid.trim();
+    if cfg!(target_os = "linux") {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+        return stat.is_ok_and(|stat| !stat.contains(") Z "));
+    }
+    // Systems without `/proc` come with this program.
+    let state = std::process::Command::new("ps")
+        .args(["-o", "stat=", "-p", pid])
+        .output();
+    let state = String::from_utf8(state.unwrap().stdout).unwrap();
+    !state.trim().is_empty() && !state.starts_with('Z')
+}
+
 /// Its time stands still.
 pub(crate) struct StillClock;
 

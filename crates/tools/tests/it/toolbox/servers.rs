@@ -13,13 +13,14 @@ use std::{
 use harn_model::{
     AgentEvent, ErrorCategory, McpServerSpec, McpState, McpTransport, ToolCallStatus, ToolExecutor,
 };
+use harn_testkit::skip_without;
 use harn_tools::{
     ToolboxConfig, Trust,
     skills::{SkillLibrary, SkillPlaces},
 };
 use serde_json::json;
 
-use crate::toolbox::rig::{Rig, StillClock, allowed, assert_failed, shown};
+use crate::toolbox::rig::{Rig, StillClock, allowed, assert_failed, is_running, shown};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp_server.py");
 const TOOLS: [&str; 5] = ["die", "env", "pids", "sleep", "where"];
@@ -73,20 +74,16 @@ fn is_offered(rig: &Rig) -> bool {
 
 /// Waits until none of them runs; the test's own time limit is the only bound.
 async fn gone(pids: &str) {
-    let runs = |pid: &str| {
-        let state = std::process::Command::new("ps")
-            .args(["-o", "stat=", "-p", pid])
-            .output();
-        let state = String::from_utf8(state.unwrap().stdout).unwrap();
-        !state.trim().is_empty() && !state.starts_with('Z')
-    };
-    while pids.split(' ').any(runs) {
+    while pids.split(' ').any(is_running) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 #[tokio::test]
 async fn a_server_of_the_client_is_waited_for_told_of_and_called() {
+    if skip_without("python3") {
+        return;
+    }
     let (mut rig, _) = rig(&[]).await;
     assert!(!is_offered(&rig));
     rig.session.add_servers(vec![server("small")]);
@@ -129,6 +126,9 @@ async fn a_server_of_the_client_is_waited_for_told_of_and_called() {
 
 #[tokio::test]
 async fn a_server_ends_with_its_session() {
+    if skip_without("python3") {
+        return;
+    }
     let (mut rig, _) = rig(&[]).await;
     rig.session.add_servers(vec![server("small")]);
     let turn = rig.call_allowed("mcp__small__pids", json!({})).await;
@@ -139,6 +139,9 @@ async fn a_server_ends_with_its_session() {
 
 #[tokio::test]
 async fn a_worker_has_the_servers_of_its_session_and_tells_of_none() {
+    if skip_without("python3") {
+        return;
+    }
     let (mut rig, _) = rig(&[]).await;
     rig.session.add_servers(vec![server("small")]);
     rig.say("visible").await;
@@ -162,6 +165,9 @@ fn manifest(names: &[&str]) -> String {
 
 #[tokio::test]
 async fn servers_of_a_workspace_need_trust() {
+    if skip_without("python3") {
+        return;
+    }
     let (mut rig, trust) = rig(&[("harn.toml", &manifest(&["one", "two"]))]).await;
     let turn = rig.say("visible").await;
     assert_eq!(
@@ -195,6 +201,9 @@ async fn servers_of_a_workspace_need_trust() {
 
 #[tokio::test]
 async fn servers_of_a_trusted_workspace_connect_when_its_session_opens() {
+    if skip_without("python3") {
+        return;
+    }
     let trust = Arc::new(Somebody(AtomicBool::new(true)));
     let files = [("harn.toml", &*manifest(&["one"]))];
     let mut rig = Rig::with(&files, config(&trust)).await;
@@ -209,6 +218,9 @@ async fn servers_of_a_trusted_workspace_connect_when_its_session_opens() {
 
 #[tokio::test]
 async fn a_skills_servers_are_there_while_it_is_active() {
+    if skip_without("python3") {
+        return;
+    }
     let skill = format!(
         "---\nname: helper\nshort: Helps\nuser_invocable: true\nmcp_servers:\n  own:\n    \
          command: python3\n    args: ['{SCRIPT}']\n---\nvisible"
