@@ -391,10 +391,12 @@ fn what_a_person_is_asked_is_declined_aloud() {
 
 /// Lines without the time that something took.
 fn without_times(notes: &str) -> Vec<String> {
-    let is_time = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit()) && *word != "ms";
+    let is_no_time = |word: &&str| {
+        !word.starts_with(|c: char| c.is_ascii_digit()) && !["ms", "s"].contains(word)
+    };
     let words = |line: &str| {
         line.split(' ')
-            .filter(is_time)
+            .filter(is_no_time)
             .collect::<Vec<_>>()
             .join(" ")
     };
