@@ -35,6 +35,7 @@ pub mod transport;
 mod unsolicited;
 mod wire;
 
+pub use agent_client_protocol::schema::ProtocolVersion;
 pub use connection::{AcpConfig, ConnectionError, LAST_ANSWERS, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
 pub use newer::NewerAcp;

@@ -29,7 +29,6 @@ mod options;
 mod ports;
 mod rules;
 mod session_store;
-mod signals;
 mod skill_places;
 mod stdio;
 mod trust;

@@ -45,6 +45,10 @@ const ROOMS: &[(&str, May)] = &[
         May::Use(&["harn-model", "harn-runtime"]),
     ),
     (
+        "harn-terminal",
+        May::Use(&["harn-model", "harn-policy", "harn-runtime", "harn-acp"]),
+    ),
+    (
         "harn-serve",
         May::Use(&[
             "harn-model",
@@ -58,6 +62,7 @@ const ROOMS: &[(&str, May)] = &[
             "harn-threads",
             "harn-state",
             "harn-openharness",
+            "harn-terminal",
         ]),
     ),
     (
@@ -84,7 +89,7 @@ const ROOMS: &[(&str, May)] = &[
 const SPEAK_ACP: [&str; 6] = [
     "harn-acp",
     "harn-engines",
-    "harn-serve",
+    "harn-terminal",
     "harn-testkit",
     "harn-tests",
     "harn-bench",

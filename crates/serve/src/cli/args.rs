@@ -4,6 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use harn_policy::SessionMode;
+use harn_terminal::attach::AttachArgs;
 use harn_tools::{skills::Strategy, tool_search::Ranking};
 
 use super::{
@@ -224,40 +225,6 @@ pub(super) enum Command {
         #[command(flatten)]
         places: Places,
     },
-}
-
-/// Which session to attach to, and how.
-#[derive(Debug, clap::Args)]
-pub(super) struct AttachArgs {
-    /// Its id, or the beginning of it
-    pub(super) session: Option<String>,
-    /// Only watch, and never take control
-    #[arg(long)]
-    pub(super) observe: bool,
-    /// Print the params of each update, a line each, and only watch; needs no terminal
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Begin a new session in this directory
-    #[arg(long, conflicts_with_all = ["session", "json", "observe"])]
-    pub(super) new: bool,
-    /// Open the session if it is stored and not live
-    #[arg(long, requires = "session")]
-    pub(super) open: bool,
-    /// Begin behind this event, instead of with the whole history
-    #[arg(long, value_name = "EVENT-ID")]
-    pub(super) after: Option<String>,
-    /// What others see you as, instead of a made-up name
-    #[arg(long)]
-    pub(super) name: Option<String>,
-    /// The server, instead of those of this machine
-    #[arg(long, value_name = "ws://…|wss://…")]
-    pub(super) url: Option<String>,
-    /// The server's token, else HARN_SERVE_TOKEN, else in the state directory
-    #[arg(long, value_name = "FILE", requires = "url")]
-    pub(super) token_file: Option<PathBuf>,
-    /// Certificates of authorities to trust beside the system's
-    #[arg(long, value_name = "FILE", requires = "url")]
-    pub(super) ca: Option<PathBuf>,
 }
 
 /// Where our own things are kept.

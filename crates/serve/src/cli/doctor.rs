@@ -7,11 +7,11 @@ use std::{
     process::ExitCode,
 };
 
-use agent_client_protocol::schema::ProtocolVersion;
 use anyhow::Result;
+use harn_acp::ProtocolVersion;
 use harn_journal::{FORMAT_VERSION, JournalError, Listing};
+use harn_terminal::{console::print, text};
 
-use super::{print, text};
 use crate::{
     Options, TerminalAuth, default_config_dir, net,
     rules::{self, Grants},

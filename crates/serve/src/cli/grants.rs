@@ -9,9 +9,14 @@ use std::{
 use anyhow::{Context, Result};
 use harn_model::{Grant, GrantEffect, Timestamp, rfc3339};
 use harn_runtime::Clock;
+use harn_terminal::{
+    console::{complain, print},
+    paint::visible,
+    text,
+};
 use serde::Serialize;
 
-use super::{args::GrantsCommand, complain, paint::visible, print, session_ids::same_dir, text};
+use super::{args::GrantsCommand, session_ids::same_dir};
 use crate::{SystemClock, rules::Grants};
 
 pub(super) fn run(state_dir: &Path, command: GrantsCommand) -> Result<ExitCode> {

@@ -4,12 +4,13 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io,
+    io::{self, IsTerminal},
     path::Path,
     sync::Mutex,
 };
 
 use anyhow::{Context, Result};
+use harn_terminal::console::wrong_use;
 use tracing_subscriber::{
     Layer,
     filter::{LevelFilter, Targets},
@@ -19,7 +20,7 @@ use tracing_subscriber::{
 
 use super::{
     args::{LogArgs, LogLevel},
-    paint, wrong_use,
+    no_color,
 };
 
 /// Logs from now on.
@@ -38,7 +39,7 @@ pub(super) fn start(args: &LogArgs) -> Result<()> {
     };
     let stderr = fmt::layer()
         .with_writer(io::stderr)
-        .with_ansi(paint::wanted(&io::stderr()))
+        .with_ansi(!no_color() && io::stderr().is_terminal())
         .without_time()
         .with_filter(targets(on_stderr));
     let file = file.map(|file| {

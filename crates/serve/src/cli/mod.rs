@@ -4,26 +4,22 @@
 //! makes no sense, 130 when `run` was interrupted. `run` also exits with 1 when a call was refused or not found.
 
 mod args;
-mod attach;
 mod dialect;
 mod doctor;
 mod engine;
 mod fixtures;
 mod grants;
 mod logging;
-mod paint;
-mod reading;
 mod run;
 mod schema;
 mod session_ids;
 mod sessions;
 mod skills;
-mod text;
 mod trust;
 
 use std::{
-    fmt::{self, Display},
-    io::{self, IsTerminal, Write},
+    ffi::OsString,
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -32,7 +28,10 @@ use std::{
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Parser;
 use harn_runtime::Agent;
-
+use harn_terminal::{
+    attach,
+    console::{WrongUse, complain, note, wrong_use},
+};
 use harn_tools::{
     skills::SkillMatching,
     tool_search::{Strategy, Switch, ToolSearchOptions},
@@ -43,9 +42,9 @@ use self::{
     dialect::{BridgeFlags, DialectFlags},
 };
 use crate::{
-    Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
+    Listen, Options, SystemClock, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
     default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, rules,
-    skill_places::skill_places, threads_stdio_with,
+    skill_places::skill_places, threads_stdio_with, workshop::waiting_room,
 };
 
 /// Reads the command line and does what it says.
@@ -110,7 +109,12 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             dialect,
             run,
         } => run::run(serve, &dialect, run),
-        Command::Attach { state, attach } => attach::run(state.dir()?, attach),
+        Command::Attach { state, attach } => {
+            let token = environment_token().and_then(|token| token.into_string().ok());
+            let clock = Arc::new(SystemClock::new());
+            let attached = attach::run(state.dir()?, attach, token, clock);
+            waiting_room()?.block_on(attached)
+        }
         Command::Sessions { places, command } => sessions::run(&places.options()?, command),
         Command::Grants { state, command } => grants::run(&state.dir()?, command),
         Command::Trust { state, trust } => trust::run(&state.dir()?, trust),
@@ -187,18 +191,13 @@ fn directory(cwd: Option<&Path>) -> Result<PathBuf> {
 impl Network {
     /// Where and for whom to listen, with the token of the environment if it has one.
     fn listen(self, address: String) -> Listen {
-        #[allow(
-            clippy::disallowed_methods,
-            reason = "the environment enters the project here"
-        )]
-        let token = std::env::var_os(TOKEN_VARIABLE);
         Listen {
             tls: self.tls_cert.zip(self.tls_key),
             hosts: self.allow_host,
             origins: self.allow_origin,
             insecure: self.insecure_listen,
             // One that is no text is refused like any other that makes no sense.
-            token: token.map(|token| token.to_string_lossy().into_owned()),
+            token: environment_token().map(|token| token.to_string_lossy().into_owned()),
             ..Listen::new(address)
         }
     }
@@ -293,38 +292,21 @@ impl StateDir {
     }
 }
 
-/// An error that a better command line would avoid.
-#[derive(Debug)]
-struct WrongUse(String);
-
-impl Display for WrongUse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// The token in the environment, if it has one.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the environment enters the project here"
+)]
+fn environment_token() -> Option<OsString> {
+    std::env::var_os(TOKEN_VARIABLE)
 }
 
-impl std::error::Error for WrongUse {}
-
-fn wrong_use(error: anyhow::Error) -> anyhow::Error {
-    WrongUse(format!("{error:#}")).into()
-}
-
-/// Says what went wrong, on stderr, in the words clap uses for its own errors.
-fn complain(error: impl Display) {
-    // Without stderr there is nobody to tell.
-    let _ = writeln!(io::stderr(), "error: {error}");
-}
-
-/// Says something useful, on stderr.
-fn note(words: impl Display) {
-    let _ = writeln!(io::stderr(), "harn-serve: {words}");
-}
-
-/// Prints a result on stdout. Who pipes us into `head` has seen enough.
-fn print(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => done.context("writing to stdout"),
-    }
+/// Whether the environment forbids colours.
+fn no_color() -> bool {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the environment enters the project here"
+    )]
+    let refused = std::env::var_os("NO_COLOR");
+    refused.is_some_and(|value| !value.is_empty())
 }

@@ -4,9 +4,11 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow};
+use harn_terminal::{
+    console::{print, wrong_use},
+    text,
+};
 use serde_json::Value;
-
-use super::{print, text, wrong_use};
 
 const ENDING: &str = ".schema.json";
 

@@ -5,28 +5,13 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use harn_journal::{JournalError, SessionSummary, Store};
 use harn_model::SessionId;
-
-use super::text::did_you_mean;
+use harn_terminal::{
+    session_ids::{is_begun, named},
+    text::did_you_mean,
+};
 
 /// The word for the session that changed last, of those that are not archived.
 const LAST: &str = "last";
-
-/// Whether an id begins so. The `ses_` that all our ids begin with may be left out.
-pub(super) fn is_begun(id: &str, wanted: &str) -> bool {
-    let rest = id.strip_prefix("ses_");
-    id.starts_with(wanted) || rest.is_some_and(|rest| rest.starts_with(wanted))
-}
-
-/// Ids for a message; of many, only some.
-pub(super) fn named<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> String {
-    const NAMED: usize = 5;
-    let more = ids.len().saturating_sub(NAMED);
-    let named: Vec<_> = ids.take(NAMED).collect();
-    match more {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
-}
 
 /// The stored session that a word names.
 ///
@@ -90,22 +75,4 @@ pub(super) fn has_prompt(store: &dyn Store, session: &SessionSummary) -> bool {
 /// Whether two paths are the same directory, by their words or by where they lead.
 pub(super) fn same_dir(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_ids_are_cut() {
-        assert_eq!(named(["a", "b"].into_iter()), "a, b");
-        let many = ["a", "b", "c", "d", "e", "f", "g"];
-        assert_eq!(named(many.into_iter()), "a, b, c, d, e and 2 more");
-    }
-
-    #[test]
-    fn the_beginning_that_all_ids_share_may_be_left_out() {
-        assert!(is_begun("ses_0198", "019") && is_begun("ses_0198", "ses_0"));
-        assert!(!is_begun("ses_0198", "98"));
-    }
 }

@@ -8,9 +8,9 @@ use std::{
 
 use anyhow::Result;
 use harn_runtime::Clock;
+use harn_terminal::console::{complain, print};
 use harn_tools::skills::workspace_root;
 
-use super::{complain, print};
 use crate::{SystemClock, options::home_dir, trust::Trusted};
 
 /// Which workspace, and what to do about it.

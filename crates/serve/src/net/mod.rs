@@ -32,6 +32,7 @@ use harn_acp::{
 use harn_openharness::OpenHarnessConfig;
 use harn_runtime::{Agent, Hub};
 use harn_state::StateConfig;
+use harn_terminal::signals::Signals;
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -44,7 +45,6 @@ use self::{
 };
 use crate::{
     Options, SystemClock, limits,
-    signals::Signals,
     workshop::{Workshop, waiting_room},
 };
 

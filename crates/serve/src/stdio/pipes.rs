@@ -11,6 +11,7 @@ use harn_lines::{
     Line, Outgoing, OutgoingReceiver, Parcel, STDIO_LINE_LIMIT, read_lines, write_chunks,
 };
 use harn_runtime::{Agent, Hub};
+use harn_terminal::signals::Signals;
 use tokio::{
     sync::{mpsc, oneshot},
     task::{JoinError, JoinHandle},
@@ -21,7 +22,6 @@ use super::stdout::{self, RealStdout};
 use crate::{
     Listen, Options, limits,
     net::Door,
-    signals::Signals,
     workshop::{Workshop, waiting_room},
 };
 

@@ -2,35 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_client_protocol::v1::schema::SessionId;
 use anyhow::{Result, anyhow};
 use harn_policy::SessionMode;
+use harn_terminal::{console::wrong_use, run::Start};
 
 use crate::{
     Options,
     cli::{
         directory,
         session_ids::{last_of, stored},
-        wrong_use,
     },
     session_store,
 };
-
-/// The session that is prompted.
-#[derive(Debug)]
-pub(super) enum Start {
-    /// A new one.
-    New,
-    /// One that is stored.
-    Stored {
-        /// The session.
-        id: SessionId,
-        /// Its further roots.
-        roots: Vec<PathBuf>,
-        /// The mode that the command line asks for, instead of the one it has.
-        mode: Option<SessionMode>,
-    },
-}
 
 /// The directory and the session that the command line asks for.
 pub(super) fn chosen(
@@ -63,7 +46,7 @@ pub(super) fn chosen(
         _ => meta.directory,
     };
     let start = Start::Stored {
-        id: SessionId::new(id.as_str()),
+        id,
         roots: meta.additional_directories,
         mode,
     };

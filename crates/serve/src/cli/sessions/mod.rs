@@ -16,14 +16,16 @@ use anyhow::{Context, Result};
 use harn_journal::{Listing, SessionSummary, Store};
 use harn_model::{Timestamp, rfc3339};
 use harn_runtime::Clock;
+use harn_terminal::{
+    attach::{ListedSession, live_sessions},
+    console::{note, print, wrong_use},
+    paint, text,
+};
 use serde::Serialize;
 
 use super::{
     args::SessionsCommand,
-    attach::{Listed, Which, ask_servers, sockets},
-    note, paint, print,
     session_ids::{has_prompt, same_dir, stored},
-    text, wrong_use,
 };
 use crate::{Options, SystemClock, session_store, workshop::waiting_room};
 
@@ -128,7 +130,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(session: &'a SessionSummary, live: &'a HashMap<String, Listed>) -> Self {
+    fn of(session: &'a SessionSummary, live: &'a HashMap<String, ListedSession>) -> Self {
         let meta = &session.meta;
         let live = live.get(meta.thread_id.as_str());
         Self {
@@ -147,20 +149,19 @@ impl<'a> Row<'a> {
 }
 
 /// The sessions that are live on this machine, by their ids. Servers that do not answer are left out.
-fn live(state_dir: &Path) -> Result<HashMap<String, Listed>> {
-    let sockets = sockets(state_dir);
-    if sockets.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let asked = waiting_room()?.block_on(ask_servers(sockets, Which::Live));
-    let sessions = asked.into_iter().flatten().flat_map(|it| it.sessions);
-    Ok(sessions.map(|it| (it.id.clone(), it)).collect())
+fn live(state_dir: &Path) -> Result<HashMap<String, ListedSession>> {
+    let sessions = waiting_room()?.block_on(live_sessions(state_dir));
+    Ok(sessions.into_iter().map(|it| (it.id.clone(), it)).collect())
 }
 
 /// About what fits beside the other columns.
 const TITLE: usize = 48;
 
-fn table(sessions: &[SessionSummary], live: &HashMap<String, Listed>, now: Timestamp) -> String {
+fn table(
+    sessions: &[SessionSummary],
+    live: &HashMap<String, ListedSession>,
+    now: Timestamp,
+) -> String {
     let rows: Vec<[Cow<'_, str>; 6]> = sessions
         .iter()
         .map(|session| {
@@ -184,7 +185,7 @@ fn table(sessions: &[SessionSummary], live: &HashMap<String, Listed>, now: Times
 }
 
 /// What a session does, and who controls it since when.
-fn standing(live: Option<&Listed>, now: Timestamp) -> (&'static str, String) {
+fn standing(live: Option<&ListedSession>, now: Timestamp) -> (&'static str, String) {
     let Some(live) = live else {
         return ("stored", String::new());
     };
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_live_session_says_who_controls_it_and_since_when() {
-        let mut live = Listed {
+        let mut live = ListedSession {
             id: "s".to_owned(),
             title: String::new(),
             cwd: "/w".into(),
@@ -215,7 +216,7 @@ mod tests {
             controller: None,
             since: None,
         };
-        let says = |live: &Listed| standing(Some(live), 3_600_000);
+        let says = |live: &ListedSession| standing(Some(live), 3_600_000);
         assert_eq!(says(&live), ("live", "nobody".to_owned()));
         live.controller = Some("desk\x1b[2J".to_owned());
         live.since = Some(0);

@@ -9,12 +9,11 @@ use harn_model::{
     Timestamp, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, TurnEnded, TurnOutcome,
     WakeReason, WorkerEvent, WorkerUpdate, plain_text,
 };
-use serde_json::Value;
-
-use crate::cli::{
+use harn_terminal::{
     paint::{one_line, visible},
     text,
 };
+use serde_json::Value;
 
 /// The whole session.
 pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp) -> String {

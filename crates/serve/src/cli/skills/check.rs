@@ -7,10 +7,10 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
+use harn_terminal::console::{print, wrong_use};
 use harn_tools::skills::{Problem, Registry, Severity, Skills};
 
 use super::one_line;
-use crate::cli::{print, wrong_use};
 
 /// Those of a session.
 pub(super) fn all(skills: &Skills) -> Result<ExitCode> {

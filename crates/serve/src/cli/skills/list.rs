@@ -3,11 +3,14 @@
 use std::{borrow::Cow, process::ExitCode};
 
 use anyhow::Result;
+use harn_terminal::{
+    console::{note, print},
+    text,
+};
 use harn_tools::skills::{Registry, Severity, Skills};
 use serde::Serialize;
 
 use super::one_line;
-use crate::cli::{note, print, text};
 
 /// How much of a skill's short line is shown.
 const SHORT: usize = 80;

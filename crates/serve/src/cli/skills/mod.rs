@@ -7,9 +7,10 @@ mod show;
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result};
+use harn_terminal::{console::wrong_use, paint::visible};
 use harn_tools::skills::Skills;
 
-use super::{named_folders, paint::visible, wrong_use};
+use super::named_folders;
 use crate::{SystemClock, skill_places::skill_places};
 
 /// Where to look for skills.

@@ -3,10 +3,14 @@
 use std::{fmt::Write as _, process::ExitCode};
 
 use anyhow::Result;
+use harn_terminal::{
+    console::{complain, print},
+    paint::visible,
+    text,
+};
 use harn_tools::skills::{Card, Skill, Skills};
 
 use super::one_line;
-use crate::cli::{complain, paint::visible, print, text};
 
 pub(super) fn run(skills: &Skills, id: &str) -> Result<ExitCode> {
     let registry = skills.registry();

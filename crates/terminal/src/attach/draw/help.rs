@@ -1,0 +1,71 @@
+//! All keys, with what they do.
+
+use ratatui::{
+    layout::Rect,
+    text::{Line, Span},
+};
+
+use crate::{
+    attach::{
+        lines::style,
+        measure::{cut, width},
+        state::Screen,
+    },
+    paint::Style,
+};
+
+const KEYS: [(&str, &str); 19] = [
+    ("Enter", "send; while the agent works: for when it is done"),
+    ("Ctrl-S", "steer: at the agent's next safe place"),
+    ("Alt-Enter, Ctrl-J", "a new line"),
+    ("Esc", "cancel the turn; without one, go to the end"),
+    (
+        "y, s, w, n, x",
+        "answer a question about a call, as its answers say",
+    ),
+    ("1-9", "other answers; type the number where a text will do"),
+    (
+        "Up, Down",
+        "read a long question, or scroll while the prompt is empty",
+    ),
+    ("Tab", "to the question and back to the prompt"),
+    ("Ctrl-T", "take over control"),
+    ("Ctrl-R", "hand control back, go on watching"),
+    ("Ctrl-O", "show what tools show, whole or folded"),
+    (
+        "PgUp, PgDn",
+        "scroll; End goes to the end, while the prompt is empty",
+    ),
+    ("Ctrl-U, Ctrl-W", "clear the prompt, take back a word"),
+    ("Ctrl-C", "cancel; twice leaves, the session goes on"),
+    ("Ctrl-D", "leave, when the prompt is empty"),
+    ("t", "while watching: take over"),
+    ("q", "while watching: leave"),
+    ("j, k", "while watching: scroll by a line"),
+    ("F1, ?", "this, and back; ? while the prompt is empty"),
+];
+
+/// How many lines there are.
+pub(in crate::attach) const LINES: usize = KEYS.len() + 2;
+
+/// The keys in an area; scrolling is by pages of it.
+pub(super) fn lines(area: Rect, screen: &Screen) -> Vec<Line<'static>> {
+    let columns = usize::from(area.width);
+    let widest = KEYS.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
+    let widest = widest.min(columns / 2);
+    let head = format!("Session {}, you are {}", screen.session, screen.me);
+    let line = |(key, what): (&str, &str)| {
+        let key = cut(key, widest);
+        let gap = " ".repeat(widest.saturating_sub(width(&key)) + 2);
+        let what = cut(what, columns.saturating_sub(widest + 2));
+        Line::from(vec![
+            Span::styled(format!("{key}{gap}"), style(Style::Cyan)),
+            Span::raw(what),
+        ])
+    };
+    let head = Line::styled(cut(&head, columns), style(Style::Bold));
+    [head, Line::default()]
+        .into_iter()
+        .chain(KEYS.into_iter().map(line))
+        .collect()
+}

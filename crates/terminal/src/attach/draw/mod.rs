@@ -1,0 +1,188 @@
+//! The screen as it is drawn, from nothing but what is known. Any size will do.
+
+mod help;
+mod picker;
+mod question;
+mod status;
+
+use ratatui::{
+    Frame,
+    layout::{Position, Rect},
+    text::{Line, Span},
+};
+
+pub(super) use self::{help::LINES as HELP_LINES, picker::picker, question::Sight};
+use super::{
+    lines::style,
+    measure::{cut, tame_line, width},
+    state::Screen,
+};
+use crate::paint::Style;
+
+/// Where everything stands, from the top down. What there is no room for has no height.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Areas {
+    pub(super) transcript: Rect,
+    waiting: Rect,
+    pub(super) question: Rect,
+    notice: Rect,
+    status: Rect,
+    prompt: Rect,
+    keys: Rect,
+}
+
+/// What of the question is in sight.
+pub(super) fn sight(screen: &Screen) -> Sight {
+    question::sight(screen, areas(screen).question)
+}
+
+/// Divides the screen. The status and the prompt come first, then a question, then the rest.
+pub(super) fn areas(screen: &Screen) -> Areas {
+    let (columns, rows) = screen.size;
+    let mut left = rows;
+    let mut take = |wanted: u16, spare: u16| {
+        let taken = wanted.min(left.saturating_sub(spare));
+        left -= taken;
+        taken
+    };
+    let status = take(1, 0);
+    let question = question::height(screen, columns);
+    let least = question::least(question);
+    let typed = screen.prompt.shown(prompt_columns(columns)).0.len();
+    let tallest = if question > 0 && rows < ROOMY { 1 } else { 5 };
+    let prompt = take(u16::try_from(typed).unwrap_or(u16::MAX).min(tallest), 1);
+    let keys = take(1, least.max(2));
+    let notice = take(u16::from(screen.notice.is_some()), least.max(1));
+    let question = take(question, if rows < ROOMY { 0 } else { 3 });
+    let waiting = screen.sent.len() + screen.waiting.len();
+    let waiting = take(u16::try_from(waiting).unwrap_or(u16::MAX).min(3), 3);
+    let mut y = 0;
+    let mut place = |height: u16| {
+        let area = Rect::new(0, y, columns, height);
+        y += height;
+        area
+    };
+    Areas {
+        transcript: place(left),
+        waiting: place(waiting),
+        question: place(question),
+        notice: place(notice),
+        status: place(status),
+        prompt: place(prompt),
+        keys: place(keys),
+    }
+}
+
+/// With fewer lines than this, a question has all there is.
+const ROOMY: u16 = 20;
+
+const SIGN: &str = "> ";
+
+fn prompt_columns(columns: u16) -> usize {
+    usize::from(columns).saturating_sub(width(SIGN)).max(1)
+}
+
+/// Draws a session.
+pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
+    // The terminal may have another size by now; the next frame fits again.
+    let bounds = frame.area();
+    let areas = areas(screen);
+    let within = |area: Rect| area.intersection(bounds);
+    if let Some(from) = screen.help {
+        let lines = help::lines(areas.transcript, screen).into_iter();
+        put(frame, within(areas.transcript), lines.skip(from).collect());
+    } else {
+        let height = usize::from(areas.transcript.height);
+        put(frame, within(areas.transcript), screen.in_sight(height));
+    }
+    put(frame, within(areas.waiting), waiting(screen, areas.waiting));
+    put(
+        frame,
+        within(areas.question),
+        question::sight(screen, areas.question).lines,
+    );
+    if let Some(notice) = &screen.notice {
+        let notice = cut(notice, usize::from(areas.notice.width));
+        let line = Line::styled(notice, style(Style::Yellow));
+        put(frame, within(areas.notice), vec![line]);
+    }
+    put(frame, within(areas.status), vec![status::line(screen)]);
+    prompt(frame, screen, areas.prompt);
+    put(frame, within(areas.keys), vec![status::keys(screen)]);
+}
+
+/// Puts lines into an area, from its top.
+fn put(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'static>>) {
+    let buffer = frame.buffer_mut();
+    for (line, row) in lines.iter().zip(area.rows()) {
+        buffer.set_line(row.x, row.y, line, row.width);
+    }
+}
+
+/// What was said and has not reached the agent.
+fn waiting(screen: &Screen, area: Rect) -> Vec<Line<'static>> {
+    let sent = screen.sent.iter().map(|(_, text)| ("sent", text.as_str()));
+    let waiting = screen.waiting.iter().map(|waiting| {
+        let how = match waiting.steer {
+            // What it was said to is over.
+            _ if screen.turn.is_none() => "waits for the next prompt",
+            true => "steers",
+            false => "queued",
+        };
+        (how, waiting.text.as_str())
+    });
+    let all: Vec<_> = sent.chain(waiting).collect();
+    let room = usize::from(area.height);
+    let more = all.len().saturating_sub(room);
+    let line = |(how, text): &(&str, &str)| {
+        let line = format!("{how}: {}", tame_line(text));
+        Line::styled(cut(&line, usize::from(area.width)), style(Style::Dim))
+    };
+    let mut lines: Vec<_> = all.iter().take(room).map(line).collect();
+    if let (true, Some(last)) = (more > 0, lines.last_mut()) {
+        let more = format!("… and {} more wait", more + 1);
+        *last = Line::styled(more, style(Style::Dim));
+    }
+    lines
+}
+
+fn prompt(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
+    let area = area.intersection(frame.area());
+    if area.is_empty() {
+        return;
+    }
+    let types = screen.in_control() && screen.ended.is_none();
+    let columns = prompt_columns(area.width);
+    let (lines, (column, row)) = screen.prompt.shown(columns);
+    let height = usize::from(area.height);
+    // The line with the cursor is in sight.
+    let from = (row + 1).saturating_sub(height);
+    let sign = |at| if at == 0 { SIGN } else { "  " };
+    let look = if types { Style::Cyan } else { Style::Dim };
+    let mut shown: Vec<Line<'static>> = lines
+        .into_iter()
+        .enumerate()
+        .skip(from)
+        .map(|(at, line)| Line::from(vec![Span::styled(sign(at), style(look)), Span::raw(line)]))
+        .collect();
+    if screen.prompt.is_empty() || !types {
+        let hint = cut(&status::hint(screen), columns);
+        let hint = Span::styled(hint, style(Style::Dim));
+        shown = vec![Line::from(vec![Span::styled(SIGN, style(look)), hint])];
+    }
+    put(frame, area, shown);
+    if types && (!screen.answering || takes_text(screen)) {
+        let x = area.x + u16::try_from(column + width(SIGN)).unwrap_or(u16::MAX);
+        let y = area.y + u16::try_from(row - from).unwrap_or(u16::MAX);
+        let last = area.right().saturating_sub(1);
+        frame.set_cursor_position(Position::new(x.min(last), y));
+    }
+}
+
+fn takes_text(screen: &Screen) -> bool {
+    let question = screen.questions.front();
+    question.is_some_and(|question| question.takes_text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! The list of sessions, as it is drawn.
+
+use harn_model::Timestamp;
+use ratatui::{
+    Frame,
+    layout::Rect,
+    style::Modifier,
+    text::{Line, Span},
+};
+
+use super::put;
+use crate::{
+    attach::{
+        lines::style,
+        measure::{cut, tame_line, width},
+        picker::{Picker, Row},
+    },
+    paint::Style,
+    text,
+};
+
+/// Draws the list.
+pub(in crate::attach) fn picker(frame: &mut Frame<'_>, picker: &Picker, now: Timestamp) {
+    let area = frame.area();
+    let columns = usize::from(area.width);
+    let rows = area.height;
+    let row =
+        |y: u16, height: u16| Rect::new(0, y.min(rows), area.width, height).intersection(area);
+    let head = Line::styled(cut("Sessions", columns), style(Style::Bold));
+    put(frame, row(0, 1), vec![head]);
+    let room = rows.saturating_sub(3);
+    put(
+        frame,
+        row(1, room),
+        list(picker, now, columns, usize::from(room)),
+    );
+    if let Some(notice) = &picker.notice {
+        let line = Line::styled(cut(notice, columns), style(Style::Yellow));
+        put(frame, row(rows.saturating_sub(2), 1), vec![line]);
+    }
+    put(
+        frame,
+        row(rows.saturating_sub(1), 1),
+        vec![keys(picker, columns)],
+    );
+}
+
+fn list(picker: &Picker, now: Timestamp, columns: usize, room: usize) -> Vec<Line<'static>> {
+    if picker.rows().is_empty() {
+        let none = match picker.can_begin() {
+            true => "There is no session yet; n begins one in this directory.",
+            false => "No server answers any more.",
+        };
+        return vec![Line::styled(cut(none, columns), style(Style::Dim))];
+    }
+    let at = picker.at();
+    // The mark is in sight.
+    let from = (at + 1).saturating_sub(room);
+    let rows = picker.rows().iter().enumerate().skip(from).take(room);
+    rows.map(|(index, row)| line(row, index == at, now, columns))
+        .collect()
+}
+
+fn line(row: &Row, marked: bool, now: Timestamp, columns: usize) -> Line<'static> {
+    let session = &row.session;
+    let title = match session.title.trim() {
+        "" => format!("session {}", session.id),
+        title => tame_line(title),
+    };
+    let state = match (session.live, session.working, &session.controller) {
+        (false, ..) => "stored".to_owned(),
+        (true, working, controller) => {
+            let does = if working { "working" } else { "live" };
+            match controller {
+                Some(who) => format!("{does}, {} controls", cut(&tame_line(who), 20)),
+                None => format!("{does}, nobody controls"),
+            }
+        }
+    };
+    let facts = format!("{state}  {:>12}", text::age(now, session.updated));
+    let facts = cut(&facts, columns.saturating_sub(2) * 2 / 3);
+    let room = columns.saturating_sub(width(&facts) + 4);
+    let title = cut(&title, room);
+    let gap = " ".repeat(room.saturating_sub(width(&title)) + 2);
+    let sign = if marked { "> " } else { "  " };
+    let look = style(if session.live {
+        Style::Plain
+    } else {
+        Style::Dim
+    });
+    let look = match marked {
+        true => look.add_modifier(Modifier::REVERSED),
+        false => look,
+    };
+    Line::from(vec![
+        Span::styled(format!("{sign}{title}{gap}"), look),
+        Span::styled(facts, look),
+    ])
+}
+
+fn keys(picker: &Picker, columns: usize) -> Line<'static> {
+    let open = match picker.marked() {
+        Some(row) if row.session.live => "Enter attach  ",
+        Some(_) => "Enter open  ",
+        None => "",
+    };
+    let new = if picker.can_begin() {
+        "n new session  "
+    } else {
+        ""
+    };
+    let keys = format!("{open}↑↓ choose  {new}q leave");
+    Line::styled(cut(&keys, columns), style(Style::Dim))
+}

@@ -1,0 +1,206 @@
+//! The question that stands: what would be done, to the letter, and the answers.
+
+use std::time::Duration;
+
+use ratatui::{
+    layout::Rect,
+    text::{Line, Span},
+};
+
+use crate::{
+    attach::{
+        lines::style,
+        measure::{cut, tame, width, wrap},
+        question::Question,
+        state::Screen,
+    },
+    paint::Style,
+    text,
+};
+
+/// With less than this, a question that is longer cannot be read, and is not answered.
+const LEAST: (usize, usize) = (12, 3);
+/// So much of what would be done is in sight where the answers stay in their place.
+const BESIDE_ANSWERS: usize = 3;
+
+/// How many lines the question would like to have.
+pub(super) fn height(screen: &Screen, columns: u16) -> u16 {
+    let Some((question, _)) = screen.question() else {
+        return 0;
+    };
+    let columns = usize::from(columns);
+    let lines = body(question, columns).len() + 1 + options(question, |_| false, columns).len();
+    u16::try_from(lines).unwrap_or(u16::MAX)
+}
+
+/// How many lines it has at least, before anything else has some.
+pub(super) fn least(wanted: u16) -> u16 {
+    wanted.min(LEAST.1 as u16)
+}
+
+/// What of a question is in sight.
+#[derive(Debug, Default)]
+pub(in crate::attach) struct Sight {
+    pub(super) lines: Vec<Line<'static>>,
+    /// The answers that can be read whole, by their place.
+    pub(in crate::attach) answers: Vec<usize>,
+    /// How far it can be scrolled.
+    pub(in crate::attach) last: usize,
+    /// Whether there is no room to read it in.
+    pub(in crate::attach) too_small: bool,
+}
+
+/// What would be done, in lines.
+fn body(question: &Question, columns: usize) -> Vec<Line<'static>> {
+    let columns = columns.saturating_sub(2);
+    // A title that does not fit into its line is told whole.
+    let whole = (width(&question.title) > columns).then(|| (Style::Bold, question.title.clone()));
+    let lines = whole.iter().chain(&question.body).flat_map(|(look, text)| {
+        let look = style(*look);
+        let line = move |line| Line::from(vec![Span::raw("  "), Span::styled(line, look)]);
+        wrap(&tame(text), columns).into_iter().map(line)
+    });
+    lines.collect()
+}
+
+/// The question in an area. Where there is room its answers stay in sight, and what would be done is scrolled
+/// above them; else all of it is scrolled as one. What is not shown is counted, and an answer that cannot be read
+/// has no key.
+pub(in crate::attach) fn sight(screen: &Screen, area: Rect) -> Sight {
+    let Some((question, answerable)) = screen.question() else {
+        return Sight::default();
+    };
+    let (columns, rows) = (usize::from(area.width), usize::from(area.height));
+    let body = body(question, columns);
+    let places: Vec<usize> = options(question, |_| false, columns)
+        .into_iter()
+        .map(|(at, _)| at)
+        .collect();
+    let all = body.len() + places.len();
+    let mut lines = vec![head(screen, question, columns)];
+    // What moves, how much of it is in sight, and how much of the rest stays.
+    let (moves, room) = match rows.checked_sub(1 + all) {
+        Some(_) => (0, 0),
+        None if columns < LEAST.0 || rows < LEAST.1 => {
+            let words = [
+                "make the window larger to answer",
+                "make it larger",
+                "enlarge",
+            ];
+            let fits = |words: &&&str| width(words) + 2 <= columns;
+            let words = words.iter().find(fits).unwrap_or(&"!");
+            return Sight {
+                lines: vec![Line::styled(format!("? {words}"), style(Style::Yellow))],
+                too_small: true,
+                ..Sight::default()
+            };
+        }
+        None if rows >= 2 + places.len() + BESIDE_ANSWERS => (body.len(), rows - 2 - places.len()),
+        None => (all, rows - 2),
+    };
+    let last = moves - room;
+    let from = screen.question_from.min(last);
+    // Lines of the body and of the answers are counted as one.
+    let hidden = |at: usize| at < moves && !(from..from + room).contains(&at);
+    let unread = |answer: usize| {
+        let lines = places.iter().enumerate();
+        let mut lines = lines.filter(|(_, place)| **place == answer);
+        lines.any(|(at, _)| hidden(body.len() + at))
+    };
+    let counts = |answer: usize| answerable && !unread(answer);
+    let answers = (0..question.options.len()).filter(|at| !unread(*at));
+    let sight = Sight {
+        answers: answers.collect(),
+        last,
+        ..Sight::default()
+    };
+    let shown = body.len();
+    let options = options(question, counts, columns);
+    let rest = body.into_iter().chain(options.into_iter().map(|it| it.1));
+    let (mut above, mut below) = (Vec::new(), Vec::new());
+    for (at, line) in rest.enumerate().filter(|(at, _)| !hidden(*at)) {
+        let stays = at >= shown && moves <= shown;
+        if stays { &mut below } else { &mut above }.push(line);
+    }
+    lines.append(&mut above);
+    if last > 0 {
+        let more = match (from, last - from) {
+            (0, below) => format!("  ↓ {} not shown", counted(below)),
+            (above, 0) => format!("  ↑ {} above", counted(above)),
+            (above, below) => format!("  ↑ {} above, ↓ {below} not shown", counted(above)),
+        };
+        lines.push(Line::styled(cut(&more, columns), style(Style::Yellow)));
+    }
+    lines.append(&mut below);
+    Sight { lines, ..sight }
+}
+
+fn counted(lines: usize) -> String {
+    match lines {
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    }
+}
+
+fn head(screen: &Screen, question: &Question, columns: usize) -> Line<'static> {
+    let count = match screen.questions.len() {
+        0 | 1 => String::new(),
+        count => format!(" (1 of {count})"),
+    };
+    let left = question.deadline.and_then(|deadline| {
+        let left = deadline.saturating_sub(screen.time);
+        text::soon(Duration::from_millis(left))
+    });
+    let left = left.map(|left| format!(" (for {left})"));
+    let mut count = count + &left.unwrap_or_default();
+    if width(&count) > columns / 2 {
+        count.clear();
+    }
+    let room = columns.saturating_sub(2 + width(&count));
+    Line::from(vec![
+        Span::styled("? ", style(Style::Yellow)),
+        Span::styled(cut(&question.title, room), style(Style::Bold)),
+        Span::styled(count, style(Style::Dim)),
+    ])
+}
+
+/// The lines of the answers, each with the place of its answer. A key that would not count is not offered.
+fn options(
+    question: &Question,
+    counts: impl Fn(usize) -> bool,
+    columns: usize,
+) -> Vec<(usize, Line<'static>)> {
+    if question.options.is_empty() {
+        let how = "  type the answer, Enter sends it";
+        return vec![(0, Line::styled(cut(how, columns), style(Style::Dim)))];
+    }
+    let mut lines = Vec::new();
+    let keys = question.options.iter().map(|it| width(&it.key));
+    let widest = keys.max().unwrap_or_default();
+    for (at, option) in question.options.iter().enumerate() {
+        let key = match counts(at) {
+            true => format!("  {:>widest$}) ", option.key),
+            false => format!("  {:>widest$}  ", "·"),
+        };
+        let name = &option.name;
+        let scope = option
+            .scope
+            .as_ref()
+            .map(|scope| format!("  ({})", tame(scope)));
+        let scope = scope.unwrap_or_default();
+        let room = columns.saturating_sub(width(&key));
+        let indent = " ".repeat(width(&key));
+        // What an answer covers is part of its name: none of it is cut off.
+        for (nth, part) in wrap(name, room).into_iter().enumerate() {
+            let key = if nth == 0 { &key } else { &indent };
+            let key = Span::styled(key.clone(), style(Style::Yellow));
+            lines.push((at, Line::from(vec![key, Span::raw(part)])));
+        }
+        if let Some((_, last)) = lines.last_mut()
+            && last.width() + width(&scope) <= columns
+        {
+            last.push_span(Span::styled(scope, style(Style::Dim)));
+        }
+    }
+    lines
+}

@@ -1,0 +1,207 @@
+//! The status line, and the keys there are.
+
+use std::borrow::Cow;
+
+use ratatui::{
+    style::Modifier,
+    text::{Line, Span},
+};
+
+use crate::{
+    attach::{
+        draw,
+        lines::style,
+        measure::{cut, tame_line, width},
+        state::{Link, Screen, Usage},
+    },
+    paint::Style,
+};
+
+/// The title on the left, cut to what there is room for beside what is known; of that, what matters most comes
+/// last, and the rest goes first where there is not enough room even so.
+pub(super) fn line(screen: &Screen) -> Line<'static> {
+    let columns = usize::from(screen.size.0);
+    let title = match screen.title.trim() {
+        "" => screen.session.clone(),
+        title => tame_line(title),
+    };
+    let mut facts = facts(screen);
+    while facts.len() > 1 && width(&facts.join(" · ")) + 2 > columns {
+        facts.remove(0);
+    }
+    let facts = cut(&facts.join(" · "), columns.saturating_sub(2));
+    let room = columns.saturating_sub(width(&facts) + 3);
+    let title = cut(&title, room);
+    let gap = columns.saturating_sub(width(&title) + width(&facts) + 2);
+    let line = format!(" {title}{}{facts} ", " ".repeat(gap));
+    Line::styled(line, style(Style::Plain).add_modifier(Modifier::REVERSED))
+}
+
+fn facts(screen: &Screen) -> Vec<String> {
+    let mut facts = Vec::new();
+    facts.extend(screen.usage.iter().flat_map(usage));
+    facts.extend(screen.mode.as_deref().map(tame_line));
+    let working = screen.turn.map(|began| {
+        let seconds = screen.now.saturating_sub(began).as_secs();
+        match screen.idle {
+            _ if !screen.questions.is_empty() => "asks".to_owned(),
+            // Whoever else is asked: a call that nobody has to allow waits too short to be seen.
+            _ if screen.transcript.call_waits() => "waits for an answer".to_owned(),
+            true => "the agent waits".to_owned(),
+            false if seconds < 1 || !screen.turn_seen => "working".to_owned(),
+            false => format!("working {}", time(seconds)),
+        }
+    });
+    facts.extend(working);
+    let controller = match &screen.controller {
+        Some(_) if screen.in_control() => "you control".to_owned(),
+        Some(who) if *who == screen.me => "another of your name controls".to_owned(),
+        Some(who) => format!("{} controls", cut(&tame_line(who), 24)),
+        None => "nobody controls".to_owned(),
+    };
+    match (&screen.ended, &screen.link) {
+        (Some(_), _) => facts.push("ended".to_owned()),
+        // Who controls it is not known yet.
+        (None, Link::Joining) => facts.push("connecting".to_owned()),
+        (None, Link::Up) => facts.push(controller),
+        (None, Link::Lost { again }) => {
+            let left = again.saturating_sub(screen.now).as_millis().div_ceil(1000);
+            facts.push(controller);
+            facts.push(match left {
+                0 => "lost, trying again".to_owned(),
+                left => format!("lost, again in {left} s"),
+            });
+        }
+    }
+    facts
+}
+
+fn time(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        _ => format!("{} min", seconds / 60),
+    }
+}
+
+fn usage(usage: &Usage) -> Vec<String> {
+    let cost = usage.cost.as_ref();
+    let cost = cost.map(|(amount, currency)| match currency.as_str() {
+        "USD" => format!("${amount:.2}"),
+        other => format!("{amount:.2} {}", cut(&tame_line(other), 4)),
+    });
+    let used = format!("{}/{}", thousands(usage.used), thousands(usage.size));
+    cost.into_iter().chain([used]).collect()
+}
+
+fn thousands(tokens: u64) -> String {
+    match tokens {
+        0..1000 => tokens.to_string(),
+        1000..1_000_000 => format!("{}k", tokens / 1000),
+        _ => format!("{}M", tokens / 1_000_000),
+    }
+}
+
+/// What stands in an empty prompt box.
+pub(super) fn hint(screen: &Screen) -> Cow<'static, str> {
+    let question = screen.questions.front();
+    if let Some(why) = &screen.ended {
+        return format!("the session has ended: {why}").into();
+    }
+    let words = match question {
+        _ if screen.link == Link::Joining => "",
+        _ if !screen.in_control() && screen.observe => "watching",
+        _ if !screen.in_control() => "watching; Ctrl-T takes over",
+        Some(question) if screen.answering && question.takes_text => "your answer",
+        Some(_) if screen.answering => "",
+        _ if screen.link != Link::Up => "there is no connection",
+        _ if screen.turn.is_some() => "say more while it works",
+        _ => "what is to be done?",
+    };
+    words.into()
+}
+
+type Key = (Cow<'static, str>, &'static str);
+
+/// The keys there are now; help is always among them.
+pub(super) fn keys(screen: &Screen) -> Line<'static> {
+    let columns = usize::from(screen.size.0);
+    // What is typed behind other words, or as an answer, is a question mark.
+    let typed = !screen.prompt.is_empty() && !screen.answering || takes_text(screen);
+    let types = typed && screen.in_control() && screen.ended.is_none();
+    let help: Key = (if types { "F1" } else { "?" }.into(), "help");
+    let mut keys = offered(screen);
+    let length = |keys: &[Key]| -> usize {
+        let all = keys.iter().chain([&help]);
+        all.map(|(key, what)| width(key) + width(what) + 3).sum()
+    };
+    while !keys.is_empty() && length(&keys) > columns + 2 {
+        keys.pop();
+    }
+    if screen.help.is_none() {
+        keys.push(help);
+    }
+    let mut spans = Vec::new();
+    for (at, (key, what)) in keys.into_iter().enumerate() {
+        if at > 0 {
+            spans.push(Span::raw("  "));
+        }
+        spans.push(Span::styled(key, style(Style::Cyan)));
+        spans.push(Span::styled(format!(" {what}"), style(Style::Dim)));
+    }
+    Line::from(spans)
+}
+
+fn takes_text(screen: &Screen) -> bool {
+    let question = screen.questions.front();
+    screen.answering && question.is_some_and(|question| question.takes_text)
+}
+
+/// The keys that do something, with what matters most first.
+fn offered(screen: &Screen) -> Vec<Key> {
+    let key = |key: &'static str, what| (Cow::Borrowed(key), what);
+    let (unfold, scroll) = (key("^O", "unfold"), key("PgUp PgDn", "scroll"));
+    if screen.help.is_some() {
+        return vec![key("Esc", "back"), scroll];
+    }
+    if screen.ended.is_some() {
+        return vec![key("q", "leave"), scroll, unfold];
+    }
+    if !screen.in_control() {
+        let take = (!screen.observe && screen.link == Link::Up).then(|| key("^T", "take over"));
+        let rest = [key("q", "leave"), scroll, unfold];
+        return take.into_iter().chain(rest).collect();
+    }
+    let leave = key("^C^C", "leave");
+    if screen.link != Link::Up {
+        return vec![leave, scroll, unfold];
+    }
+    let works = screen.turn.is_some();
+    let mut keys = Vec::new();
+    match screen.questions.front() {
+        Some(question) if screen.answering => {
+            let sight = draw::sight(screen);
+            let options: Vec<_> = question.options.iter().map(|it| it.key.as_str()).collect();
+            let offered = match (options.as_slice(), question.takes_text) {
+                ([], _) => "Enter".to_owned(),
+                ([first, .., last], true) => format!("{first}-{last} Enter"),
+                ([one], true) => format!("{one} Enter"),
+                (options, false) => options.join(" "),
+            };
+            if question.options.is_empty() || !sight.answers.is_empty() {
+                keys.push((offered.into(), "answer"));
+            }
+            if sight.last > 0 {
+                keys.push(key("↑↓", "read"));
+            }
+            keys.push(key("Tab", "prompt"));
+        }
+        Some(_) => keys.extend([key("Tab", "answer the question"), key("Enter", "queue")]),
+        None if works => keys.extend([key("Enter", "queue"), key("^S", "steer")]),
+        None => keys.push(key("Enter", "send")),
+    }
+    if works {
+        keys.push(key("Esc", "cancel"));
+    }
+    keys.extend([key("^R", "hand back"), unfold, key("PgUp", "scroll"), leave]);
+    keys
+}

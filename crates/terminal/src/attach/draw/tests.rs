@@ -1,0 +1,761 @@
+//! Screens, as they are drawn.
+
+use expect_test::{Expect, expect};
+use ratatui::{Terminal, backend::TestBackend};
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        address::Address,
+        keys::Action,
+        picker::Picker,
+        servers::{ListedSession, Server},
+        state::tests::{Played, roster},
+    },
+    *,
+};
+
+fn screen_of(terminal: &Terminal<TestBackend>) -> String {
+    let buffer = terminal.backend().buffer();
+    let columns = usize::from(buffer.area.width).max(1);
+    let mut text = String::new();
+    for row in buffer.content.chunks(columns) {
+        let mut line = String::new();
+        let mut hidden = 0;
+        for cell in row {
+            if hidden == 0 {
+                line.push_str(cell.symbol());
+            }
+            hidden = width(cell.symbol()).max(hidden).saturating_sub(1);
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn drawn(played: &mut Played, columns: u16, rows: u16) -> String {
+    played.screen.size = (columns, rows);
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    terminal.draw(|frame| draw(frame, &played.screen)).unwrap();
+    screen_of(&terminal)
+}
+
+fn check(played: &mut Played, (columns, rows): (u16, u16), expected: Expect) {
+    expected.assert_eq(&drawn(played, columns, rows));
+}
+
+/// A session in the middle of its work.
+fn working() -> Played {
+    let mut played = Played::joined("me");
+    played.types("Tidy the tests, please.");
+    played.act(Action::Send);
+    played.sent();
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
+    let thought = json!({"type": "text", "text": "Where are they?"});
+    played.update(json!({"sessionUpdate": "agent_thought_chunk", "content": thought}));
+    let entries = json!([{"content": "Find them", "priority": "high", "status": "completed"},
+                         {"content": "Tidy them", "priority": "high", "status": "in_progress"}]);
+    played.update(json!({"sessionUpdate": "plan", "entries": entries}));
+    played.update(
+        json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read a.rs",
+                         "kind": "read", "status": "completed",
+                         "_meta": {"harn": {"durationMs": 40}}}),
+    );
+    let text = "one\ntwo\nthree\nfour\nfive\n\x1b[2Jsix";
+    let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+    played.update(
+        json!({"sessionUpdate": "tool_call", "toolCallId": "2", "title": "cargo test",
+                         "kind": "execute", "status": "in_progress", "content": content}),
+    );
+    let diff = json!([{"type": "diff", "path": "/w/a.rs", "oldText": "a\n", "newText": "b\n"}]);
+    played.update(
+        json!({"sessionUpdate": "tool_call", "toolCallId": "3", "title": "Edit a.rs",
+                         "kind": "edit", "status": "completed", "content": diff}),
+    );
+    let worker = json!({"workerId": "w", "workerName": "left", "workerTask": "Look left",
+                        "event": "WorkerSpawned"});
+    played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
+    played.update(
+        json!({"sessionUpdate": "usage_update", "used": 12500, "size": 200000,
+                         "cost": {"amount": 0.04, "currency": "USD"}}),
+    );
+    played.says("I look at ディレクトリ and\twhat is in it.");
+    played.wait(12_000);
+    played
+}
+
+#[test]
+fn a_session_at_work() {
+    check(
+        &mut working(),
+        (80, 24),
+        expect![[r#"
+            > Tidy the tests, please.
+
+            Where are they?
+
+            [x] Find them
+            [>] Tidy them
+            ≡ Read a.rs  ✓ 40 ms
+            $ cargo test  …
+              … 3 lines above, Ctrl-O shows them
+              four
+              five
+              \u{1b}[2Jsix
+            ✎ Edit a.rs  ✓
+              --- a.rs
+              +++ a.rs
+              @@ -1 +1 @@
+              -a
+              +b
+            » left: Look left  …
+
+            I look at ディレクトリ and    what is in it.
+             Tidy the tests             $0.04 · 12k/200k · ask · working 12 s · you control
+            > say more while it works
+            Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
+        "#]],
+    );
+    check(
+        &mut working(),
+        (40, 10),
+        expect![[r#"
+              @@ -1 +1 @@
+              -a
+              +b
+            » left: Look left  …
+
+            I look at ディレクトリ and    what is in
+            it.
+             Tidy… ask · working 12 s · you control
+            > say more while it works
+            Enter queue  ^S steer  ? help
+        "#]],
+    );
+}
+
+#[test]
+fn output_unfolded() {
+    let mut played = working();
+    played.act(Action::Unfold);
+    check(
+        &mut played,
+        (80, 30),
+        expect![[r#"
+            > Tidy the tests, please.
+
+            Where are they?
+
+            [x] Find them
+            [>] Tidy them
+            ≡ Read a.rs  ✓ 40 ms
+            $ cargo test  …
+              one
+              two
+              three
+              four
+              five
+              \u{1b}[2Jsix
+            ✎ Edit a.rs  ✓
+              --- a.rs
+              +++ a.rs
+              @@ -1 +1 @@
+              -a
+              +b
+            » left: Look left  …
+
+            I look at ディレクトリ and    what is in it.
+
+
+
+
+             Tidy the tests             $0.04 · 12k/200k · ask · working 12 s · you control
+            > say more while it works
+            Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
+        "#]],
+    );
+}
+
+#[test]
+fn who_watches_sees_that_somebody_else_is_asked() {
+    let mut played = Played::joined("desk");
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
+    let metadata = json!({"started_at": "2026-01-01T00:00:09.000Z",
+                          "finished_at": "2026-01-01T00:00:10.500Z"});
+    let worker = json!({"workerId": "w", "workerName": "left", "workerTask": "Look left",
+                        "event": "WorkerCompleted", "metadata": metadata});
+    played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.rs",
+                      "kind": "edit", "status": "pending"});
+    played.update(call);
+    check(
+        &mut played,
+        (80, 6),
+        expect![[r#"
+            » left: Look left  ✓ 1.5 s
+            ✎ Edit a.rs  waits
+
+             Tidy the tests                       ask · waits for an answer · desk controls
+            > watching; Ctrl-T takes over
+            ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+        "#]],
+    );
+    let end = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed"});
+    played.update(end);
+    check(
+        &mut played,
+        (80, 6),
+        expect![[r#"
+            » left: Look left  ✓ 1.5 s
+            ✎ Edit a.rs  ✗
+
+             Tidy the tests                                   ask · working · desk controls
+            > watching; Ctrl-T takes over
+            ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+        "#]],
+    );
+}
+
+#[test]
+fn a_question() {
+    let mut played = working();
+    played.ask("q");
+    let early = drawn(&mut played, 80, 24);
+    assert!(early.contains("·  Allow this once"), "{early}");
+    played.wait(500);
+    check(
+        &mut played,
+        (80, 24),
+        expect![[r#"
+            ≡ Read a.rs  ✓ 40 ms
+            $ cargo test  …
+              … 3 lines above, Ctrl-O shows them
+              four
+              five
+              \u{1b}[2Jsix
+            ✎ Edit a.rs  ✓
+              --- a.rs
+              +++ a.rs
+              @@ -1 +1 @@
+              -a
+              +b
+            » left: Look left  …
+
+            I look at ディレクトリ and    what is in it.
+            ? $ Clean up (for 10 min)
+              $ rm -rf build && git status
+              asked because the session's mode is ask
+              y) Allow this once  (once)
+              s) Allow it for this session  (session)
+              n) Reject this once  (once)
+             Tidy the tests                     $0.04 · 12k/200k · ask · asks · you control
+            >
+            y s n answer  Tab prompt  Esc cancel  ^R hand back  ^O unfold  ? help
+        "#]],
+    );
+    check(
+        &mut played,
+        (40, 10),
+        expect![[r#"
+            ? $ Clean up (for 10 min)
+              $ rm -rf build && git status
+              asked because the session's mode is
+              ask
+              y) Allow this once  (once)
+              s) Allow it for this session
+              n) Reject this once  (once)
+             T… 12k/200k · ask · asks · you control
+            >
+            y s n answer  Tab prompt  ? help
+        "#]],
+    );
+}
+
+#[test]
+fn a_long_question_says_that_there_is_more() {
+    let mut played = Played::joined("me");
+    let old: String = (0..40).map(|it| format!("{it}\n")).collect();
+    let new: String = (0..40).map(|it| format!("line {it}\n")).collect();
+    let diff = json!([{"type": "diff", "path": "/w/a.rs", "oldText": old, "newText": new}]);
+    let call = json!({"toolCallId": "c", "title": "Edit a.rs", "kind": "edit", "content": diff});
+    let options = json!([{"optionId": "y", "name": "Allow", "kind": "allow_once"},
+                         {"optionId": "n", "name": "Reject", "kind": "reject_once"}]);
+    let params = json!({"sessionId": "s", "toolCall": call, "options": options});
+    played.hear(
+        json!({"jsonrpc": "2.0", "id": 1, "method": "session/request_permission",
+                       "params": params}),
+    );
+    played.wait(500);
+    check(
+        &mut played,
+        (60, 14),
+        expect![[r#"
+            ? ✎ Edit a.rs
+              --- a.rs
+              +++ a.rs
+              @@ -1,40 +1,40 @@
+              -0
+              -1
+              -2
+              -3
+              ↓ 76 lines not shown
+              y) Allow
+              n) Reject
+             Tidy the tests                           ask · you control
+            >
+            y n answer  ↑↓ read  Tab prompt  ^R hand back  ? help
+        "#]],
+    );
+    for _ in 0..200 {
+        played.act(Action::ScrollQuestion(1));
+    }
+    let end = drawn(&mut played, 60, 14);
+    assert!(
+        end.contains("+line 39") && end.contains("lines above"),
+        "{end}"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_cannot_be_allowed() {
+    let asked = || {
+        let mut played = Played::joined("me");
+        played.ask("q");
+        played.wait(500);
+        played
+    };
+    let mut played = asked();
+    check(
+        &mut played,
+        (24, 6),
+        expect![[r#"
+            ? $ Clean up
+              $ rm -rf build && git
+              ↓ 7 lines not shown
+             Tid… ask · you control
+            >
+            ↑↓ read  ? help
+        "#]],
+    );
+    played.act(Action::Answer(0));
+    assert!(played.sent().is_empty(), "nobody has read it");
+    assert!(played.screen.notice.take().is_some());
+    for _ in 0..20 {
+        played.act(Action::ScrollQuestion(1));
+    }
+    check(
+        &mut played,
+        (24, 6),
+        expect![[r#"
+            ? $ Clean up
+              n) Reject this once
+              ↑ 7 lines above
+             Tid… ask · you control
+            >
+            y s n answer  ? help
+        "#]],
+    );
+    played.act(Action::Answer(0));
+    assert!(played.sent().is_empty(), "it is out of sight again");
+    played.act(Action::Answer(2));
+    assert_eq!(played.sent().len(), 1);
+    for (columns, rows) in [(10, 3), (10, 8), (40, 4), (3, 2), (0, 0)] {
+        let mut played = asked();
+        drawn(&mut played, columns, rows);
+        played.act(Action::Answer(0));
+        assert!(played.sent().is_empty(), "{columns}x{rows}");
+    }
+    check(
+        &mut asked(),
+        (40, 4),
+        expect![[r#"
+            ? make the window larger to answer
+
+             Tidy the tests       ask · you control
+            >
+        "#]],
+    );
+    // Whatever the size: what is allowed is in sight, or what is missing is counted.
+    for columns in 12..80 {
+        for rows in 5..24 {
+            let mut played = asked();
+            let text = drawn(&mut played, columns, rows);
+            let words: Vec<_> = text.split_whitespace().collect();
+            let words = words.join(" ");
+            let whole = words.contains("rm -rf") && words.contains("mode is ask");
+            assert!(whole || text.contains('↓'), "{columns}x{rows}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn how_a_call_went_is_told_however_long_its_name() {
+    let mut played = Played::joined("me");
+    let title = "Read some/very/long/path/until/the/line/is/full.rs";
+    played.update(
+        json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": title, "kind": "read",
+               "status": "completed", "_meta": {"harn": {"durationMs": 1500}}}),
+    );
+    check(
+        &mut played,
+        (54, 6),
+        expect![[r#"
+            ≡ Read some/very/long/path/until/the/line/is/full.rs
+              ✓ 1.5 s
+
+             Tidy the tests                     ask · you control
+            > what is to be done?
+            Enter send  ^R hand back  ^O unfold  ? help
+        "#]],
+    );
+}
+
+#[test]
+fn watching_and_waiting() {
+    let mut played = Played::joined("desk");
+    played.update(roster("takeover", "phone", json!("desk"), json!("phone")));
+    played.says("Hello.");
+    check(
+        &mut played,
+        (80, 10),
+        expect![[r#"
+            · phone took over
+
+            Hello.
+
+
+
+
+             Tidy the tests                                            ask · phone controls
+            > watching; Ctrl-T takes over
+            ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+        "#]],
+    );
+    let mut played = working();
+    for text in ["look left", "then right", "then back", "and forth"] {
+        played.types(text);
+        played.act(Action::Send);
+        played.answer(json!({"messageId": text, "status": "accepted"}));
+    }
+    played.types("one line\nand another one that is longer than the box");
+    check(
+        &mut played,
+        (40, 14),
+        expect![[r#"
+              -a
+              +b
+            » left: Look left  …
+
+            I look at ディレクトリ and    what is in
+            it.
+            queued: look left
+            queued: then right
+            … and 2 more wait
+             Tidy… ask · working 12 s · you control
+            > one line
+              and another one that is longer than
+              the box
+            Enter queue  ^S steer  F1 help
+        "#]],
+    );
+}
+
+#[test]
+fn a_lost_connection() {
+    let mut played = Played::joined("me");
+    let again = played.screen.now + std::time::Duration::from_millis(1500);
+    played.screen.lost(again, Vec::new(), None);
+    // No key is offered that would do nothing.
+    check(
+        &mut played,
+        (80, 5),
+        expect![[r#"
+
+
+         Tidy the tests                          ask · you control · lost, again in 2 s
+        > there is no connection
+        ^C^C leave  PgUp PgDn scroll  ^O unfold  ? help
+    "#]],
+    );
+}
+
+#[test]
+fn the_status_tells_what_matters_in_eighty_columns() {
+    let mut played = working();
+    let name = "terminal-ab12cd";
+    played.update(roster("takeover", name, json!("me"), json!(name)));
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "9", "title": "Edit a.rs",
+                      "kind": "edit", "status": "pending"});
+    played.update(call);
+    check(
+        &mut played,
+        (80, 5),
+        expect![[r#"
+        · terminal-ab12cd took over from you
+        ✎ Edit a.rs  waits
+         Tidy…  $0.04 · 12k/200k · ask · waits for an answer · terminal-ab12cd controls
+        > watching; Ctrl-T takes over
+        ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
+    "#]],
+    );
+}
+
+#[test]
+fn only_keys_that_do_something_are_offered() {
+    let keys = |played: &mut Played| {
+        let text = drawn(played, 80, 24);
+        text.lines().last().unwrap_or_default().to_owned()
+    };
+    let mut played = Played::joined("desk");
+    played.screen.observe = true;
+    expect!["q leave  PgUp PgDn scroll  ^O unfold  ? help"].assert_eq(&keys(&mut played));
+    let mut played = Played::joined("me");
+    played.types("a");
+    expect!["Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  F1 help"]
+        .assert_eq(&keys(&mut played));
+    played.choose(&["red", "blue"]);
+    expect!["Tab answer the question  Enter queue  ^R hand back  ^O unfold  F1 help"]
+        .assert_eq(&keys(&mut played));
+    played.act(Action::SwitchFocus);
+    expect!["1-2 Enter answer  Tab prompt  ^R hand back  ^O unfold  PgUp scroll  F1 help"]
+        .assert_eq(&keys(&mut played));
+}
+
+#[test]
+fn a_turn_that_began_before_we_came_is_not_timed() {
+    let mut played = Played::joined("me");
+    played.join("me", true);
+    played.wait(60_000);
+    let text = drawn(&mut played, 80, 5);
+    assert!(text.contains("ask · working · you control"), "{text}");
+}
+
+#[test]
+fn the_end_and_what_still_waits() {
+    let mut played = working();
+    played.types("look left");
+    played.act(Action::Send);
+    played.answer(json!({"messageId": "i", "status": "accepted"}));
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
+    check(
+        &mut played,
+        (80, 8),
+        expect![[r#"
+
+        I look at ディレクトリ and    what is in it.
+
+        · cancelled
+        waits for the next prompt: look left
+         Tidy the tests                            $0.04 · 12k/200k · ask · you control
+        > what is to be done?
+        Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  ? help
+    "#]],
+    );
+    played.event(json!({"kind": "session_closed", "reason": "client_request"}));
+    played.act(Action::TakeOver);
+    check(
+        &mut played,
+        (80, 8),
+        expect![[r#"
+
+            I look at ディレクトリ and    what is in it.
+
+            · cancelled
+            the session has ended; there is nothing to control
+             Tidy the tests                                  $0.04 · 12k/200k · ask · ended
+            > the session has ended: a client closed it
+            q leave  PgUp PgDn scroll  ^O unfold  ? help
+        "#]],
+    );
+}
+
+#[test]
+fn whoever_reads_something_earlier_sees_that_there_is_more() {
+    let mut played = working();
+    played.screen.size = (80, 10);
+    played.act(Action::Line(-1));
+    check(
+        &mut played,
+        (80, 10),
+        expect![[r#"
+          --- a.rs
+          +++ a.rs
+          @@ -1 +1 @@
+          -a
+          +b
+        » left: Look left  …
+        ↓ more below
+         Tidy the tests             $0.04 · 12k/200k · ask · working 12 s · you control
+        > say more while it works
+        Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
+    "#]],
+    );
+    played.act(Action::Line(1));
+    let text = drawn(&mut played, 80, 10);
+    assert!(!text.contains("more below"), "{text}");
+}
+
+#[test]
+fn help() {
+    let mut played = Played::joined("me");
+    played.act(Action::Help);
+    check(
+        &mut played,
+        (80, 24),
+        expect![[r#"
+            Session s, you are me
+
+            Enter              send; while the agent works: for when it is done
+            Ctrl-S             steer: at the agent's next safe place
+            Alt-Enter, Ctrl-J  a new line
+            Esc                cancel the turn; without one, go to the end
+            y, s, w, n, x      answer a question about a call, as its answers say
+            1-9                other answers; type the number where a text will do
+            Up, Down           read a long question, or scroll while the prompt is empty
+            Tab                to the question and back to the prompt
+            Ctrl-T             take over control
+            Ctrl-R             hand control back, go on watching
+            Ctrl-O             show what tools show, whole or folded
+            PgUp, PgDn         scroll; End goes to the end, while the prompt is empty
+            Ctrl-U, Ctrl-W     clear the prompt, take back a word
+            Ctrl-C             cancel; twice leaves, the session goes on
+            Ctrl-D             leave, when the prompt is empty
+            t                  while watching: take over
+            q                  while watching: leave
+            j, k               while watching: scroll by a line
+            F1, ?              this, and back; ? while the prompt is empty
+             Tidy the tests                                               ask · you control
+            > what is to be done?
+            Esc back  PgUp PgDn scroll
+        "#]],
+    );
+}
+
+#[test]
+fn no_size_is_too_small_and_none_panics() {
+    for columns in [0, 1, 2, 3, 5, 9, 20, 200] {
+        for rows in [0, 1, 2, 3, 4, 5, 7, 50] {
+            let mut played = working();
+            for _ in 0..2 {
+                played.screen.size = (columns, rows);
+                played.act(Action::Page(-1));
+                drawn(&mut played, columns, rows);
+                played.act(Action::ScrollQuestion(3));
+                played.types("日本 and more words");
+                played.ask("q");
+                played.wait(1000);
+                drawn(&mut played, columns, rows);
+                played.act(Action::Help);
+                drawn(&mut played, columns, rows);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_size_that_is_not_true_any_more_is_no_harm() {
+    let mut played = working();
+    played.screen.size = (120, 40);
+    let mut terminal = Terminal::new(TestBackend::new(10, 4)).unwrap();
+    terminal.draw(|frame| draw(frame, &played.screen)).unwrap();
+}
+
+#[test]
+fn no_text_is_obeyed_wherever_it_stands() {
+    let evil = "x\x1b[2J\x07\u{202e}y";
+    let mut played = Played::joined("me");
+    played.update(json!({"sessionUpdate": "session_info_update", "title": evil}));
+    played.update(json!({"sessionUpdate": "current_mode_update", "currentModeId": evil}));
+    played.update(roster("takeover", evil, json!("me"), json!(evil)));
+    played.update(
+        json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": evil,
+                         "status": "failed", "_meta": {"harn": {"error": evil}}}),
+    );
+    let entries = json!([{"content": evil, "priority": "high", "status": "pending"}]);
+    played.update(json!({"sessionUpdate": "plan", "entries": entries}));
+    played.update(
+        json!({"sessionUpdate": "log", "_meta": {"harn": {"level": "warn", "message": evil}}}),
+    );
+    let worker = json!({"workerId": "w", "workerName": evil, "workerTask": evil,
+                        "event": "WorkerFailed", "metadata": {"error": evil}});
+    played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
+    played.says(evil);
+    let content = json!([{"type": "text", "text": evil}]);
+    played.update(
+        json!({"sessionUpdate": "user_message", "messageId": "u", "content": content,
+                         "_meta": {"harn": {"live_session": {"client_id": evil}}}}),
+    );
+    let text = drawn(&mut played, 80, 40);
+    let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+    assert!(!text.contains(obeyed), "{text:?}");
+    assert!(text.contains("x\\u{1b}[2J"), "{text}");
+}
+
+fn picked(servers: Vec<Server>, columns: u16, rows: u16) -> String {
+    let mut picker = Picker::default();
+    picker.set(servers);
+    picker.go(1);
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    let now = 3_600_000;
+    terminal
+        .draw(|frame| super::picker(frame, &picker, now))
+        .unwrap();
+    screen_of(&terminal)
+}
+
+#[test]
+fn the_list_of_sessions() {
+    let session = |id: &str, live: bool, controller: Value, updated: u64| ListedSession {
+        id: id.to_owned(),
+        title: format!("About {id}"),
+        cwd: "/w".into(),
+        updated,
+        live,
+        working: id == "b",
+        controller: controller.as_str().map(str::to_owned),
+        since: None,
+    };
+    let servers = || {
+        let sessions = vec![
+            session("c", false, Value::Null, 3_599_000),
+            session("a", true, Value::Null, 60_000),
+            session("b", true, json!("desk"), 1_200_000),
+        ];
+        let address = Address::Socket("/s".into());
+        vec![Server { address, sessions }]
+    };
+    let expected = expect![[r#"
+        Sessions
+          About b                                   working, desk controls    40 min ago
+        > About a                                    live, nobody controls    59 min ago
+          About c                                                   stored      just now
+
+
+
+        Enter attach  ↑↓ choose  n new session  q leave
+    "#]];
+    expected.assert_eq(&picked(servers(), 80, 8));
+    let expected = expect![[r#"
+        Sessions
+          About b   working, desk con…
+        > About a   live, nobody cont…
+
+        Enter attach  ↑↓ choose  n ne…
+    "#]];
+    expected.assert_eq(&picked(servers(), 30, 5));
+    let nothing = Server {
+        address: Address::Socket("/s".into()),
+        sessions: Vec::new(),
+    };
+    let expected = expect![[r#"
+        Sessions
+        There is no session yet; n begins one in this directory.
+
+        ↑↓ choose  n new session  q leave
+    "#]];
+    expected.assert_eq(&picked(vec![nothing], 60, 4));
+    for size in [0, 1, 2, 3] {
+        picked(servers(), size, size);
+    }
+}

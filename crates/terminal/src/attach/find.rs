@@ -1,0 +1,210 @@
+//! Finding a session: by its id or the beginning of it, among all that the servers have.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+use super::{
+    address::{Address, Remote, sockets},
+    servers::{self, ListedSession, Server, Which},
+    talk::Target,
+};
+use crate::{
+    session_ids::{is_begun, named},
+    text::did_you_mean,
+};
+
+/// Where to look.
+pub(super) struct Find {
+    state_dir: PathBuf,
+    remote: Option<Remote>,
+}
+
+/// A session to join, and where.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) address: Address,
+    pub(super) target: Target,
+    /// The session's directory.
+    pub(super) cwd: PathBuf,
+}
+
+impl Found {
+    /// A session that a server listed.
+    pub(super) fn of(address: Address, session: &ListedSession) -> Self {
+        let id = session.id.clone();
+        let target = match session.live {
+            true => Target::Live(id),
+            false => Target::Stored(id, session.cwd.clone()),
+        };
+        let cwd = session.cwd.clone();
+        Self {
+            address,
+            target,
+            cwd,
+        }
+    }
+}
+
+impl Find {
+    pub(super) fn new(state_dir: PathBuf, remote: Option<Remote>) -> Self {
+        Self { state_dir, remote }
+    }
+
+    pub(super) fn state_dir(&self) -> &Path {
+        &self.state_dir
+    }
+
+    /// The servers there are, with their sessions. An error where there is none.
+    pub(super) async fn servers(&self, which: Which) -> Result<Vec<Server>> {
+        if let Some(remote) = &self.remote {
+            let asked = servers::ask(vec![Address::Url(remote.clone())], which).await;
+            return Ok(asked.into_iter().collect::<Result<_, _>>()?);
+        }
+        // Sockets that a killed server left behind do not answer.
+        let asked = servers::ask(sockets(&self.state_dir), which).await;
+        let servers: Vec<_> = asked.into_iter().flatten().collect();
+        if servers.is_empty() {
+            bail!(
+                "no server runs on {}; `harn-serve serve` starts one, and `harn-serve acp --listen` \
+                 shares what an editor runs",
+                self.state_dir.display()
+            );
+        }
+        Ok(servers)
+    }
+
+    /// A server, whichever.
+    pub(super) async fn any_server(&self) -> Result<Address> {
+        let servers = self.servers(Which::Live).await?;
+        match servers.into_iter().next() {
+            Some(server) => Ok(server.address),
+            None => bail!("no server runs"),
+        }
+    }
+
+    /// The session that is live, where there is just one.
+    pub(super) async fn only_one(&self) -> Result<Found> {
+        let servers = self.servers(Which::Live).await?;
+        let found = matches(&servers, "", true);
+        match found.as_slice() {
+            [] => bail!("no session is live; name a stored one and open it with --open"),
+            [one] => Ok(Found::of(one.0.clone(), one.1)),
+            several => bail!("several sessions are live, name one: {}", names(several)),
+        }
+    }
+
+    /// The session of this id, or the only one whose id begins with it. A stored one is opened if `open`.
+    pub(super) async fn session(&self, wanted: &str, open: bool) -> Result<Found> {
+        let servers = self.servers(Which::Live).await?;
+        if let Some(found) = one(&matches(&servers, wanted, true), wanted)? {
+            return Ok(found);
+        }
+        let servers = self.servers(Which::All).await?;
+        match one(&matches(&servers, wanted, false), wanted)? {
+            Some(found) if open => Ok(found),
+            Some(Found {
+                target: Target::Stored(id, _),
+                ..
+            }) => bail!(
+                "session {id} is stored, and not live; `harn-serve attach --open {id}` opens it"
+            ),
+            // It became live in between.
+            Some(found) => Ok(found),
+            None => {
+                let known = servers.iter().flat_map(|server| &server.sessions);
+                let near = did_you_mean(wanted, known.map(|session| session.id.as_str()));
+                bail!(
+                    "there is no session {wanted} that is live or has a prompt; \
+                     {near}`harn-serve sessions list` shows them"
+                )
+            }
+        }
+    }
+}
+
+type Match<'a> = (Address, &'a ListedSession);
+
+fn matches<'a>(servers: &'a [Server], wanted: &str, live: bool) -> Vec<Match<'a>> {
+    let mut found: Vec<Match<'a>> = Vec::new();
+    for server in servers {
+        for session in &server.sessions {
+            let known = found.iter().any(|(_, known)| known.id == session.id);
+            let begins = is_begun(&session.id, wanted);
+            if begins && session.live >= live && !known {
+                found.push((server.address.clone(), session));
+            }
+        }
+    }
+    // The whole id is that session's, also where another begins with it.
+    if let Some(at) = found.iter().position(|(_, session)| session.id == wanted) {
+        return vec![found.swap_remove(at)];
+    }
+    found
+}
+
+fn one(found: &[Match<'_>], wanted: &str) -> Result<Option<Found>> {
+    match found {
+        [] => Ok(None),
+        [(address, session)] => Ok(Some(Found::of(address.clone(), session))),
+        several => bail!("several sessions begin with {wanted}: {}", names(several)),
+    }
+}
+
+fn names(found: &[Match<'_>]) -> String {
+    named(found.iter().map(|(_, session)| session.id.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(id: &str, live: bool) -> ListedSession {
+        ListedSession {
+            id: id.to_owned(),
+            title: String::new(),
+            cwd: "/w".into(),
+            updated: 0,
+            live,
+            working: false,
+            controller: None,
+            since: None,
+        }
+    }
+
+    fn found(wanted: &str, live: bool) -> Result<Option<Target>> {
+        let sessions = [
+            ("ab1", true),
+            ("ab2", false),
+            ("ab", true),
+            ("cd1", true),
+            ("cd2", true),
+            ("ses_0198", true),
+        ];
+        let sessions = sessions.map(|(id, live)| listed(id, live)).to_vec();
+        let address = Address::Socket("/s".into());
+        let servers = [Server { address, sessions }];
+        Ok(one(&matches(&servers, wanted, live), wanted)?.map(|found| found.target))
+    }
+
+    #[test]
+    fn where_a_session_works_is_known_before_it_is_joined() {
+        let address = Address::Socket("/s".into());
+        let found = Found::of(address, &listed("a", true));
+        assert_eq!(found.cwd, Path::new("/w"));
+    }
+
+    #[test]
+    fn the_beginning_of_an_id_is_enough_where_it_is_the_only_one() {
+        let live = |id: &str| Some(Target::Live(id.to_owned()));
+        assert_eq!(found("ab1", true).unwrap(), live("ab1"));
+        assert_eq!(found("ab", true).unwrap(), live("ab"));
+        assert_eq!(found("ab2", true).unwrap(), None);
+        let stored = Target::Stored("ab2".to_owned(), "/w".into());
+        assert_eq!(found("ab2", false).unwrap(), Some(stored));
+        assert_eq!(found("x", false).unwrap(), None);
+        assert_eq!(found("019", true).unwrap(), live("ses_0198"));
+        let several = found("cd", true).unwrap_err().to_string();
+        assert_eq!(several, "several sessions begin with cd: cd1, cd2");
+    }
+}

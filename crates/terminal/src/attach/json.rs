@@ -1,0 +1,75 @@
+//! Updates for scripts: the params of each, a line on stdout. Only watches.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    link::{Link, Step},
+    talk::Heard,
+};
+use crate::{console::note, signals::Signals};
+
+/// After so many attempts in a row the server is gone for good. They take about a minute.
+const ATTEMPTS: u32 = 16;
+
+/// Prints until the session ends, somebody interrupts, or nobody reads any more.
+pub(super) async fn follow(mut link: Link) -> Result<ExitCode> {
+    let mut signals = Signals::listen().context("listening for signals")?;
+    // What was said about it, once it is lost.
+    let mut lost: Option<String> = None;
+    loop {
+        let step = tokio::select! {
+            _ = signals.next() => break,
+            step = link.next() => step,
+        };
+        match step {
+            Step::Heard(Heard::Update(params) | Heard::Replaced(params)) => {
+                if !print(&params)? {
+                    break;
+                }
+            }
+            Step::Heard(Heard::Event(params)) => {
+                if !print(&params)? || is_end(&params) {
+                    break;
+                }
+            }
+            Step::Heard(Heard::Joined(_)) if lost.take().is_some() => {
+                note("back again, nothing was missed");
+            }
+            Step::Heard(_) | Step::Nothing => {}
+            Step::Lost { why, .. } => {
+                if link.failures() > ATTEMPTS {
+                    bail!(why.unwrap_or_else(|| "the server is gone".to_owned()));
+                }
+                let words = why.unwrap_or_else(|| "the connection is lost".to_owned());
+                if lost.as_ref() != Some(&words) {
+                    note(format!("{words}; trying again"));
+                    lost = Some(words);
+                }
+            }
+            Step::Failed(why) => return Err(why),
+        }
+    }
+    link.close().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// False when nobody reads any more.
+fn print(params: &RawValue) -> Result<bool> {
+    let mut out = io::stdout().lock();
+    let written = writeln!(out, "{}", params.get()).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true).context("writing to stdout"),
+    }
+}
+
+fn is_end(event: &RawValue) -> bool {
+    let event: Option<Value> = serde_json::from_str(event.get()).ok();
+    event.is_some_and(|event| event["kind"] == "session_closed")
+}

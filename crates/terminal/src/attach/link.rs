@@ -1,0 +1,262 @@
+//! The way to a session, kept open: when a connection is lost, another one is made after a while, and the
+//! stream goes on behind the last event that came.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use harn_runtime::Clock;
+use tokio::{task::JoinHandle, time::sleep};
+
+use super::{
+    address::{self, Address},
+    talk::{Failure, HEARTBEAT, Heard, Talk},
+    wire::{NoConnection, Wire},
+};
+
+/// See the module.
+pub(super) struct Link {
+    pub(super) talk: Talk,
+    address: Address,
+    /// Where else a server may be found that has the session now.
+    state_dir: PathBuf,
+    clock: Arc<dyn Clock>,
+    state: State,
+    /// How often in a row it did not work.
+    failed: u32,
+    /// Whether to control the session when it is joined.
+    control: bool,
+    /// When to say next that we are still there.
+    beat: Duration,
+    was_joined: bool,
+    /// What happened besides the last thing that was told.
+    untold: Option<Step>,
+    /// Where to open the session again if no server has it open.
+    reopen: Option<PathBuf>,
+}
+
+enum State {
+    Down { again: Duration },
+    Connecting(JoinHandle<Result<Wire, NoConnection>>),
+    Up(Wire),
+}
+
+/// What happened.
+#[derive(Debug)]
+pub(super) enum Step {
+    Heard(Heard),
+    /// It is lost, and tried again then; with the words that may not have arrived, and with what the server
+    /// says, if one is there.
+    Lost {
+        again: Duration,
+        unsure: Vec<String>,
+        why: Option<String>,
+    },
+    /// It never came to be, and why.
+    Failed(anyhow::Error),
+    /// Something else that nobody has to know.
+    Nothing,
+}
+
+impl Link {
+    pub(super) fn new(
+        talk: Talk,
+        address: Address,
+        state_dir: PathBuf,
+        clock: Arc<dyn Clock>,
+        control: bool,
+    ) -> Self {
+        let mut talk = talk;
+        match address {
+            // Its end is noticed on both sides at once.
+            Address::Socket(_) => {}
+            Address::Url(_) => talk.promise(),
+        }
+        Self {
+            talk,
+            address,
+            state_dir,
+            clock,
+            state: State::Down {
+                again: Duration::ZERO,
+            },
+            failed: 0,
+            control,
+            beat: Duration::MAX,
+            was_joined: false,
+            untold: None,
+            reopen: None,
+        }
+    }
+
+    /// What is wanted when the connection has to be made again.
+    pub(super) fn wants(&mut self, control: bool, reopen: Option<PathBuf>) {
+        self.control = control;
+        self.reopen = reopen;
+    }
+
+    /// How often in a row there was no connection.
+    pub(super) fn failures(&self) -> u32 {
+        self.failed
+    }
+
+    /// What happens next. Cancel safe.
+    pub(super) async fn next(&mut self) -> Step {
+        if let Some(step) = self.untold.take() {
+            return step;
+        }
+        match &mut self.state {
+            State::Down { again } => {
+                let left = again.saturating_sub(self.clock.elapsed());
+                sleep(left).await;
+                self.connect();
+                Step::Nothing
+            }
+            State::Connecting(connecting) => {
+                let connected = connecting.await;
+                match connected {
+                    Ok(Ok(wire)) => {
+                        self.state = State::Up(wire);
+                        self.talk.begin(self.control);
+                        self.flush()
+                    }
+                    Ok(Err(why)) if !self.was_there() => Step::Failed(why.into()),
+                    // A token that is refused now is refused later.
+                    Ok(Err(why @ NoConnection::Token(_))) => Step::Failed(why.into()),
+                    _ => self.lost(None),
+                }
+            }
+            State::Up(wire) => {
+                let beat = self.beat.saturating_sub(self.clock.elapsed());
+                tokio::select! {
+                    line = wire.next() => match line {
+                        Some(line) => self.heard(&line),
+                        None => self.lost(None),
+                    },
+                    () = sleep(beat) => {
+                        self.talk.heartbeat();
+                        self.beat = self.next_beat();
+                        self.flush()
+                    }
+                }
+            }
+        }
+    }
+
+    /// What has come already, without waiting.
+    pub(super) fn try_next(&mut self) -> Option<Step> {
+        let State::Up(wire) = &mut self.state else {
+            return None;
+        };
+        let line = wire.try_next()?;
+        Some(self.heard(&line))
+    }
+
+    fn heard(&mut self, line: &str) -> Step {
+        let Some(heard) = self.talk.hear(line) else {
+            return self.flush();
+        };
+        match heard {
+            Heard::Joined(_) => {
+                self.was_joined = true;
+                self.failed = 0;
+                self.beat = self.next_beat();
+            }
+            Heard::Failed(failure) => return self.refused(failure),
+            _ => {}
+        }
+        // What was heard counts, also when it was the last thing.
+        match self.flush() {
+            Step::Nothing => {}
+            lost => self.untold = Some(lost),
+        }
+        Step::Heard(heard)
+    }
+
+    /// There is no joining, here and now.
+    fn refused(&mut self, failure: Failure) -> Step {
+        match failure {
+            // The server was started again, or it is another one.
+            Failure::Refused(why) if self.was_joined => match &self.reopen {
+                Some(cwd) => {
+                    self.talk.reopen(cwd.clone());
+                    self.lost(None)
+                }
+                None => self.lost(Some(why)),
+            },
+            Failure::Refused(why) | Failure::Strange(why) => Step::Failed(anyhow::Error::msg(why)),
+        }
+    }
+
+    /// Whether anything of the session has come, so that it is worth coming back.
+    fn was_there(&self) -> bool {
+        self.was_joined || self.talk.has_begun()
+    }
+
+    fn next_beat(&self) -> Duration {
+        self.clock.elapsed() + Duration::from_secs(HEARTBEAT)
+    }
+
+    fn connect(&mut self) {
+        // The server may have been started again, and has another socket then.
+        let mut addresses = vec![self.address.clone()];
+        if let (Address::Socket(_), true) = (&self.address, self.was_there()) {
+            addresses.extend(address::sockets(&self.state_dir));
+        }
+        // One that answers need not be the one that has it; one that is dead only takes time.
+        let at = self.failed as usize % addresses.len();
+        addresses.rotate_left(at);
+        let nobody = NoConnection::Nobody(self.address.to_string());
+        let connecting = tokio::spawn(async move {
+            let mut found = Err(nobody);
+            for address in addresses {
+                found = Wire::connect(&address).await;
+                if found.is_ok() {
+                    break;
+                }
+            }
+            found
+        });
+        self.state = State::Connecting(connecting);
+    }
+
+    fn lost(&mut self, why: Option<String>) -> Step {
+        const FIRST: Duration = Duration::from_millis(100);
+        const LONGEST: Duration = Duration::from_secs(5);
+        let wait = FIRST.saturating_mul(1 << self.failed.min(10)).min(LONGEST);
+        self.failed = self.failed.saturating_add(1);
+        let again = self.clock.elapsed() + wait;
+        self.state = State::Down { again };
+        self.beat = Duration::MAX;
+        if !self.was_there() {
+            let gone = NoConnection::Nobody(self.address.to_string());
+            return Step::Failed(gone.into());
+        }
+        let unsure = self.talk.forget_sent();
+        Step::Lost { again, unsure, why }
+    }
+
+    /// Sends what is to be sent.
+    pub(super) fn flush(&mut self) -> Step {
+        let lines = self.talk.take_lines();
+        let State::Up(wire) = &self.state else {
+            return Step::Nothing;
+        };
+        match lines.into_iter().all(|line| wire.send(line)) {
+            true => Step::Nothing,
+            false => self.lost(None),
+        }
+    }
+
+    /// Says goodbye, if somebody is there to hear it.
+    pub(super) async fn close(mut self) {
+        if self.talk.is_joined() {
+            self.talk.detach();
+            self.flush();
+        }
+        if let State::Up(wire) = self.state {
+            wire.close().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Text as a terminal shows it: made harmless, measured by the columns it takes, and broken into lines.
+
+use ratatui::{style::Style, text::Span};
+
+use crate::paint::visible;
+
+/// How many columns `text` takes.
+pub(super) fn width(text: &str) -> usize {
+    Span::raw(text).width()
+}
+
+/// `text` with nothing a terminal obeys, and with spaces for tabs.
+pub(super) fn tame(text: &str) -> String {
+    visible(text).replace('\t', "    ")
+}
+
+/// `text` in one harmless line, its line breaks spelt out.
+pub(super) fn tame_line(text: &str) -> String {
+    tame(text.trim_end()).replace('\n', "\\n")
+}
+
+/// `text` cut to so many columns, with a mark where something is missing.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let span = Span::raw(text);
+    let mut kept = Vec::new();
+    let mut used = 1;
+    for cell in span.styled_graphemes(Style::new()) {
+        used += width(cell.symbol);
+        if used > columns {
+            break;
+        }
+        kept.push(cell.symbol);
+    }
+    kept.truncate(outside_a_name(&kept, kept.len()));
+    match columns {
+        0 => String::new(),
+        _ => format!("{}…", kept.concat().trim_end()),
+    }
+}
+
+/// The last place up to here that is not inside the name of a character, such as `\u{1b}`: half of one would be
+/// read as something else.
+fn outside_a_name(cells: &[&str], at: usize) -> usize {
+    const LONGEST: usize = "\\u{10ffff".len();
+    let from = at.saturating_sub(LONGEST);
+    let Some(back) = cells[from..at].iter().rposition(|cell| *cell == "\\") else {
+        return at;
+    };
+    let inside = match &cells[from + back + 1..at] {
+        [] | ["u"] => true,
+        ["u", "{", rest @ ..] => !rest.contains(&"}"),
+        _ => false,
+    };
+    if inside { from + back } else { at }
+}
+
+/// The lines `text` takes when there are so many columns. Words stay whole where they can.
+pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    text.split('\n')
+        .flat_map(|line| wrap_line(line, columns))
+        .collect()
+}
+
+fn wrap_line(line: &str, columns: usize) -> Vec<String> {
+    let span = Span::raw(line);
+    let cells: Vec<&str> = span
+        .styled_graphemes(Style::new())
+        .map(|cell| cell.symbol)
+        .collect();
+    let mut lines = Vec::new();
+    let (mut start, mut used) = (0, 0);
+    // Behind the last space that stands after a word.
+    let mut gap = None;
+    let mut at = 0;
+    while let Some(cell) = cells.get(at) {
+        let wide = width(cell);
+        if used + wide > columns && at > start {
+            let end = match gap {
+                _ if *cell == " " => at,
+                Some(gap) => gap,
+                None => match outside_a_name(&cells, at) {
+                    end if end > start => end,
+                    _ => at,
+                },
+            };
+            lines.push(cells[start..end].concat().trim_end().to_owned());
+            start = end;
+            // A space at the break is the break.
+            while cells.get(start) == Some(&" ") {
+                start += 1;
+            }
+            at = at.max(start);
+            used = cells[start..at].iter().map(|cell| width(cell)).sum();
+            gap = None;
+            continue;
+        }
+        used += wide;
+        at += 1;
+        if *cell == " " && cells[start..at].iter().any(|cell| *cell != " ") {
+            gap = Some(at);
+        }
+    }
+    if start < cells.len() || lines.is_empty() {
+        lines.push(cells[start..].concat().trim_end().to_owned());
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_whole_where_they_can() {
+        let table: [(&str, usize, &[&str]); 10] = [
+            ("", 5, &[""]),
+            ("one two three", 7, &["one two", "three"]),
+            ("one two three", 8, &["one two", "three"]),
+            ("one  two", 3, &["one", "two"]),
+            ("unbreakable", 4, &["unbr", "eaka", "ble"]),
+            ("    deep in", 9, &["    deep", "in"]),
+            ("a\n\nb", 9, &["a", "", "b"]),
+            ("日本語の字", 4, &["日本", "語の", "字"]),
+            (
+                "e\u{301}e\u{301}e\u{301}",
+                2,
+                &["e\u{301}e\u{301}", "e\u{301}"],
+            ),
+            ("日本", 1, &["日", "本"]),
+        ];
+        for (text, columns, lines) in table {
+            assert_eq!(wrap(text, columns), lines, "{text:?} in {columns}");
+        }
+        assert_eq!(wrap("ab", 0), ["a", "b"]);
+    }
+
+    #[test]
+    fn the_name_of_a_character_is_not_cut() {
+        for columns in 6..11 {
+            let lines = wrap("abcde\\u{1b}[2J", columns);
+            assert_eq!(lines[0], "abcde", "{columns}");
+        }
+        assert_eq!(cut("abc\\u{1b}[2J", 8), "abc…");
+        assert_eq!(cut("abc\\u{1b}[2J", 12), "abc\\u{1b}[2J");
+        assert_eq!(cut("abc\\u{1b}[2J", 11), "abc\\u{1b}[…");
+        // Others are as they are.
+        assert_eq!(cut("a\\users", 5), "a\\us…");
+        assert_eq!(wrap("\\u{1b}", 3), ["\\u{", "1b}"]);
+    }
+
+    #[test]
+    fn what_is_cut_fits() {
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("longer", 5), "long…");
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(cut("abc", 1), "…");
+        assert_eq!(cut("abc", 0), "");
+    }
+
+    #[test]
+    fn nothing_is_obeyed() {
+        assert_eq!(tame("a\tb\x1b[2J\n"), "a    b\\u{1b}[2J\n");
+        assert_eq!(tame_line("a\nb\n"), "a\\nb");
+    }
+}

@@ -1,0 +1,208 @@
+//! `harn-serve attach`: a client in the terminal for a session that lives in a server, by its socket or its
+//! URL. It watches, drives, takes over and hands back; when the connection breaks it comes back and goes on
+//! behind what it saw last.
+//!
+//! What is known is folded from the wire (`talk`, `state`, `transcript`), drawn from that alone (`draw`), and
+//! changed by keys (`keys`, `act`). Only `link`, `wire` and `app` touch the world.
+
+mod act;
+mod address;
+mod app;
+mod args;
+mod draw;
+mod editor;
+mod find;
+mod json;
+mod keys;
+mod lines;
+mod link;
+mod measure;
+mod picker;
+mod question;
+mod servers;
+mod state;
+mod talk;
+mod tls;
+mod transcript;
+mod wire;
+
+use std::{
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
+
+use anyhow::{Context, Result, anyhow};
+use harn_runtime::Clock;
+
+use self::{
+    address::{Address, Remote},
+    app::{Chosen, Terminal},
+    find::{Find, Found},
+    link::Link,
+    picker::Picker,
+    servers::Which,
+    state::Screen,
+    talk::{Talk, Target},
+};
+use crate::console::{note, wrong_use};
+
+pub use self::{
+    args::AttachArgs,
+    servers::{ListedSession, live_sessions},
+};
+
+/// Attaches to a session until the person leaves or the session ends. `token` is the one of the environment.
+///
+/// # Errors
+/// When there is no such session or no terminal to show it in.
+pub async fn run(
+    state_dir: PathBuf,
+    args: AttachArgs,
+    token: Option<String>,
+    clock: Arc<dyn Clock>,
+) -> Result<ExitCode> {
+    let seen = io::stdin().is_terminal() && io::stdout().is_terminal();
+    if !args.json && !seen {
+        let error = "there is no terminal to show a session in; --json prints a line an update";
+        return Err(wrong_use(anyhow!(error)));
+    }
+    Attach::new(state_dir, args, token, clock)?.run().await
+}
+
+struct Attach {
+    args: AttachArgs,
+    find: Find,
+    me: String,
+    clock: Arc<dyn Clock>,
+}
+
+impl Attach {
+    fn new(
+        state_dir: PathBuf,
+        args: AttachArgs,
+        token: Option<String>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
+        let remote = args
+            .url
+            .as_deref()
+            .map(|url| remote(url, &state_dir, &args, token));
+        let remote = remote.transpose()?;
+        let me = match &args.name {
+            Some(name) if name.trim().is_empty() => {
+                return Err(wrong_use(anyhow!("--name is empty; say what to call you")));
+            }
+            Some(name) => name.trim().to_owned(),
+            None => name()?,
+        };
+        Ok(Self {
+            find: Find::new(state_dir, remote),
+            args,
+            me,
+            clock,
+        })
+    }
+
+    async fn run(self) -> Result<ExitCode> {
+        let found = match (&self.args.session, self.args.new) {
+            (Some(session), _) => Some(self.find.session(session, self.args.open).await?),
+            (None, true) => Some(self.new_session(self.find.any_server().await?)?),
+            (None, false) if self.args.json => Some(self.find.only_one().await?),
+            // Somebody chooses; but there must be something to choose from.
+            (None, false) => {
+                self.find.any_server().await?;
+                None
+            }
+        };
+        match (self.args.json, found) {
+            (true, Some(found)) => {
+                let link = self.link(found, false);
+                json::follow(link).await
+            }
+            (_, found) => self.show(found).await,
+        }
+    }
+
+    async fn show(self, found: Option<Found>) -> Result<ExitCode> {
+        let mut terminal = Terminal::open(self.clock.clone())?;
+        let found = match found {
+            Some(found) => found,
+            None => match self.choose(&mut terminal).await? {
+                Some(found) => found,
+                None => return Ok(ExitCode::SUCCESS),
+            },
+        };
+        let mut screen = Screen::new(&self.me, self.args.observe);
+        // What was done before we came is told before we are told where.
+        screen.transcript.set_cwd(found.cwd.clone());
+        let mut link = self.link(found, !self.args.observe);
+        let followed = terminal.follow(&mut screen, &mut link).await;
+        drop(terminal);
+        link.close().await;
+        followed?;
+        if screen.ended.is_none() && !screen.session.is_empty() {
+            let url = self.args.url.as_deref().map(|url| format!("--url {url} "));
+            let (url, id) = (url.unwrap_or_default(), &screen.session);
+            note(format!("come back with `harn-serve attach {url}{id}`"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn choose(&self, terminal: &mut Terminal) -> Result<Option<Found>> {
+        let mut picker = Picker::default();
+        let refresh = async || self.find.servers(Which::All).await.unwrap_or_default();
+        picker.set(refresh().await);
+        let chosen = terminal.choose(&mut picker, refresh).await?;
+        match chosen {
+            Chosen::Nothing => Ok(None),
+            Chosen::Session(row) => Ok(Some(Found::of(row.server, &row.session))),
+            Chosen::New => match picker.server() {
+                Some(server) => self.new_session(server.clone()).map(Some),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn new_session(&self, address: Address) -> Result<Found> {
+        let here = std::env::current_dir().context("this directory has no name")?;
+        let target = Target::New(here.clone());
+        Ok(Found {
+            address,
+            target,
+            cwd: here,
+        })
+    }
+
+    fn link(&self, found: Found, control: bool) -> Link {
+        let after = self.args.after.clone();
+        let mut talk = Talk::new(self.me.clone(), found.target, after);
+        talk.worker_calls = self.args.json;
+        let dir = self.find.state_dir().to_owned();
+        Link::new(talk, found.address, dir, self.clock.clone(), control)
+    }
+}
+
+/// What a server at a URL wants to know of us.
+fn remote(url: &str, state_dir: &Path, args: &AttachArgs, given: Option<String>) -> Result<Remote> {
+    let url = address::url(url).map_err(wrong_use)?;
+    if address::is_exposed(&url) {
+        note("without TLS, the token and everything said can be read on the way; wss:// is safe");
+    }
+    let given = given.filter(|token| !token.trim().is_empty());
+    let token = address::token(given, args.token_file.as_deref(), &state_dir.join("token"))?;
+    Ok(Remote {
+        url,
+        token,
+        ca: args.ca.clone(),
+    })
+}
+
+/// A name that nobody else has.
+fn name() -> Result<String> {
+    let mut bytes = [0; 3];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random bytes: {error}"))?;
+    let [a, b, c] = bytes;
+    Ok(format!("terminal-{a:02x}{b:02x}{c:02x}"))
+}

@@ -1,0 +1,83 @@
+//! The list of sessions to choose from.
+
+use super::address::Address;
+use super::servers::{ListedSession, Server};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Picker {
+    rows: Vec<Row>,
+    servers: Vec<Address>,
+    /// The session that is marked; the first where it is gone.
+    marked: Option<String>,
+    /// Something to know.
+    pub(super) notice: Option<String>,
+}
+
+/// A session, and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) server: Address,
+    pub(super) session: ListedSession,
+}
+
+impl Picker {
+    /// Takes in what servers have: live sessions first, and the latest first among them.
+    pub(super) fn set(&mut self, servers: Vec<Server>) {
+        self.servers = servers.iter().map(|it| it.address.clone()).collect();
+        let mut rows: Vec<Row> = Vec::new();
+        for server in servers {
+            for session in server.sessions {
+                let row = Row {
+                    server: server.address.clone(),
+                    session,
+                };
+                // Every server of a state directory lists what is stored there.
+                let same = rows.iter_mut().find(|it| it.session.id == row.session.id);
+                match same {
+                    Some(known) if !known.session.live => *known = row,
+                    Some(_) => {}
+                    None => rows.push(row),
+                }
+            }
+        }
+        rows.sort_by_key(|row| (!row.session.live, u64::MAX - row.session.updated));
+        self.rows = rows;
+    }
+
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Whether a session can be begun.
+    pub(super) fn can_begin(&self) -> bool {
+        !self.servers.is_empty()
+    }
+
+    /// Where a session would be begun.
+    pub(super) fn server(&self) -> Option<&Address> {
+        self.servers.first()
+    }
+
+    /// The place of the mark.
+    pub(super) fn at(&self) -> usize {
+        let marked = self.marked.as_ref();
+        let at = self
+            .rows
+            .iter()
+            .position(|row| Some(&row.session.id) == marked);
+        at.unwrap_or(0)
+    }
+
+    /// The session that is marked.
+    pub(super) fn marked(&self) -> Option<&Row> {
+        self.rows.get(self.at())
+    }
+
+    /// Moves the mark.
+    pub(super) fn go(&mut self, by: isize) {
+        let last = self.rows.len().saturating_sub(1);
+        let at = self.at().saturating_add_signed(by).min(last);
+        self.marked = self.rows.get(at).map(|row| row.session.id.clone());
+    }
+}

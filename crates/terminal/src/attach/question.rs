@@ -1,0 +1,287 @@
+//! Questions of the agent: what is shown of them, and what an answer is.
+
+use std::{path::Path, time::Duration};
+
+use agent_client_protocol::v1::schema::{
+    CreateElicitationRequest, CreateElicitationResponse, ElicitationAction, PermissionOption,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    SelectedPermissionOutcome, ToolCallContent,
+};
+use harn_model::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    measure::tame_line,
+    talk::{Asked, harn},
+    transcript::calls::unified,
+};
+use crate::{
+    paint::Style,
+    reading::{
+        activity::{deadline, lineage, reason},
+        call::{block_text, input_lines, symbol},
+        form::{self, Field},
+        permission_keys::{keyed, not_an_answer, position},
+    },
+};
+
+/// A question that waits for an answer.
+#[derive(Debug)]
+pub(super) struct Question {
+    /// The id it is answered under.
+    pub(super) id: Value,
+    /// What is asked, in a line.
+    pub(super) title: String,
+    /// Exactly what would be done, and why it is asked.
+    pub(super) body: Vec<(Style, String)>,
+    /// The answers that have a key.
+    pub(super) options: Vec<AnswerOption>,
+    /// Whether an answer is typed, as a text or as its number, rather than given with one key.
+    pub(super) takes_text: bool,
+    /// Until when an answer counts.
+    pub(super) deadline: Option<Timestamp>,
+    /// When it came.
+    pub(super) since: Duration,
+    about: About,
+}
+
+/// An answer that somebody can choose.
+#[derive(Debug)]
+pub(super) struct AnswerOption {
+    /// What to press or, where a text is an answer, what to type.
+    pub(super) key: String,
+    /// The answer in words.
+    pub(super) name: String,
+    /// How far it reaches, where that is known.
+    pub(super) scope: Option<String>,
+}
+
+#[derive(Debug)]
+enum About {
+    Permission(Vec<String>),
+    Form(Box<CreateElicitationRequest>),
+}
+
+impl Question {
+    /// Reads a question; none where nobody could answer it here.
+    pub(super) fn read(asked: Asked, cwd: &Path, since: Duration) -> Option<Self> {
+        let params = asked.params.get();
+        if asked.form {
+            let request = serde_json::from_str(params).ok()?;
+            return Self::form(asked.id, request, since);
+        }
+        let request: RequestPermissionRequest = serde_json::from_str(params).ok()?;
+        let raw: Value = serde_json::from_str(params).ok()?;
+        let scope = |id: &str| {
+            let options = harn(&raw)?.get("options")?.as_array()?;
+            let option = options
+                .iter()
+                .find(|option| option.get("optionId") == Some(&id.into()))?;
+            Some(option.get("scope")?.as_str()?.to_owned())
+        };
+        let keyed = keyed(&request.options);
+        let answer = |(key, option): &(String, &PermissionOption)| AnswerOption {
+            key: key.clone(),
+            name: tame_line(&option.name),
+            scope: scope(&option.option_id.0),
+        };
+        let ids = keyed.iter().map(|(_, it)| it.option_id.0.to_string());
+        Some(Self {
+            id: asked.id,
+            title: title(&request),
+            body: body(&request, cwd),
+            options: keyed.iter().map(answer).collect(),
+            // A number of two digits is no key.
+            takes_text: keyed.iter().any(|(key, _)| key.len() > 1),
+            deadline: deadline(request.meta.as_ref()),
+            since,
+            about: About::Permission(ids.collect()),
+        })
+    }
+
+    fn form(id: Value, request: CreateElicitationRequest, since: Duration) -> Option<Self> {
+        let (_, field) = form::field(&request)?;
+        let plain = |key: String, text: &str| AnswerOption {
+            key,
+            name: tame_line(text),
+            scope: None,
+        };
+        let (options, takes_text) = match field {
+            Field::Decision => {
+                let options = [("y", "Yes"), ("n", "No")];
+                (
+                    options.map(|(key, it)| plain(key.to_owned(), it)).into(),
+                    false,
+                )
+            }
+            Field::Choice(choices, _) => {
+                let numbered = (1..).zip(&choices);
+                let option = |(number, it): (usize, &String)| plain(number.to_string(), it);
+                (numbered.map(option).collect(), true)
+            }
+            Field::Text(_) => (Vec::new(), true),
+        };
+        let mut lines = request.message.lines();
+        let title = tame_line(lines.next().unwrap_or_default());
+        let mut body = lines.map(|line| (Style::Plain, line.to_owned())).collect();
+        bound(&mut body);
+        Some(Self {
+            id,
+            title,
+            body,
+            options,
+            takes_text,
+            deadline: None,
+            since,
+            about: About::Form(Box::new(request)),
+        })
+    }
+
+    /// The place of the option that has this key.
+    pub(super) fn position(&self, key: &str) -> Option<usize> {
+        position(&self.keys(), key)
+    }
+
+    /// Reports a key that has no meaning.
+    pub(super) fn not_an_answer(&self, key: &str) -> String {
+        not_an_answer(&self.keys(), key)
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.options.iter().map(|it| it.key.as_str()).collect()
+    }
+
+    /// The answer that an option stands for, by its place.
+    pub(super) fn choose(&self, at: usize) -> Option<Value> {
+        match &self.about {
+            About::Permission(ids) => {
+                let chosen = SelectedPermissionOutcome::new(ids.get(at)?.clone());
+                let outcome = RequestPermissionOutcome::Selected(chosen);
+                value(RequestPermissionResponse::new(outcome))
+            }
+            About::Form(request) => {
+                let typed = match form::field(request)?.1 {
+                    Field::Decision => ["y", "n"].get(at).map(|it| (*it).to_owned()),
+                    Field::Choice(choices, _) => choices.get(at).cloned(),
+                    Field::Text(_) => None,
+                };
+                self.typed(&typed?)
+            }
+        }
+    }
+
+    /// The answer that a text stands for, if it is one.
+    pub(super) fn typed(&self, text: &str) -> Option<Value> {
+        let About::Form(request) = &self.about else {
+            return self.choose(self.position(text.trim())?);
+        };
+        let action = form::understand(Some(text), request)?;
+        value(CreateElicitationResponse::new(action))
+    }
+}
+
+/// The answer to a question that cannot be put here: there is none.
+pub(super) fn declined(form: bool) -> Option<Value> {
+    match form {
+        true => value(CreateElicitationResponse::new(ElicitationAction::Decline)),
+        false => None,
+    }
+}
+
+fn value(answer: impl Serialize) -> Option<Value> {
+    serde_json::to_value(answer).ok()
+}
+
+fn title(request: &RequestPermissionRequest) -> String {
+    let fields = &request.tool_call.fields;
+    let title = tame_line(fields.title.as_deref().unwrap_or("a tool call"));
+    format!("{}{title}", symbol(fields.kind.unwrap_or_default()))
+}
+
+/// Nobody reads more than this before they answer, and drawing it would take too long.
+const LINES: usize = 4000;
+const BYTES: usize = 256 * 1024;
+
+/// Leaves out what is too much, and says so.
+fn bound(lines: &mut Vec<(Style, String)>) {
+    let mut room = BYTES;
+    let mut fits = |(_, line): &(Style, String)| match room.checked_sub(line.len()) {
+        Some(left) => {
+            room = left;
+            true
+        }
+        None => false,
+    };
+    let kept = lines.iter().take(LINES).take_while(|it| fits(it)).count();
+    let more = lines.len() - kept;
+    if more > 0 {
+        lines.truncate(kept);
+        let words =
+            format!("… and {more} more lines, too many to be shown: who is not sure rejects it");
+        lines.push((Style::Yellow, words));
+    }
+}
+
+/// Exactly what would be done, and why it is asked. Nothing of it is hidden without a word.
+fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> {
+    let fields = &request.tool_call.fields;
+    let content = fields.content.as_deref().unwrap_or_default();
+    let is_diff = |item: &ToolCallContent| matches!(item, ToolCallContent::Diff(_));
+    let mut lines = Vec::new();
+    let kind = fields.kind.unwrap_or_default();
+    if let Some(input) = &fields.raw_input
+        && !content.iter().any(is_diff)
+    {
+        let input = input_lines(kind, input);
+        lines.extend(input.lines().map(|line| (Style::Bold, line.to_owned())));
+    }
+    for item in content {
+        match item {
+            ToolCallContent::Content(block) => {
+                let text = block_text(&block.content);
+                let shown = lines.iter().map(|(_, line)| line.trim_start_matches("$ "));
+                // A command is shown already, and as it would be typed.
+                let fenced: Vec<_> = text.lines().filter(|it| !it.starts_with("```")).collect();
+                if !shown.eq(fenced.iter().copied()) {
+                    lines.extend(text.lines().map(|line| (Style::Plain, line.to_owned())));
+                }
+            }
+            ToolCallContent::Diff(diff) => lines.extend(unified(diff, cwd)),
+            _ => {}
+        }
+    }
+    bound(&mut lines);
+    let workers = lineage(request.meta.as_ref());
+    if !workers.is_empty() {
+        let asks = format!("asked by the worker {}", workers.join(" > "));
+        lines.push((Style::Dim, tame_line(&asks)));
+    }
+    if let Some(reason) = reason(request.meta.as_ref()) {
+        let because = format!("asked because {reason}");
+        lines.push((Style::Dim, tame_line(&because)));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_left_out_with_a_word() {
+        let line = |text: &str| (Style::Plain, text.to_owned());
+        let mut short = vec![line("a"); LINES];
+        bound(&mut short);
+        assert_eq!(short.len(), LINES);
+        for mut long in [
+            vec![line("a"); LINES + 5],
+            vec![line("a"), line(&"b".repeat(BYTES))],
+        ] {
+            bound(&mut long);
+            let (look, words) = long.pop().unwrap();
+            assert!(words.contains("more lines, too many"), "{words}");
+            assert_eq!((look, &long[0]), (Style::Yellow, &line("a")));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Which servers run, and which sessions they have: each is asked, for a short while, and those that do not
+//! answer are left out.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
+};
+
+use harn_model::Timestamp;
+use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::timeout};
+
+use super::{
+    address::{Address, sockets},
+    talk::{harn, hello},
+    wire::{NoConnection, Wire},
+};
+
+/// A server that answered.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) address: Address,
+    pub(super) sessions: Vec<ListedSession>,
+}
+
+/// A session as a server lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedSession {
+    /// The session.
+    pub id: String,
+    /// Its title; empty where it has none.
+    pub title: String,
+    /// The directory it works in.
+    pub cwd: PathBuf,
+    /// When it last changed.
+    pub updated: Timestamp,
+    /// Whether a server has it open.
+    pub live: bool,
+    /// Whether a turn runs.
+    pub working: bool,
+    /// The client that controls it.
+    pub controller: Option<String>,
+    /// Since when that client does.
+    pub since: Option<Timestamp>,
+}
+
+/// Which sessions are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those that are live.
+    Live,
+    /// Those that are stored, too.
+    All,
+}
+
+/// How long a server may take to answer. One on this machine takes a millisecond.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Nobody looks through more sessions than fit on so many pages.
+const PAGES: usize = 100;
+
+/// The live sessions that the servers of this machine have, by the sockets in a state directory.
+pub async fn live_sessions(state_dir: &Path) -> Vec<ListedSession> {
+    let asked = ask(sockets(state_dir), Which::Live).await;
+    let answered = asked.into_iter().flatten();
+    answered.flat_map(|server| server.sessions).collect()
+}
+
+/// Asks servers for their sessions, all at once. In the order of the addresses.
+pub(super) async fn ask(
+    addresses: Vec<Address>,
+    which: Which,
+) -> Vec<Result<Server, NoConnection>> {
+    let mut asked = JoinSet::new();
+    for (at, address) in addresses.into_iter().enumerate() {
+        asked.spawn(async move {
+            let answered = timeout(PATIENCE, list(&address, which)).await;
+            let late = |_| Err(NoConnection::Late(address.to_string()));
+            let sessions = answered.unwrap_or_else(late);
+            (at, sessions.map(|sessions| Server { address, sessions }))
+        });
+    }
+    let mut answers = asked.join_all().await;
+    answers.sort_by_key(|(at, _)| *at);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+async fn list(address: &Address, which: Which) -> Result<Vec<ListedSession>, NoConnection> {
+    let mut wire = Wire::connect(address).await?;
+    let name = address.to_string();
+    request(&mut wire, 0, "initialize", hello(false), &name).await?;
+    let mut sessions = Vec::new();
+    let mut cursor = None;
+    for page in 1..=PAGES {
+        let mut params = json!({});
+        if which == Which::Live {
+            params["filter"] = json!({"liveState": "live"});
+        }
+        if let Some(cursor) = cursor.take() {
+            params["cursor"] = cursor;
+        }
+        let mut listed = request(&mut wire, page, "session/list", params, &name).await?;
+        let items = listed["sessions"].as_array();
+        sessions.extend(items.into_iter().flatten().filter_map(item));
+        match listed["nextCursor"].take() {
+            Value::Null => break,
+            next => cursor = Some(next),
+        }
+    }
+    // A server that knows no filter lists them all.
+    sessions.retain(|session| session.live || which == Which::All);
+    Ok(sessions)
+}
+
+async fn request(
+    wire: &mut Wire,
+    id: usize,
+    method: &str,
+    params: Value,
+    name: &str,
+) -> Result<Value, NoConnection> {
+    let gone = || NoConnection::Nobody(name.to_owned());
+    let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    if !wire.send(message.to_string()) {
+        return Err(gone());
+    }
+    loop {
+        let line = wire.next().await.ok_or_else(gone)?;
+        let Ok(mut answer) = serde_json::from_str::<Value>(&line) else {
+            continue;
+        };
+        if answer["id"] != id || answer.get("method").is_some() {
+            continue;
+        }
+        return match answer["error"]["message"].as_str() {
+            Some(why) => Err(NoConnection::Refused(name.to_owned(), why.to_owned())),
+            None => Ok(answer["result"].take()),
+        };
+    }
+}
+
+fn item(item: &Value) -> Option<ListedSession> {
+    let ours = harn(item);
+    let fact = |name: &str| ours.and_then(|ours| ours.get(name));
+    let word = |name: &str| fact(name).and_then(Value::as_str);
+    Some(ListedSession {
+        id: item.get("sessionId")?.as_str()?.to_owned(),
+        title: item["title"].as_str().unwrap_or_default().to_owned(),
+        cwd: item["cwd"].as_str().unwrap_or_default().into(),
+        updated: item["updatedAt"]
+            .as_str()
+            .and_then(time)
+            .unwrap_or_default(),
+        live: word("liveState") == Some("live"),
+        working: fact("activePrompt").and_then(Value::as_bool) == Some(true),
+        controller: word("controllerId").map(str::to_owned),
+        since: word("controlledSince").and_then(time),
+    })
+}
+
+fn time(text: &str) -> Option<Timestamp> {
+    let at = humantime::parse_rfc3339(text).ok()?;
+    let at = at.duration_since(UNIX_EPOCH).ok()?;
+    at.as_millis().try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_says_who_controls_it_and_since_when() {
+        let ours = json!({"liveState": "live", "activePrompt": true, "controllerId": "desk",
+                          "controlledSince": "1970-01-01T00:01:00Z", "clientCount": 2});
+        let listed = item(&json!({"sessionId": "s", "cwd": "/w", "title": "T",
+                                  "updatedAt": "1970-01-01T00:00:01.5Z", "_meta": {"harn": ours}}));
+        let listed = listed.unwrap();
+        assert!(listed.live && listed.working);
+        assert_eq!(listed.controller.as_deref(), Some("desk"));
+        assert_eq!((listed.updated, listed.since), (1500, Some(60_000)));
+        let plain = item(&json!({"sessionId": "s", "cwd": "/w"})).unwrap();
+        assert!(!plain.live && plain.controller.is_none());
+        assert_eq!(item(&json!({"cwd": "/w"})), None);
+    }
+}

@@ -1,0 +1,625 @@
+//! What is shown after what was heard, played as lines of the wire.
+
+use agent_client_protocol::v1::schema::ToolCallStatus;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::attach::{
+    act::{Flow, act, paste},
+    keys::Action,
+    talk::{Talk, Target},
+    transcript::{Entry, Who},
+};
+
+/// A client that has joined a session, without a connection.
+pub(in crate::attach) struct Played {
+    pub(in crate::attach) talk: Talk,
+    pub(in crate::attach) screen: Screen,
+}
+
+impl Played {
+    /// One that controls session `s`, unless somebody else does.
+    pub(in crate::attach) fn joined(controller: &str) -> Self {
+        let talk = Talk::new("me".to_owned(), Target::Live("s".to_owned()), None);
+        let screen = Screen::new("me", false);
+        let mut played = Self { talk, screen };
+        played.join(controller, false);
+        played
+    }
+
+    pub(in crate::attach) fn join(&mut self, controller: &str, working: bool) {
+        self.talk.begin(true);
+        self.answer(json!({}));
+        let session = json!({"title": "Tidy the tests", "cwd": "/w", "activePrompt": working,
+                             "modes": {"currentModeId": "ask"}});
+        self.answer(json!({"active_controller_id": controller,
+                           "_meta": {"harn": {"session": session}}}));
+        self.answer(json!({"injections": []}));
+    }
+
+    /// Answers the request that is sent now.
+    pub(in crate::attach) fn answer(&mut self, result: Value) {
+        let sent = self.sent();
+        let id = sent.last().expect("a request")["id"].clone();
+        self.hear(json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+
+    /// What is sent now.
+    pub(in crate::attach) fn sent(&mut self) -> Vec<Value> {
+        let lines = self.talk.take_lines();
+        let parse = |line: &String| serde_json::from_str(line).unwrap();
+        lines.iter().map(parse).collect()
+    }
+
+    pub(in crate::attach) fn hear(&mut self, message: Value) {
+        if let Some(heard) = self.talk.hear(&message.to_string()) {
+            assert!(self.screen.hear(heard).is_none());
+        }
+    }
+
+    pub(in crate::attach) fn update(&mut self, update: Value) {
+        let params = json!({"sessionId": "s", "update": update});
+        self.hear(json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
+    }
+
+    pub(in crate::attach) fn event(&mut self, mut event: Value) {
+        event["sessionId"] = "s".into();
+        self.hear(json!({"jsonrpc": "2.0", "method": "_harn/agentEvent", "params": event}));
+    }
+
+    pub(in crate::attach) fn says(&mut self, text: &str) {
+        let content = json!({"type": "text", "text": text});
+        self.update(
+            json!({"sessionUpdate": "agent_message_chunk", "messageId": "m",
+                           "content": content}),
+        );
+    }
+
+    pub(in crate::attach) fn ask(&mut self, id: &str) {
+        let call = json!({"toolCallId": "c", "title": "Clean up", "kind": "execute",
+                          "rawInput": {"command": "rm -rf build && git status"}});
+        let options = json!([
+            {"optionId": "allow_once", "name": "Allow this once", "kind": "allow_once"},
+            {"optionId": "allow_session", "name": "Allow it for this session", "kind": "allow_always"},
+            {"optionId": "reject_once", "name": "Reject this once", "kind": "reject_once"},
+        ]);
+        let scopes = json!([{"optionId": "allow_once", "scope": "once"},
+                            {"optionId": "allow_session", "scope": "session"},
+                            {"optionId": "reject_once", "scope": "once"}]);
+        let harn = json!({"options": scopes, "deadline": "1970-01-01T00:10:00Z",
+                          "policyDecision": {"reason": "the session's mode is ask"}});
+        let params = json!({"sessionId": "s", "toolCall": call, "options": options,
+                            "_meta": {"harn": harn}});
+        self.hear(
+            json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission",
+                         "params": params}),
+        );
+    }
+
+    /// Asks for one of these, or for any text, and waits until it can be answered.
+    pub(in crate::attach) fn choose(&mut self, choices: &[&str]) {
+        let mut answer = json!({"type": "string"});
+        if !choices.is_empty() {
+            answer["enum"] = choices.into();
+        }
+        let schema = json!({"type": "object", "required": ["answer"],
+                            "properties": {"answer": answer}});
+        let params = json!({"sessionId": "s", "mode": "form", "message": "Which?",
+                            "requestedSchema": schema});
+        self.hear(
+            json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": params}),
+        );
+        self.wait(400);
+    }
+
+    pub(in crate::attach) fn act(&mut self, action: Action) -> Flow {
+        act(&mut self.screen, &mut self.talk, action)
+    }
+
+    pub(in crate::attach) fn types(&mut self, text: &str) {
+        for c in text.chars() {
+            self.act(Action::Type(c));
+        }
+    }
+
+    /// Later by so much.
+    pub(in crate::attach) fn wait(&mut self, millis: u64) {
+        self.screen.now += Duration::from_millis(millis);
+    }
+
+    fn words(&self) -> Vec<(Who, String)> {
+        let entries = self.screen.transcript.first()..self.screen.transcript.end();
+        let words = |number| match self.screen.transcript.entry(number)? {
+            Entry::Said(said) => Some((said.who.clone(), said.text.clone())),
+            _ => None,
+        };
+        entries.filter_map(words).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let entries = self.screen.transcript.first()..self.screen.transcript.end();
+        let note = |number| match self.screen.transcript.entry(number)? {
+            Entry::Note(_, text) => Some(text.clone()),
+            _ => None,
+        };
+        entries.filter_map(note).collect()
+    }
+}
+
+/// What the roster looks like after a change.
+pub(in crate::attach) fn roster(action: &str, who: &str, before: Value, now: Value) -> Value {
+    let client = json!({"client_id": who, "mode": "controller"});
+    let state = json!({"client": client, "previous_controller_id": before,
+                       "active_controller_id": now, "clients": []});
+    json!({"sessionUpdate": "live_session_client",
+           "_meta": {"harn": {"action": action, "state": state}}})
+}
+
+#[test]
+fn joining_says_where_we_are() {
+    let played = Played::joined("me");
+    let screen = &played.screen;
+    assert_eq!(screen.link, Link::Up);
+    assert_eq!(screen.title, "Tidy the tests");
+    assert_eq!(screen.mode.as_deref(), Some("ask"));
+    assert!(screen.in_control() && screen.turn.is_none());
+}
+
+#[test]
+fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
+    let me = || Who::Person(None);
+    // Over this connection it is not told again.
+    let mut played = Played::joined("me");
+    played.types("go");
+    played.act(Action::Send);
+    assert_eq!(played.sent()[0]["method"], "session/prompt");
+    assert_eq!(played.screen.sent[0].1, "go");
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
+    assert_eq!(played.words(), [(me(), "go".to_owned())]);
+    assert!(played.screen.sent.is_empty() && played.screen.turn.is_some());
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
+    assert!(played.screen.turn.is_none());
+
+    // The connection broke; what was missed has it.
+    let mut played = Played::joined("me");
+    played.types("go");
+    played.act(Action::Send);
+    played.sent();
+    played.screen.lost(Duration::ZERO, Vec::new(), None);
+    let content = json!({"type": "text", "text": "go"});
+    played.talk.begin(true);
+    played.update(
+        json!({"sessionUpdate": "user_message_chunk", "messageId": "u1",
+        "content": content, "_meta": {"harn": {"live_session": {"client_id": "me"}}}}),
+    );
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
+    played.join("me", true);
+    assert_eq!(played.words(), [(me(), "go".to_owned())]);
+    assert!(played.screen.prompt.is_empty() && played.screen.turn.is_some());
+
+    // It never arrived: it is in the box again.
+    let mut played = Played::joined("me");
+    played.types("go");
+    played.act(Action::Send);
+    played.sent();
+    played.screen.lost(Duration::ZERO, Vec::new(), None);
+    played.join("me", false);
+    assert_eq!(played.screen.prompt.text(), "go");
+    assert!(played.words().is_empty() && played.screen.sent.is_empty());
+}
+
+#[test]
+fn what_is_said_while_it_works_waits_until_it_is_delivered() {
+    let mut played = Played::joined("me");
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
+    played.types("left");
+    played.act(Action::Steer);
+    played.answer(json!({"messageId": "i1", "status": "accepted"}));
+    played.types("then right");
+    played.act(Action::Send);
+    let sent = played.sent();
+    assert_eq!(sent[0]["params"]["mode"], "queue");
+    assert_eq!(played.screen.waiting.len(), 1);
+    let content = json!([{"type": "text", "text": "left"}]);
+    played.update(json!({"sessionUpdate": "user_message", "messageId": "i1", "content": content}));
+    assert!(played.screen.waiting.is_empty());
+    assert_eq!(played.words(), [(Who::Person(None), "left".to_owned())]);
+    // Delivered before its acceptance was told.
+    let content = json!([{"type": "text", "text": "then right"}]);
+    played.update(json!({"sessionUpdate": "user_message", "messageId": "i2", "content": content}));
+    let answer = json!({"messageId": "i2", "status": "accepted"});
+    played.hear(json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": answer}));
+    assert!(played.screen.waiting.is_empty());
+}
+
+#[test]
+fn control_moves_and_takes_the_questions_with_it() {
+    let mut played = Played::joined("me");
+    played.ask("q");
+    assert!(played.screen.question().is_some());
+    played.update(roster("takeover", "phone", json!("me"), json!("phone")));
+    assert!(!played.screen.in_control() && played.screen.question().is_none());
+    played.act(Action::TakeOver);
+    assert_eq!(played.sent()[0]["method"], "session/takeover");
+    played.update(roster("takeover", "me", json!("phone"), json!("me")));
+    assert!(played.screen.in_control());
+    played.update(roster("attached", "tab", json!("me"), json!("me")));
+    played.update(roster("heartbeat", "tab", json!("me"), json!("me")));
+    played.act(Action::HandBack);
+    let sent = played.sent();
+    assert_eq!(sent[0]["params"]["mode"], "observer");
+    played.update(roster("attached", "me", json!("me"), Value::Null));
+    assert_eq!(played.screen.controller, None);
+    let result = json!({"active_controller_id": null});
+    played.hear(json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}));
+    played.screen.controller = Some("desk".to_owned());
+    played.update(roster("attached", "desk", json!("desk"), Value::Null));
+    assert_eq!(
+        played.notes(),
+        [
+            "phone took over from you",
+            "you took over from phone",
+            "tab watches",
+            "you gave up control; nobody has it",
+            "desk gave up control; nobody has it",
+        ]
+    );
+    // An observer by its own wish stays one.
+    played.screen.observe = true;
+    played.act(Action::TakeOver);
+    assert!(played.sent().is_empty() && played.screen.notice.is_some());
+}
+
+#[test]
+fn a_question_is_answered_by_its_option_and_withdrawn_by_its_id() {
+    let mut played = Played::joined("me");
+    played.ask("q1");
+    played.ask("q2");
+    assert!(
+        !played.screen.question().unwrap().1,
+        "nobody has read it yet"
+    );
+    played.wait(400);
+    assert!(played.screen.question().unwrap().1);
+    played.act(Action::Answer(1));
+    let answer = &played.sent()[0];
+    assert_eq!(answer["id"], "q1");
+    let outcome = json!({"outcome": "selected", "optionId": "allow_session"});
+    assert_eq!(answer["result"]["outcome"], outcome);
+    assert!(
+        !played.screen.question().unwrap().1,
+        "the next one is new again"
+    );
+    let gone = json!({"requestId": "q2"});
+    played.hear(json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": gone}));
+    assert!(played.screen.question().is_none() && !played.screen.answering);
+}
+
+#[test]
+fn whoever_types_goes_on_typing_when_a_question_comes() {
+    let mut played = Played::joined("me");
+    played.types("1 more");
+    played.ask("q");
+    assert!(!played.screen.answering);
+    played.act(Action::SwitchFocus);
+    assert!(played.screen.answering);
+}
+
+#[test]
+fn a_paste_goes_to_the_prompt_or_is_told() {
+    let mut played = Played::joined("me");
+    paste(&mut played.screen, "a\tb");
+    assert_eq!(played.screen.prompt.text(), "a\tb");
+    assert_eq!(played.screen.notice, None);
+    played.ask("q");
+    played.act(Action::SwitchFocus);
+    paste(&mut played.screen, " c");
+    assert_eq!(played.screen.prompt.text(), "a\tb c");
+    let words = played.screen.notice.take().unwrap();
+    assert_eq!(words, "pasted into the prompt; Tab goes there");
+    paste(&mut played.screen, &"x".repeat(64 * 1024));
+    let words = played.screen.notice.take().unwrap();
+    assert_eq!(words, "the paste is cut: the prompt holds 64 KiB");
+    let mut played = Played::joined("desk");
+    paste(&mut played.screen, "x");
+    assert!(played.screen.prompt.is_empty() && played.screen.notice.is_some());
+}
+
+#[test]
+fn a_form_is_filled_in_by_a_line() {
+    let mut played = Played::joined("me");
+    let schema = json!({"type": "object", "required": ["answer"],
+                        "properties": {"answer": {"type": "string"}}});
+    let params = json!({"sessionId": "s", "mode": "form", "message": "Which port?",
+                        "requestedSchema": schema});
+    played
+        .hear(json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": params}));
+    played.types("8080");
+    played.act(Action::AnswerText);
+    let answer = &played.sent()[0];
+    assert_eq!(answer["id"], 7);
+    let result = json!({"action": "accept", "content": {"answer": "8080"}});
+    assert_eq!(answer["result"], result);
+}
+
+#[test]
+fn ends_are_told_where_they_are_worth_it() {
+    let mut played = Played::joined("me");
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "error": {"message": "too deep"}}));
+    assert_eq!(played.notes(), ["cancelled", "the turn failed: too deep"]);
+    played.event(json!({"kind": "session_closed", "reason": "closed"}));
+    assert!(played.screen.ended.is_some());
+}
+
+#[test]
+fn leaving_takes_two() {
+    let mut played = Played::joined("me");
+    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
+    assert_eq!(played.act(Action::Interrupt), Flow::Stay);
+    assert_eq!(played.sent()[0]["method"], "session/cancel");
+    played.act(Action::Unfold);
+    assert_eq!(played.act(Action::Interrupt), Flow::Stay);
+    assert_eq!(played.act(Action::Interrupt), Flow::Leave);
+}
+
+#[test]
+fn nothing_is_sent_without_a_connection() {
+    let mut played = Played::joined("me");
+    played.types("go");
+    played
+        .screen
+        .lost(Duration::from_secs(1), vec!["lost".to_owned()], None);
+    played.act(Action::Send);
+    assert!(played.sent().is_empty());
+    assert_eq!(played.screen.prompt.text(), "go");
+    assert_eq!(played.notes(), ["this may not have arrived: lost"]);
+    // Nor is it said that something was done.
+    played.screen.turn = Some(Duration::ZERO);
+    for action in [
+        Action::Cancel,
+        Action::Interrupt,
+        Action::HandBack,
+        Action::TakeOver,
+    ] {
+        played.act(action);
+        assert!(played.sent().is_empty());
+        let notice = played.screen.notice.clone().unwrap();
+        assert!(!notice.contains("cancelling"), "{notice}");
+    }
+}
+
+#[test]
+fn what_may_have_arrived_is_told_until_somebody_types() {
+    let mut played = Played::joined("me");
+    let unsure = vec!["left".to_owned()];
+    played.screen.lost(Duration::ZERO, unsure, None);
+    played.join("me", true);
+    let notice = "this may not have arrived; Enter sends it again";
+    assert_eq!(played.screen.notice.as_deref(), Some(notice));
+    assert_eq!(played.screen.prompt.text(), "left");
+}
+
+#[test]
+fn what_is_refused_is_not_lost() {
+    let mut played = Played::joined("me");
+    let refuse = |played: &mut Played, data: Value| {
+        let id = played.sent().pop().unwrap()["id"].clone();
+        let error = json!({"code": -32602, "message": "no", "data": data});
+        played.hear(json!({"jsonrpc": "2.0", "id": id, "error": error}));
+    };
+    played.types("go");
+    played.act(Action::Send);
+    played.types("more");
+    refuse(&mut played, json!({}));
+    assert_eq!(played.screen.notice.as_deref(), Some("no"));
+    assert_eq!(played.notes(), ["this was not taken: go"]);
+    assert_eq!(played.screen.prompt.text(), "more");
+    // Whoever is refused so is not in control, whatever was thought.
+    played.act(Action::Send);
+    let data = json!({"reason": "not_controller", "controller": "phone"});
+    refuse(&mut played, data);
+    assert!(!played.screen.in_control());
+    assert_eq!(played.screen.controller.as_deref(), Some("phone"));
+    let notice = played.screen.notice.clone().unwrap();
+    assert!(notice.starts_with("phone controls the session"), "{notice}");
+    assert_eq!(played.screen.prompt.text(), "more");
+    // Also where it is under our name.
+    played.screen.controller = Some("me".to_owned());
+    played.act(Action::Send);
+    refuse(
+        &mut played,
+        json!({"reason": "not_controller", "controller": "me"}),
+    );
+    assert!(!played.screen.in_control());
+    let notice = played.screen.notice.clone().unwrap();
+    assert!(
+        notice.starts_with("somebody else of your name controls"),
+        "{notice}"
+    );
+}
+
+#[test]
+fn somebody_else_under_our_name_is_not_us() {
+    let mut played = Played::joined("me");
+    played.ask("q");
+    played.update(roster("takeover", "me", json!("me"), json!("me")));
+    assert!(!played.screen.in_control() && played.screen.question().is_none());
+    let told = "somebody else came under your name, and controls it in your place";
+    assert_eq!(played.notes(), [told]);
+    // What is said in its name is not ours to say.
+    played.talk.detach();
+    assert!(played.sent().is_empty());
+    // Taken back, it is ours.
+    played.act(Action::TakeOver);
+    let take = played.sent().pop().unwrap();
+    assert_eq!(take["method"], "session/takeover");
+    played.update(roster("takeover", "me", json!("me"), json!("me")));
+    assert!(played.screen.in_control());
+    played.hear(json!({"jsonrpc": "2.0", "id": take["id"], "result": {}}));
+    played.talk.heartbeat();
+    assert!(played.sent().is_empty(), "nothing was promised");
+    played.talk.promise();
+    played.talk.heartbeat();
+    assert_eq!(played.sent().len(), 1);
+}
+
+#[test]
+fn who_is_forgotten_comes_back_by_itself() {
+    let mut played = Played::joined("me");
+    let mut gone = roster("detached", "me", json!("me"), Value::Null);
+    gone["_meta"]["harn"]["state"]["client"] = Value::Null;
+    gone["_meta"]["harn"]["left"] = json!({"client_id": "me", "reason": "heartbeat_missed"});
+    played.update(gone.clone());
+    let attach = played.sent().pop().unwrap();
+    assert_eq!(attach["method"], "session/attach");
+    assert_eq!(attach["params"]["mode"], "controller");
+    assert_eq!(
+        played.notes(),
+        ["you were not heard of for too long, and come back"]
+    );
+    played.update(roster("attached", "me", Value::Null, json!("me")));
+    let result = json!({"active_controller_id": "me"});
+    played.hear(json!({"jsonrpc": "2.0", "id": attach["id"], "result": result}));
+    assert!(played.screen.in_control() && played.screen.notice.is_none());
+    played.sent();
+    // Whoever watched goes on watching; and what others do is theirs.
+    gone["_meta"]["harn"]["state"]["previous_controller_id"] = json!("desk");
+    played.update(gone.clone());
+    assert_eq!(played.sent()[0]["params"]["mode"], "observer");
+    gone["_meta"]["harn"]["left"]["client_id"] = json!("tab");
+    played.update(gone);
+    assert!(played.sent().is_empty());
+}
+
+#[test]
+fn a_connection_without_a_name_changes_only_who_controls() {
+    let mut played = Played::joined("desk");
+    for (action, now) in [("takeover", json!("editor")), ("detached", Value::Null)] {
+        let mut update = roster(action, "", json!("desk"), now.clone());
+        update["_meta"]["harn"]["state"]["client"] = Value::Null;
+        played.update(update);
+        assert_eq!(played.screen.controller.as_deref(), now.as_str());
+    }
+    assert!(played.notes().is_empty());
+}
+
+#[test]
+fn what_a_person_was_asked_says_when_it_is_settled() {
+    let mut played = Played::joined("desk");
+    let asked = json!({"requestId": "q", "kind": "question", "payload": {"prompt": "Which?"}});
+    played.update(json!({"sessionUpdate": "hitl_request", "_meta": {"harn": asked}}));
+    assert_eq!(played.notes(), ["a person is asked (question): Which?"]);
+    let settled = json!({"requestId": "q", "kind": "question", "outcome": "answered"});
+    played.update(json!({"sessionUpdate": "hitl_resolved", "_meta": {"harn": settled}}));
+    assert_eq!(
+        played.notes(),
+        ["a person is asked (question): Which? (answered)"]
+    );
+}
+
+#[test]
+fn two_equal_prompts_are_two() {
+    let mut played = Played::joined("me");
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        played.types("go");
+        played.act(Action::Send);
+        ids.push(played.sent().pop().unwrap()["id"].clone());
+    }
+    for (nth, id) in ids.iter().enumerate() {
+        let message = format!("u{nth}");
+        played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": message}));
+        played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
+        let result = json!({"stopReason": "end_turn"});
+        played.hear(json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+    assert_eq!(played.words().len(), 2);
+    assert!(played.screen.sent.is_empty());
+}
+
+#[test]
+fn what_was_noticed_goes_when_it_is_no_longer_so() {
+    let start = json!({"kind": "turn_started", "turnId": "t", "messageId": "u"});
+    let mut played = Played::joined("me");
+    played.event(start.clone());
+    played.act(Action::Cancel);
+    assert!(played.screen.notice.is_some());
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
+    assert_eq!(played.screen.notice, None);
+    let noticed = || Some("noticed".to_owned());
+    played.screen.notice = noticed();
+    played.event(start);
+    assert_eq!(played.screen.notice, None);
+    played.screen.notice = noticed();
+    played.update(roster("takeover", "phone", json!("me"), json!("phone")));
+    assert_eq!(played.screen.notice, None);
+    played.screen.notice = noticed();
+    let why = "the session is stored".to_owned();
+    played.screen.lost(Duration::ZERO, Vec::new(), Some(why));
+    assert_eq!(
+        played.screen.notice.as_deref(),
+        Some("the session is stored")
+    );
+    played.join("phone", false);
+    let back = "back again, nothing was missed";
+    assert_eq!(played.screen.notice.as_deref(), Some(back));
+    played.event(json!({"kind": "session_closed", "reason": "closed"}));
+    assert_eq!(played.screen.notice, None);
+    // It is not over for whoever can join it.
+    played.join("me", false);
+    assert_eq!(played.screen.ended, None);
+}
+
+#[test]
+fn everything_an_agent_can_send_is_taken_in() {
+    let mut played = Played::joined("me");
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/acp");
+    let mut count = 0;
+    for file in std::fs::read_dir(fixtures).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|it| it != "json") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let message: Value = serde_json::from_str(&text.replace("session-1", "s")).unwrap();
+        if let Some(heard) = played.talk.hear(&message.to_string()) {
+            played.screen.hear(heard);
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count}");
+    assert!(played.screen.usage.is_some());
+    let calls = (0..played.screen.transcript.end()).filter(|number| {
+        let entry = played.screen.transcript.entry(*number);
+        matches!(entry, Some(Entry::Call(call)) if call.status == ToolCallStatus::Failed)
+    });
+    assert!(calls.count() > 0);
+}
+
+#[test]
+fn what_somebody_reads_does_not_move() {
+    let mut played = Played::joined("me");
+    for number in 0..50 {
+        played.screen.note(Mark::Note, format!("line {number}"));
+    }
+    let first = |played: &Played| played.screen.in_sight(10)[0].to_string();
+    assert_eq!(first(&played), "· line 40");
+    played.screen.scroll(-10, 10);
+    assert_eq!(first(&played), "· line 30");
+    played.screen.note(Mark::Note, "new");
+    assert_eq!(first(&played), "· line 30");
+    played.screen.scroll(-100, 10);
+    assert_eq!(first(&played), "· line 0");
+    played.screen.scroll(10, 10);
+    assert_eq!(first(&played), "· line 10");
+    played.screen.scroll(100, 10);
+    assert_eq!(played.screen.view, View::End);
+    // A place that is forgotten is the beginning.
+    played.screen.scroll(-100, 10);
+    for number in 0..5000 {
+        played.screen.note(Mark::Note, format!("{number}"));
+    }
+    assert!(first(&played).starts_with("… 1051 earlier entries"));
+}

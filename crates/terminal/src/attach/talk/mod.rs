@@ -1,0 +1,476 @@
+//! Our side of the protocol, without any I/O: lines go in and become what there is to know, wishes go in and
+//! become lines to send.
+//!
+//! Joining a session is a few requests, one after the other. What comes of the session's stream meanwhile is
+//! passed on like everything after. The id of the last event is kept, so that joining again, over another
+//! connection, goes on exactly behind it.
+
+mod message;
+mod wishes;
+
+use std::{collections::HashMap, path::PathBuf};
+
+use serde_json::{Value, json, value::RawValue};
+
+use self::message::{Change, Incoming, Problem};
+pub(super) use self::message::{event_id, harn, hello};
+use crate::reading::activity::AGENT_EVENT;
+
+/// How often we say that we are still there, in seconds.
+pub(super) const HEARTBEAT: u64 = 30;
+
+/// What was heard.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// The params of a `session/update`.
+    Update(Box<RawValue>),
+    /// The same, of one by which somebody else came in our place, under our name.
+    Replaced(Box<RawValue>),
+    /// The params of an event beside the updates.
+    Event(Box<RawValue>),
+    /// The agent waits for more to do.
+    Idle,
+    /// A question, to be answered under its id.
+    Asked(Asked),
+    /// The question of this id is no longer asked.
+    Withdrawn(Value),
+    /// We are in the session: what is known of it.
+    Joined(Box<Joined>),
+    /// Messages that wait for the agent.
+    Waiting(Vec<Waiting>),
+    /// A message of ours is kept for the agent.
+    Kept(Waiting),
+    /// A message of ours came too late for its turn, and is sent as the prompt of this number.
+    Prompted(u64, String),
+    /// The prompt of this number was answered: its turn is over.
+    Answered(u64),
+    /// Something we wanted is refused; with the words that were not taken.
+    Refused { why: String, words: Option<Words> },
+    /// The same, because we are not in control, but this one is.
+    NotController {
+        controller: Option<String>,
+        words: Option<Words>,
+    },
+    /// There is no joining this session.
+    Failed(Failure),
+}
+
+/// Words of ours that were not taken, with the number of the prompt they were.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) prompt: Option<u64>,
+    pub(super) text: String,
+}
+
+/// A question of the agent.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) id: Value,
+    pub(super) params: Box<RawValue>,
+    pub(super) form: bool,
+}
+
+/// What is known of a session when we have joined it.
+#[derive(Debug, Default)]
+pub(super) struct Joined {
+    pub(super) session: String,
+    pub(super) title: Option<String>,
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) mode: Option<String>,
+    pub(super) controller: Option<String>,
+    pub(super) working: bool,
+    /// Who kept us from controlling it.
+    pub(super) instead: Option<String>,
+}
+
+/// A message that waits for the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) message: String,
+    pub(super) steer: bool,
+    pub(super) text: String,
+}
+
+/// Why there is no joining a session.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The server said no, in these words.
+    Refused(String),
+    /// What it says makes no sense to us.
+    Strange(String),
+}
+
+/// Which session to join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// One that is live.
+    Live(String),
+    /// One that is stored, in its directory.
+    Stored(String, PathBuf),
+    /// A new one, in this directory.
+    New(PathBuf),
+}
+
+/// What a request of ours was for.
+#[derive(Debug)]
+enum Sent {
+    Hello,
+    Attach { control: bool },
+    Load,
+    New,
+    Takeover,
+    HandBack,
+    Pending,
+    Prompt(String),
+    Inject { steer: bool, text: String },
+    Heartbeat,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Talk {
+    me: String,
+    target: Target,
+    /// Whether to control it.
+    control: bool,
+    last: Option<String>,
+    next: u64,
+    sent: HashMap<u64, Sent>,
+    out: Vec<String>,
+    /// Who kept us from controlling it.
+    instead: Option<String>,
+    joined: bool,
+    /// Whether some of the session has come.
+    begun: bool,
+    /// Whether our name in the session is ours: we came under it, and nobody else did since.
+    known: bool,
+    /// Whether we promise to say that we are still there.
+    promises: bool,
+    /// Whether to hear of the calls of workers; on the screen, a line for each worker stands for them.
+    pub(super) worker_calls: bool,
+}
+
+impl Talk {
+    /// Talk under the name `me`; `after` is where to begin in the session, if not at its beginning.
+    pub(super) fn new(me: String, target: Target, after: Option<String>) -> Self {
+        Self {
+            me,
+            target,
+            control: false,
+            last: after,
+            next: 1,
+            sent: HashMap::new(),
+            out: Vec::new(),
+            instead: None,
+            joined: false,
+            begun: false,
+            known: false,
+            promises: false,
+            worker_calls: false,
+        }
+    }
+
+    /// Has us say every now and then that we are still there. That is for connections whose end may go
+    /// unnoticed: each time is an event of the session.
+    pub(super) fn promise(&mut self) {
+        self.promises = true;
+    }
+
+    /// Whether some of the session has come.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// The session, once it is known.
+    pub(super) fn session(&self) -> Option<&str> {
+        match &self.target {
+            Target::Live(session) | Target::Stored(session, _) => Some(session),
+            Target::New(_) => None,
+        }
+    }
+
+    /// Whether we are in the session.
+    pub(super) fn is_joined(&self) -> bool {
+        self.joined
+    }
+
+    /// The lines to send, in order.
+    pub(super) fn take_lines(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Begins on a new connection. What was under way on the last one is over.
+    pub(super) fn begin(&mut self, control: bool) {
+        self.control = control;
+        self.joined = false;
+        self.instead = None;
+        self.sent.clear();
+        self.out.clear();
+        self.request(Sent::Hello, "initialize", message::hello(self.worker_calls));
+    }
+
+    /// Opens the session again, in its directory, when it is joined next.
+    pub(super) fn reopen(&mut self, cwd: PathBuf) {
+        if let Target::Live(session) = &self.target {
+            self.target = Target::Stored(session.clone(), cwd);
+        }
+    }
+
+    /// The connection is gone. Gives back messages whose arrival was not told.
+    pub(super) fn forget_sent(&mut self) -> Vec<String> {
+        self.joined = false;
+        let mut sent: Vec<_> = std::mem::take(&mut self.sent).into_iter().collect();
+        sent.sort_by_key(|(id, _)| *id);
+        let words = sent.into_iter().filter_map(|(_, sent)| match sent {
+            Sent::Inject { text, .. } => Some(text),
+            // Whether a prompt arrived shows when the session is joined again.
+            _ => None,
+        });
+        words.collect()
+    }
+
+    /// Takes in a line. Lines that make no sense are left out: a display must not fail over something new.
+    pub(super) fn hear(&mut self, line: &str) -> Option<Heard> {
+        let incoming: Incoming<'_> = serde_json::from_str(line).ok()?;
+        let params = incoming.params.map(ToOwned::to_owned);
+        match (incoming.method.as_deref(), incoming.id) {
+            (Some(method), Some(id)) => self.asked(method, id, params),
+            (Some(method), None) => self.told(method, params?),
+            (None, Some(id)) => {
+                let id = id.as_u64()?;
+                let sent = self.sent.remove(&id)?;
+                match incoming.error {
+                    Some(problem) => self.refused(id, sent, problem),
+                    None => {
+                        let result = incoming
+                            .result
+                            .and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+                        self.answered(id, sent, &result.unwrap_or_default())
+                    }
+                }
+            }
+            (None, None) => None,
+        }
+    }
+
+    fn asked(&mut self, method: &str, id: Value, params: Option<Box<RawValue>>) -> Option<Heard> {
+        let form = match method {
+            "session/request_permission" => false,
+            "elicitation/create" => true,
+            _ => {
+                let error = json!({"code": -32601, "message": format!("{method}: not known here")});
+                self.say(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+                return None;
+            }
+        };
+        let params = params?;
+        self.reached(&params);
+        Some(Heard::Asked(Asked { id, params, form }))
+    }
+
+    fn told(&mut self, method: &str, params: Box<RawValue>) -> Option<Heard> {
+        match method {
+            "session/update" => self.reached(&params).then(|| self.updated(params)),
+            AGENT_EVENT => self.reached(&params).then_some(Heard::Event(params)),
+            "agent/idle" => Some(Heard::Idle),
+            "$/cancel_request" => {
+                let params: Value = serde_json::from_str(params.get()).ok()?;
+                Some(Heard::Withdrawn(params.get("requestId")?.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// An update, which may be about ourselves.
+    fn updated(&mut self, params: Box<RawValue>) -> Heard {
+        let change = match self.joined {
+            true => message::change(&params),
+            // What is told of the time before is over.
+            false => None,
+        };
+        let comes =
+            |sent: &Sent| matches!(sent, Sent::Attach { .. } | Sent::Takeover | Sent::HandBack);
+        match change {
+            // We were not heard of for too long. The stream goes on all the same.
+            Some(Change::Left(who, control)) if who == self.me => {
+                // Somebody else may go by it by now.
+                self.known = false;
+                self.attach(control, None);
+            }
+            // To come again would replace the other in turn, and so on for ever.
+            Some(Change::Came(who) | Change::Replaced(who))
+                if who == self.me && !self.sent.values().any(comes) =>
+            {
+                self.known = false;
+                return Heard::Replaced(params);
+            }
+            _ => {}
+        }
+        Heard::Update(params)
+    }
+
+    /// Notes how far the session's stream has come; false when it is another session's.
+    fn reached(&mut self, params: &RawValue) -> bool {
+        let (session, event) = event_id(params);
+        if self.session().is_some() && session.as_deref() != self.session() {
+            return false;
+        }
+        if event.is_some() {
+            self.last = event;
+            self.begun = true;
+            // It comes when we are in, also where the answer does not.
+            let comes = |sent: &Sent| matches!(sent, Sent::Attach { .. });
+            self.known |= !self.joined && self.sent.values().any(comes);
+        }
+        true
+    }
+
+    fn answered(&mut self, id: u64, sent: Sent, result: &Value) -> Option<Heard> {
+        match sent {
+            Sent::Hello => {
+                self.open();
+                None
+            }
+            Sent::New => match result.get("sessionId").and_then(Value::as_str) {
+                Some(session) => {
+                    self.target = Target::Live(session.to_owned());
+                    self.attach(self.control, None);
+                    None
+                }
+                None => {
+                    let strange = "the server made a session without an id".to_owned();
+                    Some(Heard::Failed(Failure::Strange(strange)))
+                }
+            },
+            Sent::Load => {
+                if let Target::Stored(session, _) = &self.target {
+                    self.target = Target::Live(session.clone());
+                }
+                self.attach(self.control, None);
+                None
+            }
+            Sent::Attach { .. } => {
+                self.known = true;
+                self.joined = true;
+                let session = json!({"sessionId": self.session()});
+                self.request(Sent::Pending, "session/pending_injections", session);
+                let mut joined = message::joined(result);
+                joined.session = self.session().unwrap_or_default().to_owned();
+                joined.instead = self.instead.take();
+                Some(Heard::Joined(Box::new(joined)))
+            }
+            Sent::Pending => Some(Heard::Waiting(message::waiting(result))),
+            Sent::Inject { steer, text } => {
+                let message = result.get("messageId").and_then(Value::as_str)?.to_owned();
+                let kept = Waiting {
+                    message,
+                    steer,
+                    text,
+                };
+                Some(Heard::Kept(kept))
+            }
+            Sent::Prompt(_) => Some(Heard::Answered(id)),
+            // What comes of them is told to everyone.
+            Sent::Takeover | Sent::HandBack => {
+                self.known = true;
+                None
+            }
+            Sent::Heartbeat => None,
+        }
+    }
+
+    fn refused(&mut self, id: u64, sent: Sent, problem: Problem) -> Option<Heard> {
+        let reason = problem.reason();
+        let refused = |words| {
+            let controller = problem.controller().map(str::to_owned);
+            Some(match reason {
+                Some("not_controller") => Heard::NotController { controller, words },
+                _ => Heard::Refused {
+                    why: problem.message.clone(),
+                    words,
+                },
+            })
+        };
+        match sent {
+            Sent::Attach { control } => self.kept_out(control, reason, &problem),
+            Sent::Hello | Sent::Load | Sent::New => {
+                Some(Heard::Failed(Failure::Refused(problem.message)))
+            }
+            // Its turn ended before the message came: then it is the next prompt.
+            Sent::Inject { text, .. } if reason == Some("no_active_prompt") => {
+                let prompt = self.prompt(&text);
+                Some(Heard::Prompted(prompt, text))
+            }
+            Sent::Prompt(text) => refused(Some(Words {
+                prompt: Some(id),
+                text,
+            })),
+            Sent::Inject { text, .. } => refused(Some(Words { prompt: None, text })),
+            Sent::Takeover | Sent::HandBack => refused(None),
+            // A server that knows neither has a session all the same.
+            Sent::Pending | Sent::Heartbeat => None,
+        }
+    }
+
+    /// We are not let in as we wanted.
+    fn kept_out(
+        &mut self,
+        control: bool,
+        reason: Option<&str>,
+        problem: &Problem,
+    ) -> Option<Heard> {
+        let why = match reason {
+            // Somebody else controls it: watch.
+            Some("controller_exists") if control => {
+                self.instead = problem.controller().map(str::to_owned);
+                self.attach(false, Some(self.after()));
+                return None;
+            }
+            Some("unknown_session") if self.begun => {
+                "the session is stored; nobody has opened it".to_owned()
+            }
+            _ => problem.message.clone(),
+        };
+        Some(Heard::Failed(Failure::Refused(why)))
+    }
+
+    fn open(&mut self) {
+        match self.target.clone() {
+            Target::Live(_) => self.attach(self.control, Some(self.after())),
+            Target::Stored(session, cwd) => {
+                let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": [],
+                                    "lastEventId": self.after()});
+                self.request(Sent::Load, "session/load", params);
+            }
+            Target::New(cwd) => {
+                let params = json!({"cwd": cwd, "mcpServers": []});
+                self.request(Sent::New, "session/new", params);
+            }
+        }
+    }
+
+    /// Where the stream is to go on.
+    fn after(&self) -> String {
+        self.last.clone().unwrap_or_else(|| "0".to_owned())
+    }
+
+    fn attach(&mut self, control: bool, after: Option<String>) {
+        let params = self.attach_params(control, after);
+        self.request(Sent::Attach { control }, "session/attach", params);
+    }
+
+    fn request(&mut self, sent: Sent, method: &str, params: Value) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.sent.insert(id, sent);
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    fn say(&mut self, message: &Value) {
+        self.out.push(message.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! What whoever sits at the terminal wants of the session, as messages.
+
+use serde_json::{Value, json};
+
+use super::{Sent, Talk, message};
+
+impl Talk {
+    /// Sends a prompt, and says its number.
+    pub(in crate::attach) fn prompt(&mut self, text: &str) -> u64 {
+        let prompt = json!([{"type": "text", "text": text}]);
+        let params = json!({"sessionId": self.session(), "prompt": prompt});
+        self.request(Sent::Prompt(text.to_owned()), "session/prompt", params)
+    }
+
+    /// Says something to an agent that works: at its next safe place, or when it is done.
+    pub(in crate::attach) fn inject(&mut self, steer: bool, text: &str) {
+        let mode = if steer { "steer" } else { "queue" };
+        let params = json!({"sessionId": self.session(), "mode": mode, "content": text});
+        let text = text.to_owned();
+        self.request(Sent::Inject { steer, text }, "session/inject", params);
+    }
+
+    /// Cancels the turn.
+    pub(in crate::attach) fn cancel(&mut self) {
+        let params = json!({"sessionId": self.session()});
+        self.say(&json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}));
+    }
+
+    /// Takes control, whoever has it.
+    pub(in crate::attach) fn take_over(&mut self) {
+        let params = json!({"sessionId": self.session(), "clientId": self.me});
+        self.request(Sent::Takeover, "session/takeover", params);
+    }
+
+    /// Gives control up, and goes on watching.
+    pub(in crate::attach) fn hand_back(&mut self) {
+        let params = self.attach_params(false, None);
+        self.request(Sent::HandBack, "session/attach", params);
+    }
+
+    pub(super) fn attach_params(&self, control: bool, after: Option<String>) -> Value {
+        message::attach(self.session(), &self.me, control, after, self.promises)
+    }
+
+    /// Says that we are still there, if it is we who go by our name and promised to.
+    pub(in crate::attach) fn heartbeat(&mut self) {
+        if !self.known || !self.promises {
+            return;
+        }
+        let params = json!({"sessionId": self.session(), "clientId": self.me});
+        self.request(Sent::Heartbeat, "session/heartbeat", params);
+    }
+
+    /// Says that we leave, if it is we who go by our name.
+    pub(in crate::attach) fn detach(&mut self) {
+        if !self.known {
+            return;
+        }
+        let params = json!({"sessionId": self.session(), "clientId": self.me});
+        self.request(Sent::Heartbeat, "session/detach", params);
+    }
+
+    /// Answers a question.
+    pub(in crate::attach) fn answer(&mut self, id: &Value, result: &Value) {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+}

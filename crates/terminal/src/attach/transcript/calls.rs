@@ -1,0 +1,140 @@
+//! Tool calls in a transcript: one entry each, as it stands now.
+
+use std::path::Path;
+
+use agent_client_protocol::v1::schema::{
+    Diff, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+};
+use serde_json::Value;
+
+use super::{Call, Entry, Transcript};
+use crate::{
+    paint::Style,
+    reading::{call, diff},
+};
+
+/// Of what a call shows, the end is kept.
+const OUTPUT: usize = 64 * 1024;
+/// So much of a change is kept.
+const DIFF: usize = 1000;
+/// So much of what it was called with is kept.
+const INPUT: usize = 16 * 1024;
+
+impl Transcript {
+    /// A call begins.
+    pub(in crate::attach) fn call(&mut self, call: ToolCall, harn: Option<&Value>) {
+        let mut shown = Call {
+            kind: call.kind,
+            title: call.title,
+            status: call.status,
+            took: took(harn),
+            error: error(harn),
+            input: String::new(),
+            output: String::new(),
+            diff: Vec::new(),
+        };
+        let input = call.raw_input.as_ref();
+        shown.take_in(input, Some(&call.content), &self.cwd);
+        let ended = is_over(shown.status);
+        let number = self.push(Entry::Call(shown));
+        if !ended {
+            self.open.insert(call.tool_call_id.0.to_string(), number);
+        }
+    }
+
+    /// A call goes on, or ends. One that is not known, or forgotten, stays so.
+    pub(in crate::attach) fn call_update(&mut self, update: ToolCallUpdate, harn: Option<&Value>) {
+        let id = update.tool_call_id.0.to_string();
+        let fields: ToolCallUpdateFields = update.fields;
+        let Some(number) = self.open.get(&id).copied() else {
+            return;
+        };
+        if fields.status.is_some_and(is_over) {
+            self.open.remove(&id);
+        }
+        let cwd = self.cwd.clone();
+        self.change(number, |entry| {
+            let Entry::Call(call) = entry else {
+                return;
+            };
+            if let Some(title) = fields.title {
+                call.title = title;
+            }
+            call.kind = fields.kind.unwrap_or(call.kind);
+            call.status = fields.status.unwrap_or(call.status);
+            call.took = took(harn).or(call.took);
+            call.error = error(harn).or(call.error.take());
+            call.take_in(fields.raw_input.as_ref(), fields.content.as_deref(), &cwd);
+        });
+    }
+}
+
+impl Call {
+    /// What it is called with and what it shows, where that is told; it is told whole each time.
+    fn take_in(&mut self, input: Option<&Value>, content: Option<&[ToolCallContent]>, cwd: &Path) {
+        if let Some(input) = input {
+            self.input = call::input_lines(self.kind, input);
+            truncate(&mut self.input, INPUT);
+        }
+        let Some(content) = content else {
+            return;
+        };
+        self.output = tail(&call::lines(content).join("\n"));
+        let diffs = content.iter().filter_map(|item| match item {
+            ToolCallContent::Diff(diff) => Some(diff),
+            _ => None,
+        });
+        self.diff = diffs.flat_map(|diff| unified(diff, cwd)).collect();
+        let more = self.diff.len().saturating_sub(DIFF);
+        if more > 0 {
+            self.diff.truncate(DIFF);
+            let more = format!("… {more} more lines");
+            self.diff.push((Style::Dim, more));
+        }
+    }
+}
+
+/// A change to a file, called as somebody in the working directory would.
+pub(in crate::attach) fn unified(diff: &Diff, cwd: &Path) -> Vec<(Style, String)> {
+    let path = match diff.path.strip_prefix(cwd) {
+        Ok(inside) if inside != Path::new("") => inside,
+        _ => &diff.path,
+    };
+    diff::unified(diff, path)
+}
+
+fn is_over(status: ToolCallStatus) -> bool {
+    matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
+}
+
+fn took(harn: Option<&Value>) -> Option<u64> {
+    harn?.get("durationMs")?.as_u64()
+}
+
+fn error(harn: Option<&Value>) -> Option<String> {
+    harn?.get("error")?.as_str().map(str::to_owned)
+}
+
+fn truncate(text: &mut String, longest: usize) {
+    if text.len() > longest {
+        let mut end = longest;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('…');
+    }
+}
+
+/// The end of a long text, from the beginning of a line.
+fn tail(text: &str) -> String {
+    let mut from = text.len().saturating_sub(OUTPUT);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    match (from, text[from..].split_once('\n')) {
+        (0, _) => text.to_owned(),
+        (_, Some((_, lines))) => format!("…\n{lines}"),
+        (_, None) => format!("…{}", &text[from..]),
+    }
+}

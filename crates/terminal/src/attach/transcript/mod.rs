@@ -1,0 +1,304 @@
+//! What was said and done, folded from updates, the latest part of it: a window that forgets its beginning
+//! when it grows too large, and says how much.
+
+pub(super) mod calls;
+mod entry;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    path::{Path, PathBuf},
+};
+
+use agent_client_protocol::v1::schema::{PlanEntry, ToolCallStatus};
+
+pub(super) use self::entry::{Call, Entry, Job, JobState, Mark, Said, Who};
+use crate::reading::activity::{Activity, WorkerState, WorkerStep};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Transcript {
+    entries: VecDeque<Entry>,
+    /// The number of the first entry that is kept; they are counted from the beginning.
+    first: u64,
+    bytes: usize,
+    bounds: Bounds,
+    /// Calls that have not ended, workers and compositions, each with the number of its entry.
+    open: HashMap<String, u64>,
+    plan: Option<u64>,
+    /// Where paths are shown from.
+    cwd: PathBuf,
+}
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    entries: usize,
+    bytes: usize,
+}
+
+/// A few hundred screens.
+const BOUNDS: Bounds = Bounds {
+    entries: 4000,
+    bytes: 4 * 1024 * 1024,
+};
+/// Words are kept in pieces of about this size, so that showing some of them costs no more than that.
+const PIECE: usize = 8 * 1024;
+
+impl Default for Transcript {
+    fn default() -> Self {
+        Self {
+            entries: VecDeque::new(),
+            first: 0,
+            bytes: 0,
+            bounds: BOUNDS,
+            open: HashMap::new(),
+            plan: None,
+            cwd: PathBuf::new(),
+        }
+    }
+}
+
+impl Transcript {
+    /// Where paths are shown from.
+    pub(super) fn set_cwd(&mut self, cwd: PathBuf) {
+        self.cwd = cwd;
+    }
+
+    pub(super) fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The number of the first entry that is kept: so many were forgotten.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The number behind the last entry.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
+    /// An entry by its number, unless it was forgotten.
+    pub(super) fn entry(&self, number: u64) -> Option<&Entry> {
+        self.entries.get(self.index(number)?)
+    }
+
+    fn index(&self, number: u64) -> Option<usize> {
+        usize::try_from(number.checked_sub(self.first)?).ok()
+    }
+
+    fn push(&mut self, entry: Entry) -> u64 {
+        self.bytes += entry.bytes();
+        self.entries.push_back(entry);
+        self.forget();
+        self.end() - 1
+    }
+
+    /// Changes an entry that is still kept.
+    fn change(&mut self, number: u64, change: impl FnOnce(&mut Entry)) {
+        let Some(entry) = self
+            .index(number)
+            .and_then(|index| self.entries.get_mut(index))
+        else {
+            return;
+        };
+        let before = entry.bytes();
+        change(entry);
+        self.bytes = self.bytes - before + entry.bytes();
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        while self.entries.len() > self.bounds.entries
+            || (self.bytes > self.bounds.bytes && self.entries.len() > 1)
+        {
+            let Some(entry) = self.entries.pop_front() else {
+                return;
+            };
+            self.bytes -= entry.bytes();
+            self.first += 1;
+        }
+        // Else every call ever left open would be remembered.
+        if self.open.len() > self.bounds.entries {
+            self.open.retain(|_, number| *number >= self.first);
+        }
+    }
+
+    /// Words, which go on with the last ones when they are of the same message.
+    pub(super) fn said(&mut self, who: Who, message: Option<&str>, text: &str) {
+        let mut rest = text;
+        // What a person says comes in blocks, each a paragraph.
+        let joint = if matches!(who, Who::Person(_)) {
+            "\n"
+        } else {
+            ""
+        };
+        let last = self.end().saturating_sub(1);
+        let mut goes_on = false;
+        if let Some(Entry::Said(said)) = self.entry(last)
+            && said.who == who
+            && said.message.as_deref() == message
+        {
+            let (now, later) = split(&said.text, rest);
+            if !now.is_empty() {
+                self.change(last, |entry| {
+                    if let Entry::Said(said) = entry {
+                        said.text.push_str(joint);
+                        said.text.push_str(now);
+                    }
+                });
+            }
+            rest = later;
+            goes_on = true;
+        }
+        while !rest.is_empty() {
+            let (now, later) = split("", rest);
+            self.push(Entry::Said(Said {
+                who: who.clone(),
+                message: message.map(str::to_owned),
+                text: now.to_owned(),
+                goes_on,
+            }));
+            rest = later;
+            goes_on = true;
+        }
+    }
+
+    /// Whether the words of a message are among the last that were said.
+    pub(super) fn has_message(&self, message: &str) -> bool {
+        const RECENT: usize = 64;
+        let recent = self.entries.iter().rev().take(RECENT);
+        recent
+            .filter_map(|entry| match entry {
+                Entry::Said(said) => said.message.as_deref(),
+                _ => None,
+            })
+            .any(|id| id == message)
+    }
+
+    /// A plan: the one that is shown, as it stands now, or another one.
+    pub(super) fn plan(&mut self, steps: Vec<PlanEntry>) {
+        let same = |shown: &[PlanEntry]| {
+            shown.len() == steps.len()
+                && shown
+                    .iter()
+                    .zip(&steps)
+                    .all(|(a, b)| a.content == b.content)
+        };
+        let shown = self.plan.filter(
+            |number| matches!(self.entry(*number), Some(Entry::Plan(shown)) if same(shown)),
+        );
+        match shown {
+            Some(number) => self.change(number, |entry| *entry = Entry::Plan(steps)),
+            None => self.plan = Some(self.push(Entry::Plan(steps))),
+        }
+    }
+
+    /// The next plan stands where it comes, also when it is the same.
+    pub(super) fn next_plan(&mut self) {
+        self.plan = None;
+    }
+
+    /// Whether a call waits to be allowed.
+    pub(super) fn call_waits(&self) -> bool {
+        let waits = |number: &u64| match self.entry(*number) {
+            Some(Entry::Call(call)) => call.status == ToolCallStatus::Pending,
+            _ => false,
+        };
+        self.open.values().any(waits)
+    }
+
+    /// A line.
+    pub(super) fn note(&mut self, mark: Mark, text: impl Into<String>) {
+        self.push(Entry::Note(mark, text.into()));
+    }
+
+    /// The last line says that a person is asked, under this id.
+    pub(super) fn asked(&mut self, id: &str) {
+        let number = self.end().saturating_sub(1);
+        self.open.insert(format!("asked {id}"), number);
+    }
+
+    /// What was asked under this id is settled so.
+    pub(super) fn settled(&mut self, id: &str, how: &str) {
+        if let Some(number) = self.open.remove(&format!("asked {id}")) {
+            self.change(number, |entry| {
+                if let Entry::Note(mark, text) = entry {
+                    *mark = Mark::Note;
+                    text.push_str(&format!(" ({how})"));
+                }
+            });
+        }
+    }
+
+    /// What the agent does beside talking and calling tools.
+    pub(super) fn activity(&mut self, activity: Activity) {
+        match activity {
+            Activity::Worker(step) => self.worker(step),
+            Activity::CompositionBegan { id, title } => {
+                self.job(&id, title, JobState::Running, None)
+            }
+            Activity::CompositionEnded { id, title, failed } => {
+                let state = failed.map_or(JobState::Done(""), JobState::Failed);
+                self.job(&id, title, state, None);
+            }
+            Activity::Note(words) => self.note(Mark::Note, words),
+            Activity::Warning(words) => self.note(Mark::Warning, words),
+            // The status line says it.
+            Activity::Idle => {}
+        }
+    }
+
+    fn worker(&mut self, step: WorkerStep) {
+        let state = match step.state {
+            WorkerState::Running => JobState::Running,
+            WorkerState::Completed => JobState::Done(""),
+            WorkerState::Waiting => JobState::Done("waits for more"),
+            WorkerState::Stopped => JobState::Done("stopped, handed over"),
+            WorkerState::Cancelled => JobState::Failed("cancelled".to_owned()),
+            WorkerState::Failed(reason) => JobState::Failed(reason),
+        };
+        let title = format!("{}: {}", step.name, step.task);
+        self.job(&step.id, title, state, step.took);
+    }
+
+    fn job(&mut self, id: &str, title: String, state: JobState, took: Option<u64>) {
+        let job = Entry::Job(Job { title, state, took });
+        match self.open.get(id).copied() {
+            Some(number) if number >= self.first => self.change(number, |entry| *entry = job),
+            _ => {
+                let number = self.push(job);
+                self.open.insert(id.to_owned(), number);
+            }
+        }
+    }
+}
+
+/// Splits text that is to go on behind what is `held` in a piece: the piece ends with the first line that
+/// makes it full, or in the middle of a line where that is very long.
+fn split<'a>(held: &str, text: &'a str) -> (&'a str, &'a str) {
+    const LONGEST: usize = 4 * PIECE;
+    if held.len() + text.len() <= PIECE {
+        return (text, "");
+    }
+    if held.len() >= PIECE && held.ends_with('\n') {
+        return ("", text);
+    }
+    let boundary = |mut at: usize| {
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let full = boundary(PIECE.saturating_sub(held.len() + 1));
+    let line = text[full..].find('\n').map(|at| full + at + 1);
+    let longest = LONGEST.saturating_sub(held.len());
+    match line {
+        Some(line) if line <= longest => text.split_at(line),
+        _ if text.len() <= longest => (text, ""),
+        _ => text.split_at(boundary(longest)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! What a command prints on stdout and stderr, and the error for a command line that makes no sense.
+
+use std::{
+    fmt::{self, Display},
+    io::{self, Write},
+};
+
+use anyhow::{Context, Result};
+
+/// An error that a better command line would avoid.
+#[derive(Debug)]
+pub struct WrongUse(String);
+
+impl Display for WrongUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUse {}
+
+/// Marks an error as [`WrongUse`].
+pub fn wrong_use(error: anyhow::Error) -> anyhow::Error {
+    WrongUse(format!("{error:#}")).into()
+}
+
+/// Reports an error on stderr, in the words clap uses for its own errors.
+pub fn complain(error: impl Display) {
+    // Without stderr the message has no reader.
+    let _ = writeln!(io::stderr(), "error: {error}");
+}
+
+/// Prints a hint on stderr.
+pub fn note(words: impl Display) {
+    let _ = writeln!(io::stderr(), "harn-serve: {words}");
+}
+
+/// Prints a result on stdout. A closed pipe, such as `head`, is no error.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done.context("writing to stdout"),
+    }
+}

@@ -1,0 +1,135 @@
+//! Colour, where somebody can see it, and text made safe for a terminal.
+
+use std::{borrow::Cow, fmt::Write as _};
+
+/// How something looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// As it is.
+    Plain,
+    /// In the background.
+    Dim,
+    /// In the foreground.
+    Bold,
+    /// Good, or new.
+    Green,
+    /// Bad, or gone.
+    Red,
+    /// Asks for attention.
+    Yellow,
+    /// A place.
+    Cyan,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Dim => "2",
+            Self::Bold => "1",
+            Self::Green => "32",
+            Self::Red => "31",
+            Self::Yellow => "33",
+            Self::Cyan => "36",
+        }
+    }
+}
+
+/// Paints, or does not.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint {
+    /// Whether to.
+    pub colour: bool,
+}
+
+impl Paint {
+    /// `text` in a style.
+    pub fn text<'a>(self, style: Style, text: &'a str) -> Cow<'a, str> {
+        if self.colour && style != Style::Plain && !text.is_empty() {
+            format!("\x1b[{}m{text}\x1b[0m", style.code()).into()
+        } else {
+            text.into()
+        }
+    }
+}
+
+/// `text` without anything a terminal would obey: what an agent says must not move the cursor over a
+/// question, or hide part of a command. Control characters are shown by name; so are those that change the
+/// direction of text, and those that take no place or break a line, of which terminals make what they like.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_obeyed) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_obeyed(c) {
+            // Writing to a string does not fail.
+            let _ = write!(out, "{}", c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
+fn is_obeyed(c: char) -> bool {
+    let direction = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    // Joiners stay: scripts and pictures are made with them.
+    let unseen = matches!(
+        c,
+        '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}'
+    );
+    direction || unseen || (c.is_control() && c != '\n' && c != '\t')
+}
+
+/// The first line of `text`, with a mark when there is more.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    match text.trim_end().split_once('\n') {
+        None => visible(text.trim_end()),
+        Some((first, _)) => format!("{} …", visible(first.trim_end())).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_a_terminal_obeys_gets_through() {
+        assert_eq!(visible("plain\n\ttext ü"), "plain\n\ttext ü");
+        assert_eq!(visible("\x1b[2Arm -rf ~\r ls"), "\\u{1b}[2Arm -rf ~\\r ls");
+        assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
+        for unseen in [
+            '\u{61c}',
+            '\u{200b}',
+            '\u{2028}',
+            '\u{2060}',
+            '\u{feff}',
+            '\u{e0041}',
+        ] {
+            let shown = visible(&unseen.to_string()).into_owned();
+            assert_eq!(shown, unseen.escape_default().to_string());
+        }
+        let family = "\u{1f469}\u{200d}\u{1f467}";
+        assert_eq!(visible(family), family);
+        assert_eq!(visible("bell\u{7} csi\u{9b}"), "bell\\u{7} csi\\u{9b}");
+    }
+
+    #[test]
+    fn colour_is_left_out_when_nobody_wants_it() {
+        let off = Paint { colour: false };
+        assert_eq!(off.text(Style::Red, "x"), "x");
+        let on = Paint { colour: true };
+        assert_eq!(on.text(Style::Red, "x"), "\x1b[31mx\x1b[0m");
+        assert_eq!(on.text(Style::Plain, "x"), "x");
+    }
+
+    #[test]
+    fn a_line_says_when_there_is_more() {
+        assert_eq!(one_line("one\n"), "one");
+        assert_eq!(one_line("one\ntwo"), "one …");
+    }
+}

@@ -1,0 +1,113 @@
+//! Tool calls and what they show, in words for a terminal.
+
+use std::{borrow::Cow, fmt::Write as _};
+
+use agent_client_protocol::v1::schema::{ContentBlock, ToolCallContent, ToolKind};
+use serde_json::Value;
+
+use crate::paint::visible;
+
+/// What sort of thing a tool does, at a glance.
+pub(crate) fn symbol(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read => "≡ ",
+        ToolKind::Edit => "✎ ",
+        ToolKind::Delete => "⌫ ",
+        ToolKind::Move => "→ ",
+        ToolKind::Search => "⌕ ",
+        ToolKind::Execute => "$ ",
+        ToolKind::Think => "… ",
+        ToolKind::Fetch => "↓ ",
+        _ => "• ",
+    }
+}
+
+/// The text of a block, or what stands for it.
+pub(crate) fn block_text(block: &ContentBlock) -> &str {
+    match block {
+        ContentBlock::Text(text) => &text.text,
+        ContentBlock::ResourceLink(link) => &link.uri,
+        ContentBlock::Image(_) => "[image]",
+        ContentBlock::Audio(_) => "[audio]",
+        _ => "[resource]",
+    }
+}
+
+/// What a call shows as text, without the fences around code.
+pub(crate) fn lines(content: &[ToolCallContent]) -> Vec<&str> {
+    let texts = content.iter().filter_map(|item| match item {
+        ToolCallContent::Content(content) => Some(block_text(&content.content)),
+        _ => None,
+    });
+    let lines = texts.flat_map(str::lines);
+    lines.filter(|line| !line.starts_with("```")).collect()
+}
+
+/// A name or a title with its line breaks spelt out: it hides nothing, and adds no line that could pass for
+/// one of ours.
+pub(crate) fn in_one_line(text: &str) -> Cow<'_, str> {
+    match text.trim_end() {
+        text if text.contains('\n') => text.replace('\n', "\\n").into(),
+        text => text.into(),
+    }
+}
+
+/// The arguments, so that nothing of them is hidden: a command as it would be typed, else all of them.
+pub(crate) fn input_lines(kind: ToolKind, input: &Value) -> String {
+    let command = match input.get("command") {
+        Some(Value::String(line)) => Some(visible(line).into_owned()),
+        Some(Value::Array(words)) => {
+            let words = words.iter().map(|word| word.as_str().map(str::to_owned));
+            let words: Option<Vec<_>> = words.collect();
+            words.map(|words| harn_policy::quote_words(&words))
+        }
+        _ => None,
+    };
+    match command {
+        Some(command) if kind == ToolKind::Execute => {
+            let mut lines = format!("$ {command}");
+            for (name, value) in input.as_object().into_iter().flatten() {
+                if name != "command" {
+                    // Writing to a string does not fail.
+                    let _ = write!(lines, "\n{name}: {value}");
+                }
+            }
+            lines
+        }
+        _ => format!("{input:#}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_name_adds_no_line_to_the_question() {
+        assert_eq!(in_one_line("Look\n"), "Look");
+        assert_eq!(
+            in_one_line("x\n? Allow this? Read a file"),
+            "x\\n? Allow this? Read a file"
+        );
+    }
+
+    #[test]
+    fn a_command_is_shown_as_typed_with_everything_beside_it() {
+        let input = json!({"command": "ls\u{1b}[1A; rm x", "cwd": "/w"});
+        assert_eq!(
+            input_lines(ToolKind::Execute, &input),
+            "$ ls\\u{1b}[1A; rm x\ncwd: \"/w\""
+        );
+        let words = json!({"command": ["ls", "a b", "\u{202e}c"]});
+        assert_eq!(
+            input_lines(ToolKind::Execute, &words),
+            r"$ ls 'a b' $'\u{202e}c'"
+        );
+        assert_eq!(
+            input_lines(ToolKind::Edit, &json!({"path": "a"})),
+            "{\n  \"path\": \"a\"\n}"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! A change to a file as a unified diff.
+
+use std::path::Path;
+
+use agent_client_protocol::v1::schema::Diff;
+use similar::TextDiff;
+
+use crate::paint::Style;
+
+/// The lines of a diff and how each looks. `path` is what to call the file.
+pub(crate) fn unified(diff: &Diff, path: &Path) -> Vec<(Style, String)> {
+    let path = path.display().to_string();
+    let old = diff.old_text.as_deref();
+    let from = if old.is_some() { &path } else { "/dev/null" };
+    let text = TextDiff::from_lines(old.unwrap_or_default(), &diff.new_text)
+        .unified_diff()
+        .header(from, &path)
+        .to_string();
+    let mut lines: Vec<_> = text
+        .lines()
+        .map(|line| (style(line), line.to_owned()))
+        .collect();
+    if lines.is_empty() {
+        lines.push((Style::Dim, format!("{path}: no change")));
+    }
+    lines
+}
+
+fn style(line: &str) -> Style {
+    match line.as_bytes().first() {
+        Some(b'+') if line.starts_with("+++ ") => Style::Bold,
+        Some(b'-') if line.starts_with("--- ") => Style::Bold,
+        Some(b'+') => Style::Green,
+        Some(b'-') => Style::Red,
+        Some(b'@') => Style::Cyan,
+        _ => Style::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(old: Option<&str>, new: &str, expected: Expect) {
+        let diff = Diff::new("/w/a.txt", new).old_text(old.map(str::to_owned));
+        let lines = unified(&diff, Path::new("a.txt"));
+        let text: String = lines.iter().map(|(s, l)| format!("{s:?} {l}\n")).collect();
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn a_change_shows_its_surroundings() {
+        check(
+            Some("one\ntwo\nthree\n"),
+            "one\n2\nthree\n",
+            expect![[r"
+                Bold --- a.txt
+                Bold +++ a.txt
+                Cyan @@ -1,3 +1,3 @@
+                Plain  one
+                Red -two
+                Green +2
+                Plain  three
+            "]],
+        );
+    }
+
+    #[test]
+    fn a_new_file_comes_from_nowhere() {
+        check(
+            None,
+            "hello",
+            expect![[r"
+                Bold --- /dev/null
+                Bold +++ a.txt
+                Cyan @@ -0,0 +1 @@
+                Green +hello
+                Plain \ No newline at end of file
+            "]],
+        );
+    }
+
+    #[test]
+    fn no_change_says_so() {
+        check(
+            Some("same\n"),
+            "same\n",
+            expect![[r"
+            Dim a.txt: no change
+        "]],
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! What a person is asked as a form: the one field that has to be filled in, as a line to type. Forms that
+//! want more than that are declined.
+
+use std::collections::BTreeMap;
+
+use agent_client_protocol::v1::schema::{
+    CreateElicitationRequest, ElicitationAcceptAction, ElicitationAction, ElicitationContentValue,
+    ElicitationMode, ElicitationPropertySchema, StringPropertySchema,
+};
+
+/// What is wanted.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Field {
+    /// A yes or a no.
+    Decision,
+    /// One of these.
+    Choice(Vec<String>, Option<String>),
+    /// Any text.
+    Text(Option<String>),
+}
+
+/// Understands a line; none is the end of input. None where nothing can be made of it.
+pub(crate) fn understand(
+    line: Option<&str>,
+    request: &CreateElicitationRequest,
+) -> Option<ElicitationAction> {
+    let Some((name, field)) = field(request) else {
+        return Some(ElicitationAction::Decline);
+    };
+    let typed = line.map(str::trim);
+    let value: ElicitationContentValue = match (field, typed) {
+        // Whoever is gone has not taken the default either.
+        (_, None) => return Some(ElicitationAction::Decline),
+        (Field::Decision, Some("y" | "Y")) => true.into(),
+        (Field::Decision, Some("n" | "N" | "")) => return Some(ElicitationAction::Decline),
+        (Field::Decision, Some(_)) => return None,
+        (Field::Text(default) | Field::Choice(_, default), Some("")) => match default {
+            Some(default) => default.into(),
+            None => return Some(ElicitationAction::Decline),
+        },
+        (Field::Text(_), Some(text)) => text.into(),
+        (Field::Choice(choices, _), Some(typed)) => choice(choices, typed)?.into(),
+    };
+    let content = BTreeMap::from([(name, value)]);
+    let accepted = ElicitationAcceptAction::new().content(content);
+    Some(ElicitationAction::Accept(accepted))
+}
+
+/// The choice that was typed whole, or by its number. What is typed whole goes first: it may be a number.
+fn choice(choices: Vec<String>, typed: &str) -> Option<String> {
+    if choices.iter().any(|choice| choice == typed) {
+        return Some(typed.to_owned());
+    }
+    let number = typed.parse::<usize>().ok()?;
+    choices.into_iter().nth(number.checked_sub(1)?)
+}
+
+/// The one field that has to be filled in.
+pub(crate) fn field(request: &CreateElicitationRequest) -> Option<(String, Field)> {
+    let ElicitationMode::Form(form) = &request.mode else {
+        return None;
+    };
+    let schema = &form.requested_schema;
+    let [name] = schema.required.as_deref()? else {
+        return None;
+    };
+    let field = match schema.properties.get(name)? {
+        ElicitationPropertySchema::Boolean(_) => Field::Decision,
+        ElicitationPropertySchema::String(text) => text_field(text),
+        _ => return None,
+    };
+    Some((name.clone(), field))
+}
+
+fn text_field(text: &StringPropertySchema) -> Field {
+    let default = text.default.clone();
+    match &text.enum_values {
+        Some(choices) => Field::Choice(choices.clone(), default),
+        None => Field::Text(default),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_client_protocol::v1::schema::{
+        BooleanPropertySchema, ElicitationFormMode, ElicitationSchema, ElicitationSessionScope,
+    };
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn form(schema: ElicitationSchema) -> CreateElicitationRequest {
+        let mode = ElicitationFormMode::new(ElicitationSessionScope::new("s"), schema);
+        CreateElicitationRequest::new(mode, "Which?")
+    }
+
+    fn text(field: StringPropertySchema) -> CreateElicitationRequest {
+        form(ElicitationSchema::new().property("answer", field, true))
+    }
+
+    fn typed(line: &str, request: &CreateElicitationRequest) -> Value {
+        match understand(Some(line), request) {
+            Some(action) => serde_json::to_value(action).unwrap(),
+            None => Value::Null,
+        }
+    }
+
+    fn accept(content: Value) -> Value {
+        json!({"action": "accept", "content": content})
+    }
+
+    fn decline() -> Value {
+        json!({"action": "decline"})
+    }
+
+    #[test]
+    fn a_decision_is_a_letter() {
+        let schema = ElicitationSchema::new()
+            .property("approved", BooleanPropertySchema::new(), true)
+            .property("reason", StringPropertySchema::new(), false);
+        let request = form(schema);
+        for yes in [" y\n", "Y"] {
+            assert_eq!(typed(yes, &request), accept(json!({"approved": true})));
+        }
+        for no in ["n", "N", "\n"] {
+            assert_eq!(typed(no, &request), decline());
+        }
+        for unclear in ["yes", "1", "true"] {
+            assert_eq!(typed(unclear, &request), Value::Null, "{unclear}");
+        }
+        assert_eq!(understand(None, &request), Some(ElicitationAction::Decline));
+    }
+
+    #[test]
+    fn a_choice_is_typed_whole_or_by_its_number() {
+        let choices = || Some(vec!["red".to_owned(), "1".to_owned()]);
+        let request = text(StringPropertySchema::new().enum_values(choices()));
+        let answer = |text: &str| accept(json!({"answer": text}));
+        for (line, means) in [("red", "red"), ("1", "1"), ("2\n", "1")] {
+            assert_eq!(typed(line, &request), answer(means), "{line}");
+        }
+        for unclear in ["0", "3", "Red", "-1"] {
+            assert_eq!(typed(unclear, &request), Value::Null, "{unclear}");
+        }
+        assert_eq!(typed("", &request), decline());
+        let field = StringPropertySchema::new().enum_values(choices());
+        let request = text(field.default_value("red".to_owned()));
+        assert_eq!(typed("", &request), answer("red"));
+        assert_eq!(understand(None, &request), Some(ElicitationAction::Decline));
+    }
+
+    #[test]
+    fn any_text_is_an_answer_and_more_than_one_field_is_none() {
+        let request = text(StringPropertySchema::new());
+        let answer = accept(json!({"answer": "8080, please"}));
+        assert_eq!(typed("8080, please\n", &request), answer);
+        assert_eq!(typed("", &request), decline());
+        let two = ElicitationSchema::new().string("a", true).string("b", true);
+        assert_eq!(typed("x", &form(two)), decline());
+    }
+}

@@ -1,0 +1,136 @@
+//! The keys that answer a permission question in `run` and `attach`; the web page uses the same ones.
+//!
+//! The order is fixed, the narrowest allow first. No capital letter creates a lasting rule: Shift is easily
+//! pressed by accident.
+
+use agent_client_protocol::v1::schema::{PermissionOption, PermissionOptionKind};
+
+/// The options we know, in the order in which they are shown, with their keys.
+const KNOWN: [(&str, &str); 5] = [
+    ("allow_once", "y"),
+    ("allow_session", "s"),
+    ("allow_always", "w"),
+    ("reject_once", "n"),
+    ("reject_always", "x"),
+];
+
+/// A permission question's options, each with its key, in the order in which they are shown. An option without a
+/// letter of its own has the number of its place.
+pub(crate) fn keyed(options: &[PermissionOption]) -> Vec<(String, &PermissionOption)> {
+    let rank = |option: &PermissionOption| match letter(option) {
+        Some(letter) => KNOWN.iter().position(|it| it.1 == letter),
+        None => None,
+    };
+    let mut sorted: Vec<_> = options.iter().collect();
+    sorted.sort_by_key(|option| rank(option).unwrap_or(KNOWN.len()));
+    let mut keyed: Vec<(String, &PermissionOption)> = Vec::new();
+    for option in sorted {
+        let letter = letter(option).filter(|letter| keyed.iter().all(|it| it.0 != *letter));
+        let place = || (keyed.len() + 1).to_string();
+        keyed.push((letter.map_or_else(place, str::to_owned), option));
+    }
+    keyed
+}
+
+/// The letter of an option: by its id, or by a kind that means the same whatever the id. How far another
+/// agent's `allow_always` reaches is not known, so it has no letter.
+fn letter(option: &PermissionOption) -> Option<&'static str> {
+    let by_id = |id: &str| KNOWN.iter().find(|it| it.0 == id).map(|it| it.1);
+    by_id(&option.option_id.0).or_else(|| match option.kind {
+        PermissionOptionKind::AllowOnce => by_id("allow_once"),
+        PermissionOptionKind::RejectOnce => by_id("reject_once"),
+        _ => None,
+    })
+}
+
+/// The place of the answer that was typed. Capitals count only for the two answers that hold once.
+pub(crate) fn position<K: AsRef<str>>(keys: &[K], typed: &str) -> Option<usize> {
+    let typed = match typed {
+        "Y" => "y",
+        "N" => "n",
+        typed => typed,
+    };
+    keys.iter().position(|key| key.as_ref() == typed)
+}
+
+/// Reports a key that has no meaning.
+pub(crate) fn not_an_answer<K: AsRef<str>>(keys: &[K], typed: &str) -> String {
+    let keys: Vec<_> = keys.iter().map(AsRef::as_ref).collect();
+    let keys = match keys.as_slice() {
+        [] => return format!("`{typed}` is not an answer here"),
+        [one] => (*one).to_owned(),
+        [some @ .., last] => format!("{} or {last}", some.join(", ")),
+    };
+    format!("`{typed}` is not an answer here: {keys}")
+}
+
+#[cfg(test)]
+mod tests {
+    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+
+    use super::*;
+
+    fn keys(options: &[(&'static str, PermissionOptionKind)]) -> Vec<(String, String)> {
+        let option = |(id, kind): &(&'static str, _)| PermissionOption::new(*id, "", *kind);
+        let options: Vec<_> = options.iter().map(option).collect();
+        let keyed = keyed(&options).into_iter();
+        keyed
+            .map(|(key, option)| (key, option.option_id.0.to_string()))
+            .collect()
+    }
+
+    fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(key, id): &(&str, &str)| ((*key).to_owned(), (*id).to_owned());
+        expected.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn letters_and_order_do_not_depend_on_the_agent() {
+        let sent = [
+            ("reject_always", RejectAlways),
+            ("reject_once", RejectOnce),
+            ("allow_always", AllowAlways),
+            ("allow_session", AllowAlways),
+            ("allow_once", AllowOnce),
+        ];
+        let expected = [
+            ("y", "allow_once"),
+            ("s", "allow_session"),
+            ("w", "allow_always"),
+            ("n", "reject_once"),
+            ("x", "reject_always"),
+        ];
+        assert_eq!(keys(&sent), pairs(&expected));
+    }
+
+    #[test]
+    fn an_unknown_option_has_a_number() {
+        let sent = [
+            ("forever", AllowAlways),
+            ("go", AllowOnce),
+            ("go again", AllowOnce),
+            ("stop", RejectOnce),
+            ("never", RejectAlways),
+        ];
+        let expected = [
+            ("y", "go"),
+            ("2", "go again"),
+            ("n", "stop"),
+            ("4", "forever"),
+            ("5", "never"),
+        ];
+        assert_eq!(keys(&sent), pairs(&expected));
+    }
+
+    #[test]
+    fn capitals_never_create_a_lasting_rule() {
+        let keys = ["y", "s", "w", "n", "x"];
+        assert_eq!(position(&keys, "Y"), Some(0));
+        assert_eq!(position(&keys, "N"), Some(3));
+        for typed in ["S", "W", "X", "q", "yes", "", "1"] {
+            assert_eq!(position(&keys, typed), None, "{typed}");
+        }
+        let told = not_an_answer(&keys, "q");
+        assert_eq!(told, "`q` is not an answer here: y, s, w, n or x");
+    }
+}

@@ -1,0 +1,202 @@
+//! Permission questions: what is shown, what may be typed, and what no answer means.
+
+use std::time::Duration;
+
+use agent_client_protocol::v1::schema::{
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
+    SelectedPermissionOutcome, ToolCallContent,
+};
+
+use super::show::Show;
+use crate::{
+    paint::Style,
+    reading::{
+        activity::{deadline, lineage, reason},
+        call::{block_text, in_one_line, input_lines, symbol},
+        permission_keys::{keyed, not_an_answer, position},
+    },
+    text,
+};
+
+/// Puts the question: exactly what would be done, why it is asked, and the answers.
+pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
+    let call = &request.tool_call;
+    let fields = &call.fields;
+    let title = in_one_line(fields.title.as_deref().unwrap_or("a tool call"));
+    let kind = fields.kind.unwrap_or_default();
+    let screen = &mut show.screen;
+    screen.line(&[
+        (Style::Yellow, "? "),
+        (Style::Bold, "Allow this? "),
+        (Style::Cyan, symbol(kind)),
+        (Style::Plain, &title),
+    ]);
+    let workers = lineage(request.meta.as_ref());
+    if !workers.is_empty() {
+        let asks = format!("  asked by the worker {}", workers.join(" > "));
+        screen.line(&[(Style::Dim, &in_one_line(&asks))]);
+    }
+    if let Some(reason) = reason(request.meta.as_ref()) {
+        let because = format!("  asked because {reason}");
+        screen.line(&[(Style::Dim, &in_one_line(&because))]);
+    }
+    let content = fields.content.as_deref().unwrap_or_default();
+    let shows_itself = content
+        .iter()
+        .any(|item| matches!(item, ToolCallContent::Diff(_)));
+    let input = fields.raw_input.as_ref().filter(|_| !shows_itself);
+    let input = input
+        .map(|input| input_lines(kind, input))
+        .unwrap_or_default();
+    for line in input.lines() {
+        screen.line(&[(Style::Plain, "  "), (Style::Bold, line)]);
+    }
+    for item in content {
+        if let ToolCallContent::Content(block) = item {
+            let text = block_text(&block.content);
+            if repeats(text, &input) {
+                continue;
+            }
+            for line in text.lines() {
+                screen.line(&[(Style::Plain, "  "), (Style::Plain, line)]);
+            }
+        }
+    }
+    show.diffs(&call.tool_call_id, content);
+    put_options(show, request);
+}
+
+/// Whether a text is a code block with just the command that the arguments show.
+fn repeats(text: &str, input: &str) -> bool {
+    let inside = text.trim_start_matches('`').strip_prefix("sh\n");
+    let inside = inside.map(|inside| inside.trim_end_matches('`'));
+    let behind =
+        inside.and_then(|inside| input.strip_prefix("$ ")?.strip_prefix(inside.trim_end()));
+    behind.is_some_and(|behind| behind.is_empty() || behind.starts_with('\n'))
+}
+
+/// The answers, each with what to type for it.
+fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
+    let keyed = keyed(&request.options);
+    for (key, option) in &keyed {
+        show.screen.line(&[
+            (Style::Yellow, &format!("  {key}) ")),
+            (Style::Plain, &in_one_line(&option.name)),
+        ]);
+    }
+    let left = deadline(request.meta.as_ref()).and_then(|deadline| {
+        let left = deadline.saturating_sub(show.now());
+        text::soon(Duration::from_millis(left))
+    });
+    let left = left
+        .map(|left| format!(" (for {left})"))
+        .unwrap_or_default();
+    let keys: Vec<_> = keyed.iter().map(|(key, _)| key.as_str()).collect();
+    let question = format!("{}, or Enter to refuse{left}: ", keys.join(", "));
+    show.screen.question(&[(Style::Yellow, &question)]);
+}
+
+/// Reports what was typed in vain, and puts the answers again.
+pub(super) fn put_again(show: &mut Show, request: &RequestPermissionRequest, why: &str) {
+    show.screen.line(&[(Style::Yellow, why)]);
+    put_options(show, request);
+}
+
+/// What was typed.
+#[derive(Debug, PartialEq)]
+pub(super) enum Typed {
+    /// An answer.
+    Chosen(RequestPermissionOutcome),
+    /// Nothing we know, and what to say about it.
+    Unclear(String),
+}
+
+/// Understands a line; none is the end of input.
+pub(super) fn understand(line: Option<&str>, options: &[PermissionOption]) -> Typed {
+    let line = line.unwrap_or_default().trim();
+    if line.is_empty() {
+        return Typed::Chosen(refusal(options));
+    }
+    let (keys, options): (Vec<_>, Vec<_>) = keyed(options).into_iter().unzip();
+    let chosen = position(&keys, line).and_then(|at| options.get(at));
+    match chosen {
+        Some(option) => Typed::Chosen(selected(option)),
+        None => Typed::Unclear(not_an_answer(&keys, &text::cut(line, SHOWN))),
+    }
+}
+
+/// How much of a line that is no answer is repeated.
+const SHOWN: usize = 20;
+
+/// The answer of someone who is not there: this once, no.
+pub(super) fn refusal(options: &[PermissionOption]) -> RequestPermissionOutcome {
+    let of_kind = |kind| options.iter().find(move |option| option.kind == kind);
+    of_kind(PermissionOptionKind::RejectOnce)
+        .or_else(|| of_kind(PermissionOptionKind::RejectAlways))
+        .map_or(RequestPermissionOutcome::Cancelled, selected)
+}
+
+fn selected(option: &PermissionOption) -> RequestPermissionOutcome {
+    RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_not_shown_twice() {
+        let input = "$ rm 'a b'\nls\ncwd: \"/w\"";
+        assert!(repeats("```sh\nrm 'a b'\nls\n```", input));
+        for other in ["```sh\nrm 'a b'\nl\n```", "rm 'a b'", "```sh\nls\n```", ""] {
+            assert!(!repeats(other, input), "{other}");
+        }
+        assert!(!repeats("```sh\nls\n```", ""));
+    }
+
+    fn options() -> Vec<PermissionOption> {
+        use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+        vec![
+            PermissionOption::new("allow_once", "Allow", AllowOnce),
+            PermissionOption::new("allow_session", "Allow for now", AllowAlways),
+            PermissionOption::new("allow_always", "Always allow", AllowAlways),
+            PermissionOption::new("reject_once", "Reject", RejectOnce),
+            PermissionOption::new("reject_always", "Never", RejectAlways),
+        ]
+    }
+
+    fn chosen(id: &str) -> Typed {
+        let selected = SelectedPermissionOutcome::new(id.to_owned());
+        Typed::Chosen(RequestPermissionOutcome::Selected(selected))
+    }
+
+    #[test]
+    fn only_the_letter_of_an_option_chooses_it() {
+        let options = options();
+        let table = [
+            ("y\n", "allow_once"),
+            ("s", "allow_session"),
+            (" w \n", "allow_always"),
+            ("n", "reject_once"),
+            ("x", "reject_always"),
+            ("Y", "allow_once"),
+            ("N", "reject_once"),
+            ("\n", "reject_once"),
+        ];
+        for (typed, id) in table {
+            assert_eq!(understand(Some(typed), &options), chosen(id), "{typed:?}");
+        }
+        assert_eq!(understand(None, &options), chosen("reject_once"));
+        for unclear in ["0", "1", "yes", "a", "A", "S", "W", "X", "no", "y n", "-1"] {
+            let typed = understand(Some(unclear), &options);
+            let told = format!("`{unclear}` is not an answer here: y, s, w, n or x");
+            assert_eq!(typed, Typed::Unclear(told), "{unclear}");
+        }
+    }
+
+    #[test]
+    fn who_cannot_refuse_cancels() {
+        let allow = vec![options().remove(0)];
+        assert_eq!(refusal(&allow), RequestPermissionOutcome::Cancelled);
+    }
+}

@@ -1,0 +1,610 @@
+//! One prompt from beginning to end: updates are shown, questions answered, Ctrl-C heard.
+//!
+//! The SDK's dispatch loop only hands things over; nothing is waited for inside it.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use agent_client_protocol::{
+    Agent, Client, Error, ErrorCode, UntypedMessage, on_receive_notification, on_receive_request,
+    schema::ProtocolVersion,
+    v1::{
+        ConnectionTo,
+        schema::{
+            CancelNotification, ClientCapabilities, ContentBlock, CreateElicitationRequest,
+            ElicitationAction, ElicitationCapabilities, ElicitationFormCapabilities,
+            Implementation, InitializeRequest, NewSessionRequest, PromptRequest,
+            RequestPermissionRequest, ResumeSessionRequest, SessionId, SessionNotification,
+            SessionUpdate, SetSessionModeRequest, StopReason, TextContent,
+        },
+    },
+};
+use anyhow::{Context, Result, anyhow};
+use harn_acp::{
+    ProfileChoice,
+    transport::{self, Incoming, Outgoing},
+};
+use harn_model::Timestamp;
+use serde_json::{Map, value::RawValue};
+use tokio::sync::mpsc;
+
+use super::{
+    ask::{self, Typed},
+    form,
+    keyboard::Keyboard,
+    pair,
+    question::{Question, fill_in, permit, withdrawn},
+    show::Show,
+    start::Start,
+    steer,
+    turn_calls::TurnCalls,
+};
+use crate::{
+    console::note,
+    paint::Style,
+    reading::{
+        activity::{Activity, lineage},
+        call::in_one_line,
+        form as forms,
+    },
+    signals::{Signal, Signals},
+};
+
+/// What was heard from the agent.
+pub(super) enum Heard {
+    Update(Box<SessionUpdate>),
+    /// The params of a line of the session's stream, to be printed.
+    Line(Box<RawValue>),
+    Activity(Activity),
+    Ask(Box<Question>),
+    /// A line that was typed could not be handed over.
+    Undelivered(Error),
+}
+
+/// How many lines may wait to be read.
+const WAITING: usize = 64;
+/// How many updates may wait to be shown. Many: they wait while a question stands, and behind them its
+/// withdrawal would not be heard.
+const UNSHOWN: usize = 8192;
+/// Why nobody was asked, and what to do about it; it goes into the record.
+const NOBODY: &str = "there is no terminal to ask on; say what may run with --mode or --policy";
+/// What a shell makes of a program that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// The agent, and where its refusals of what was typed are told.
+struct Talk {
+    agent: ConnectionTo<Agent>,
+    steers: mpsc::Sender<Heard>,
+}
+
+/// What is asked of the agent, and how it is told.
+pub struct RunRequest {
+    /// The dialect that the client declares.
+    pub profile: ProfileChoice,
+    /// The session.
+    pub start: Start,
+    /// Its directory.
+    pub cwd: PathBuf,
+    /// What to ask.
+    pub prompt: String,
+    /// Prints the lines of the session's stream instead of showing them.
+    pub json: bool,
+    /// Shows only the answer and questions.
+    pub quiet: bool,
+    /// Paints nothing, not even on a terminal.
+    pub no_color: bool,
+}
+
+/// See the module.
+pub(super) struct Conversation {
+    show: Show,
+    quiet: bool,
+    calls: TurnCalls,
+    keyboard: Keyboard,
+    signals: Signals,
+    asked: Option<Box<Question>>,
+    cancelled: bool,
+    /// Whether it was said how to have things of workers run where nobody can be asked.
+    hinted: bool,
+    /// Whether the agent ever waited for more to do.
+    waited: bool,
+    /// Whether lines that answer no question are for the agent.
+    listening: bool,
+}
+
+impl Conversation {
+    /// Must be called on a runtime.
+    pub(super) fn new(show: Show, keyboard: Keyboard, request: &RunRequest) -> Result<Self> {
+        Ok(Self {
+            show,
+            quiet: request.quiet,
+            calls: TurnCalls::of_prompt(&request.prompt),
+            keyboard,
+            signals: Signals::listen().context("listening for signals")?,
+            asked: None,
+            cancelled: false,
+            hinted: false,
+            waited: false,
+            listening: false,
+        })
+    }
+
+    /// Holds it, and says how to exit.
+    pub(super) async fn hold(
+        mut self,
+        connect: impl FnOnce(mpsc::Receiver<Incoming>, Outgoing),
+        request: RunRequest,
+    ) -> Result<ExitCode> {
+        let (lines, incoming) = mpsc::channel(WAITING);
+        let (outgoing, queue) = transport::outgoing();
+        connect(incoming, outgoing);
+
+        let (heard, mut events) = mpsc::channel(UNSHOWN);
+        let (asks, forms, activities) = (heard.clone(), heard.clone(), heard.clone());
+        let steers = heard.clone();
+        let printed = request.json.then(|| heard.clone());
+        let held = Client
+            .v1()
+            .on_receive_notification(
+                async move |notification: SessionNotification, _| {
+                    let update = Heard::Update(Box::new(notification.update));
+                    // Nobody listens when we are leaving.
+                    let _ = heard.send(update).await;
+                    Ok(())
+                },
+                on_receive_notification!(),
+            )
+            .on_receive_notification(
+                async move |notification: UntypedMessage, _| {
+                    if let Some(activity) = Activity::of_notification(&notification) {
+                        let _ = activities.send(Heard::Activity(activity)).await;
+                    }
+                    Ok(())
+                },
+                on_receive_notification!(),
+            )
+            .on_receive_request(
+                async move |request: RequestPermissionRequest, responder, _| {
+                    let question = Box::new(Question::Permission(request, responder));
+                    let _ = asks.send(Heard::Ask(question)).await;
+                    Ok(())
+                },
+                on_receive_request!(),
+            )
+            .on_receive_request(
+                async move |request: CreateElicitationRequest, responder, _| {
+                    let question = Box::new(Question::Form(request, responder));
+                    let _ = forms.send(Heard::Ask(question)).await;
+                    Ok(())
+                },
+                on_receive_request!(),
+            )
+            .connect_with(
+                pair::transport(lines, queue, printed),
+                async |agent: ConnectionTo<Agent>| {
+                    let talk = Talk { agent, steers };
+                    Ok(self.ask(&talk, &mut events, request).await)
+                },
+            )
+            .await;
+        let written = self.show.screen.finish();
+        let code = match held.map_err(in_words)?? {
+            Some(end) => exit_code(end, self.calls.problem()),
+            None => ExitCode::from(INTERRUPTED),
+        };
+        written.context("writing to stdout")?;
+        Ok(code)
+    }
+
+    /// How the agent stopped; none if we did not wait for it.
+    async fn ask(
+        &mut self,
+        talk: &Talk,
+        events: &mut mpsc::Receiver<Heard>,
+        request: RunRequest,
+    ) -> Result<Option<StopReason>> {
+        let agent = &talk.agent;
+        let hello = agent.send_request(hello(request.profile, request.json));
+        hello.block_task().await.map_err(in_words)?;
+        let session = open(agent, request.start, request.cwd).await?;
+        let prompt = vec![ContentBlock::Text(TextContent::new(request.prompt))];
+        let ended = agent
+            .send_request(PromptRequest::new(session.clone(), prompt))
+            .block_task();
+        tokio::pin!(ended);
+        loop {
+            tokio::select! {
+                signal = self.signals.next() => {
+                    if self.cancelled || signal == Signal::Terminate {
+                        return Ok(None);
+                    }
+                    self.cancel(agent, &session);
+                }
+                // While a question stands, nothing is printed under it.
+                Some(heard) = events.recv(), if self.asked.is_none() => self.hear(heard),
+                () = withdrawn(self.asked.as_deref()) => self.withdraw(),
+                line = self.keyboard.line(), if self.asked.is_some() || self.listening => {
+                    match &self.asked {
+                        Some(_) => self.typed(line.as_deref()),
+                        None => self.steer(line.as_deref(), talk, &session),
+                    }
+                }
+                ended = &mut ended => {
+                    // Everything of the turn was heard before its end was.
+                    self.withdraw();
+                    while let Ok(heard) = events.try_recv() {
+                        self.hear(heard);
+                    }
+                    return Ok(Some(ended.map_err(in_words)?.stop_reason));
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Update(update) => {
+                self.calls.take(&update);
+                self.quietly(|this| this.show.update(*update));
+            }
+            Heard::Line(params) => self.print(&params),
+            Heard::Activity(Activity::Idle) => self.quietly(Self::wait),
+            Heard::Activity(activity) => self.quietly(|this| this.show.activity(&activity)),
+            Heard::Undelivered(error) => {
+                let words = format!("not delivered: {}", in_one_line(&error.message));
+                self.show.screen.line(&[(Style::Yellow, &words)]);
+            }
+            Heard::Ask(question) if self.cancelled => question.cancel(),
+            Heard::Ask(question) if question.withdrawal().is_cancelled() => {
+                self.too_late(*question)
+            }
+            Heard::Ask(question) => self.put(question),
+        }
+    }
+
+    /// Shows something that is left out where only the answer is wanted.
+    fn quietly(&mut self, show: impl FnOnce(&mut Self)) {
+        self.show.screen.mute(self.quiet);
+        show(self);
+        self.show.screen.mute(false);
+    }
+
+    fn print(&mut self, params: &RawValue) {
+        self.show.screen.output(&format!("{}\n", params.get()));
+        // Updates of kinds that the SDK does not know are about no call.
+        if let Ok(line) = serde_json::from_str::<SessionNotification>(params.get()) {
+            self.calls.take(&line.update);
+        }
+    }
+
+    /// The agent waits for more to do: from now on, what is typed is for it. Not before: a program in the
+    /// background that reads its terminal is stopped, and one that answers a question need not read.
+    fn wait(&mut self) {
+        if self.waited || self.cancelled {
+            return;
+        }
+        self.waited = true;
+        self.listening = self.keyboard.is_present();
+        let words = steer::waiting(self.listening);
+        self.show
+            .screen
+            .line(&[(Style::Dim, "· "), (Style::Dim, words)]);
+    }
+
+    /// Hands a line over to the agent. At the end of input there are no more.
+    fn steer(&mut self, line: Option<&str>, talk: &Talk, session: &SessionId) {
+        let Some(line) = line else {
+            self.listening = false;
+            return;
+        };
+        self.show.screen.answered();
+        let Some(Ok(request)) = steer::inject(session, line) else {
+            return;
+        };
+        let steers = talk.steers.clone();
+        let sent = talk.agent.send_request(request);
+        let told = sent.on_receiving_result(async move |result| {
+            if let Err(error) = result {
+                // Nobody listens when we are leaving.
+                let _ = steers.send(Heard::Undelivered(error)).await;
+            }
+            Ok(())
+        });
+        // A connection that is gone is noticed elsewhere.
+        let _ = told;
+    }
+
+    /// Takes the question away that stands, so that the next one can.
+    fn withdraw(&mut self) {
+        if let Some(question) = self.asked.take() {
+            self.too_late(*question);
+        }
+    }
+
+    /// Says that a question is over, and how.
+    fn too_late(&mut self, question: Question) {
+        /// Clocks do not agree to the millisecond.
+        const ABOUT: Timestamp = 500;
+        let now = self.show.now() + ABOUT;
+        let how = match question.deadline() {
+            Some(deadline) if deadline <= now => "nobody answered in time",
+            _ => "no longer asked",
+        };
+        let words = format!("{how}: {}", in_one_line(question.title()));
+        self.show.screen.line(&[(Style::Yellow, &words)]);
+        question.let_go();
+    }
+
+    /// Puts a question, or says why nobody is asked.
+    fn put(&mut self, question: Box<Question>) {
+        let present = self.keyboard.is_present();
+        if present {
+            self.keyboard.forget();
+        }
+        match *question {
+            Question::Permission(request, to) if present => {
+                ask::put(&mut self.show, &request);
+                self.asked = Some(Box::new(Question::Permission(request, to)));
+            }
+            Question::Permission(request, to) => {
+                let call = &request.tool_call;
+                let title = in_one_line(call.fields.title.as_deref().unwrap_or("a tool call"));
+                self.calls.refused(&title);
+                let words = format!("refused, as there is no terminal to ask on: {title}");
+                self.show.screen.line(&[(Style::Yellow, &words)]);
+                // Else the line of the call says it, when it fails.
+                let unseen = !lineage(request.meta.as_ref()).is_empty();
+                if unseen && !std::mem::replace(&mut self.hinted, true) {
+                    let hint = "  what may run unasked is for --mode and --policy to say";
+                    self.show.screen.line(&[(Style::Dim, hint)]);
+                }
+                // Nobody said no: the record must not read as if somebody had.
+                let nobody = Error::new(ErrorCode::INTERNAL_ERROR, NOBODY);
+                let _ = to.respond_with_error(nobody);
+            }
+            Question::Form(request, to) if present && form::put(&mut self.show, &request) => {
+                self.asked = Some(Box::new(Question::Form(request, to)));
+            }
+            Question::Form(request, to) => {
+                let why = match present {
+                    true => "as it cannot be answered with a line",
+                    false => "as there is no terminal to ask on",
+                };
+                let asked = request.message.lines().next().unwrap_or_default();
+                let words = format!("declined, {why}: {asked}");
+                self.show.screen.line(&[(Style::Yellow, &words)]);
+                fill_in(to, ElicitationAction::Decline);
+            }
+        }
+    }
+
+    fn typed(&mut self, line: Option<&str>) {
+        let Some(question) = self.asked.take() else {
+            return;
+        };
+        if line.is_some() {
+            self.show.screen.answered();
+        }
+        match *question {
+            Question::Permission(request, to) => match ask::understand(line, &request.options) {
+                Typed::Chosen(outcome) => permit(to, outcome),
+                Typed::Unclear(why) => {
+                    ask::put_again(&mut self.show, &request, &why);
+                    self.asked = Some(Box::new(Question::Permission(request, to)));
+                }
+            },
+            Question::Form(request, to) => match forms::understand(line, &request) {
+                Some(action) => fill_in(to, action),
+                None => {
+                    form::put_again(&mut self.show, &request, line.unwrap_or_default());
+                    self.asked = Some(Box::new(Question::Form(request, to)));
+                }
+            },
+        }
+    }
+
+    fn cancel(&mut self, agent: &ConnectionTo<Agent>, session: &SessionId) {
+        self.cancelled = true;
+        if let Some(question) = self.asked.take() {
+            question.cancel();
+        }
+        self.show
+            .screen
+            .line(&[(Style::Yellow, "cancelling; Ctrl-C again leaves at once")]);
+        // A connection that is gone has nothing to cancel.
+        let _ = agent.send_notification(CancelNotification::new(session.clone()));
+    }
+}
+
+/// What we are and can do. We declare the profile ourselves: only a client that does is offered every scope of a
+/// permission.
+fn hello(profile: ProfileChoice, event_ids: bool) -> InitializeRequest {
+    let profile = match profile {
+        ProfileChoice::Auto => None,
+        ProfileChoice::Harn => Some("harn"),
+        ProfileChoice::Meta => Some("meta"),
+        ProfileChoice::Acp => Some("acp"),
+    };
+    let mut ours = Map::new();
+    ours.extend(profile.map(|profile| ("profile".to_owned(), profile.into())));
+    ours.insert("eventIds".to_owned(), event_ids.into());
+    let fills_in = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
+    let capabilities = ClientCapabilities::new()
+        .elicitation(fills_in)
+        .meta(Map::from_iter([("harn".to_owned(), ours.into())]));
+    InitializeRequest::new(ProtocolVersion::V1)
+        .client_capabilities(capabilities)
+        .client_info(Implementation::new(
+            "harn-serve-run",
+            env!("CARGO_PKG_VERSION"),
+        ))
+}
+
+/// Opens the session to prompt.
+async fn open(agent: &ConnectionTo<Agent>, start: Start, cwd: PathBuf) -> Result<SessionId> {
+    let (id, roots, mode) = match start {
+        Start::New => {
+            let new = agent.send_request(NewSessionRequest::new(cwd)).block_task();
+            return Ok(new.await.map_err(in_words)?.session_id);
+        }
+        Start::Stored { id, roots, mode } => (SessionId::new(id.as_str()), roots, mode),
+    };
+    let resume = ResumeSessionRequest::new(id.clone(), cwd).additional_directories(roots);
+    let resumed = agent.send_request(resume).block_task().await;
+    resumed.map_err(in_words)?;
+    if let Some(mode) = mode {
+        let set = agent.send_request(SetSessionModeRequest::new(id.clone(), mode.id()));
+        set.block_task().await.map_err(in_words)?;
+    }
+    Ok(id)
+}
+
+fn exit_code(end: StopReason, problem: Option<&str>) -> ExitCode {
+    let words = match (end, problem) {
+        (StopReason::EndTurn, None) => return ExitCode::SUCCESS,
+        (StopReason::EndTurn, Some(problem)) => problem,
+        (end, _) => match stopped(end) {
+            Some(words) => words,
+            None => return ExitCode::from(INTERRUPTED),
+        },
+    };
+    note(words);
+    ExitCode::FAILURE
+}
+
+/// Why the agent stopped before it was done; none where it was cancelled.
+fn stopped(end: StopReason) -> Option<&'static str> {
+    Some(match end {
+        StopReason::Cancelled => return None,
+        StopReason::MaxTokens => "the agent reached its token limit",
+        StopReason::MaxTurnRequests => "the agent reached its request limit",
+        StopReason::Refusal => "the agent refused to go on",
+        _ => "the agent stopped for a reason unknown here",
+    })
+}
+
+/// What the agent says went wrong, without the dress of the protocol.
+fn in_words(error: Error) -> anyhow::Error {
+    anyhow!(error.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use harn_acp::{AcpConfig, serve_connection};
+    use harn_engines::ScriptAgent;
+    use harn_serve::{Options, SystemClock, hub};
+    use tokio::runtime::Runtime;
+
+    use super::{
+        super::screen::{Screen, tests::Paper},
+        *,
+    };
+
+    const SCENARIO: &str = r#"
+name: patient
+turns:
+  - steps:
+      - run: {command: "touch first"}
+      - run: {command: "touch second"}
+      - question: {prompt: "Which door?", default: left, deadline_ms: 500}
+      - say: "Over."
+"#;
+
+    /// What is on the screen after a turn of a scenario, at which somebody typed these lines.
+    fn shown(scenario: &str, typed: &[&str]) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("scenario.yaml");
+        fs::write(&file, scenario).unwrap();
+        let work = dir.path().join("work");
+        fs::create_dir(&work).unwrap();
+        let options = Options {
+            ask_timeout: Duration::from_millis(500),
+            ..Options::new(dir.path().join("state"))
+        };
+        let hub = hub(ScriptAgent::load(&file).unwrap(), &options);
+        let paper = Paper::default();
+        let screen = Screen::shared(Box::new(paper.clone()), false);
+        let show = Show::new(screen, work.clone(), SystemClock::new());
+        // Somebody sits there to the end.
+        let (hands, lines) = mpsc::channel(8);
+        for line in typed {
+            hands.try_send((*line).to_owned()).unwrap();
+        }
+        Runtime::new().unwrap().block_on(async {
+            let config = AcpConfig {
+                profile: ProfileChoice::Meta,
+                on_this_machine: true,
+                ..AcpConfig::default()
+            };
+            let request = RunRequest {
+                profile: ProfileChoice::Meta,
+                start: Start::New,
+                cwd: work,
+                prompt: "go".to_owned(),
+                json: false,
+                quiet: false,
+                no_color: true,
+            };
+            let keyboard = Keyboard::typed_on(lines);
+            let conversation = Conversation::new(show, keyboard, &request).unwrap();
+            let connect = |incoming, outgoing| {
+                tokio::spawn(serve_connection(hub.clone(), config, incoming, outgoing));
+            };
+            conversation.hold(connect, request).await.unwrap();
+            hub.shutdown().await;
+        });
+        drop(hands);
+        paper.text()
+    }
+
+    #[test]
+    fn a_line_that_is_typed_while_the_agent_waits_is_for_it() {
+        let scenario = r#"
+name: stayer
+turns:
+  - steps:
+      - say: "Ready."
+      - idle: {}
+      - tell_delivered: {}
+      - remind: {body: "Be brief"}
+      - seam: turn_start
+      - say: "Over."
+"#;
+        let text = shown(scenario, &["\n", " left \n"]);
+        let waits = "· the agent waits; type a line to say something to it, Ctrl-C ends it\n";
+        let at = |words: &str| {
+            assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
+            text.find(words)
+        };
+        let told = [
+            at("Ready.\n"),
+            at(waits),
+            at("> left\n"),
+            at("message: left\n"),
+            at("· to keep in mind: Be brief\n"),
+            at("Over."),
+        ];
+        assert!(told.is_sorted(), "{text}");
+    }
+
+    #[test]
+    fn a_question_that_is_withdrawn_makes_room_for_the_next() {
+        // Somebody sits there and types nothing.
+        let text = shown(SCENARIO, &[]);
+        let at = |words: &str| {
+            text.find(words)
+                .unwrap_or_else(|| panic!("{words}: {text}"))
+        };
+        let told = [
+            at("Allow this? $ touch first\n"),
+            at("or Enter to refuse (for 1 s): \nnobody answered in time: touch first\n"),
+            at("Allow this? $ touch second\n"),
+            at("\nnobody answered in time: touch second\n"),
+            at("? Which door?\n"),
+            at("\nno longer asked: Which door?\n"),
+            at("Over."),
+        ];
+        assert!(told.is_sorted(), "{text}");
+    }
+}

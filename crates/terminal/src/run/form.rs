@@ -1,0 +1,66 @@
+//! What a person is asked as a form, put on the screen as a line to type.
+
+use agent_client_protocol::v1::schema::CreateElicitationRequest;
+
+use super::show::Show;
+use crate::{
+    paint::Style,
+    reading::{
+        call::in_one_line,
+        form::{Field, field},
+        permission_keys::not_an_answer,
+    },
+    text,
+};
+
+/// Puts the question; false where it cannot be answered by a line.
+pub(super) fn put(show: &mut Show, request: &CreateElicitationRequest) -> bool {
+    let Some((_, field)) = field(request) else {
+        return false;
+    };
+    for (at, line) in request.message.lines().enumerate() {
+        let (mark, style) = match at {
+            0 => ("? ", Style::Bold),
+            _ => ("  ", Style::Plain),
+        };
+        show.screen.line(&[(Style::Yellow, mark), (style, line)]);
+    }
+    put_field(show, &field);
+    true
+}
+
+/// Reports what was typed in vain, and puts the answers again.
+pub(super) fn put_again(show: &mut Show, request: &CreateElicitationRequest, typed: &str) {
+    const SHOWN: usize = 20;
+    let Some((_, field)) = field(request) else {
+        return;
+    };
+    let typed = text::cut(typed.trim(), SHOWN);
+    let why = match field {
+        Field::Decision => not_an_answer(&["y", "n"], &typed),
+        Field::Text(_) | Field::Choice(..) => not_an_answer::<&str>(&[], &typed),
+    };
+    show.screen.line(&[(Style::Yellow, &why)]);
+    put_field(show, &field);
+}
+
+fn put_field(show: &mut Show, field: &Field) {
+    let otherwise = |default: &Option<String>| match default {
+        Some(default) => format!("Enter for {}", in_one_line(default)),
+        None => "Enter for no answer".to_owned(),
+    };
+    let question = match field {
+        Field::Decision => "y, n, or Enter to refuse: ".to_owned(),
+        Field::Text(default) => format!("your answer, or {}: ", otherwise(default)),
+        Field::Choice(choices, default) => {
+            for (at, choice) in choices.iter().enumerate() {
+                show.screen.line(&[
+                    (Style::Yellow, &format!("  {}) ", at + 1)),
+                    (Style::Plain, &in_one_line(choice)),
+                ]);
+            }
+            format!("1 to {}, or {}: ", choices.len(), otherwise(default))
+        }
+    };
+    show.screen.question(&[(Style::Yellow, &question)]);
+}

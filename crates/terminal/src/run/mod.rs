@@ -1,0 +1,65 @@
+//! `harn-serve run`: an ACP client in the terminal, talking to the agent over an in-process pair.
+//!
+//! Everything passes through the same front-end an editor talks to. The client offers neither files nor
+//! terminals, so the agent works on this machine by itself.
+
+mod ask;
+mod conversation;
+mod crew;
+mod form;
+mod keyboard;
+mod output;
+mod pair;
+mod prompt;
+mod question;
+mod screen;
+mod show;
+mod start;
+mod steer;
+mod turn_calls;
+
+use std::{
+    io::{self, IsTerminal},
+    process::ExitCode,
+};
+
+use anyhow::Result;
+use harn_acp::transport::{Incoming, Outgoing};
+use harn_runtime::Clock;
+use tokio::sync::mpsc;
+
+use self::{conversation::Conversation, keyboard::Keyboard, screen::Screen, show::Show};
+
+pub use self::{conversation::RunRequest, prompt::read_prompt, start::Start};
+
+/// Sends the prompt, shows what the agent does, and returns how to exit. Must be called on a runtime.
+///
+/// `connect` gets the agent's ends of the connection: the lines that it reads, and where it writes.
+///
+/// # Errors
+/// When the agent refuses the session or the prompt, or stdout cannot be written.
+pub async fn run(
+    request: RunRequest,
+    clock: impl Clock,
+    connect: impl FnOnce(mpsc::Receiver<Incoming>, Outgoing),
+) -> Result<ExitCode> {
+    let screen = screen(request.json, request.no_color);
+    // Somebody who asks for a command and nothing else wants what it prints.
+    let prints = request.prompt.starts_with("/run ") && (request.quiet || screen.is_split());
+    let show = Show::new(screen, request.cwd.clone(), clock).printing_output(prints);
+    let keyboard = Keyboard::new(io::stdin().is_terminal() && io::stderr().is_terminal());
+    let conversation = Conversation::new(show, keyboard, &request)?;
+    conversation.hold(connect, request).await
+}
+
+/// The answer goes to stdout; the rest with it on a terminal, else to stderr. Lines for a program share stdout with
+/// nothing.
+fn screen(json: bool, no_color: bool) -> Screen {
+    let stdout = io::stdout();
+    if stdout.is_terminal() && !json {
+        Screen::shared(Box::new(stdout), !no_color)
+    } else {
+        let colour = !no_color && io::stderr().is_terminal();
+        Screen::split(Box::new(stdout), Box::new(io::stderr()), colour)
+    }
+}

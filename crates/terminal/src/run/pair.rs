@@ -1,0 +1,66 @@
+//! The in-process pair: lines of the client to the agent's side, and the agent's bytes back as lines.
+
+use std::{borrow::Cow, collections::VecDeque, io};
+
+use agent_client_protocol::{Client, ConnectTo, Lines};
+use futures::{sink, stream};
+use harn_acp::transport::{Incoming, OutgoingReceiver};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+
+use super::conversation::Heard;
+use crate::reading::activity::{AGENT_EVENT, Activity};
+
+/// What the client speaks through. Where there is a channel for them, the lines of a session's stream go there as
+/// they are: the SDK would refuse updates that it does not know.
+pub(super) fn transport(
+    lines: mpsc::Sender<Incoming>,
+    queue: OutgoingReceiver,
+    stream_lines: Option<mpsc::Sender<Heard>>,
+) -> impl ConnectTo<Client> + 'static {
+    let outgoing = sink::unfold(lines, async |lines, line: String| {
+        let sent = lines.send(Incoming::Line(line)).await;
+        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+        sent.map(|()| lines).map_err(gone)
+    });
+    let incoming = stream::unfold(
+        (queue, VecDeque::<String>::new(), stream_lines),
+        async |(mut queue, mut ready, stream_lines)| loop {
+            while let Some(line) = ready.pop_front() {
+                let aside = stream_lines.as_ref().zip(of_stream(&line));
+                let Some((stream_lines, heard)) = aside else {
+                    return Some((Ok::<_, io::Error>(line), (queue, ready, stream_lines)));
+                };
+                // Nobody listens when we are leaving.
+                let _ = stream_lines.send(heard).await;
+            }
+            // A piece is one or more whole lines.
+            let piece = queue.recv().await?;
+            let text = String::from_utf8_lossy(&piece.bytes);
+            ready.extend(text.lines().map(str::to_owned));
+        },
+    );
+    Lines::new(outgoing, incoming)
+}
+
+/// A line of a session's stream; none for requests, answers and other notifications.
+fn of_stream(line: &str) -> Option<Heard> {
+    #[derive(Deserialize)]
+    struct Notification<'a> {
+        id: Option<IgnoredAny>,
+        #[serde(borrow)]
+        method: Option<Cow<'a, str>>,
+        #[serde(borrow)]
+        params: Option<&'a RawValue>,
+    }
+    let line: Notification<'_> = serde_json::from_str(line).ok()?;
+    if line.id.is_some() {
+        return None;
+    }
+    match line.method.as_deref()? {
+        "session/update" | AGENT_EVENT => Some(Heard::Line(line.params?.to_owned())),
+        "agent/idle" => Some(Heard::Activity(Activity::Idle)),
+        _ => None,
+    }
+}

@@ -1,0 +1,61 @@
+//! The prompt of a command line: its words, or stdin.
+
+use std::io::{self, IsTerminal, Read};
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::console::wrong_use;
+
+/// More than this is no prompt but a mistake.
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+/// The prompt that these words are, or that stdin has where there are none, or only `-`.
+///
+/// # Errors
+/// When there is no prompt, or stdin is no text or too long.
+pub fn read_prompt(words: &[String]) -> Result<String> {
+    let prompt = match words {
+        [] if io::stdin().is_terminal() => {
+            return Err(wrong_use(anyhow!(
+                "there is no prompt; write it behind the flags, as in `harn-serve run where is main`, \
+                 or send it to stdin"
+            )));
+        }
+        [] => all_of(io::stdin().lock())?,
+        [dash] if dash == "-" => all_of(io::stdin().lock())?,
+        words => words.join(" "),
+    };
+    if prompt.trim().is_empty() {
+        return Err(wrong_use(anyhow!("the prompt is empty; say what to ask")));
+    }
+    Ok(prompt)
+}
+
+fn all_of(input: impl Read) -> Result<String> {
+    let mut bytes = Vec::new();
+    let read = input.take(LONGEST + 1).read_to_end(&mut bytes);
+    read.context("reading the prompt from stdin")?;
+    if bytes.len() as u64 > LONGEST {
+        let error = anyhow!("the prompt on stdin is longer than 16 MiB");
+        return Err(wrong_use(error));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| wrong_use(anyhow!("the prompt on stdin is not UTF-8 text")))?;
+    // Whoever typed it ended its last line.
+    Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_is_text_of_a_bounded_length() {
+        let read = |bytes: &[u8]| all_of(bytes).map_err(|error| error.to_string());
+        assert_eq!(read(b" a\nb\r\n\n").as_deref(), Ok(" a\nb"));
+        assert!(read(b"\xff").unwrap_err().contains("not UTF-8"));
+        let long = io::repeat(b'a').take(LONGEST + 5);
+        let long = all_of(long).unwrap_err().to_string();
+        assert!(long.contains("longer than 16 MiB"), "{long}");
+    }
+}

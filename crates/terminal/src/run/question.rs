@@ -1,0 +1,92 @@
+//! A question of the agent that waits for an answer: whether a tool may run, or what a person knows.
+
+use agent_client_protocol::{
+    Error, RequestCancellation,
+    v1::{
+        Responder,
+        schema::{
+            CreateElicitationRequest, CreateElicitationResponse, ElicitationAction,
+            RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+        },
+    },
+};
+use harn_model::Timestamp;
+
+use crate::reading::activity::deadline;
+
+/// A question that waits for an answer.
+pub(super) enum Question {
+    /// Whether a tool may run.
+    Permission(
+        RequestPermissionRequest,
+        Responder<RequestPermissionResponse>,
+    ),
+    /// What the agent wants to know of a person.
+    Form(
+        CreateElicitationRequest,
+        Responder<CreateElicitationResponse>,
+    ),
+}
+
+impl Question {
+    pub(super) fn cancel(self) {
+        match self {
+            Self::Permission(_, to) => permit(to, RequestPermissionOutcome::Cancelled),
+            Self::Form(_, to) => fill_in(to, ElicitationAction::Cancel),
+        }
+    }
+
+    /// Tells when whoever asks no longer wants to know.
+    pub(super) fn withdrawal(&self) -> RequestCancellation {
+        match self {
+            Self::Permission(_, to) => to.cancellation(),
+            Self::Form(_, to) => to.cancellation(),
+        }
+    }
+
+    /// What is asked, in a line.
+    pub(super) fn title(&self) -> &str {
+        match self {
+            Self::Permission(request, _) => {
+                let title = request.tool_call.fields.title.as_deref();
+                title.unwrap_or("a tool call")
+            }
+            Self::Form(request, _) => request.message.lines().next().unwrap_or_default(),
+        }
+    }
+
+    /// Until when an answer counts, where that is known.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        match self {
+            Self::Permission(request, _) => deadline(request.meta.as_ref()),
+            Self::Form(..) => None,
+        }
+    }
+
+    /// Agrees that there is no answer any more. Nobody waits for this.
+    pub(super) fn let_go(self) {
+        let gone = Error::request_cancelled();
+        let _ = match self {
+            Self::Permission(_, to) => to.respond_with_error(gone),
+            Self::Form(_, to) => to.respond_with_error(gone),
+        };
+    }
+}
+
+/// Waits until a question is withdrawn.
+pub(super) async fn withdrawn(question: Option<&Question>) {
+    match question {
+        Some(question) => question.withdrawal().cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+pub(super) fn permit(to: Responder<RequestPermissionResponse>, outcome: RequestPermissionOutcome) {
+    // The agent may have gone on without us.
+    let _ = to.respond(RequestPermissionResponse::new(outcome));
+}
+
+pub(super) fn fill_in(to: Responder<CreateElicitationResponse>, action: ElicitationAction) {
+    // As above.
+    let _ = to.respond(CreateElicitationResponse::new(action));
+}

@@ -1,0 +1,412 @@
+//! Where things are printed: streams that know whether they stand in the middle of a line and in which
+//! section, so that text, tool lines and questions never run into each other.
+
+use std::io::{self, Write};
+
+use crate::paint::{Paint, Style, visible};
+
+/// What a stretch of output is. A blank line stands between two of different kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    /// What the agent says.
+    Answer,
+    /// What it thinks.
+    Thought,
+    /// What it does.
+    Notes,
+}
+
+/// The answer and everything else, on one stream or on two.
+pub(super) struct Screen {
+    answer: Option<Stream>,
+    notes: Stream,
+    paint: Paint,
+    /// Whether notes are left out.
+    muted: bool,
+}
+
+struct Stream {
+    to: Box<dyn Write>,
+    section: Option<Section>,
+    /// What comes next stands apart, even if it is of the same kind.
+    apart: bool,
+    mid_line: bool,
+    /// Whether the last line was blank.
+    blank: bool,
+    /// Who began the line we are in the middle of and may go on with it.
+    open: Option<String>,
+    /// Whether somebody looks at it, rather than keeps it.
+    terminal: bool,
+    /// What first went wrong with it.
+    failed: Option<io::Error>,
+}
+
+impl Screen {
+    /// Everything on one terminal.
+    pub(super) fn shared(to: Box<dyn Write>, colour: bool) -> Self {
+        Self {
+            answer: None,
+            notes: Stream::new(to, true),
+            paint: Paint { colour },
+            muted: false,
+        }
+    }
+
+    /// The answer kept apart from the rest.
+    pub(super) fn split(answer: Box<dyn Write>, notes: Box<dyn Write>, colour: bool) -> Self {
+        Self {
+            answer: Some(Stream::new(answer, false)),
+            notes: Stream::new(notes, true),
+            paint: Paint { colour },
+            muted: false,
+        }
+    }
+
+    /// Whether the answer is kept apart from the rest.
+    pub(super) fn is_split(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// Leaves notes out from here on, or no longer.
+    pub(super) fn mute(&mut self, muted: bool) {
+        self.muted = muted;
+    }
+
+    /// What a command printed, as the answer.
+    pub(super) fn output(&mut self, text: &str) {
+        let stream = self.answer.as_mut().unwrap_or(&mut self.notes);
+        stream.end_line();
+        match text {
+            "" => {}
+            text if stream.terminal => stream.put(&visible(text)),
+            text => stream.put(text),
+        }
+    }
+
+    /// Goes on with what the agent says, where that is not the answer.
+    pub(super) fn remark(&mut self, text: &str) {
+        if self.muted {
+            return;
+        }
+        let text = visible(text);
+        self.notes
+            .text(Section::Answer, &text, Style::Plain, self.paint);
+    }
+
+    /// Goes on with what the agent says.
+    pub(super) fn answer(&mut self, text: &str) {
+        let stream = self.answer.as_mut().unwrap_or(&mut self.notes);
+        let text = if stream.terminal {
+            visible(text)
+        } else {
+            text.into()
+        };
+        stream.text(Section::Answer, &text, Style::Plain, self.paint);
+    }
+
+    /// Goes on with what it thinks.
+    pub(super) fn thought(&mut self, text: &str) {
+        if self.muted {
+            return;
+        }
+        self.pause_answer();
+        let text = visible(text);
+        self.notes
+            .text(Section::Thought, &text, Style::Dim, self.paint);
+    }
+
+    /// The next thought is another one.
+    pub(super) fn next_thought(&mut self) {
+        if self.notes.section == Some(Section::Thought) {
+            self.notes.end_line();
+        }
+    }
+
+    /// A line of its own.
+    pub(super) fn line(&mut self, parts: &[(Style, &str)]) {
+        if self.muted {
+            return;
+        }
+        self.pause_answer();
+        let line = self.painted(parts);
+        self.notes.enter(Section::Notes);
+        self.notes.end_line();
+        self.notes.put(&format!("{line}\n"));
+    }
+
+    /// Begins a line that `whose` may end later.
+    pub(super) fn begin_line(&mut self, whose: &str, parts: &[(Style, &str)]) {
+        if self.muted {
+            return;
+        }
+        self.pause_answer();
+        let line = self.painted(parts);
+        self.notes.enter(Section::Notes);
+        self.notes.end_line();
+        self.notes.put(&line);
+        self.notes.open = Some(whose.to_owned());
+    }
+
+    /// Goes on with the line that `whose` began, which stays open; false when something else was printed
+    /// since.
+    pub(super) fn go_on(&mut self, whose: &str, parts: &[(Style, &str)]) -> bool {
+        if self.notes.open.as_deref() != Some(whose) {
+            return false;
+        }
+        let more = self.painted(parts);
+        self.notes.put(&more);
+        self.notes.open = Some(whose.to_owned());
+        true
+    }
+
+    /// Ends the line that `whose` began; false when something else was printed since.
+    pub(super) fn end_line(&mut self, whose: &str, parts: &[(Style, &str)]) -> bool {
+        if self.notes.open.as_deref() != Some(whose) {
+            return false;
+        }
+        let line = self.painted(parts);
+        self.notes.put(&format!("{line}\n"));
+        true
+    }
+
+    /// A question; the answer is typed behind it.
+    pub(super) fn question(&mut self, parts: &[(Style, &str)]) {
+        self.begin_line("", parts);
+        self.notes.open = None;
+    }
+
+    /// Somebody ended the line with Enter, that of a question or another.
+    pub(super) fn answered(&mut self) {
+        self.notes.mid_line = false;
+        self.notes.open = None;
+    }
+
+    /// The next text of the agent is a new message.
+    pub(super) fn pause_answer(&mut self) {
+        let stream = self.answer.as_mut().unwrap_or(&mut self.notes);
+        stream.apart |= stream.section == Some(Section::Answer);
+    }
+
+    /// Ends what is in the middle of a line. An error when the answer could not be written; notes that
+    /// nobody can see are no loss.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        for stream in self.answer.iter_mut().chain([&mut self.notes]) {
+            stream.end_line();
+        }
+        let answer = self.answer.as_mut().unwrap_or(&mut self.notes);
+        answer.failed.take().map_or(Ok(()), Err)
+    }
+
+    fn painted(&self, parts: &[(Style, &str)]) -> String {
+        let paint =
+            |(style, text): &(Style, &str)| self.paint.text(*style, &visible(text)).into_owned();
+        parts.iter().map(paint).collect()
+    }
+}
+
+impl Stream {
+    fn new(to: Box<dyn Write>, terminal: bool) -> Self {
+        Self {
+            to,
+            section: None,
+            apart: false,
+            mid_line: false,
+            blank: false,
+            open: None,
+            terminal,
+            failed: None,
+        }
+    }
+
+    /// Whoever does not read us any more does not need to be told; other errors are kept for the end.
+    fn put(&mut self, text: &str) {
+        let written = self.to.write_all(text.as_bytes());
+        match written.and_then(|()| self.to.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                self.failed.get_or_insert(error);
+            }
+            _ => {}
+        }
+        self.blank = text.ends_with("\n\n") || text == "\n" && !self.mid_line;
+        self.mid_line = !text.ends_with('\n');
+        self.open = None;
+    }
+
+    fn end_line(&mut self) {
+        if self.mid_line {
+            self.put("\n");
+        }
+    }
+
+    /// Begins a section if it is another one; true if it did.
+    fn enter(&mut self, section: Section) -> bool {
+        let begins = self.apart || self.section != Some(section);
+        if begins {
+            self.end_line();
+            if self.section.is_some() && !self.blank {
+                self.put("\n");
+            }
+            self.section = Some(section);
+            self.apart = false;
+        }
+        begins
+    }
+
+    fn text(&mut self, section: Section, text: &str, style: Style, paint: Paint) {
+        let mut text = text;
+        if self.enter(section) {
+            // The section stands apart already.
+            text = text.trim_start_matches('\n');
+        }
+        // A style must not run over the end of a line, where others may print.
+        let mut first = true;
+        for line in text.split('\n') {
+            if !first {
+                self.put("\n");
+            }
+            first = false;
+            if !line.is_empty() {
+                self.put(&paint.text(style, line));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use expect_test::expect;
+
+    use super::*;
+
+    /// Paper that a test can read while a screen writes on it.
+    #[derive(Clone, Default)]
+    pub(crate) struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Paper {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Paper that cannot be written on.
+    struct Refusing(io::ErrorKind);
+
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn only_a_lost_answer_is_an_error() {
+        use io::ErrorKind::{BrokenPipe, StorageFull};
+        let refusing = |kind| Box::new(Refusing(kind));
+        let ended = |mut screen: Screen| {
+            screen.answer("here");
+            screen.line(&[(Style::Plain, "done")]);
+            screen.finish().map_err(|error| error.kind())
+        };
+        let paper = || Box::new(Paper::default());
+        let full = Screen::split(refusing(StorageFull), paper(), false);
+        assert_eq!(ended(full), Err(StorageFull));
+        let shared = Screen::shared(refusing(StorageFull), false);
+        assert_eq!(ended(shared), Err(StorageFull));
+        let gone = Screen::split(refusing(BrokenPipe), paper(), false);
+        assert_eq!(ended(gone), Ok(()));
+        let no_notes = Screen::split(paper(), refusing(StorageFull), false);
+        assert_eq!(ended(no_notes), Ok(()));
+    }
+
+    fn play(screen: &mut Screen) {
+        screen.thought("hm\nwell");
+        screen.begin_line("a", &[(Style::Plain, "read a.rs")]);
+        assert!(screen.end_line("a", &[(Style::Plain, " done")]));
+        screen.answer("\nIt is ");
+        screen.answer("here.");
+        screen.begin_line("b", &[(Style::Plain, "read b.rs")]);
+        screen.line(&[(Style::Plain, "something else")]);
+        assert!(!screen.end_line("b", &[(Style::Plain, " done")]));
+        screen.answer("And there.\x1b[2J");
+        screen.finish().unwrap();
+    }
+
+    #[test]
+    fn sections_stand_apart_on_a_terminal() {
+        let paper = Paper::default();
+        play(&mut Screen::shared(Box::new(paper.clone()), false));
+        expect![[r"
+            hm
+            well
+
+            read a.rs done
+
+            It is here.
+
+            read b.rs
+            something else
+
+            And there.\u{1b}[2J
+        "]]
+        .assert_eq(&paper.text());
+    }
+
+    #[test]
+    fn the_answer_is_kept_as_it_is_and_nothing_else_with_it() {
+        let (answer, notes) = (Paper::default(), Paper::default());
+        play(&mut Screen::split(
+            Box::new(answer.clone()),
+            Box::new(notes.clone()),
+            false,
+        ));
+        assert_eq!(answer.text(), "It is here.\n\nAnd there.\x1b[2J\n");
+        expect![[r"
+            hm
+            well
+
+            read a.rs done
+            read b.rs
+            something else
+        "]]
+        .assert_eq(&notes.text());
+    }
+
+    #[test]
+    fn one_blank_line_is_enough() {
+        let paper = Paper::default();
+        let mut screen = Screen::shared(Box::new(paper.clone()), false);
+        screen.answer("one\n\n");
+        screen.line(&[(Style::Plain, "note")]);
+        screen.answer("two\n");
+        screen.answer("\n");
+        screen.pause_answer();
+        screen.answer("three");
+        screen.finish().unwrap();
+        assert_eq!(paper.text(), "one\n\nnote\n\ntwo\n\nthree\n");
+    }
+
+    #[test]
+    fn a_style_ends_with_its_line() {
+        let paper = Paper::default();
+        let mut screen = Screen::shared(Box::new(paper.clone()), true);
+        screen.thought("a\nb");
+        screen.finish().unwrap();
+        assert_eq!(paper.text(), "\x1b[2ma\x1b[0m\n\x1b[2mb\x1b[0m\n");
+    }
+}

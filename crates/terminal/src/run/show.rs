@@ -1,0 +1,550 @@
+//! What the agent does, as lines: tool calls, diffs, plans, thoughts.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use agent_client_protocol::v1::schema::{
+    ContentChunk, Diff, MessageId, Meta, Plan, PlanEntry, PlanEntryStatus, SessionUpdate, ToolCall,
+    ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolKind,
+};
+use harn_model::Timestamp;
+use harn_runtime::Clock;
+use serde_json::Value;
+
+use super::{
+    crew::Crew,
+    output::{PrintedOutput, printed},
+    screen::Screen,
+};
+use crate::{
+    paint::{Style, one_line},
+    reading::{
+        activity::Activity,
+        call::{block_text, lines, symbol},
+        diff,
+    },
+    text,
+};
+
+/// Shows a session as it goes.
+pub(super) struct Show {
+    pub(super) screen: Screen,
+    cwd: PathBuf,
+    clock: Box<dyn Clock>,
+    message: Option<MessageId>,
+    calls: HashMap<ToolCallId, Call>,
+    plan: Vec<PlanEntry>,
+    pub(super) crew: Crew,
+    /// Whether the answer is what commands print, and not what the agent says.
+    prints_output: bool,
+}
+
+/// A tool call that has not ended.
+struct Call {
+    kind: ToolKind,
+    title: String,
+    began: Duration,
+    content: Vec<ToolCallContent>,
+    result: Option<Value>,
+    /// Diffs that were shown.
+    shown: Vec<Diff>,
+    /// The output of a command when it was last shown.
+    printed: String,
+    /// The output of a command as of the last update that had some: the end of a call that is cut short only says
+    /// why.
+    output: Option<PrintedOutput>,
+}
+
+impl Show {
+    pub(super) fn new(screen: Screen, cwd: PathBuf, clock: impl Clock) -> Self {
+        Self {
+            screen,
+            cwd,
+            clock: Box::new(clock),
+            message: None,
+            calls: HashMap::new(),
+            plan: Vec::new(),
+            crew: Crew::default(),
+            prints_output: false,
+        }
+    }
+
+    /// The same with what commands print as the answer, instead of what the agent says.
+    pub(super) fn printing_output(self, prints_output: bool) -> Self {
+        Self {
+            prints_output,
+            ..self
+        }
+    }
+
+    /// What time it is.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Time that only moves forward.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.clock.elapsed()
+    }
+
+    /// Shows one update. What is of no use in a terminal is left out.
+    pub(super) fn update(&mut self, update: SessionUpdate) {
+        match update {
+            SessionUpdate::AgentMessageChunk(chunk) if self.prints_output => {
+                self.screen.remark(block_text(&chunk.content));
+            }
+            SessionUpdate::AgentMessageChunk(chunk) => self.answer(&chunk),
+            SessionUpdate::AgentThoughtChunk(chunk) => self.thought(&chunk),
+            // A line for each worker stands for its calls.
+            SessionUpdate::ToolCall(call) if is_of_worker(call.meta.as_ref()) => {}
+            SessionUpdate::ToolCall(call) => self.call(call),
+            SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
+            SessionUpdate::Plan(plan) => self.plan(plan),
+            SessionUpdate::SessionInfoUpdate(info) => {
+                if let Some(activity) = Activity::of_info(&info) {
+                    self.activity(&activity);
+                }
+            }
+            SessionUpdate::UserMessageChunk(chunk) => self.delivered(&chunk),
+            // Commands, modes and options cannot be chosen here.
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, chunk: &ContentChunk) {
+        if self.message != chunk.message_id {
+            self.message.clone_from(&chunk.message_id);
+            self.screen.pause_answer();
+        }
+        self.screen.answer(block_text(&chunk.content));
+    }
+
+    /// Something said in the middle of the turn reached the agent. The prompt itself is in sight, and not
+    /// told again.
+    fn delivered(&mut self, chunk: &ContentChunk) {
+        let said = one_line(block_text(&chunk.content));
+        self.screen
+            .line(&[(Style::Bold, "> "), (Style::Plain, &said)]);
+    }
+
+    fn thought(&mut self, chunk: &ContentChunk) {
+        if self.message != chunk.message_id {
+            self.message.clone_from(&chunk.message_id);
+            self.screen.next_thought();
+        }
+        self.screen.thought(block_text(&chunk.content));
+    }
+
+    fn call(&mut self, call: ToolCall) {
+        let id = call.tool_call_id.clone();
+        let title = one_line(&call.title).into_owned();
+        let kind = call.kind;
+        self.screen.begin_line(
+            &id.0,
+            &[(Style::Cyan, symbol(kind)), (Style::Plain, &title)],
+        );
+        let open = Call {
+            kind,
+            title,
+            began: self.clock.elapsed(),
+            content: call.content.clone(),
+            result: call.raw_output.clone(),
+            shown: Vec::new(),
+            printed: String::new(),
+            output: None,
+        };
+        self.calls.insert(id.clone(), open);
+        self.diffs(&id, &call.content);
+        if ended(call.status) {
+            self.end(&id, call.status);
+        }
+    }
+
+    fn call_update(&mut self, update: ToolCallUpdate) {
+        let (id, fields) = (update.tool_call_id, update.fields);
+        if !self.calls.contains_key(&id) {
+            return;
+        }
+        if let Some(content) = &fields.content {
+            self.diffs(&id, content);
+        }
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        if let Some(title) = &fields.title {
+            call.title = one_line(title).into_owned();
+        }
+        let news = fields.content.is_some();
+        if let Some(content) = fields.content {
+            call.content = content;
+        }
+        call.result = fields.raw_output.or(call.result.take());
+        if self.prints_output && call.kind == ToolKind::Execute {
+            let now = printed(&call.content, call.result.as_ref());
+            call.output = now.or(call.output.take());
+        }
+        match fields.status {
+            Some(status) if ended(status) => self.end(&id, status),
+            _ if news => self.progress(&id),
+            _ => {}
+        }
+    }
+
+    /// What a running command printed since the last update, each of which says it all again.
+    fn progress(&mut self, id: &ToolCallId) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        if call.kind == ToolKind::Execute && !self.prints_output {
+            let now = lines(&call.content).join("\n");
+            let before = std::mem::replace(&mut call.printed, now.clone());
+            self.output(&unseen(&before, &now));
+        }
+    }
+
+    /// Shows changes to files, each once.
+    pub(super) fn diffs(&mut self, id: &ToolCallId, content: &[ToolCallContent]) {
+        for item in content {
+            let ToolCallContent::Diff(diff) = item else {
+                continue;
+            };
+            if let Some(call) = self.calls.get_mut(id) {
+                if call.shown.contains(diff) {
+                    continue;
+                }
+                call.shown.push(diff.clone());
+            }
+            for (style, line) in diff::unified(diff, self.short(&diff.path)) {
+                self.screen.line(&[(Style::Plain, "  "), (style, &line)]);
+            }
+        }
+    }
+
+    fn end(&mut self, id: &ToolCallId, status: ToolCallStatus) {
+        // What came last stands with the rest of the output, above the line that says how it ended.
+        let told = (self.calls.get(id)).is_some_and(|call| !call.printed.is_empty());
+        if told {
+            self.progress(id);
+        }
+        let Some(call) = self.calls.remove(id) else {
+            return;
+        };
+        let took = text::duration((self.clock.elapsed() - call.began).as_millis());
+        let output = lines(&call.content);
+        let failed = status == ToolCallStatus::Failed;
+        let prints = call.kind == ToolKind::Execute;
+        // Where the answer is the output, nothing else may stand in it.
+        let says_why = !prints || (self.prints_output && !is_output(&call));
+        let reason = match output.first() {
+            Some(first) if failed && says_why => format!("  {}", one_line(first)),
+            _ => String::new(),
+        };
+        let (style, mark) = if failed {
+            (Style::Red, "  ✗ ")
+        } else {
+            (Style::Green, "  ✓ ")
+        };
+        let tail = [
+            (style, mark),
+            (Style::Dim, took.as_str()),
+            (Style::Red, reason.as_str()),
+        ];
+        if !self.screen.end_line(&id.0, &tail) {
+            let head = [
+                (Style::Cyan, symbol(call.kind)),
+                (Style::Plain, &call.title),
+            ];
+            self.screen.line(&[&head[..], &tail].concat());
+        }
+        if prints && self.prints_output {
+            let PrintedOutput { text, is_cut } = call.output.unwrap_or_default();
+            if is_cut {
+                let words = "only the end of the output was kept";
+                self.screen.line(&[(Style::Yellow, words)]);
+            }
+            self.screen.output(&text);
+        } else if prints && !told {
+            self.output(&output);
+        }
+    }
+
+    /// The end of what a command printed, or of a piece of it.
+    fn output(&mut self, lines: &[&str]) {
+        const LAST: usize = 20;
+        let above = lines.len().saturating_sub(LAST);
+        if above > 0 {
+            let more = format!("  … {above} lines above");
+            self.screen.line(&[(Style::Dim, &more)]);
+        }
+        for line in &lines[above..] {
+            self.screen
+                .line(&[(Style::Plain, "  "), (Style::Dim, line)]);
+        }
+    }
+
+    /// The whole plan when it is another one, else the entries that changed, unless a worker's own lines
+    /// tell of them.
+    fn plan(&mut self, plan: Plan) {
+        let before = std::mem::replace(&mut self.plan, plan.entries);
+        let same = before.len() == self.plan.len()
+            && before
+                .iter()
+                .zip(&self.plan)
+                .all(|(a, b)| a.content == b.content);
+        for (at, entry) in self.plan.iter().enumerate() {
+            if same && (before[at].status == entry.status || self.crew.tells(&entry.content)) {
+                continue;
+            }
+            let (style, mark) = match entry.status {
+                PlanEntryStatus::Completed => (Style::Dim, "[x] "),
+                PlanEntryStatus::InProgress => (Style::Bold, "[>] "),
+                _ => (Style::Plain, "[ ] "),
+            };
+            let content = one_line(&entry.content);
+            self.screen.line(&[(style, mark), (style, &content)]);
+        }
+    }
+
+    /// A path as somebody in the working directory would call it.
+    pub(super) fn short<'a>(&self, path: &'a Path) -> &'a Path {
+        match path.strip_prefix(&self.cwd) {
+            Ok(inside) if inside != Path::new("") => inside,
+            _ => path,
+        }
+    }
+}
+
+/// Whether a call is a worker's.
+fn is_of_worker(meta: Option<&Meta>) -> bool {
+    meta.and_then(|meta| meta.get("harn")?.get("workerId"))
+        .is_some()
+}
+
+/// Whether the content of a call is the output of its command.
+fn is_output(call: &Call) -> bool {
+    printed(&call.content, call.result.as_ref()).is_some()
+}
+
+fn ended(status: ToolCallStatus) -> bool {
+    matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
+}
+
+/// The lines of `now` that were not in `before`. `now` goes on where `before` ended, but may have lost
+/// its beginning; when nothing tells where to go on, all of it follows a mark.
+fn unseen<'a>(before: &str, now: &'a str) -> Vec<&'a str> {
+    /// So many bytes are not likely to come twice.
+    const TELLING: usize = 256;
+    let seen = if now.starts_with(before) {
+        Some(before.len())
+    } else {
+        let mut from = before.len().saturating_sub(TELLING);
+        while !before.is_char_boundary(from) {
+            from += 1;
+        }
+        let end = &before[from..];
+        now.rfind(end).map(|at| at + end.len())
+    };
+    let Some(seen) = seen else {
+        return std::iter::once("…").chain(now.split('\n')).collect();
+    };
+    let (old, rest) = now.split_at(seen);
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    let new = match rest.strip_prefix('\n') {
+        Some(next) if seen > 0 => next,
+        // A line that has grown is shown again, whole.
+        _ => &now[old.rfind('\n').map_or(0, |at| at + 1)..],
+    };
+    new.split('\n').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_client_protocol::v1::schema::{
+        Content, ContentBlock, PlanEntryPriority, TextContent, ToolCallUpdateFields,
+    };
+
+    use super::{super::screen::tests::Paper, *};
+
+    /// Time stands still.
+    struct Noon;
+
+    impl Clock for Noon {
+        fn now(&self) -> Timestamp {
+            0
+        }
+
+        fn elapsed(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    fn shown(updates: Vec<SessionUpdate>) -> String {
+        let paper = Paper::default();
+        let screen = Screen::shared(Box::new(paper.clone()), false);
+        let mut show = Show::new(screen, "/w".into(), Noon);
+        updates.into_iter().for_each(|update| show.update(update));
+        show.screen.finish().unwrap();
+        paper.text()
+    }
+
+    fn said(text: &str) -> SessionUpdate {
+        SessionUpdate::AgentMessageChunk(ContentChunk::new(text.into()))
+    }
+
+    fn update(id: &str, fields: ToolCallUpdateFields) -> SessionUpdate {
+        SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id.to_owned(), fields))
+    }
+
+    fn shows(text: &str) -> Vec<ToolCallContent> {
+        let text = ContentBlock::Text(TextContent::new(text));
+        vec![ToolCallContent::Content(Content::new(text))]
+    }
+
+    #[test]
+    fn an_answer_of_output_is_kept_if_the_call_is_cut_short_and_has_no_other_words() {
+        let paper = Paper::default();
+        let screen = Screen::shared(Box::new(paper.clone()), false);
+        let mut show = Show::new(screen, "/w".into(), Noon).printing_output(true);
+        let running = ToolCallUpdateFields::new().content(shows("```\nstart\n```\n"));
+        let cut_short = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::Failed)
+            .content(shows("the turn was cancelled"));
+        let call = |id: &str| {
+            SessionUpdate::ToolCall(ToolCall::new(id.to_owned(), "x").kind(ToolKind::Execute))
+        };
+        show.update(call("a"));
+        show.update(update("a", running));
+        show.update(update("a", cut_short.clone()));
+        show.update(call("b"));
+        show.update(update("b", cut_short));
+        show.screen.finish().unwrap();
+        let line = "$ x  ✗ 0 ms  the turn was cancelled\n";
+        assert_eq!(paper.text(), format!("{line}start\n{line}"));
+    }
+
+    #[test]
+    fn a_command_shows_the_end_of_what_it_printed() {
+        let call = ToolCall::new("a", "seq 22").kind(ToolKind::Execute);
+        let printed: String = (1..=22).map(|n| format!("{n}\n")).collect();
+        let running = ToolCallUpdateFields::new().content(shows(&format!("```\n{printed}```")));
+        let done = ToolCallUpdateFields::new().status(ToolCallStatus::Completed);
+        let text = shown(vec![
+            SessionUpdate::ToolCall(call),
+            update("a", running),
+            update("a", done),
+        ]);
+        let last: String = (3..=22).map(|n| format!("  {n}\n")).collect();
+        let expected = format!("$ seq 22\n  … 2 lines above\n{last}$ seq 22  ✓ 0 ms\n");
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_command_that_shows_nothing_until_it_ends_is_one_line_above_its_output() {
+        let call = ToolCall::new("a", "date").kind(ToolKind::Execute);
+        let done = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::Completed)
+            .content(shows("```\nMonday\n```"));
+        let text = shown(vec![SessionUpdate::ToolCall(call), update("a", done)]);
+        assert_eq!(text, "$ date  ✓ 0 ms\n  Monday\n");
+    }
+
+    #[test]
+    fn only_what_is_new_is_shown() {
+        let none: [&str; 0] = [];
+        assert_eq!(unseen("", "a\nb"), ["a", "b"]);
+        assert_eq!(unseen("", "\nb"), ["", "b"]);
+        assert_eq!(unseen("a\nb", "a\nb"), none);
+        assert_eq!(unseen("a\nb", "a\nb\n\nc"), ["", "c"]);
+        assert_eq!(unseen("a\nb", "a\nbcd\ne"), ["bcd", "e"]);
+        // The beginning is gone.
+        let long = |range: std::ops::Range<u32>| {
+            let lines: Vec<_> = range.map(|n| format!("line {n} →")).collect();
+            lines.join("\n")
+        };
+        let cut = format!("The end:\n\n{}", long(50..101));
+        assert_eq!(unseen(&long(1..100), &cut), ["line 100 →"]);
+        // So is everything that was shown.
+        assert_eq!(unseen("a\nb", "x\ny"), ["…", "x", "y"]);
+    }
+
+    #[test]
+    fn a_call_is_one_line_unless_something_comes_between() {
+        let call = |id: &str, title: &str| {
+            let call = ToolCall::new(id.to_owned(), title).kind(ToolKind::Read);
+            SessionUpdate::ToolCall(call)
+        };
+        let done = || ToolCallUpdateFields::new().status(ToolCallStatus::Completed);
+        let failed = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::Failed)
+            .content(shows("no such file\nat all"));
+        let text = shown(vec![
+            call("a", "Read a.rs"),
+            update("a", done()),
+            call("b", "Read b.rs"),
+            said("Meanwhile."),
+            update("b", failed),
+        ]);
+        assert_eq!(
+            text,
+            "≡ Read a.rs  ✓ 0 ms\n≡ Read b.rs\n\nMeanwhile.\n\n≡ Read b.rs  ✗ 0 ms  no such file\n"
+        );
+    }
+
+    #[test]
+    fn a_diff_is_shown_once_and_by_its_short_name() {
+        let diff = || vec![ToolCallContent::Diff(Diff::new("/w/src/a.rs", "new\n"))];
+        let call = ToolCall::new("a", "Write")
+            .kind(ToolKind::Edit)
+            .content(diff());
+        let fields = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::Completed)
+            .content(diff());
+        let text = shown(vec![SessionUpdate::ToolCall(call), update("a", fields)]);
+        assert_eq!(
+            text,
+            "✎ Write\n  --- /dev/null\n  +++ src/a.rs\n  @@ -0,0 +1 @@\n  +new\n✎ Write  ✓ 0 ms\n"
+        );
+    }
+
+    #[test]
+    fn messages_do_not_run_together() {
+        let chunk =
+            |text: &str, id: &str| ContentChunk::new(text.into()).message_id(MessageId::new(id));
+        let text = shown(vec![
+            SessionUpdate::AgentThoughtChunk(chunk("one ", "a")),
+            SessionUpdate::AgentThoughtChunk(chunk("thought", "a")),
+            SessionUpdate::AgentThoughtChunk(chunk("another", "b")),
+            SessionUpdate::AgentMessageChunk(chunk("An ", "c")),
+            SessionUpdate::AgentMessageChunk(chunk("answer.", "c")),
+            SessionUpdate::AgentMessageChunk(chunk("And more.", "d")),
+        ]);
+        assert_eq!(text, "one thought\nanother\n\nAn answer.\n\nAnd more.\n");
+    }
+
+    #[test]
+    fn a_plan_shows_what_changed() {
+        let plan = |first, second| {
+            let entry =
+                |content: &str, status| PlanEntry::new(content, PlanEntryPriority::Medium, status);
+            SessionUpdate::Plan(Plan::new(vec![
+                entry("look", first),
+                entry("answer", second),
+            ]))
+        };
+        use PlanEntryStatus::{Completed, InProgress, Pending};
+        let text = shown(vec![
+            plan(InProgress, Pending),
+            plan(Completed, InProgress),
+            plan(Completed, Completed),
+        ]);
+        assert_eq!(
+            text,
+            "[>] look\n[ ] answer\n[x] look\n[>] answer\n[x] answer\n"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! The calls of a turn, as far as the exit code depends on them.
+
+use std::collections::HashMap;
+
+use agent_client_protocol::v1::schema::{
+    Meta, SessionUpdate, ToolCallId, ToolCallStatus, ToolCallUpdateFields,
+};
+use serde_json::Value;
+
+use crate::reading::call::in_one_line;
+
+/// The exit code of a shell for a command that it does not find.
+const NOT_FOUND: i64 = 127;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct TurnCalls {
+    /// Whether the prompt is a command, whose calls are the person's own: each that fails counts. Others are the
+    /// agent's, which may try what does not work.
+    is_command: bool,
+    titles: HashMap<ToolCallId, String>,
+    problem: Option<String>,
+}
+
+impl TurnCalls {
+    /// The calls of a turn with this prompt.
+    pub(super) fn of_prompt(prompt: &str) -> Self {
+        Self {
+            is_command: prompt.starts_with('/'),
+            ..Self::default()
+        }
+    }
+
+    /// The first call that was refused or not found, as a sentence.
+    pub(super) fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// A question about a call was refused here.
+    pub(super) fn refused(&mut self, title: &str) {
+        self.add("a call was refused", title);
+    }
+
+    /// Takes an update in.
+    pub(super) fn take(&mut self, update: &SessionUpdate) {
+        match update {
+            SessionUpdate::ToolCall(call) => {
+                let id = call.tool_call_id.clone();
+                self.titles.insert(id.clone(), call.title.clone());
+                if call.status == ToolCallStatus::Failed {
+                    self.failed(&id, category(call.meta.as_ref()), call.raw_output.as_ref());
+                }
+            }
+            SessionUpdate::ToolCallUpdate(update) => {
+                let (id, fields) = (&update.tool_call_id, &update.fields);
+                let ToolCallUpdateFields { title, status, .. } = fields;
+                if let Some(title) = title {
+                    self.titles.insert(id.clone(), title.clone());
+                }
+                if *status == Some(ToolCallStatus::Failed) {
+                    let category = category(update.meta.as_ref());
+                    self.failed(id, category, fields.raw_output.as_ref());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn failed(&mut self, id: &ToolCallId, category: Option<&str>, output: Option<&Value>) {
+        let exit_code = output.and_then(|output| output.get("exit_code")?.as_i64());
+        let problem = match category {
+            Some("permission_denied" | "rejected_loop") => "a call was refused",
+            // The exit code says that the turn was cut short.
+            Some("cancelled" | "abandoned_at_loop_exit") => return,
+            _ if exit_code == Some(NOT_FOUND) => "a command was not found",
+            _ if self.is_command => "a call failed",
+            _ => return,
+        };
+        let title = self.titles.get(id).cloned();
+        self.add(problem, title.as_deref().unwrap_or("a tool call"));
+    }
+
+    fn add(&mut self, problem: &str, title: &str) {
+        let problem = || format!("{problem}: {}", in_one_line(title));
+        self.problem.get_or_insert_with(problem);
+    }
+}
+
+fn category(meta: Option<&Meta>) -> Option<&str> {
+    meta?.get("harn")?.get("errorCategory")?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn problem(prompt: &str, category: &str, output: Value) -> Option<String> {
+        let mut calls = TurnCalls::of_prompt(prompt);
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look"});
+        let end = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed",
+                         "rawOutput": output, "_meta": {"harn": {"errorCategory": category}}});
+        for update in [call, end] {
+            calls.take(&serde_json::from_value(update).unwrap());
+        }
+        calls.problem().map(str::to_owned)
+    }
+
+    #[test]
+    fn refused_and_missing_calls_count_and_all_that_a_command_makes() {
+        let none = || json!({});
+        let refused = Some("a call was refused: Look".to_owned());
+        assert_eq!(problem("look", "permission_denied", none()), refused);
+        assert_eq!(problem("/read x", "permission_denied", none()), refused);
+        assert_eq!(problem("look", "tool_error", none()), None);
+        let failed = Some("a call failed: Look".to_owned());
+        assert_eq!(problem("/read x", "tool_error", none()), failed);
+        let missing = Some("a command was not found: Look".to_owned());
+        let output = json!({"exit_code": 127});
+        assert_eq!(problem("look", "tool_error", output), missing);
+        assert_eq!(problem("look", "tool_error", json!({"exit_code": 1})), None);
+        assert_eq!(problem("/run x", "cancelled", none()), None);
+    }
+}
