@@ -8,7 +8,6 @@ mod answer;
 mod attached;
 mod backlog;
 mod capabilities;
-pub mod conformance;
 mod connection;
 mod directories;
 mod error;

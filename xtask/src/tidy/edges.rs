@@ -44,6 +44,7 @@ const ROOMS: &[(&str, May)] = &[
         "harn-openharness",
         May::Use(&["harn-model", "harn-runtime"]),
     ),
+    ("harn-conformance", May::Use(&["harn-acp"])),
     (
         "harn-terminal",
         May::Use(&["harn-model", "harn-policy", "harn-runtime", "harn-acp"]),
@@ -62,6 +63,7 @@ const ROOMS: &[(&str, May)] = &[
             "harn-threads",
             "harn-state",
             "harn-openharness",
+            "harn-conformance",
             "harn-terminal",
         ]),
     ),

@@ -177,7 +177,8 @@ pub(crate) fn steering() -> Meta {
 }
 
 /// The metadata for a client of this dialect: nothing is advertised that it will not be sent.
-pub(crate) fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
+#[must_use]
+pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
     let mut advertised = Advertised {
         schema_compatibility: SCHEMA,
         session_update_extensions: Vec::new(),

@@ -209,7 +209,8 @@ fn of_request(line: &[u8]) -> Option<EventId> {
 }
 
 /// The id in the params of a message, if it has one.
-pub(crate) fn of_params(params: &Map<String, Value>) -> Option<EventId> {
+#[must_use]
+pub fn of_params(params: &Map<String, Value>) -> Option<EventId> {
     of_meta(params.get("_meta")?.as_object()?)
 }
 
@@ -218,7 +219,7 @@ fn of_meta(meta: &Map<String, Value>) -> Option<EventId> {
 }
 
 /// The id that a request wants to go on after: `lastEventId` at its root, else under `_meta.harn`.
-pub(crate) fn wanted(params: &Value) -> Result<Option<EventId>, BadEventId> {
+pub fn wanted(params: &Value) -> Result<Option<EventId>, BadEventId> {
     const NAME: &str = "lastEventId";
     let under_meta = || params.get("_meta")?.get(VENDOR)?.get(NAME);
     let given = |value: &&Value| !value.is_null();

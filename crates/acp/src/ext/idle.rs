@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The notification's method.
-pub(crate) const METHOD: &str = "agent/idle";
+pub const METHOD: &str = "agent/idle";
 
 /// What it is for, told at `initialize`.
 pub(crate) const DESCRIPTION: &str =

@@ -28,7 +28,7 @@ pub(crate) mod client;
 pub(crate) mod content;
 pub mod event_id;
 pub(crate) mod hitl;
-pub(crate) mod idle;
+pub mod idle;
 pub(crate) mod live;
 pub(crate) mod mcp;
 pub(crate) mod permission;
@@ -37,7 +37,7 @@ pub mod published;
 pub(crate) mod reminder;
 pub mod schema;
 pub(crate) mod sender;
-pub(crate) mod steering;
+pub mod steering;
 pub(crate) mod tool;
 pub mod update;
 pub(crate) mod user;
@@ -58,5 +58,5 @@ impl<T> HarnMeta<T> {
     }
 }
 
-/// The vendor key, for places that build a map.
-pub(crate) const VENDOR: &str = "harn";
+/// The vendor key, for places that build or read a map.
+pub const VENDOR: &str = "harn";

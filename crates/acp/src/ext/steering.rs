@@ -19,7 +19,8 @@ use crate::wire::{Blocks, Content};
 
 /// The contract's name of a method that may also be sent with an underscore before it: some SDKs send
 /// nothing of a host's own without one.
-pub(crate) fn contract_name(method: &str) -> &str {
+#[must_use]
+pub fn contract_name(method: &str) -> &str {
     match method.strip_prefix('_') {
         Some(
             name @ ("agent/resume"

@@ -8,7 +8,7 @@ use std::{
 };
 
 use expect_test::{expect, expect_file};
-use harn_acp::conformance::Rule;
+use harn_conformance::Rule;
 
 fn harn_serve(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
@@ -42,14 +42,14 @@ fn fixtures() -> Vec<String> {
 
 #[test]
 fn every_fixture_is_embedded() {
-    let file = fs::read_to_string(repository("crates/serve/src/cli/fixtures/embedded.rs")).unwrap();
+    let file = fs::read_to_string(repository("crates/conformance/src/embedded.rs")).unwrap();
     let (head, _) = file.split_once("embedded! {\n").unwrap();
     let list: String = fixtures()
         .iter()
         .map(|name| format!("    \"{name}\"\n"))
         .collect();
     // Rewritten with UPDATE_EXPECT=1.
-    expect_file!["../../src/cli/fixtures/embedded.rs"]
+    expect_file!["../../../conformance/src/embedded.rs"]
         .assert_eq(&format!("{head}embedded! {{\n{list}}};\n"));
 }
 

@@ -2,7 +2,7 @@
 //! so that they collide, come early, late, twice or without their other half, in turns that end, fail, are
 //! cancelled or never end.
 //!
-//! What leaves is held to the rules of `harn_acp::conformance`, to an oracle that shares nothing with it, to
+//! What leaves is held to the rules of `harn_conformance`, to an oracle that shares nothing with it, to
 //! both editions of ACP and our schemas; and a replay shows what was shown live.
 
 mod oracle;
@@ -11,7 +11,7 @@ pub(crate) mod strategy;
 
 use std::{fs, path::Path};
 
-use harn_acp::conformance::Checker;
+use harn_conformance::Checker;
 use harn_model::{AgentEvent, ToolCall, ToolCallStatus};
 use harn_tests::Heard;
 use proptest::{

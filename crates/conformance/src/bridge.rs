@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Found, Rule, extensions::published, shape::Shape, shown, steering::part};
-use crate::ext::bridge;
+use harn_acp::ext::bridge;
 
 /// A request of the bridge.
 struct Method {

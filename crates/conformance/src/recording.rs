@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Direction, Rule};
-use crate::transport::STDIO_LINE_LIMIT;
+use harn_acp::transport::STDIO_LINE_LIMIT;
 
 /// What a line holds.
 pub(super) enum Entry {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::transport::STDIO_LINE_LIMIT;
+use harn_acp::transport::STDIO_LINE_LIMIT;
 
 /// The rule, the line that breaks it, and the recording.
 pub(super) type Case = (Rule, usize, Vec<String>);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::conformance::Direction;
+use crate::Direction;
 
 fn lines(lines: &[String]) -> Vec<(usize, Rule)> {
     findings(lines.iter().map(String::as_str))

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Rule, answer, broken::Case, findings, prompt, request, update};
-use crate::Profile;
+use harn_acp::Profile;
 
 /// A client with or without the bridge, in a turn: four lines.
 fn turn_with(bridge: Value, lines: Vec<String>) -> Vec<String> {
@@ -96,7 +96,7 @@ pub(super) fn cases() -> Vec<Case> {
 #[test]
 fn a_method_that_initialize_names_may_be_asked() {
     for forced in [true, false] {
-        let ours = crate::ext::capabilities::advertised(Profile::Harn.into(), forced);
+        let ours = harn_acp::ext::capabilities::advertised(Profile::Harn.into(), forced);
         let capabilities = json!({"_meta": ours});
         let hello = json!({"protocolVersion": 1, "agentCapabilities": capabilities});
         let mut lines = turn_with(json!(null), vec![request(9, "host/tools/list", json!({}))]);

@@ -17,7 +17,7 @@ use super::{
     session::Sessions,
     shown, steering, stream,
 };
-use crate::ext::{VENDOR, agent_event, idle};
+use harn_acp::ext::{VENDOR, agent_event, idle};
 
 /// Reads a recording, a message at a time, and says what breaks the rules.
 ///

@@ -12,7 +12,7 @@ use super::{
     shape::{Shape, variants},
     shown,
 };
-use crate::ext::{VENDOR, published::SCHEMAS};
+use harn_acp::ext::{VENDOR, published::SCHEMAS};
 
 static UPDATES: Shape = Shape::extension(|| published("session-update-extensions"));
 static EVENTS: Shape = Shape::extension(|| published("agent-event"));

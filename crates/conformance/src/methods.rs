@@ -234,7 +234,7 @@ pub(super) fn known(name: &str) -> Known {
     if let Some((to, _)) = CONTRACT.iter().find(|(_, known)| *known == name) {
         return Known::Contract(*to);
     }
-    if name == crate::ext::agent_event::METHOD {
+    if name == harn_acp::ext::agent_event::METHOD {
         return Known::Contract(ToClient);
     }
     if steering::method(name).is_some() {

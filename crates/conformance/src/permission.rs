@@ -10,7 +10,7 @@ use super::{
     listed,
     shape::Shape,
 };
-use crate::ext::VENDOR;
+use harn_acp::ext::VENDOR;
 
 pub(super) const METHOD: &str = "session/request_permission";
 

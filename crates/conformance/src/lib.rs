@@ -1,10 +1,11 @@
 //! What holds for every conversation over ACP with the extensions, checked on a recording of one.
 //!
 //! A [`Checker`] is handed the lines of a recording in their order and says which breaks which [`Rule`].
-//! It looks and never serves: nothing of it runs, or is even built, while an agent is served.
+//! It looks and never serves: nothing of it runs, or is even built, while an agent is served. [`verify`] reads files for it, and
+//! [`fixtures`] are the recordings of `fixtures/acp`.
 //!
 //! ```
-//! use harn_acp::conformance::{Checker, Rule};
+//! use harn_conformance::{Checker, Rule};
 //!
 //! let mut checker = Checker::new();
 //! let findings = checker.line(r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",
@@ -16,8 +17,10 @@ mod acp_shapes;
 mod activity;
 mod advertised;
 mod bridge;
+mod catalogue;
 mod checker;
 mod composition;
+mod embedded;
 mod envelope;
 mod explain;
 mod extensions;
@@ -35,12 +38,15 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod verify;
 
 use std::fmt;
 
+pub use catalogue::{Fixture, find_fixture, fixtures};
 pub use checker::Checker;
 pub use rule::Rule;
 use serde::Serialize;
+pub use verify::{Verdict, verify};
 
 /// Which way a line went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

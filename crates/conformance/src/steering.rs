@@ -12,7 +12,7 @@ use super::{
     shape::Shape,
     shown,
 };
-use crate::ext::steering::contract_name;
+use harn_acp::ext::steering::contract_name;
 
 /// A method of the contract.
 pub(super) struct Method {

@@ -73,7 +73,7 @@ fn shapes_are_those_of_the_sdk() {
         write!(text, "{comma}\"{name}\": {schema}").unwrap();
     }
     text.push_str("\n}\n");
-    // After an update of the SDK: UPDATE_EXPECT=1 cargo test -p harn-acp shapes
+    // After an update of the SDK: UPDATE_EXPECT=1 cargo test -p harn-conformance shapes
     expect_file!["../acp-shapes.json"].assert_eq(&text);
 }
 

@@ -11,7 +11,7 @@ use super::{
     permission::Expected,
     shown,
 };
-use crate::ext::VENDOR;
+use harn_acp::ext::VENDOR;
 
 /// The names that were advertised. A client that was told of nothing is sent plain ACP.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl Advertised {
         };
         Self {
             updates: words(&harn["sessionUpdateExtensions"]),
-            kinds: words(&harn["extensionMethods"][crate::ext::agent_event::METHOD]["kinds"]),
+            kinds: words(&harn["extensionMethods"][harn_acp::ext::agent_event::METHOD]["kinds"]),
             methods: names(&harn["extensionMethods"]),
             tool_fields: words(&harn["toolLifecycleExtensionFields"]),
             content_fields: words(&harn["contentExtensionFields"]),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{Found, Rule, extensions::without, shown};
-use crate::{EventId, ext::event_id};
+use harn_acp::{EventId, ext::event_id};
 
 /// How far the stream of a session has come on a connection.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{Found, Rule, extensions::Update, shown};
-use crate::ext::steering::contract_name;
+use harn_acp::ext::steering::contract_name;
 
 /// Takes an update; those about live clients say who is there.
 pub(super) fn check_update(update: &Update<'_>) -> Found {

@@ -1,0 +1,77 @@
+//! `harn-serve fixtures`: what a host author pins an integration against, and a check of what was recorded.
+//!
+//! The rules, the recordings and the reading of files are `conformance`'s; here are names and exit codes.
+
+use std::{io, path::PathBuf, process::ExitCode};
+
+use anyhow::{Result, anyhow};
+use harn_conformance::{Rule, find_fixture, fixtures, verify};
+use harn_terminal::{
+    console::{complain, print, wrong_use},
+    text,
+};
+
+use super::args::FixturesCommand;
+
+pub(super) fn run(command: FixturesCommand) -> Result<ExitCode> {
+    match command {
+        FixturesCommand::List => {
+            let rows: Vec<_> = fixtures()
+                .into_iter()
+                .map(|fixture| [fixture.name.into(), fixture.about.into()])
+                .collect();
+            print(&text::table(["NAME", "SHOWS"], &rows))?;
+        }
+        FixturesCommand::Show { name } => print(fixture(&name)?)?,
+        FixturesCommand::Rules => {
+            let rows: Vec<_> = Rule::ALL
+                .iter()
+                .map(|rule| [rule.name().into(), rule.sentence().into()])
+                .collect();
+            print(&text::table(["RULE", "ASKS"], &rows))?;
+        }
+        FixturesCommand::Verify { files, json } => return verify_all(&files, json),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fixture(name: &str) -> Result<&'static str> {
+    find_fixture(name).ok_or_else(|| {
+        let hint = text::did_you_mean(name, fixtures().iter().map(|fixture| fixture.name));
+        wrong_use(anyhow!(
+            "there is no fixture `{name}`; {hint}`harn-serve fixtures list` names them all"
+        ))
+    })
+}
+
+/// 0 when there are no findings, 1 when there are, 2 when a file cannot be read.
+fn verify_all(files: &[PathBuf], json: bool) -> Result<ExitCode> {
+    let (mut findings, mut unread) = (0, false);
+    let printed = |text: &str| print(text).map_err(io::Error::other);
+    for path in files {
+        let verdict = verify(path, json, printed)?;
+        findings += verdict.findings;
+        if let Some(error) = verdict.unread {
+            complain(format_args!("{}: {error}", path.display()));
+            unread = true;
+        }
+    }
+    Ok(ExitCode::from(match (unread, findings) {
+        (true, _) => 2,
+        (false, 0) => 0,
+        (false, _) => 1,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_of_fixtures_are_suggested() {
+        let error = fixture("trun").unwrap_err().to_string();
+        assert!(error.contains("did you mean `turn`"), "{error}");
+        let error = fixture("zzzzzz").unwrap_err().to_string();
+        assert!(!error.contains("did you mean"), "{error}");
+    }
+}
