@@ -1,35 +1,37 @@
-//! Chores of the repository, run as `cargo run -p xtask -- tidy` and `startup`.
+//! Chores of the repository, run as `cargo run -p xtask -- tidy` and `numbers`.
 //!
 //! The tidy checks are also this crate's tests, so `cargo test --workspace` runs them. Nothing here
 //! is part of the product.
 
+mod numbers;
 #[cfg(test)]
 #[path = "../../crates/testkit/src/programs.rs"]
 #[allow(unreachable_pub, reason = "this program exports nothing")]
 mod programs;
 mod repo;
-mod startup;
 mod tidy;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 fn main() -> Result<ExitCode> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => run_tidy(),
-        ["startup", profile] => {
-            let profile = std::fs::read_to_string(profile).context("reading the profile")?;
-            let script = startup::script(&profile, "harn-serve");
-            std::fs::write(startup::PATH, script).context("writing the linker script")?;
-            Ok(ExitCode::SUCCESS)
-        }
+        ["numbers"] => print_numbers(),
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy | startup PROFILE");
+            eprintln!("usage: cargo run -p xtask -- tidy | numbers");
             Ok(ExitCode::from(2))
         }
     }
+}
+
+/// How long each crate is, as a table for docs/architecture.md.
+fn print_numbers() -> Result<ExitCode> {
+    let repo = repo::Repo::read()?;
+    eprint!("{}", numbers::Numbers::of(&repo.files));
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run_tidy() -> Result<ExitCode> {

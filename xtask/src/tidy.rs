@@ -6,7 +6,8 @@
 mod edges;
 mod extensions;
 mod reasons;
-mod sources;
+mod size;
+pub(crate) mod sources;
 mod suites;
 mod words;
 
@@ -19,6 +20,7 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         sources::length(&repo.files),
         sources::leftovers(&repo.files),
         sources::vendor_key(&repo.files),
+        size::budgets(&repo.files),
         words::forbidden(&repo.files),
         extensions::page(&repo.files),
         edges::rooms(&repo.packages),

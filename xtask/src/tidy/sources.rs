@@ -102,13 +102,13 @@ fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(|(index, line)| (index + 1, line))
 }
 
-fn is_test_file(path: &str) -> bool {
+pub(crate) fn is_test_file(path: &str) -> bool {
     path.split('/')
         .any(|part| matches!(part, "tests" | "benches" | "tests.rs"))
 }
 
 /// What comes before the test module; all of it when the tests lie in a file of their own.
-fn product_code(text: &str) -> &str {
+pub(crate) fn product_code(text: &str) -> &str {
     let mut from = 0;
     while let Some(found) = text[from..].find("#[cfg(test)]\n") {
         let at = from + found;

@@ -333,10 +333,10 @@ struct Target {
     name: String,
 }
 
-/// Builds the binary people install and asks cargo where it put it.
+/// Builds the binary that is shipped and asks cargo where it put it.
 fn build_harn_serve() -> Result<PathBuf> {
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--package", "harn-serve"])
+        .args(["build", "--profile", "dist", "--package", "harn-serve"])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(Stdio::inherit())
