@@ -8,10 +8,16 @@
 mod builtin;
 mod catalogue;
 mod grep;
+#[cfg(feature = "mcp")]
 mod http;
 mod local;
 pub mod markdown;
+#[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "mcp_absent.rs"]
+mod mcp;
+mod mcp_settings;
 mod probe;
 mod search;
 pub mod shells;
@@ -30,7 +36,8 @@ pub use builtin::{
 pub use catalogue::Catalogue;
 pub use grep::{Grepped, Line};
 pub use local::LocalHost;
-pub use mcp::{McpDeadlines, McpSettings, Servers};
+pub use mcp::Servers;
+pub use mcp_settings::{McpDeadlines, McpSettings};
 pub use probe::DiskProbe;
 pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
 pub use stamp::Stamp;

@@ -20,8 +20,8 @@ use group::Groups;
 
 use crate::shells::{LocalShells, ShellWorld};
 
-pub(crate) use command::SECRET;
-pub(crate) use group::Group;
+#[cfg(feature = "mcp")]
+pub(crate) use {command::SECRET, group::Group};
 
 /// Files, commands and shells of this machine. Clones share the commands that run, and the shells that sessions
 /// chose.
@@ -52,6 +52,7 @@ impl LocalHost {
     }
 
     /// Where its processes are, for others whose processes are to end with them.
+    #[cfg(feature = "mcp")]
     pub(crate) fn groups(&self) -> &Groups {
         &self.groups
     }

@@ -19,7 +19,7 @@ mod streamable;
 mod trouble;
 mod wire;
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use harn_model::{ErrorCategory, McpServerSpec, McpServerStatus, ToolSpec};
 use harn_runtime::{ToolError, ToolOutput};
@@ -28,7 +28,7 @@ use serde_json::Value;
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::LocalHost;
+use crate::McpSettings;
 use book::{Book, Standing};
 use dial::Dial;
 use greeting::Home;
@@ -39,40 +39,6 @@ use server::Keeper;
 
 /// How long an error of a server may be.
 const LONGEST_ERROR: usize = 4096;
-
-/// What servers get of the machine and the session.
-#[derive(Clone)]
-pub struct McpSettings {
-    /// Whose processes they are: its `end_all` ends them too.
-    pub host: LocalHost,
-    /// Where they run, and the root they are told of.
-    pub cwd: PathBuf,
-    /// The variables they get, beside those of their own settings.
-    pub env: Arc<[(OsString, OsString)]>,
-    /// How long things may take.
-    pub deadlines: McpDeadlines,
-}
-
-/// How long things may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct McpDeadlines {
-    /// From the start of a server until its tools are known.
-    pub connect: Duration,
-    /// One call.
-    pub call: Duration,
-    /// How long a call waits for a server that is being tried again.
-    pub reconnect: Duration,
-}
-
-impl Default for McpDeadlines {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(30),
-            call: Duration::from_secs(300),
-            reconnect: Duration::from_secs(10),
-        }
-    }
-}
 
 /// The servers of one session, which no other session sees. Clones are handles to the same; with the last one the
 /// servers end. Everything but looking needs the runtime that they live in.

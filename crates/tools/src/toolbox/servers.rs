@@ -17,7 +17,8 @@ use serde_json::Value;
 
 use super::{Toolbox, ToolboxConfig};
 use crate::{
-    mcp::{McpSettings, Servers},
+    mcp::Servers,
+    mcp_settings::McpSettings,
     skills::{SessionSkills, SkillServers},
 };
 

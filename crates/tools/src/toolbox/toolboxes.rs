@@ -7,7 +7,7 @@ use harn_runtime::{Equip, Equipment, HostDeadlines, NewEquipment};
 use super::Toolbox;
 use crate::{
     LocalHost,
-    mcp::McpDeadlines,
+    mcp_settings::McpDeadlines,
     skills::{SkillLibrary, SkillMatching, SkillTrust, Skills},
     tool_search::ToolSearchOptions,
 };

@@ -4,6 +4,8 @@ mod hostile;
 mod logs;
 mod stage;
 
+use std::time::Duration;
+
 use harn_model::{McpState, McpTransport, Secret, ToolKind, ToolSource};
 use serde_json::json;
 

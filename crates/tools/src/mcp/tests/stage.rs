@@ -12,7 +12,10 @@ use tokio::{
 };
 
 use super::*;
-use crate::mcp::{dial::Dialed, lines::Lines, trouble::Trouble, wire::Wire};
+use crate::{
+    LocalHost, McpDeadlines,
+    mcp::{dial::Dialed, lines::Lines, trouble::Trouble, wire::Wire},
+};
 
 /// Where connections come up, in the order they are made.
 pub(super) struct Theatre {

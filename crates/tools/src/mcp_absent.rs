@@ -1,0 +1,86 @@
+//! Stands in for the MCP client in a build without the feature `mcp`: every server is given up, with the reason.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use harn_model::{McpServerSpec, McpServerStatus, McpState, ToolSpec};
+use harn_runtime::{ToolError, ToolOutput};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::McpSettings;
+
+const REASON: &str = "this program was built without the MCP client; build it with the cargo feature `mcp`";
+
+/// The servers of one session, none of which is started.
+#[derive(Clone)]
+pub struct Servers {
+    names: Arc<Mutex<BTreeSet<String>>>,
+    changes: watch::Sender<u64>,
+}
+
+impl Servers {
+    /// None yet.
+    #[must_use]
+    pub fn new(_: McpSettings) -> Self {
+        Self {
+            names: Arc::default(),
+            changes: watch::Sender::new(0),
+        }
+    }
+
+    /// Takes the names of these servers, which are given up.
+    pub fn add(&self, specs: Vec<McpServerSpec>) {
+        self.names().extend(specs.into_iter().map(|spec| spec.name));
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Forgets a server.
+    pub fn remove(&self, name: &str) {
+        self.names().remove(name);
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// How they stand, by name.
+    #[must_use]
+    pub fn statuses(&self) -> Vec<McpServerStatus> {
+        let given_up = |name: &String| McpServerStatus {
+            name: name.clone(),
+            state: McpState::GivenUp,
+            tools: None,
+            error: Some(REASON.to_owned()),
+        };
+        self.names().iter().map(given_up).collect()
+    }
+
+    /// They have no tools.
+    #[must_use]
+    pub fn tools(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    /// Refuses the call.
+    pub async fn call(&self, _: &str, _: Value) -> Result<ToolOutput, ToolError> {
+        Err(ToolError::new(REASON))
+    }
+
+    /// Resolves at once: no server is connecting.
+    pub async fn settled(&self) {}
+
+    /// Counts changes of the list.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Forgets all servers.
+    pub fn close(&self) {
+        self.names().clear();
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
