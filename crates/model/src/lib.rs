@@ -5,7 +5,6 @@
 
 mod approval;
 mod approval_policy;
-mod author;
 mod bridge;
 mod catalogue;
 mod composition;
@@ -13,7 +12,6 @@ mod content;
 mod control;
 mod daemon;
 mod decision;
-mod durability;
 mod event;
 mod grant;
 mod handoff;
@@ -44,7 +42,6 @@ mod worker_call;
 
 pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
 pub use approval_policy::{ApprovalLists, ApprovalPolicy};
-pub use author::Author;
 pub use bridge::{
     HostCapabilities, HostSkill, HostTool, SkillMatchRequest, SkillRef, SkillToMatch,
 };
@@ -60,8 +57,7 @@ pub use decision::{
     MatchedRule, PathKind, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RiskLabel,
     RuleSource, WorkspacePathInfo,
 };
-pub use durability::Durability;
-pub use event::{AgentEvent, Envelope, Seq, Timestamp};
+pub use event::{AgentEvent, Author, Durability, Envelope, Seq, Timestamp};
 pub use grant::{Grant, GrantEffect, GrantScope, GrantSubject};
 pub use handoff::{
     EvidenceRef, HandoffArtifact, HandoffBudget, HandoffDeadline, HandoffTarget, ReceiptLink,

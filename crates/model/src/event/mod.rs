@@ -2,6 +2,9 @@
 //!
 //! Big payloads are boxed so that a text chunk, which outnumbers everything else, stays small.
 
+mod author;
+mod durability;
+
 use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +20,9 @@ use crate::{
     ToolSearchResult, ToolsChange, TranscriptCompacted, TranscriptProjected, TurnEnded, TurnId,
     TurnStarted, Usage, WorkerCall, WorkerUpdate,
 };
+
+pub use author::Author;
+pub use durability::Durability;
 
 /// The place of an event in its session's log, from 1 and without gaps.
 #[derive(
