@@ -4,6 +4,7 @@
 //! Each has a test that the repository passes it, and tests that it can fail.
 
 mod edges;
+mod events;
 mod extensions;
 mod reasons;
 mod size;
@@ -21,6 +22,8 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         sources::leftovers(&repo.files),
         sources::vendor_key(&repo.files),
         size::budgets(&repo.files),
+        events::default_arms(&repo.files),
+        events::complete_lists(&repo.files),
         words::forbidden(&repo.files),
         extensions::page(&repo.files),
         edges::rooms(&repo.packages),

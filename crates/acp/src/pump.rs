@@ -14,8 +14,9 @@ use std::sync::Arc;
 use agent_client_protocol::{Error, v1::schema::PromptResponse};
 use bytes::Bytes;
 use harn_model::{
-    AgentEvent, Command, ControlOutcome, Envelope, MessageId, PermissionAsked, StopReason, TurnId,
-    TurnOutcome,
+    AgentEvent, Command, ControlOutcome, DaemonChange, DelegationEvent, Envelope, EventFamily,
+    MessageEvent, MessageId, PermissionAsked, PermissionEvent, PermissionResolved, QuestionEvent,
+    SettingEvent, SteeringEvent, StopReason, TurnEnded, TurnEvent, TurnId, TurnOutcome,
 };
 use harn_runtime::{Delivery, SessionEnd, Subscription};
 
@@ -49,6 +50,25 @@ pub(crate) enum Opening {
 
 /// Made when the answer is given, not when it is asked for.
 pub(crate) type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
+
+/// An event that means something else to each client.
+enum PersonalEvent<'a> {
+    /// The turn of this client's prompt began.
+    TurnStarted,
+    TurnEnded(&'a TurnEnded),
+    PromptWithdrawn,
+    /// A message that this client sent, and has shown already.
+    OwnMessage,
+    /// A worker with paths on this machine.
+    WorkerUpdate,
+    PermissionAsked(&'a PermissionAsked),
+    PermissionResolved(&'a PermissionResolved),
+    HitlRequested(&'a str),
+    HitlResolved(&'a str),
+    Setting,
+    ControlOutcome(&'a ControlOutcome),
+    Daemon(DaemonChange),
+}
 
 struct Pump {
     peer: Arc<Peer>,
@@ -192,7 +212,8 @@ impl Pump {
 
     async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
         let events = delivery.events();
-        if !events.iter().any(|envelope| self.is_personal(envelope)) {
+        let is_personal = |envelope| self.personal_event(envelope).is_some();
+        if !events.iter().any(is_personal) {
             let bytes = match self.dialect.slot() {
                 // The common case: encoded once for all clients of this profile.
                 Some(slot) => delivery.encoded(slot, |events| self.encode(events).into()),
@@ -202,33 +223,84 @@ impl Pump {
         }
         let mut out = Vec::new();
         for envelope in events {
-            if self.is_personal(envelope) {
-                self.personal(envelope, &mut out).await?;
-            } else {
-                self.lines.write(envelope, &mut out);
+            match self.personal_event(envelope) {
+                Some(event) => self.personal(event, envelope, &mut out).await?,
+                None => self.lines.write(envelope, &mut out),
             }
         }
         self.send(out).await
     }
 
-    /// Whether an event means something else to this client than to others. Somebody else's prompt does not, and
+    /// The event, if it means something else to this client than to others. Somebody else's prompt does not, and
     /// may be long.
-    fn is_personal(&self, envelope: &Envelope) -> bool {
-        match &envelope.event {
-            AgentEvent::TurnStarted(_) => self.attached.is_mine(envelope.turn.as_ref()),
-            AgentEvent::WorkerUpdate(_) => self.peer.config.on_this_machine,
-            AgentEvent::UserMessage { message_id, .. } => self.leaves_out(message_id),
-            AgentEvent::TurnEnded(_)
-            | AgentEvent::PromptWithdrawn(_)
-            | AgentEvent::PermissionAsked(_)
-            | AgentEvent::PermissionResolved(_)
-            | AgentEvent::HitlRequested { .. }
-            | AgentEvent::HitlResolved { .. }
-            | AgentEvent::ModeChanged { .. }
-            | AgentEvent::ConfigChanged { .. }
-            | AgentEvent::ControlOutcome(_)
-            | AgentEvent::Daemon(_) => true,
-            _ => false,
+    fn personal_event<'a>(&self, envelope: &'a Envelope) -> Option<PersonalEvent<'a>> {
+        match envelope.event.family() {
+            EventFamily::Turn(event) => match event {
+                TurnEvent::TurnStarted(_) => {
+                    let is_mine = self.attached.is_mine(envelope.turn.as_ref());
+                    is_mine.then_some(PersonalEvent::TurnStarted)
+                }
+                TurnEvent::TurnEnded(ended) => Some(PersonalEvent::TurnEnded(ended)),
+                TurnEvent::PromptWithdrawn(_) => Some(PersonalEvent::PromptWithdrawn),
+                TurnEvent::PromptQueued(_) | TurnEvent::Recovered(_) => None,
+            },
+            EventFamily::Message(event) => match event {
+                MessageEvent::UserMessage { message_id, .. } => {
+                    let is_left_out = self.leaves_out(message_id);
+                    is_left_out.then_some(PersonalEvent::OwnMessage)
+                }
+                MessageEvent::AgentMessageChunk { .. } | MessageEvent::AgentThoughtChunk { .. } => {
+                    None
+                }
+            },
+            EventFamily::Delegation(event) => match event {
+                DelegationEvent::WorkerUpdate(_) => {
+                    let is_local = self.peer.config.on_this_machine;
+                    is_local.then_some(PersonalEvent::WorkerUpdate)
+                }
+                DelegationEvent::WorkerCall(_) | DelegationEvent::Handoff { .. } => None,
+            },
+            EventFamily::Permission(event) => match event {
+                PermissionEvent::PermissionAsked(ask) => Some(PersonalEvent::PermissionAsked(ask)),
+                PermissionEvent::PermissionResolved(resolved) => {
+                    Some(PersonalEvent::PermissionResolved(resolved))
+                }
+                PermissionEvent::PermissionGrant(_)
+                | PermissionEvent::PermissionDeny(_)
+                | PermissionEvent::PermissionEscalation(_)
+                | PermissionEvent::LiveSessionPermissionRoute(_)
+                | PermissionEvent::GrantRevoked { .. } => None,
+            },
+            EventFamily::Question(event) => match event {
+                QuestionEvent::HitlRequested { request_id, .. } => {
+                    Some(PersonalEvent::HitlRequested(request_id))
+                }
+                QuestionEvent::HitlResolved { request_id, .. } => {
+                    Some(PersonalEvent::HitlResolved(request_id))
+                }
+                QuestionEvent::HitlResponded(_) => None,
+            },
+            EventFamily::Setting(event) => match event {
+                SettingEvent::ModeChanged { .. } | SettingEvent::ConfigChanged { .. } => {
+                    Some(PersonalEvent::Setting)
+                }
+                SettingEvent::SessionInfo(_) => None,
+            },
+            EventFamily::Steering(event) => match event {
+                SteeringEvent::ControlOutcome(outcome) => {
+                    Some(PersonalEvent::ControlOutcome(outcome))
+                }
+                SteeringEvent::Daemon(change) => Some(PersonalEvent::Daemon(*change)),
+                SteeringEvent::LoopCheckpoint(_)
+                | SteeringEvent::Pending(_)
+                | SteeringEvent::ReminderEmitted(_)
+                | SteeringEvent::ReminderLifecycle(_) => None,
+            },
+            EventFamily::Tool(_)
+            | EventFamily::Report(_)
+            | EventFamily::Composition(_)
+            | EventFamily::Skill(_)
+            | EventFamily::Session(_) => None,
         }
     }
 
@@ -247,26 +319,27 @@ impl Pump {
         out
     }
 
-    /// Events that mean something else to each client.
+    /// Handles an event that means something else to each client.
     async fn personal(
         &mut self,
+        event: PersonalEvent<'_>,
         envelope: &Envelope,
         out: &mut Vec<u8>,
     ) -> Result<(), Disconnected> {
-        match &envelope.event {
-            AgentEvent::TurnStarted(_) => {
+        match event {
+            PersonalEvent::TurnStarted => {
                 let turn = envelope.turn.as_ref();
                 if let Some(gate) = turn.and_then(|turn| self.attached.before(turn)) {
                     gate.passed().await;
                 }
                 self.begin_turn(envelope, out);
             }
-            AgentEvent::UserMessage { .. } => {}
-            AgentEvent::Daemon(change) => {
+            PersonalEvent::OwnMessage => {}
+            PersonalEvent::Daemon(change) => {
                 self.lines.write(envelope, out);
-                self.waits(envelope.turn.as_ref(), *change, out);
+                self.waits(envelope.turn.as_ref(), change, out);
             }
-            AgentEvent::TurnEnded(ended) => {
+            PersonalEvent::TurnEnded(ended) => {
                 self.signs.stop();
                 self.lines.write(envelope, out);
                 if let Some(turn) = &envelope.turn {
@@ -274,7 +347,7 @@ impl Pump {
                     self.end_prompt(turn, &ended.outcome).await;
                 }
             }
-            AgentEvent::PromptWithdrawn(_) => {
+            PersonalEvent::PromptWithdrawn => {
                 if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
                     // Written before the outcome of the cancel is, which would wait for the same.
@@ -285,16 +358,16 @@ impl Pump {
                     self.end_prompt(turn, &cancelled).await;
                 }
             }
-            AgentEvent::PermissionAsked(ask) => {
+            PersonalEvent::PermissionAsked(ask) => {
                 self.send(std::mem::take(out)).await?;
                 self.questions.heard(&ask.ask_id);
                 let place = self.dialect.event_ids.then(|| envelope.seq.into());
                 self.ask(ask, place).await?;
             }
-            AgentEvent::PermissionResolved(resolved) => {
+            PersonalEvent::PermissionResolved(resolved) => {
                 self.questions.settled(&resolved.ask_id);
             }
-            AgentEvent::HitlRequested { request_id, .. } => {
+            PersonalEvent::HitlRequested(request_id) => {
                 self.lines.write(envelope, out);
                 self.questions.heard_hitl(request_id);
                 // What an agent only tells of, or what is settled by now, asks nobody.
@@ -303,19 +376,17 @@ impl Pump {
                     self.put(request).await?;
                 }
             }
-            AgentEvent::HitlResolved { request_id, .. } => {
+            PersonalEvent::HitlResolved(request_id) => {
                 self.questions.settled_hitl(request_id);
                 self.lines.write(envelope, out);
             }
-            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. } => {
-                self.setting(envelope, out);
-            }
-            AgentEvent::ControlOutcome(outcome) => {
+            PersonalEvent::Setting => self.setting(envelope, out),
+            PersonalEvent::ControlOutcome(outcome) => {
                 self.signs.told(outcome);
                 self.answered(outcome).await;
                 self.lines.write(envelope, out);
             }
-            _ => self.lines.write(envelope, out),
+            PersonalEvent::WorkerUpdate => self.lines.write(envelope, out),
         }
         Ok(())
     }

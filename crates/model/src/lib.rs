@@ -57,7 +57,11 @@ pub use decision::{
     MatchedRule, PathKind, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RiskLabel,
     RuleSource, WorkspacePathInfo,
 };
-pub use event::{AgentEvent, Author, Durability, Envelope, Seq, Timestamp};
+pub use event::{
+    AgentEvent, Author, CompositionEvent, DelegationEvent, Durability, Envelope, EventFamily,
+    MessageEvent, OrderedEvent, PermissionEvent, QuestionEvent, ReportEvent, Seq, SessionEvent,
+    SettingEvent, SkillEvent, StampedEvent, SteeringEvent, Timestamp, ToolEvent, TurnEvent,
+};
 pub use grant::{Grant, GrantEffect, GrantScope, GrantSubject};
 pub use handoff::{
     EvidenceRef, HandoffArtifact, HandoffBudget, HandoffDeadline, HandoffTarget, ReceiptLink,

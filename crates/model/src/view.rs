@@ -4,9 +4,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    ActiveReminders, AgentEvent, Command, DaemonChange, Envelope, Grant, GrantScope, IdleDaemon,
-    OpenCall, OpenChild, OpenQuestion, OpenRun, OpenTurn, OpenWorkerCall, Pending, PendingChange,
-    PendingQueue, Plan, ReminderChange, Seq, Timestamp, ToolCallStatus, TurnId, TurnOutcome,
+    ActiveReminders, Command, CompositionEvent, DaemonChange, DelegationEvent, Envelope,
+    EventFamily, Grant, GrantScope, IdleDaemon, MessageEvent, OpenCall, OpenChild, OpenQuestion,
+    OpenRun, OpenTurn, OpenWorkerCall, Pending, PendingChange, PendingQueue, PermissionEvent, Plan,
+    QuestionEvent, ReminderChange, ReportEvent, Seq, SessionEvent, SettingEvent, SkillEvent,
+    SteeringEvent, Timestamp, ToolCallStatus, ToolEvent, TurnEvent, TurnId, TurnOutcome,
     TurnStarted, Usage, WorkerCall, WorkerCallStep, WorkerId, WorkerUpdate,
     used::{Named, UsedIds},
 };
@@ -71,27 +73,72 @@ impl SessionView {
     pub fn apply(&mut self, envelope: &Envelope) {
         self.last_seq = envelope.seq;
         self.updated_at = envelope.at;
-        let at = envelope.at;
-        match &envelope.event {
-            AgentEvent::TurnStarted(_) => {
-                self.unqueue(envelope.turn.as_ref());
-                self.open_turn = envelope.turn.clone().map(OpenTurn::new);
+        match envelope.event.family() {
+            EventFamily::Turn(event) => self.turn(event, envelope.turn.as_ref()),
+            EventFamily::Message(event) => match event {
+                MessageEvent::UserMessage { message_id, .. } => {
+                    if self.pending.take_message(message_id) {
+                        let id = message_id.as_str();
+                        self.used.add(Named::DeliveredMessage, id);
+                    }
+                }
+                // Shown as it passes; leaves nothing behind that a later reader needs.
+                MessageEvent::AgentMessageChunk { .. } | MessageEvent::AgentThoughtChunk { .. } => {
+                }
+            },
+            EventFamily::Tool(event) => self.tool(event, envelope.seq, envelope.at),
+            EventFamily::Permission(event) => self.permission(event),
+            EventFamily::Question(event) => self.question(event, envelope.seq),
+            EventFamily::Delegation(event) => match event {
+                DelegationEvent::WorkerUpdate(update) => {
+                    let id = update.worker_id.clone();
+                    self.workers.insert(id, Box::new(update.clone()));
+                }
+                DelegationEvent::WorkerCall(call) => self.worker_call(call, envelope.seq),
+                DelegationEvent::Handoff { .. } => {}
+            },
+            EventFamily::Composition(event) => self.composition(event, envelope.at),
+            EventFamily::Skill(event) => self.skill(event),
+            EventFamily::Report(event) => match event {
+                ReportEvent::Plan { plan } => self.plan = Some(plan.clone()),
+                ReportEvent::ProgressReported(_)
+                | ReportEvent::Progress(_)
+                | ReportEvent::Log(_)
+                | ReportEvent::Artifact(_)
+                | ReportEvent::FsWatch { .. } => {}
+            },
+            EventFamily::Steering(event) => self.steering(event, envelope.seq, envelope.at),
+            EventFamily::Setting(event) => self.setting(event),
+            EventFamily::Session(event) => self.session(event),
+        }
+    }
+
+    fn turn(&mut self, event: TurnEvent<'_>, turn: Option<&TurnId>) {
+        match event {
+            TurnEvent::TurnStarted(_) => {
+                self.unqueue(turn);
+                self.open_turn = turn.cloned().map(OpenTurn::new);
             }
-            AgentEvent::PromptQueued(prompt) => {
+            TurnEvent::PromptQueued(prompt) => {
                 // Without a turn it could not be told which of them begins or is withdrawn.
-                if let Some(id) = envelope.turn.clone() {
-                    let prompt = Arc::new((**prompt).clone());
+                if let Some(id) = turn.cloned() {
+                    let prompt = Arc::new(prompt.clone());
                     self.queued.push(QueuedTurn { id, prompt });
                 }
             }
-            AgentEvent::PromptWithdrawn(_) => self.unqueue(envelope.turn.as_ref()),
-            AgentEvent::TurnEnded(ended) => self.close_turn(Some(ended.outcome.clone())),
-            AgentEvent::Recovered(_) => {
+            TurnEvent::PromptWithdrawn(_) => self.unqueue(turn),
+            TurnEvent::TurnEnded(ended) => self.close_turn(Some(ended.outcome.clone())),
+            TurnEvent::Recovered(_) => {
                 if self.open_turn.is_some() {
                     self.close_turn(None);
                 }
             }
-            AgentEvent::ToolCall(call) => {
+        }
+    }
+
+    fn tool(&mut self, event: ToolEvent<'_>, seq: Seq, at: Timestamp) {
+        match event {
+            ToolEvent::ToolCall(call) => {
                 self.used.add(Named::Call, call.tool_call_id.as_str());
                 if let Some(turn) = &mut self.open_turn
                     && !call.status.is_terminal()
@@ -102,14 +149,14 @@ impl SessionView {
                         title: call.title.clone(),
                         parsing: call.parsing == Some(true),
                         audit: call.audit.clone(),
-                        seq: envelope.seq,
+                        seq,
                         announced_at: at,
                         started_at: running.then_some(at),
                     };
                     turn.calls.insert(call.tool_call_id.clone(), open);
                 }
             }
-            AgentEvent::ToolCallUpdate(update) => {
+            ToolEvent::ToolCallUpdate(update) => {
                 let Some(turn) = &mut self.open_turn else {
                     return;
                 };
@@ -125,72 +172,19 @@ impl SessionView {
                     call.parsing = update.parsing.unwrap_or(call.parsing);
                 }
             }
-            AgentEvent::WorkerCall(call) => self.worker_call(call, envelope.seq),
-            AgentEvent::CompositionStart(run) => {
-                self.used.add(Named::Run, &run.run_id);
+            ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_) => {}
+        }
+    }
+
+    fn permission(&mut self, event: PermissionEvent<'_>) {
+        match event {
+            PermissionEvent::PermissionAsked(ask) => {
                 if let Some(turn) = &mut self.open_turn {
-                    turn.runs.insert(run.run_id.clone(), OpenRun::new(run, at));
+                    let asked = Box::new(ask.clone());
+                    turn.asks.insert(ask.ask_id.clone(), asked);
                 }
             }
-            AgentEvent::CompositionChildCall(call) => {
-                if let Some(run) = self.open_run(&call.run_id) {
-                    let child = OpenChild {
-                        tool_name: call.tool_name.clone(),
-                        operation_index: call.operation_index,
-                        started_at: at,
-                    };
-                    run.children.insert(call.tool_call_id.clone(), child);
-                }
-            }
-            AgentEvent::CompositionChildResult(result) => {
-                if let Some(run) = self.open_run(&result.run_id) {
-                    run.children.remove(&result.tool_call_id);
-                }
-            }
-            AgentEvent::CompositionFinish(run) | AgentEvent::CompositionError(run) => {
-                if let Some(turn) = &mut self.open_turn {
-                    turn.runs.remove(&run.run_id);
-                }
-            }
-            AgentEvent::HitlRequested {
-                request_id, kind, ..
-            } => {
-                if let Some(turn) = &mut self.open_turn {
-                    let (kind, seq) = (kind.clone(), envelope.seq);
-                    let question = OpenQuestion { kind, seq };
-                    turn.questions.insert(request_id.clone(), question);
-                }
-            }
-            AgentEvent::HitlResolved { request_id, .. } => {
-                if let Some(turn) = &mut self.open_turn {
-                    turn.questions.remove(request_id);
-                }
-            }
-            AgentEvent::WorkerUpdate(update) => {
-                let id = update.worker_id.clone();
-                self.workers.insert(id, update.clone());
-            }
-            AgentEvent::SkillActivated {
-                skill_name,
-                skill_id,
-                ..
-            } => {
-                let id = skill_id.as_ref().unwrap_or(skill_name);
-                self.skills.insert(id.clone(), skill_name.clone());
-            }
-            AgentEvent::SkillDeactivated {
-                skill_name,
-                skill_id,
-                ..
-            } => {
-                self.skills.remove(skill_id.as_ref().unwrap_or(skill_name));
-            }
-            AgentEvent::PermissionAsked(ask) => {
-                if let Some(turn) = &mut self.open_turn {
-                    turn.asks.insert(ask.ask_id.clone(), ask.clone());
-                }
-            }
-            AgentEvent::PermissionResolved(resolved) => {
+            PermissionEvent::PermissionResolved(resolved) => {
                 if let Some(turn) = &mut self.open_turn {
                     turn.asks.remove(&resolved.ask_id);
                 }
@@ -201,27 +195,105 @@ impl SessionView {
                     self.grants.push(remembered.grant.clone());
                 }
             }
-            AgentEvent::GrantRevoked { grant_id } => {
+            PermissionEvent::GrantRevoked { grant_id } => {
                 self.grants.retain(|grant| grant.id != *grant_id);
             }
-            AgentEvent::UserMessage { message_id, .. } => {
-                if self.pending.take_message(message_id) {
-                    let id = message_id.as_str();
-                    self.used.add(Named::DeliveredMessage, id);
+            PermissionEvent::PermissionGrant(_)
+            | PermissionEvent::PermissionDeny(_)
+            | PermissionEvent::PermissionEscalation(_)
+            | PermissionEvent::LiveSessionPermissionRoute(_) => {}
+        }
+    }
+
+    fn question(&mut self, event: QuestionEvent<'_>, seq: Seq) {
+        let Some(turn) = &mut self.open_turn else {
+            return;
+        };
+        match event {
+            QuestionEvent::HitlRequested {
+                request_id, kind, ..
+            } => {
+                let kind = kind.clone();
+                let question = OpenQuestion { kind, seq };
+                turn.questions.insert(request_id.clone(), question);
+            }
+            QuestionEvent::HitlResolved { request_id, .. } => {
+                turn.questions.remove(request_id);
+            }
+            QuestionEvent::HitlResponded(_) => {}
+        }
+    }
+
+    fn composition(&mut self, event: CompositionEvent<'_>, at: Timestamp) {
+        match event {
+            CompositionEvent::CompositionStart(run) => {
+                self.used.add(Named::Run, &run.run_id);
+                if let Some(turn) = &mut self.open_turn {
+                    turn.runs.insert(run.run_id.clone(), OpenRun::new(run, at));
                 }
             }
-            AgentEvent::Pending(change) => self.pend(change, envelope.seq),
-            AgentEvent::ReminderLifecycle(change) => {
-                if let ReminderChange::Injected { reminder, .. } = &**change {
+            CompositionEvent::CompositionChildCall(call) => {
+                if let Some(run) = self.open_run(&call.run_id) {
+                    let child = OpenChild {
+                        tool_name: call.tool_name.clone(),
+                        operation_index: call.operation_index,
+                        started_at: at,
+                    };
+                    run.children.insert(call.tool_call_id.clone(), child);
+                }
+            }
+            CompositionEvent::CompositionChildResult(result) => {
+                if let Some(run) = self.open_run(&result.run_id) {
+                    run.children.remove(&result.tool_call_id);
+                }
+            }
+            CompositionEvent::CompositionFinish(run) | CompositionEvent::CompositionError(run) => {
+                if let Some(turn) = &mut self.open_turn {
+                    turn.runs.remove(&run.run_id);
+                }
+            }
+        }
+    }
+
+    fn skill(&mut self, event: SkillEvent<'_>) {
+        match event {
+            SkillEvent::SkillActivated {
+                skill_name,
+                skill_id,
+                ..
+            } => {
+                let id = skill_id.as_ref().unwrap_or(skill_name);
+                self.skills.insert(id.clone(), skill_name.clone());
+            }
+            SkillEvent::SkillDeactivated {
+                skill_name,
+                skill_id,
+                ..
+            } => {
+                self.skills.remove(skill_id.as_ref().unwrap_or(skill_name));
+            }
+            SkillEvent::SkillScopeTools { .. }
+            | SkillEvent::SkillNarrow(_)
+            | SkillEvent::SkillMatched(_) => {}
+        }
+    }
+
+    fn steering(&mut self, event: SteeringEvent<'_>, seq: Seq, at: Timestamp) {
+        match event {
+            SteeringEvent::Pending(change) => self.pend(change, seq),
+            SteeringEvent::ReminderLifecycle(change) => {
+                if let ReminderChange::Injected { reminder, .. } = change {
                     self.pending.take_reminder(&reminder.id);
                     self.used.add(Named::DeliveredReminder, &reminder.id);
-                } else if let ReminderChange::Inherited { reminder } = &**change {
+                } else if let ReminderChange::Inherited { reminder } = change {
                     self.used.add(Named::DeliveredReminder, &reminder.id);
                 }
                 self.reminders.apply(change);
             }
-            AgentEvent::ReminderEmitted(reminder) => self.reminders.rendered(&reminder.reminder_id),
-            AgentEvent::Daemon(change) => {
+            SteeringEvent::ReminderEmitted(reminder) => {
+                self.reminders.rendered(&reminder.reminder_id);
+            }
+            SteeringEvent::Daemon(change) => {
                 self.idle = match *change {
                     DaemonChange::Idle {
                         iteration,
@@ -230,13 +302,33 @@ impl SessionView {
                         iteration,
                         backoff_ms,
                         since: at,
-                        seq: envelope.seq,
+                        seq,
                     }),
                     DaemonChange::Woke { .. } | DaemonChange::WatchdogTripped { .. } => None,
                 };
             }
-            AgentEvent::Plan { plan } => self.plan = Some(plan.clone()),
-            AgentEvent::AvailableCommands {
+            SteeringEvent::LoopCheckpoint(_) | SteeringEvent::ControlOutcome(_) => {}
+        }
+    }
+
+    fn setting(&mut self, event: SettingEvent<'_>) {
+        match event {
+            SettingEvent::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
+            SettingEvent::ConfigChanged { config_id, value } => {
+                self.config.insert(config_id.clone(), value.clone());
+            }
+            SettingEvent::SessionInfo(info) => {
+                if let Some(title) = &info.title {
+                    self.title = Some(title.clone());
+                    self.title_chosen |= info.chosen;
+                }
+            }
+        }
+    }
+
+    fn session(&mut self, event: SessionEvent<'_>) {
+        match event {
+            SessionEvent::AvailableCommands {
                 commands,
                 equipped,
                 own_unchanged,
@@ -247,46 +339,14 @@ impl SessionView {
                     self.commands = Some(own.cloned().collect());
                 }
             }
-            AgentEvent::Usage(usage) => self.usage = Some(usage.clone()),
-            AgentEvent::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
-            AgentEvent::ConfigChanged { config_id, value } => {
-                self.config.insert(config_id.clone(), value.clone());
-            }
-            AgentEvent::SessionInfo(info) => {
-                if let Some(title) = &info.title {
-                    self.title = Some(title.clone());
-                    self.title_chosen |= info.chosen;
-                }
-            }
-            // Shown as it passes; leaves nothing behind that a later reader needs.
-            AgentEvent::AgentMessageChunk { .. }
-            | AgentEvent::AgentThoughtChunk { .. }
-            | AgentEvent::ProgressReported(_)
-            | AgentEvent::Progress(_)
-            | AgentEvent::Log(_)
-            | AgentEvent::Artifact(_)
-            | AgentEvent::FsWatch { .. }
-            | AgentEvent::Handoff { .. }
-            | AgentEvent::SkillScopeTools { .. }
-            | AgentEvent::SkillNarrow(_)
-            | AgentEvent::SkillMatched(_)
-            | AgentEvent::ToolSearchQuery(_)
-            | AgentEvent::ToolSearchResult(_)
-            // Tools and servers are of a process; whoever has them knows how they stand.
-            | AgentEvent::ToolsChanged(_)
-            | AgentEvent::McpServers { .. }
-            | AgentEvent::TranscriptCompacted(_)
-            | AgentEvent::TranscriptProjected(_)
-            | AgentEvent::HitlResponded(_)
-            | AgentEvent::PermissionGrant(_)
-            | AgentEvent::PermissionDeny(_)
-            | AgentEvent::PermissionEscalation(_)
-            // Clients are of a process; whoever keeps the list of them knows who is there.
-            | AgentEvent::LiveSessionClient { .. }
-            | AgentEvent::LiveSessionPermissionRoute(_)
-            | AgentEvent::ControlOutcome(_)
-            | AgentEvent::LoopCheckpoint(_)
-            | AgentEvent::SessionClosed { .. } => {}
+            SessionEvent::Usage(usage) => self.usage = Some(usage.clone()),
+            // Tools, servers and clients are of a process; whoever has them knows how they stand.
+            SessionEvent::ToolsChanged(_)
+            | SessionEvent::McpServers { .. }
+            | SessionEvent::LiveSessionClient { .. }
+            | SessionEvent::TranscriptCompacted(_)
+            | SessionEvent::TranscriptProjected(_)
+            | SessionEvent::SessionClosed { .. } => {}
         }
     }
 

@@ -14,8 +14,9 @@ pub(crate) mod whole;
 use std::collections::{BTreeSet, HashMap};
 
 use harn_model::{
-    AgentEvent, AskId, Envelope, PendingChange, ReminderChange, StopReason, ToolCallId,
-    TurnOutcome, plain_text,
+    AskId, DelegationEvent, Envelope, EventFamily, MessageEvent, PendingChange, PermissionEvent,
+    ReminderChange, ReportEvent, SessionEvent, SettingEvent, SkillEvent, SteeringEvent, StopReason,
+    ToolCallId, ToolEvent, TurnEvent, TurnOutcome, plain_text,
 };
 
 pub use facts::Presence;
@@ -82,8 +83,8 @@ impl Document {
     /// Folds one event in, and adds what changed by it.
     pub fn apply(&mut self, envelope: &Envelope, out: &mut Changes) {
         let at = envelope.at;
-        match &envelope.event {
-            AgentEvent::TurnStarted(started) => {
+        match envelope.event.family() {
+            EventFamily::Turn(TurnEvent::TurnStarted(started)) => {
                 self.run(out);
                 self.say_now(started, at, out);
                 if let Some(turn) = &envelope.turn {
@@ -91,9 +92,9 @@ impl Document {
                     self.begin(turn.as_str(), MessageStatus::Pending, at, out);
                 }
             }
-            AgentEvent::PromptQueued(queued) => self.queue(queued, at, out),
-            AgentEvent::PromptWithdrawn(withdrawn) => self.withdraw(withdrawn, at, out),
-            AgentEvent::TurnEnded(ended) => match &ended.outcome {
+            EventFamily::Turn(TurnEvent::PromptQueued(queued)) => self.queue(queued, at, out),
+            EventFamily::Turn(TurnEvent::PromptWithdrawn(withdrawn)) => self.withdraw(withdrawn, at, out),
+            EventFamily::Turn(TurnEvent::TurnEnded(ended)) => match &ended.outcome {
                 TurnOutcome::Stopped {
                     stop_reason:
                         StopReason::EndTurn
@@ -104,29 +105,29 @@ impl Document {
                 } => self.end(None, out),
                 TurnOutcome::Failed { message } => self.end(Some(message), out),
             },
-            AgentEvent::Recovered(_) => {
+            EventFamily::Turn(TurnEvent::Recovered(_)) => {
                 if self.state.status == Status::Running {
                     self.end(Some(INTERRUPTED), out);
                 }
             }
-            AgentEvent::AgentMessageChunk {
+            EventFamily::Message(MessageEvent::AgentMessageChunk {
                 content,
                 message_id,
-            } => self.say(message_id.as_ref(), content, at, out),
-            AgentEvent::AgentThoughtChunk {
+            }) => self.say(message_id.as_ref(), content, at, out),
+            EventFamily::Message(MessageEvent::AgentThoughtChunk {
                 content,
                 message_id,
-            } => self.think(message_id.as_ref(), content, at, out),
-            AgentEvent::UserMessage {
+            }) => self.think(message_id.as_ref(), content, at, out),
+            EventFamily::Message(MessageEvent::UserMessage {
                 message_id,
                 content,
                 live_session,
-            } => {
+            }) => {
                 self.end_message(MessageStatus::Complete, out);
                 let author = live_session.as_ref().map(|it| it.client_id.as_str());
                 self.deliver(message_id.as_str(), &plain_text(content), author, at, out);
             }
-            AgentEvent::Pending(change) => match &**change {
+            EventFamily::Steering(SteeringEvent::Pending(change)) => match change {
                 PendingChange::MessageQueued(message) => {
                     let author = message.live_session.as_ref();
                     let author = author.map(|it| it.client_id.as_str());
@@ -144,19 +145,19 @@ impl Document {
                 // What nobody said becomes a note when the agent is told it.
                 PendingChange::ReminderQueued(_) | PendingChange::ReminderRevoked { .. } => {}
             },
-            AgentEvent::ToolCall(call) => self.announce(call, at, out),
-            AgentEvent::ToolCallUpdate(update) => self.update(update, out),
-            AgentEvent::PermissionAsked(ask) => self.ask(ask, out),
-            AgentEvent::PermissionResolved(resolved) => self.resolve(resolved, out),
-            AgentEvent::Plan { plan } => self.plan(plan, out),
-            AgentEvent::WorkerUpdate(update) => self.worker(update, out),
-            AgentEvent::Usage(usage) => self.usage(usage, out),
-            AgentEvent::SkillActivated {
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(call, at, out),
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update, out),
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.ask(ask, out),
+            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => self.resolve(resolved, out),
+            EventFamily::Report(ReportEvent::Plan { plan }) => self.plan(plan, out),
+            EventFamily::Delegation(DelegationEvent::WorkerUpdate(update)) => self.worker(update, out),
+            EventFamily::Session(SessionEvent::Usage(usage)) => self.usage(usage, out),
+            EventFamily::Skill(SkillEvent::SkillActivated {
                 skill_name,
                 skill_id,
                 reason,
                 ..
-            } => {
+            }) => {
                 let id = skill_id.as_ref().unwrap_or(skill_name);
                 self.skills(|skills| skills.insert(id.clone()), out);
                 let text = match reason.trim() {
@@ -165,17 +166,17 @@ impl Document {
                 };
                 self.note(NoteKind::Skill, text, at, out);
             }
-            AgentEvent::SkillDeactivated {
+            EventFamily::Skill(SkillEvent::SkillDeactivated {
                 skill_name,
                 skill_id,
                 ..
-            } => {
+            }) => {
                 let id = skill_id.as_ref().unwrap_or(skill_name);
                 self.skills(|skills| skills.remove(id), out);
                 let text = format!("Skill {skill_name} is not active any more");
                 self.note(NoteKind::Skill, text, at, out);
             }
-            AgentEvent::ReminderLifecycle(change) => match &**change {
+            EventFamily::Steering(SteeringEvent::ReminderLifecycle(change)) => match change {
                 ReminderChange::Injected { reminder, .. }
                 | ReminderChange::Inherited { reminder } => {
                     self.note(NoteKind::Reminder, reminder.body.clone(), at, out);
@@ -185,73 +186,71 @@ impl Document {
                 | ReminderChange::Aged
                 | ReminderChange::Expired { .. } => {}
             },
-            AgentEvent::ModeChanged { mode_id } => {
+            EventFamily::Setting(SettingEvent::ModeChanged { mode_id }) => {
                 let text = format!("The mode is {mode_id} now");
                 self.note(NoteKind::Mode, text, at, out);
             }
-            AgentEvent::Handoff { handoff, .. } => {
+            EventFamily::Delegation(DelegationEvent::Handoff { handoff, .. }) => {
                 let text = format!("Handed over: {}", handoff.task);
                 self.note(NoteKind::Handoff, text, at, out);
             }
-            AgentEvent::Artifact(artifact) => {
+            EventFamily::Report(ReportEvent::Artifact(artifact)) => {
                 self.note(NoteKind::Artifact, note::artifact(artifact), at, out);
             }
-            AgentEvent::ProgressReported(report) => {
+            EventFamily::Report(ReportEvent::ProgressReported(report)) => {
                 if let Some(message) = &report.message {
                     self.note(NoteKind::Progress, message.clone(), at, out);
                 }
             }
-            AgentEvent::Progress(progress) => {
+            EventFamily::Report(ReportEvent::Progress(progress)) => {
                 let text = format!("{}: {}", progress.phase, progress.message);
                 self.note(NoteKind::Progress, text, at, out);
             }
-            AgentEvent::TranscriptCompacted(compacted) => {
+            EventFamily::Session(SessionEvent::TranscriptCompacted(compacted)) => {
                 let text = format!("{} older messages were folded", compacted.archived_messages);
                 self.note(NoteKind::Compaction, text, at, out);
             }
-            AgentEvent::PermissionDeny(record) => {
+            EventFamily::Permission(PermissionEvent::PermissionDeny(record)) => {
                 let text = format!("{} was not allowed: {}", record.tool_name, record.reason);
                 self.note(NoteKind::Permission, text, at, out);
             }
-            // Those who ask about calls ask here too; what is asked beside that is handed in.
-            AgentEvent::HitlRequested { .. }
-            | AgentEvent::HitlResponded(_)
-            | AgentEvent::HitlResolved { .. }
-            // Settings, and who is there: handed in as they are now.
-            | AgentEvent::AvailableCommands { .. }
-            | AgentEvent::ConfigChanged { .. }
-            | AgentEvent::SessionInfo(_)
-            | AgentEvent::LiveSessionClient { .. }
-            // A worker's calls are in the document of its own session.
-            | AgentEvent::WorkerCall(_)
             // Details of how the agent goes about its work, which the timeline has.
-            | AgentEvent::SkillScopeTools { .. }
-            | AgentEvent::SkillNarrow(_)
-            | AgentEvent::SkillMatched(_)
-            | AgentEvent::ToolSearchQuery(_)
-            | AgentEvent::ToolSearchResult(_)
-            | AgentEvent::ToolsChanged(_)
-            | AgentEvent::McpServers { .. }
-            | AgentEvent::TranscriptProjected(_)
-            | AgentEvent::CompositionStart(_)
-            | AgentEvent::CompositionChildCall(_)
-            | AgentEvent::CompositionChildResult(_)
-            | AgentEvent::CompositionFinish(_)
-            | AgentEvent::CompositionError(_)
-            | AgentEvent::LoopCheckpoint(_)
-            | AgentEvent::Daemon(_)
-            | AgentEvent::FsWatch { .. }
-            | AgentEvent::Log(_)
-            // A reminder was noted when it came, and a control shows in what came of it.
-            | AgentEvent::ReminderEmitted(_)
-            | AgentEvent::ControlOutcome(_)
+            EventFamily::Tool(ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_))
+            | EventFamily::Report(ReportEvent::Log(_) | ReportEvent::FsWatch { .. })
+            | EventFamily::Skill(
+                SkillEvent::SkillScopeTools { .. }
+                | SkillEvent::SkillNarrow(_)
+                | SkillEvent::SkillMatched(_),
+            )
+            | EventFamily::Composition(_)
             // The record behind decisions that are shown.
-            | AgentEvent::PermissionGrant(_)
-            | AgentEvent::PermissionEscalation(_)
-            | AgentEvent::LiveSessionPermissionRoute(_)
-            | AgentEvent::GrantRevoked { .. }
-            // Whoever looks at a session that is closed opens it again.
-            | AgentEvent::SessionClosed { .. } => {}
+            | EventFamily::Permission(
+                PermissionEvent::PermissionGrant(_)
+                | PermissionEvent::PermissionEscalation(_)
+                | PermissionEvent::LiveSessionPermissionRoute(_)
+                | PermissionEvent::GrantRevoked { .. },
+            )
+            // A worker's calls are in the document of its own session.
+            | EventFamily::Delegation(DelegationEvent::WorkerCall(_))
+            // A reminder was noted when it came, and a control shows in what came of it.
+            | EventFamily::Steering(
+                SteeringEvent::LoopCheckpoint(_)
+                | SteeringEvent::ReminderEmitted(_)
+                | SteeringEvent::ControlOutcome(_)
+                | SteeringEvent::Daemon(_),
+            )
+            // Those who ask about calls ask here too; what is asked beside that is handed in, as are settings and
+            // who is there. Whoever looks at a session that is closed opens it again.
+            | EventFamily::Question(_)
+            | EventFamily::Setting(SettingEvent::ConfigChanged { .. } | SettingEvent::SessionInfo(_))
+            | EventFamily::Session(
+                SessionEvent::AvailableCommands { .. }
+                | SessionEvent::ToolsChanged(_)
+                | SessionEvent::McpServers { .. }
+                | SessionEvent::LiveSessionClient { .. }
+                | SessionEvent::TranscriptProjected(_)
+                | SessionEvent::SessionClosed { .. },
+            ) => {}
         }
     }
 

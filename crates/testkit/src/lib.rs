@@ -26,7 +26,7 @@ pub use agent::ScriptedAgent;
 pub use client::{Message, StrictClient};
 pub use clock::FakeClock;
 pub use equipment::FakeEquip;
-pub use every_event::{EVENT_NAMES, event_name, every_event};
+pub use every_event::every_event;
 pub use host::{FORMS, FakeHost, Form, HostAnswer, asking_agent};
 pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;

@@ -11,8 +11,9 @@ mod tool;
 use std::collections::{BTreeMap, HashSet};
 
 use harn_model::{
-    AgentEvent, Artifact, AskId, ContentBlock, Envelope, MessageId, PermissionOption, SessionId,
-    StopReason, Timestamp, ToolCallId, TurnId, TurnOutcome,
+    AgentEvent, Artifact, AskId, ContentBlock, Envelope, EventFamily, MessageEvent, MessageId,
+    PermissionEvent, PermissionOption, ReportEvent, SessionId, StopReason, Timestamp, ToolCallId,
+    ToolEvent, TurnEvent, TurnId, TurnOutcome,
 };
 
 use names::Names;
@@ -94,15 +95,15 @@ impl Projector {
         {
             self.turns.extend(envelope.turn.clone());
         }
-        match &envelope.event {
-            AgentEvent::TurnStarted(started) => {
+        match envelope.event.family() {
+            EventFamily::Turn(TurnEvent::TurnStarted(started)) => {
                 if let Some(turn) = &envelope.turn {
                     // Two turns at once cannot be told here; the log has none.
                     self.break_off(BrokenStatus::Error, INTERRUPTED, at, out);
                     self.begin(turn, &started.message_id, &started.prompt, at, out);
                 }
             }
-            AgentEvent::PromptWithdrawn(withdrawn) => match &envelope.turn {
+            EventFamily::Turn(TurnEvent::PromptWithdrawn(withdrawn)) => match &envelope.turn {
                 // While another turn runs this one would end it for most clients; nothing came of it.
                 Some(turn) if self.turn.is_none() => {
                     self.begin(turn, &withdrawn.message_id, &withdrawn.prompt, at, out);
@@ -111,94 +112,71 @@ impl Projector {
                 }
                 Some(_) | None => {}
             },
-            AgentEvent::AgentMessageChunk {
+            EventFamily::Message(MessageEvent::AgentMessageChunk {
                 content,
                 message_id,
-            } => self.say(message_id.as_ref(), content, false, out),
-            AgentEvent::AgentThoughtChunk {
+            }) => self.say(message_id.as_ref(), content, false, out),
+            EventFamily::Message(MessageEvent::AgentThoughtChunk {
                 content,
                 message_id,
-            } => self.say(message_id.as_ref(), content, true, out),
-            AgentEvent::UserMessage {
+            }) => self.say(message_id.as_ref(), content, true, out),
+            EventFamily::Message(MessageEvent::UserMessage {
                 message_id,
                 content,
                 ..
-            } => {
+            }) => {
                 self.end_message(out);
                 self.user_message(message_id, content, out);
             }
-            AgentEvent::ToolCall(call) => {
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => {
                 self.end_message(out);
                 self.announce(call, out);
             }
-            AgentEvent::ToolCallUpdate(update) => {
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => {
                 self.end_message(out);
                 self.update(update, out);
             }
-            AgentEvent::PermissionAsked(ask) => self.ask(ask, out),
-            AgentEvent::PermissionResolved(resolved) => self.resolve(resolved, out),
-            AgentEvent::Artifact(artifact) => self.artifact(artifact, out),
-            AgentEvent::TurnEnded(ended) => self.end(&ended.outcome, at, out),
-            AgentEvent::Recovered(_) => {
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.ask(ask, out),
+            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => self.resolve(resolved, out),
+            EventFamily::Report(ReportEvent::Artifact(artifact)) => self.artifact(artifact, out),
+            EventFamily::Turn(TurnEvent::TurnEnded(ended)) => self.end(&ended.outcome, at, out),
+            EventFamily::Turn(TurnEvent::Recovered(_)) => {
                 self.break_off(BrokenStatus::Error, INTERRUPTED, at, out);
             }
             // A turn is told when it begins; who wants to begin one while another runs is refused here.
-            AgentEvent::PromptQueued(_) => {}
-            // This wire has no words for plans and progress; what the agent says of them is text.
-            AgentEvent::Plan { .. }
-            | AgentEvent::ProgressReported(_)
-            | AgentEvent::Progress(_)
-            // Lines for a log, and watched files, are for hosts with a place for them.
-            | AgentEvent::Log(_)
-            | AgentEvent::FsWatch { .. }
-            // Other agents at work: what they ask comes as approvals, what they did the agent tells.
-            | AgentEvent::Handoff { .. }
-            | AgentEvent::WorkerUpdate(_)
-            | AgentEvent::WorkerCall(_)
-            | AgentEvent::CompositionStart(_)
-            | AgentEvent::CompositionChildCall(_)
-            | AgentEvent::CompositionChildResult(_)
-            | AgentEvent::CompositionFinish(_)
-            | AgentEvent::CompositionError(_)
-            // How the agent goes about its work.
-            | AgentEvent::SkillActivated { .. }
-            | AgentEvent::SkillDeactivated { .. }
-            | AgentEvent::SkillScopeTools { .. }
-            | AgentEvent::SkillNarrow(_)
-            | AgentEvent::SkillMatched(_)
-            | AgentEvent::ToolSearchQuery(_)
-            | AgentEvent::ToolSearchResult(_)
-            | AgentEvent::ToolsChanged(_)
-            | AgentEvent::McpServers { .. }
-            | AgentEvent::TranscriptCompacted(_)
-            | AgentEvent::TranscriptProjected(_)
-            | AgentEvent::LoopCheckpoint(_)
-            | AgentEvent::Daemon(_)
-            | AgentEvent::Usage(_)
-            // Steering belongs to other front-ends; what reaches the agent comes as a message of the user.
-            | AgentEvent::ReminderEmitted(_)
-            | AgentEvent::ReminderLifecycle(_)
-            | AgentEvent::Pending(_)
-            | AgentEvent::ControlOutcome(_)
-            // Questions that are no approvals are said as text by the agent.
-            | AgentEvent::HitlRequested { .. }
-            | AgentEvent::HitlResponded(_)
-            | AgentEvent::HitlResolved { .. }
-            // Settings, and who is there: nobody here can see or change them.
-            | AgentEvent::AvailableCommands { .. }
-            | AgentEvent::LiveSessionClient { .. }
-            | AgentEvent::LiveSessionPermissionRoute(_)
-            | AgentEvent::ModeChanged { .. }
-            | AgentEvent::ConfigChanged { .. }
+            EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
+            // A call that is searched for is not called yet.
+            EventFamily::Tool(ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_)) => {}
             // The record behind the decisions that are told.
-            | AgentEvent::PermissionGrant(_)
-            | AgentEvent::PermissionDeny(_)
-            | AgentEvent::PermissionEscalation(_)
-            | AgentEvent::GrantRevoked { .. }
-            // `thread.list` and `thread.get` have the title as it is.
-            | AgentEvent::SessionInfo(_)
-            // A thread that is closed opens with the next request for it.
-            | AgentEvent::SessionClosed { .. } => {}
+            EventFamily::Permission(
+                PermissionEvent::PermissionGrant(_)
+                | PermissionEvent::PermissionDeny(_)
+                | PermissionEvent::PermissionEscalation(_)
+                | PermissionEvent::LiveSessionPermissionRoute(_)
+                | PermissionEvent::GrantRevoked { .. },
+            ) => {}
+            // This wire has no words for plans and progress; what the agent says of them is text. Lines for a log,
+            // and watched files, are for hosts with a place for them.
+            EventFamily::Report(
+                ReportEvent::Plan { .. }
+                | ReportEvent::ProgressReported(_)
+                | ReportEvent::Progress(_)
+                | ReportEvent::Log(_)
+                | ReportEvent::FsWatch { .. },
+            ) => {}
+            // Questions that are no approvals are said as text by the agent.
+            EventFamily::Question(_)
+            // Other agents at work: what they ask comes as approvals, what they did the agent tells.
+            | EventFamily::Delegation(_)
+            | EventFamily::Composition(_)
+            // How the agent goes about its work.
+            | EventFamily::Skill(_)
+            // Steering belongs to other front-ends; what reaches the agent comes as a message of the user.
+            | EventFamily::Steering(_)
+            // Settings, and who is there: nobody here can see or change them. `thread.list` and `thread.get` have the
+            // title as it is, and a thread that is closed opens with the next request for it.
+            | EventFamily::Setting(_)
+            | EventFamily::Session(_) => {}
         }
     }
 

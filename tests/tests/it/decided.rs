@@ -11,7 +11,7 @@ use std::{
 
 use harn_acp::{Profile, Projector, ext::schema::schemas};
 use harn_model::{AgentEvent, DaemonChange, Durability};
-use harn_testkit::{EVENT_NAMES, event_name, every_event};
+use harn_testkit::every_event;
 use harn_tests::repository;
 use serde_json::Value;
 
@@ -196,7 +196,7 @@ const STANDARD: [&str; 10] = [
 fn kind(event: &AgentEvent) -> &'static str {
     match event {
         AgentEvent::Daemon(DaemonChange::WatchdogTripped { .. }) => "daemon: watchdog_tripped",
-        other => event_name(other),
+        other => other.name(),
     }
 }
 
@@ -228,8 +228,8 @@ fn word(message: &Value) -> Option<&str> {
 
 #[test]
 fn every_event_happens_in_the_story() {
-    let found: BTreeSet<_> = every_event().iter().map(|e| event_name(&e.event)).collect();
-    for name in EVENT_NAMES {
+    let found: BTreeSet<_> = every_event().iter().map(|e| e.event.name()).collect();
+    for name in AgentEvent::NAMES {
         assert!(
             found.contains(name),
             "{name}: never happens; give it a moment in crates/testkit/src/every_event"
@@ -240,7 +240,7 @@ fn every_event_happens_in_the_story() {
 #[test]
 fn every_event_is_as_durable_as_was_decided() {
     for envelope in every_event() {
-        let (name, event) = (event_name(&envelope.event), &envelope.event);
+        let (name, event) = (envelope.event.name(), &envelope.event);
         assert_eq!(
             event.durability(),
             decisions(event).durability,
@@ -336,7 +336,7 @@ fn everything_shown_has_a_fixture() {
     }
     for envelope in every_event() {
         if let Elsewhere(_, fixture) = decisions(&envelope.event).extended {
-            let name = event_name(&envelope.event);
+            let name = envelope.event.name();
             let there = folder.join(format!("{fixture}.json")).exists();
             assert!(there, "{name}: there is no fixture {fixture}");
         }

@@ -125,7 +125,7 @@ pub(crate) fn product_code(text: &str) -> &str {
 }
 
 /// Whether `word` stands in `line` and is not the tail of a longer name.
-fn has_word(line: &str, word: &str) -> bool {
+pub(super) fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         !before.is_some_and(|c| c.is_alphanumeric() || c == '_')

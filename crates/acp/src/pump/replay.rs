@@ -5,10 +5,10 @@
 //! still open are put when the client has caught up.
 
 use agent_client_protocol::Responder;
-use harn_model::{AgentEvent, PermissionAsked, StopReason, TurnId, TurnOutcome};
+use harn_model::{PermissionAsked, StopReason, TurnId, TurnOutcome};
 use harn_runtime::Subscription;
 
-use super::{LateAnswer, Pump, Stopped};
+use super::{LateAnswer, PersonalEvent, Pump, Stopped};
 use crate::{EventId, Projector};
 
 /// What to tell of before following.
@@ -55,7 +55,7 @@ impl Pump {
             let delivery = from.next().await.map_err(Stopped::Session)?;
             let begins_within = after.is_some_and(|after| delivery.holds(after.seq()));
             let mut events = delivery.events().iter();
-            let shared = !events.any(|envelope| self.is_personal(envelope));
+            let shared = !events.any(|envelope| self.personal_event(envelope).is_some());
             if as_it_was && !begins_within && shared {
                 self.deliver(&delivery).await?;
                 continue;
@@ -64,37 +64,44 @@ impl Pump {
             let mut out = Vec::with_capacity(delivery.events().len() * 256);
             for envelope in delivery.events() {
                 let start = out.len();
-                match &envelope.event {
-                    AgentEvent::PermissionAsked(ask) => {
+                match self.personal_event(envelope) {
+                    Some(PersonalEvent::PermissionAsked(ask)) => {
                         open.retain(|open| open.ask_id != ask.ask_id);
-                        open.push((**ask).clone());
+                        open.push(ask.clone());
                     }
-                    AgentEvent::PermissionResolved(resolved) => {
+                    Some(PersonalEvent::PermissionResolved(resolved)) => {
                         open.retain(|ask| ask.ask_id != resolved.ask_id);
                     }
-                    AgentEvent::TurnStarted(_) if after.is_some() => {
+                    Some(PersonalEvent::TurnStarted) if after.is_some() => {
                         self.begin_turn(envelope, &mut out);
                     }
-                    AgentEvent::TurnEnded(end) => {
+                    Some(PersonalEvent::TurnEnded(end)) => {
                         if let Some(turn) = &envelope.turn {
                             ended.push((turn.clone(), end.outcome.clone()));
                         }
                         lines.write(envelope, &mut out);
                     }
-                    AgentEvent::PromptWithdrawn(_) => {
+                    Some(PersonalEvent::PromptWithdrawn) => {
                         let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
                         ended.extend(envelope.turn.clone().map(|turn| (turn, cancelled)));
                     }
-                    AgentEvent::ControlOutcome(outcome) => {
+                    Some(PersonalEvent::ControlOutcome(outcome)) => {
                         self.answered(outcome).await;
                         lines.write(envelope, &mut out);
                     }
-                    AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. }
-                        if as_it_was =>
-                    {
+                    Some(PersonalEvent::Setting) if as_it_was => {
                         self.setting(envelope, &mut out);
                     }
-                    _ => lines.write(envelope, &mut out),
+                    Some(
+                        PersonalEvent::TurnStarted
+                        | PersonalEvent::OwnMessage
+                        | PersonalEvent::WorkerUpdate
+                        | PersonalEvent::HitlRequested(_)
+                        | PersonalEvent::HitlResolved(_)
+                        | PersonalEvent::Setting
+                        | PersonalEvent::Daemon(_),
+                    )
+                    | None => lines.write(envelope, &mut out),
                 }
                 if let Some(after) = after.filter(|after| after.seq() == envelope.seq) {
                     leave_out(after, start, &mut out);

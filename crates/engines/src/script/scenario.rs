@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use harn_model::{
-    AgentEvent, Author, Command, ConfigOption, HandoffArtifact, Seam, StopReason, SystemReminder,
-    ToolCallId, ToolContent, ToolKind,
+    AgentEvent, Author, Command, ConfigOption, HandoffArtifact, OrderedEvent, Seam, StopReason,
+    SystemReminder, ToolCallId, ToolContent, ToolKind,
 };
 use regex::Regex;
 use serde_json::Value;
@@ -161,13 +161,28 @@ impl Role<'_> {
         if let Author::Runtime(how) = event.author() {
             return Role::Reserved(how);
         }
-        match event {
-            AgentEvent::ToolCall(call) => Role::OfCall(&mut call.tool_call_id),
-            AgentEvent::ToolCallUpdate(update) => Role::OfCall(&mut update.tool_call_id),
-            AgentEvent::CompositionChildCall(call) => Role::OfChild(&mut call.tool_call_id),
-            AgentEvent::CompositionChildResult(result) => Role::OfChild(&mut result.tool_call_id),
-            // No other event of an agent's names a call of its own.
-            _ => Role::Free,
+        // An event that stands alone names no call.
+        match event.ordered_mut() {
+            Some(OrderedEvent::ToolCall(call)) => Role::OfCall(&mut call.tool_call_id),
+            Some(OrderedEvent::ToolCallUpdate(update)) => Role::OfCall(&mut update.tool_call_id),
+            Some(OrderedEvent::CompositionChildCall(call)) => Role::OfChild(&mut call.tool_call_id),
+            Some(OrderedEvent::CompositionChildResult(result)) => {
+                Role::OfChild(&mut result.tool_call_id)
+            }
+            Some(
+                OrderedEvent::TurnStarted(_)
+                | OrderedEvent::UserMessage { .. }
+                | OrderedEvent::PermissionAsked(_)
+                | OrderedEvent::HitlRequested { .. }
+                | OrderedEvent::HitlResolved { .. }
+                | OrderedEvent::WorkerUpdate(_)
+                | OrderedEvent::WorkerCall(_)
+                | OrderedEvent::CompositionStart(_)
+                | OrderedEvent::CompositionFinish(_)
+                | OrderedEvent::CompositionError(_)
+                | OrderedEvent::SkillDeactivated { .. },
+            )
+            | None => Role::Free,
         }
     }
 }

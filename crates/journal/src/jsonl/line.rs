@@ -3,7 +3,10 @@
 
 use std::io::{self, Write};
 
-use harn_model::{AgentEvent, Envelope, Seq, Timestamp, TurnId};
+use harn_model::{
+    AgentEvent, DelegationEvent, Envelope, EventFamily, Seq, SessionEvent, SkillEvent, Timestamp,
+    TurnId,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{
     error::Category,
@@ -167,70 +170,46 @@ impl Formatter for Compact {
 
 /// Whether every typed number of the event exists in JSON. (Untyped values cannot hold another.)
 fn is_finite(event: &AgentEvent) -> bool {
-    match event {
-        AgentEvent::Usage(usage) => usage.cost.as_ref().is_none_or(|c| c.amount.is_finite()),
-        AgentEvent::SkillMatched(matched) => matched.candidates.iter().all(|c| c.score.is_finite()),
-        AgentEvent::Handoff { handoff, .. } => {
+    match event.family() {
+        EventFamily::Session(SessionEvent::Usage(usage)) => {
+            usage.cost.as_ref().is_none_or(|c| c.amount.is_finite())
+        }
+        EventFamily::Skill(SkillEvent::SkillMatched(matched)) => {
+            matched.candidates.iter().all(|c| c.score.is_finite())
+        }
+        EventFamily::Delegation(DelegationEvent::Handoff { handoff, .. }) => {
             let dollars = handoff.budget_remaining.as_ref().and_then(|b| b.dollars);
             let numbers = [handoff.confidence, dollars];
             numbers.into_iter().flatten().all(f64::is_finite)
         }
         // No floating-point field.
-        AgentEvent::AgentMessageChunk { .. }
-        | AgentEvent::AgentThoughtChunk { .. }
-        | AgentEvent::UserMessage { .. }
-        | AgentEvent::ToolCall(_)
-        | AgentEvent::ToolCallUpdate(_)
-        | AgentEvent::Plan { .. }
-        | AgentEvent::ProgressReported(_)
-        | AgentEvent::Progress(_)
-        | AgentEvent::Log(_)
-        | AgentEvent::Artifact(_)
-        | AgentEvent::FsWatch { .. }
-        | AgentEvent::WorkerUpdate(_)
-        | AgentEvent::WorkerCall(_)
-        | AgentEvent::SkillActivated { .. }
-        | AgentEvent::SkillDeactivated { .. }
-        | AgentEvent::SkillScopeTools { .. }
-        | AgentEvent::SkillNarrow(_)
-        | AgentEvent::ToolSearchQuery(_)
-        | AgentEvent::ToolSearchResult(_)
-        | AgentEvent::ToolsChanged(_)
-        | AgentEvent::McpServers { .. }
-        | AgentEvent::TranscriptCompacted(_)
-        | AgentEvent::TranscriptProjected(_)
-        | AgentEvent::ReminderEmitted(_)
-        | AgentEvent::HitlRequested { .. }
-        | AgentEvent::HitlResolved { .. }
-        | AgentEvent::AvailableCommands { .. }
-        | AgentEvent::LiveSessionClient { .. }
-        | AgentEvent::CompositionStart(_)
-        | AgentEvent::CompositionChildCall(_)
-        | AgentEvent::CompositionChildResult(_)
-        | AgentEvent::CompositionFinish(_)
-        | AgentEvent::CompositionError(_)
-        | AgentEvent::LoopCheckpoint(_)
-        | AgentEvent::Pending(_)
-        | AgentEvent::ReminderLifecycle(_)
-        | AgentEvent::ControlOutcome(_)
-        | AgentEvent::PromptQueued(_)
-        | AgentEvent::PromptWithdrawn(_)
-        | AgentEvent::Daemon(_)
-        | AgentEvent::TurnStarted(_)
-        | AgentEvent::TurnEnded(_)
-        | AgentEvent::PermissionAsked(_)
-        | AgentEvent::PermissionResolved(_)
-        | AgentEvent::PermissionGrant(_)
-        | AgentEvent::PermissionDeny(_)
-        | AgentEvent::PermissionEscalation(_)
-        | AgentEvent::LiveSessionPermissionRoute(_)
-        | AgentEvent::GrantRevoked { .. }
-        | AgentEvent::HitlResponded(_)
-        | AgentEvent::ModeChanged { .. }
-        | AgentEvent::ConfigChanged { .. }
-        | AgentEvent::SessionInfo(_)
-        | AgentEvent::Recovered(_)
-        | AgentEvent::SessionClosed { .. } => true,
+        EventFamily::Session(
+            SessionEvent::AvailableCommands { .. }
+            | SessionEvent::ToolsChanged(_)
+            | SessionEvent::McpServers { .. }
+            | SessionEvent::LiveSessionClient { .. }
+            | SessionEvent::TranscriptCompacted(_)
+            | SessionEvent::TranscriptProjected(_)
+            | SessionEvent::SessionClosed { .. },
+        )
+        | EventFamily::Skill(
+            SkillEvent::SkillActivated { .. }
+            | SkillEvent::SkillDeactivated { .. }
+            | SkillEvent::SkillScopeTools { .. }
+            | SkillEvent::SkillNarrow(_),
+        )
+        | EventFamily::Delegation(
+            DelegationEvent::WorkerUpdate(_) | DelegationEvent::WorkerCall(_),
+        )
+        | EventFamily::Message(_)
+        | EventFamily::Turn(_)
+        | EventFamily::Tool(_)
+        | EventFamily::Permission(_)
+        | EventFamily::Question(_)
+        | EventFamily::Report(_)
+        | EventFamily::Composition(_)
+        | EventFamily::Steering(_)
+        | EventFamily::Setting(_) => true,
     }
 }
 

@@ -7,7 +7,8 @@ use std::{
 };
 
 use harn_journal::Store;
-use harn_testkit::{EVENT_NAMES, event_name, every_event, golden::updating};
+use harn_model::AgentEvent;
+use harn_testkit::{every_event, golden::updating};
 use serde_json::Value;
 
 use crate::workspace::{ID, Workspace, fold};
@@ -52,10 +53,12 @@ fn the_fixture_has_every_event_under_its_name() {
     let mut found = BTreeSet::new();
     for (line, envelope) in lines(&text).iter().zip(every_event()) {
         let json: Value = serde_json::from_str(line).unwrap();
-        assert_eq!(json["event"]["type"], event_name(&envelope.event), "{line}");
-        found.insert(event_name(&envelope.event));
+        assert_eq!(json["event"]["type"], envelope.event.name(), "{line}");
+        found.insert(envelope.event.name());
     }
-    let missing = EVENT_NAMES.iter().filter(|name| !found.contains(*name));
+    let missing = AgentEvent::NAMES
+        .iter()
+        .filter(|name| !found.contains(*name));
     let missing: Vec<_> = missing.collect();
     assert!(
         missing.is_empty(),

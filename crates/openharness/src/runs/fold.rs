@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use harn_model::{
-    AgentEvent, Artifact, Envelope, HitlRequest, MessageId, PermissionAsked, Plan, Seq, SessionId,
-    StopReason, Timestamp, ToolCall, ToolCallUpdate, TurnId, TurnOutcome,
+    AgentEvent, Artifact, Envelope, EventFamily, HitlRequest, MessageEvent, MessageId,
+    PermissionAsked, PermissionEvent, Plan, QuestionEvent, ReportEvent, Seq, SessionId, StopReason,
+    Timestamp, ToolCall, ToolCallUpdate, ToolEvent, TurnEvent, TurnId, TurnOutcome,
 };
 
 use crate::{
@@ -146,88 +147,66 @@ impl Fold {
         let seq = envelope.seq;
         self.last = seq;
         self.until = envelope.at;
-        match &envelope.event {
-            AgentEvent::TurnStarted(_) => self.began_at = envelope.at,
-            AgentEvent::AgentMessageChunk {
+        match envelope.event.family() {
+            EventFamily::Turn(TurnEvent::TurnStarted(_)) => self.began_at = envelope.at,
+            EventFamily::Message(MessageEvent::AgentMessageChunk {
                 content,
                 message_id,
-            } => self.say(seq, message_id.as_ref(), content),
-            AgentEvent::ToolCall(call) => self.announce(seq, call),
-            AgentEvent::ToolCallUpdate(update) => self.update(seq, update),
-            AgentEvent::Artifact(artifact) => self.artifacts.push((seq, (**artifact).clone())),
-            AgentEvent::Plan { plan } => self.plan = Some((seq, plan.clone())),
+            }) => self.say(seq, message_id.as_ref(), content),
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(seq, call),
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(seq, update),
+            EventFamily::Report(ReportEvent::Artifact(artifact)) => self.artifacts.push((seq, artifact.clone())),
+            EventFamily::Report(ReportEvent::Plan { plan }) => self.plan = Some((seq, plan.clone())),
             // A checklist is a plan, whatever else is reported with it.
-            AgentEvent::ProgressReported(report) => {
+            EventFamily::Report(ReportEvent::ProgressReported(report)) => {
                 if !report.entries.is_empty() {
                     self.plan = Some((seq, Plan::Entries(report.entries.clone())));
                 }
             }
-            AgentEvent::PermissionAsked(ask) => self.asks.push((**ask).clone()),
-            AgentEvent::PermissionResolved(resolved) => {
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.asks.push(ask.clone()),
+            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
                 self.asks.retain(|ask| ask.ask_id != resolved.ask_id);
             }
-            AgentEvent::HitlRequested { request_id, .. } => {
+            EventFamily::Question(QuestionEvent::HitlRequested { request_id, .. }) => {
                 // One that an agent only tells of is nobody's here to answer.
                 self.questions.extend(question(request_id));
             }
-            AgentEvent::HitlResolved { request_id, .. } => {
+            EventFamily::Question(QuestionEvent::HitlResolved { request_id, .. }) => {
                 self.questions.retain(|it| it.request_id != *request_id);
             }
-            AgentEvent::TurnEnded(ended) => self.end(match &ended.outcome {
+            EventFamily::Turn(TurnEvent::TurnEnded(ended)) => self.end(match &ended.outcome {
                 TurnOutcome::Stopped { stop_reason } => State::Ended(*stop_reason),
                 TurnOutcome::Failed { message } => State::Failed(message.clone()),
             }),
-            AgentEvent::PromptWithdrawn(_) => self.end(State::Ended(StopReason::Cancelled)),
-            AgentEvent::Recovered(_) => self.end(State::Interrupted),
+            EventFamily::Turn(TurnEvent::PromptWithdrawn(_)) => self.end(State::Ended(StopReason::Cancelled)),
+            EventFamily::Turn(TurnEvent::Recovered(_)) => self.end(State::Interrupted),
             // Left out above.
-            AgentEvent::PromptQueued(_) => {}
+            EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
             // A Shell shows what came of a run, not how: neither reasoning nor what is under way, nor what
             // the user said, which it has from them.
-            AgentEvent::AgentThoughtChunk { .. }
-            | AgentEvent::UserMessage { .. }
-            | AgentEvent::Progress(_)
-            | AgentEvent::Log(_)
-            | AgentEvent::FsWatch { .. }
-            | AgentEvent::Handoff { .. }
-            | AgentEvent::WorkerUpdate(_)
-            | AgentEvent::WorkerCall(_)
-            | AgentEvent::SkillActivated { .. }
-            | AgentEvent::SkillDeactivated { .. }
-            | AgentEvent::SkillScopeTools { .. }
-            | AgentEvent::SkillNarrow(_)
-            | AgentEvent::SkillMatched(_)
-            | AgentEvent::ToolSearchQuery(_)
-            | AgentEvent::ToolSearchResult(_)
-            | AgentEvent::TranscriptCompacted(_)
-            | AgentEvent::TranscriptProjected(_)
-            | AgentEvent::ReminderEmitted(_)
-            | AgentEvent::CompositionStart(_)
-            | AgentEvent::CompositionChildCall(_)
-            | AgentEvent::CompositionChildResult(_)
-            | AgentEvent::CompositionFinish(_)
-            | AgentEvent::CompositionError(_)
-            | AgentEvent::LoopCheckpoint(_)
-            | AgentEvent::Daemon(_)
-            | AgentEvent::Usage(_)
+            EventFamily::Message(
+                MessageEvent::AgentThoughtChunk { .. } | MessageEvent::UserMessage { .. },
+            )
+            | EventFamily::Tool(ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_))
+            | EventFamily::Report(
+                ReportEvent::Progress(_) | ReportEvent::Log(_) | ReportEvent::FsWatch { .. },
+            )
+            | EventFamily::Delegation(_)
+            | EventFamily::Composition(_)
+            | EventFamily::Skill(_)
             // Which answers were given is known to who gave them, and what follows is told.
-            | AgentEvent::HitlResponded(_)
-            | AgentEvent::PermissionGrant(_)
-            | AgentEvent::PermissionDeny(_)
-            | AgentEvent::PermissionEscalation(_)
-            | AgentEvent::LiveSessionPermissionRoute(_)
-            | AgentEvent::GrantRevoked { .. }
+            | EventFamily::Question(QuestionEvent::HitlResponded(_))
+            | EventFamily::Permission(
+                PermissionEvent::PermissionGrant(_)
+                | PermissionEvent::PermissionDeny(_)
+                | PermissionEvent::PermissionEscalation(_)
+                | PermissionEvent::LiveSessionPermissionRoute(_)
+                | PermissionEvent::GrantRevoked { .. },
+            )
             // Of the session, its clients and its equipment, not of the run.
-            | AgentEvent::AvailableCommands { .. }
-            | AgentEvent::ToolsChanged(_)
-            | AgentEvent::McpServers { .. }
-            | AgentEvent::LiveSessionClient { .. }
-            | AgentEvent::Pending(_)
-            | AgentEvent::ReminderLifecycle(_)
-            | AgentEvent::ControlOutcome(_)
-            | AgentEvent::ModeChanged { .. }
-            | AgentEvent::ConfigChanged { .. }
-            | AgentEvent::SessionInfo(_)
-            | AgentEvent::SessionClosed { .. } => {}
+            | EventFamily::Steering(_)
+            | EventFamily::Setting(_)
+            | EventFamily::Session(_) => {}
         }
     }
 

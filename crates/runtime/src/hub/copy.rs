@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use harn_journal::{JournalError, Log, SessionMeta};
-use harn_model::{AgentEvent, PendingChange, Seq, SessionId, SessionView, WorkerEvent};
+use harn_model::{
+    AgentEvent, EventFamily, PendingChange, Seq, SessionId, SessionView, SettingEvent, WorkerEvent,
+};
 
 use harn_policy::SessionMode;
 
@@ -33,12 +35,7 @@ pub(super) fn copy(
         let turn = envelope.turn.as_ref();
         let left_out = turn.is_some_and(|turn| unfinished.contains(turn));
         // What a person set while it ran is the session's, not the turn's.
-        let set = match &envelope.event {
-            AgentEvent::ModeChanged { .. } | AgentEvent::ConfigChanged { .. } => true,
-            AgentEvent::SessionInfo(info) => info.chosen,
-            _ => false,
-        };
-        if left_out && !set {
+        if left_out && !was_set_by_person(&envelope.event) {
             continue;
         }
         seq = seq.next();
@@ -63,6 +60,17 @@ pub(super) fn copy(
         log.append(&kept)?;
     }
     Ok((log, meta, view))
+}
+
+/// Whether a person set this for the session.
+fn was_set_by_person(event: &AgentEvent) -> bool {
+    let EventFamily::Setting(setting) = event.family() else {
+        return false;
+    };
+    match setting {
+        SettingEvent::ModeChanged { .. } | SettingEvent::ConfigChanged { .. } => true,
+        SettingEvent::SessionInfo(info) => info.chosen,
+    }
 }
 
 pub(super) fn revoked_grants(view: &SessionView) -> Vec<AgentEvent> {

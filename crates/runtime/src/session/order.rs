@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use harn_model::{
-    AgentEvent, ChildResult, ErrorCategory, Named, OpenChild, OpenTurn, SessionView, ToolCall,
-    ToolCallId, ToolCallStatus, ToolCallUpdate, WorkerCall, WorkerCallStep, WorkerEvent,
+    AgentEvent, ChildResult, ErrorCategory, Named, OpenChild, OpenTurn, OrderedEvent, SessionView,
+    ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, WorkerCall, WorkerCallStep, WorkerEvent,
     WorkerMetadata, WorkerUpdate,
 };
 
@@ -36,14 +36,18 @@ impl Order {
     /// Judges an event, and mends what can be mended. `view` is the fold of everything before it.
     pub(crate) fn judge(&mut self, event: &mut AgentEvent, view: &SessionView) -> Verdict {
         let turn = view.open_turn.as_ref();
-        match event {
-            AgentEvent::TurnStarted(_) => {
+        // Any other event stands by itself: nothing has to come before it, and anything may follow.
+        let Some(ordered) = event.ordered_mut() else {
+            return Verdict::as_is();
+        };
+        match ordered {
+            OrderedEvent::TurnStarted(_) => {
                 self.calls.clear();
                 self.worker_calls.clear();
                 self.runs.clear();
                 Verdict::as_is()
             }
-            AgentEvent::ToolCall(call) => {
+            OrderedEvent::ToolCall(call) => {
                 if is_open(turn, self.call(&call.tool_call_id)) {
                     let mut update = update_of(call);
                     update.tool_call_id = self.call(&update.tool_call_id).clone();
@@ -53,7 +57,7 @@ impl Order {
                 }
                 Verdict::as_is()
             }
-            AgentEvent::ToolCallUpdate(update) => {
+            OrderedEvent::ToolCallUpdate(update) => {
                 let id = self.call(&update.tool_call_id).clone();
                 let verdict = if is_open(turn, &id) {
                     Verdict::as_is()
@@ -65,7 +69,7 @@ impl Order {
                 update.tool_call_id = id;
                 verdict
             }
-            AgentEvent::PermissionAsked(ask) if ask.lineage.is_empty() => {
+            OrderedEvent::PermissionAsked(ask) if ask.lineage.is_empty() => {
                 let id = self.call(&ask.tool_call.tool_call_id).clone();
                 if is_open(turn, &id) {
                     ask.tool_call.tool_call_id = id;
@@ -78,18 +82,18 @@ impl Order {
                 ask.tool_call.tool_call_id = call.tool_call_id.clone();
                 Verdict::Write(vec![AgentEvent::ToolCall(call)])
             }
-            AgentEvent::PermissionAsked(ask) => {
+            OrderedEvent::PermissionAsked(ask) => {
                 let id = &ask.tool_call.tool_call_id;
                 let id = self.worker_calls.get(id).unwrap_or(id);
                 ask.tool_call.tool_call_id = id.clone();
                 Verdict::as_is()
             }
-            AgentEvent::WorkerCall(call) => self.worker_call(call, view),
-            AgentEvent::WorkerUpdate(update) => worker(
+            OrderedEvent::WorkerCall(call) => self.worker_call(call, view),
+            OrderedEvent::WorkerUpdate(update) => worker(
                 update,
                 view.workers.get(&update.worker_id).map(|last| &**last),
             ),
-            AgentEvent::CompositionStart(run) => {
+            OrderedEvent::CompositionStart(run) => {
                 if turn.is_some_and(|turn| turn.runs.contains_key(self.run(&run.run_id))) {
                     return Verdict::LeaveOut("the composition has begun already");
                 }
@@ -98,7 +102,7 @@ impl Order {
                 self.runs.insert(given, fresh);
                 Verdict::as_is()
             }
-            AgentEvent::CompositionChildCall(call) => {
+            OrderedEvent::CompositionChildCall(call) => {
                 call.run_id = self.run(&call.run_id).to_owned();
                 match turn.and_then(|turn| turn.runs.get(&call.run_id)) {
                     None => Verdict::LeaveOut("the composition has not begun, or has ended"),
@@ -108,7 +112,7 @@ impl Order {
                     Some(_) => Verdict::as_is(),
                 }
             }
-            AgentEvent::CompositionChildResult(result) => {
+            OrderedEvent::CompositionChildResult(result) => {
                 result.run_id = self.run(&result.run_id).to_owned();
                 let run = turn.and_then(|turn| turn.runs.get(&result.run_id));
                 if run.is_some_and(|run| run.children.contains_key(&result.tool_call_id)) {
@@ -117,21 +121,21 @@ impl Order {
                     Verdict::LeaveOut("the composition's child has not begun, or has ended")
                 }
             }
-            AgentEvent::CompositionFinish(run) | AgentEvent::CompositionError(run) => {
+            OrderedEvent::CompositionFinish(run) | OrderedEvent::CompositionError(run) => {
                 run.run_id = self.run(&run.run_id).to_owned();
                 match turn.and_then(|turn| turn.runs.get(&run.run_id)) {
                     None => Verdict::LeaveOut("the composition has not begun, or has ended"),
                     Some(open) => Verdict::Write(abandoned(&run.run_id, &open.children).collect()),
                 }
             }
-            AgentEvent::HitlRequested { request_id, .. } => {
+            OrderedEvent::HitlRequested { request_id, .. } => {
                 if turn.is_some_and(|turn| turn.questions.contains_key(request_id)) {
                     Verdict::LeaveOut("the question is open already")
                 } else {
                     Verdict::as_is()
                 }
             }
-            AgentEvent::HitlResolved {
+            OrderedEvent::HitlResolved {
                 request_id, kind, ..
             } => match turn.and_then(|turn| turn.questions.get(request_id)) {
                 Some(asked) => {
@@ -140,7 +144,7 @@ impl Order {
                 }
                 None => Verdict::LeaveOut("the question was not put, or is settled"),
             },
-            AgentEvent::SkillDeactivated {
+            OrderedEvent::SkillDeactivated {
                 skill_name,
                 skill_id,
                 ..
@@ -152,7 +156,7 @@ impl Order {
                     Verdict::LeaveOut("the skill is not active")
                 }
             }
-            AgentEvent::UserMessage { message_id, .. } => {
+            OrderedEvent::UserMessage { message_id, .. } => {
                 let id = message_id.as_str();
                 if view.used.contains(Named::DeliveredMessage, id) {
                     Verdict::LeaveOut("the message was delivered already")
@@ -160,50 +164,6 @@ impl Order {
                     Verdict::as_is()
                 }
             }
-            // Stands by itself: nothing has to come before it, and anything may follow.
-            AgentEvent::AgentMessageChunk { .. }
-            | AgentEvent::AgentThoughtChunk { .. }
-            | AgentEvent::Plan { .. }
-            | AgentEvent::ProgressReported(_)
-            | AgentEvent::Progress(_)
-            | AgentEvent::Log(_)
-            | AgentEvent::Artifact(_)
-            | AgentEvent::FsWatch { .. }
-            | AgentEvent::Handoff { .. }
-            | AgentEvent::SkillActivated { .. }
-            | AgentEvent::SkillScopeTools { .. }
-            | AgentEvent::SkillNarrow(_)
-            | AgentEvent::SkillMatched(_)
-            | AgentEvent::ToolSearchQuery(_)
-            | AgentEvent::ToolSearchResult(_)
-            | AgentEvent::ToolsChanged(_)
-            | AgentEvent::McpServers { .. }
-            | AgentEvent::TranscriptCompacted(_)
-            | AgentEvent::TranscriptProjected(_)
-            | AgentEvent::ReminderEmitted(_)
-            | AgentEvent::AvailableCommands { .. }
-            | AgentEvent::LiveSessionClient { .. }
-            | AgentEvent::LoopCheckpoint(_)
-            | AgentEvent::Pending(_)
-            | AgentEvent::ReminderLifecycle(_)
-            | AgentEvent::ControlOutcome(_)
-            | AgentEvent::PromptQueued(_)
-            | AgentEvent::PromptWithdrawn(_)
-            | AgentEvent::Daemon(_)
-            | AgentEvent::TurnEnded(_)
-            | AgentEvent::PermissionResolved(_)
-            | AgentEvent::PermissionGrant(_)
-            | AgentEvent::PermissionDeny(_)
-            | AgentEvent::PermissionEscalation(_)
-            | AgentEvent::LiveSessionPermissionRoute(_)
-            | AgentEvent::GrantRevoked { .. }
-            | AgentEvent::HitlResponded(_)
-            | AgentEvent::Usage(_)
-            | AgentEvent::ModeChanged { .. }
-            | AgentEvent::ConfigChanged { .. }
-            | AgentEvent::SessionInfo(_)
-            | AgentEvent::Recovered(_)
-            | AgentEvent::SessionClosed { .. } => Verdict::as_is(),
         }
     }
 

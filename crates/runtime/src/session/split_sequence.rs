@@ -3,8 +3,6 @@
 
 use harn_model::{AgentEvent, MessageId, unfinished_sequence};
 
-use super::stamp::ends_message;
-
 /// The longest beginning of a sequence that is held back. Links have addresses of up to two thousand bytes; what
 /// is longer is no sequence, or one that was never ended, and must not hide the rest of a message.
 const LONGEST: usize = 2 * 1024;
@@ -42,7 +40,7 @@ impl SplitSequence {
                 self.message_id.clone_from(message_id);
                 is_held = content.is_empty();
             }
-        } else if ends_message(&event) || matches!(event, AgentEvent::AgentThoughtChunk { .. }) {
+        } else if event.ends_message() || matches!(event, AgentEvent::AgentThoughtChunk { .. }) {
             before = self.release();
         }
         before.into_iter().chain((!is_held).then_some(event))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use harn_model::{
     AgentEvent, ChildResult, CompositionRun, ErrorCategory, HandoffArtifact, MessageId,
-    MutationSession, SessionView, Timestamp, ToolCallStatus, ToolCallUpdate, WorkerEvent,
-    WorkerUpdate, rfc3339,
+    MutationSession, SessionView, StampedEvent, Timestamp, ToolCallStatus, ToolCallUpdate,
+    WorkerEvent, WorkerUpdate, rfc3339,
 };
 
 use crate::{IdKind, Ids, permission::with_command};
@@ -37,17 +37,20 @@ impl Stamper {
         at: Timestamp,
         ids: &dyn Ids,
     ) {
-        if ends_message(event) {
+        if event.ends_message() {
             self.open = None;
         }
-        match event {
-            AgentEvent::AgentMessageChunk { message_id, .. } => {
+        let Some(stamped) = event.stamped_mut() else {
+            return;
+        };
+        match stamped {
+            StampedEvent::AgentMessageChunk { message_id, .. } => {
                 self.message(Channel::Answer, message_id, ids);
             }
-            AgentEvent::AgentThoughtChunk { message_id, .. } => {
+            StampedEvent::AgentThoughtChunk { message_id, .. } => {
                 self.message(Channel::Thought, message_id, ids);
             }
-            AgentEvent::ToolCall(call) => {
+            StampedEvent::ToolCall(call) => {
                 call.audit.clone_from(&self.audit);
                 call.title.take_if(|title| title.is_empty());
                 // Said only of a call whose arguments are still to come.
@@ -55,7 +58,7 @@ impl Stamper {
                     .parsing
                     .filter(|parsing| *parsing && !call.status.is_terminal());
             }
-            AgentEvent::ToolCallUpdate(update) => {
+            StampedEvent::ToolCallUpdate(update) => {
                 update.audit = brief(self.audit.as_ref());
                 tool_call_update(update, view, at);
                 if self.unmeasured {
@@ -63,13 +66,13 @@ impl Stamper {
                     update.execution_duration_ms = None;
                 }
             }
-            AgentEvent::PermissionAsked(ask) => {
+            StampedEvent::PermissionAsked(ask) => {
                 ask.pending = u64::try_from(view.pending.len()).unwrap_or(u64::MAX);
                 if ask.lineage.is_empty() {
                     ask.tool_call.audit.clone_from(&self.audit);
                 }
             }
-            AgentEvent::WorkerUpdate(update) => {
+            StampedEvent::WorkerUpdate(update) => {
                 let last = view.workers.get(&update.worker_id);
                 worker(update, last.map(|last| &**last), at);
                 let audit = match last {
@@ -83,75 +86,29 @@ impl Stamper {
                 update.metadata.audit.clone_from(&audit);
                 update.audit = audit;
             }
-            AgentEvent::WorkerCall(call) => {
+            StampedEvent::WorkerCall(call) => {
                 let turn = view.open_turn.as_ref();
                 let open = turn.and_then(|turn| turn.worker_calls.get(call.id()));
                 call.asked = open.is_some_and(|open| open.asked.is_some());
             }
-            AgentEvent::Handoff { handoff, .. } => complete_handoff(handoff, at, ids),
-            AgentEvent::Plan { plan } => plan.complete(),
-            AgentEvent::AvailableCommands { commands, .. } => {
+            StampedEvent::Handoff { handoff, .. } => complete_handoff(handoff, at, ids),
+            StampedEvent::Plan { plan } => plan.complete(),
+            StampedEvent::AvailableCommands { commands, .. } => {
                 *commands = with_command(std::mem::take(commands));
             }
-            AgentEvent::CompositionChildResult(result) => {
+            StampedEvent::CompositionChildResult(result) => {
                 child_result(result, view, at);
                 if self.unmeasured {
                     result.duration_ms = None;
                     result.execution_duration_ms = None;
                 }
             }
-            AgentEvent::CompositionFinish(run) | AgentEvent::CompositionError(run) => {
+            StampedEvent::CompositionFinish(run) | StampedEvent::CompositionError(run) => {
                 composition_end(run, view, at);
                 if self.unmeasured {
                     run.duration_ms = None;
                 }
             }
-            // Nothing to complete.
-            AgentEvent::UserMessage { .. }
-            | AgentEvent::TurnStarted(_)
-            | AgentEvent::TurnEnded(_)
-            | AgentEvent::Recovered(_)
-            | AgentEvent::ProgressReported(_)
-            | AgentEvent::Progress(_)
-            | AgentEvent::Log(_)
-            | AgentEvent::Artifact(_)
-            | AgentEvent::FsWatch { .. }
-            | AgentEvent::SkillActivated { .. }
-            | AgentEvent::SkillDeactivated { .. }
-            | AgentEvent::SkillScopeTools { .. }
-            | AgentEvent::SkillNarrow(_)
-            | AgentEvent::SkillMatched(_)
-            | AgentEvent::ToolSearchQuery(_)
-            | AgentEvent::ToolSearchResult(_)
-            | AgentEvent::ToolsChanged(_)
-            | AgentEvent::McpServers { .. }
-            | AgentEvent::TranscriptCompacted(_)
-            | AgentEvent::TranscriptProjected(_)
-            | AgentEvent::ReminderEmitted(_)
-            | AgentEvent::HitlRequested { .. }
-            | AgentEvent::HitlResolved { .. }
-            | AgentEvent::LiveSessionClient { .. }
-            | AgentEvent::CompositionStart(_)
-            | AgentEvent::CompositionChildCall(_)
-            | AgentEvent::LoopCheckpoint(_)
-            | AgentEvent::Pending(_)
-            | AgentEvent::ReminderLifecycle(_)
-            | AgentEvent::ControlOutcome(_)
-            | AgentEvent::PromptQueued(_)
-            | AgentEvent::PromptWithdrawn(_)
-            | AgentEvent::Daemon(_)
-            | AgentEvent::PermissionResolved(_)
-            | AgentEvent::PermissionGrant(_)
-            | AgentEvent::PermissionDeny(_)
-            | AgentEvent::PermissionEscalation(_)
-            | AgentEvent::LiveSessionPermissionRoute(_)
-            | AgentEvent::GrantRevoked { .. }
-            | AgentEvent::HitlResponded(_)
-            | AgentEvent::Usage(_)
-            | AgentEvent::ModeChanged { .. }
-            | AgentEvent::ConfigChanged { .. }
-            | AgentEvent::SessionInfo(_)
-            | AgentEvent::SessionClosed { .. } => {}
         }
     }
 
@@ -167,20 +124,6 @@ impl Stamper {
         *id = Some(open.clone());
         self.open = Some((channel, open));
     }
-}
-
-/// Whether the message under way ends here, so that one message is one step; everything else passes by without
-/// touching it.
-pub(super) fn ends_message(event: &AgentEvent) -> bool {
-    matches!(
-        event,
-        AgentEvent::ToolCall(_)
-            | AgentEvent::ToolCallUpdate(_)
-            | AgentEvent::UserMessage { .. }
-            | AgentEvent::TurnStarted(_)
-            | AgentEvent::TurnEnded(_)
-            | AgentEvent::Recovered(_)
-    )
 }
 
 /// The record for an update: the policy is with the call.

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, path::Path};
 
 use harn_model::{AgentEvent, Envelope, Seq, ToolCall, ToolCallStatus, ToolCallUpdate};
-use harn_testkit::{event_name, every_event, golden};
+use harn_testkit::{every_event, golden};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -92,7 +92,7 @@ fn only_what_says_nothing_is_left_out() {
     let left_out = events
         .iter()
         .filter(|it| rows::draft(it, &mut memory).is_none());
-    let mut names: Vec<_> = left_out.map(|it| event_name(&it.event)).collect();
+    let mut names: Vec<_> = left_out.map(|it| it.event.name()).collect();
     names.sort_unstable();
     names.dedup();
     // The calls of workers are in the timelines of their own sessions.
@@ -105,7 +105,7 @@ fn chunks_of_a_message_are_one_row() {
     let checkpoint = every_event();
     let checkpoint = checkpoint
         .into_iter()
-        .find(|it| event_name(&it.event) == "loop_checkpoint");
+        .find(|it| it.event.name() == "loop_checkpoint");
     let events = log(vec![
         said("m1", "Hel"),
         // Has no row, and so comes in between nothing.

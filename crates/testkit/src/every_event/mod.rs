@@ -39,83 +39,6 @@ pub fn every_event() -> Vec<Envelope> {
     led.clone()
 }
 
-/// One table for both directions: no event without a name here.
-macro_rules! names {
-    ($($pattern:pat => $name:literal,)*) => {
-        /// What every kind of event is called in the journal. [`every_event`] has one of each.
-        pub const EVENT_NAMES: &[&str] = &[$($name),*];
-
-        /// What this kind of event is called in the journal.
-        #[must_use]
-        pub fn event_name(event: &AgentEvent) -> &'static str {
-            match event {
-                $($pattern => $name,)*
-            }
-        }
-    };
-}
-
-names! {
-    AgentEvent::AgentMessageChunk { .. } => "agent_message_chunk",
-    AgentEvent::AgentThoughtChunk { .. } => "agent_thought_chunk",
-    AgentEvent::UserMessage { .. } => "user_message",
-    AgentEvent::ToolCall(_) => "tool_call",
-    AgentEvent::ToolCallUpdate(_) => "tool_call_update",
-    AgentEvent::Plan { .. } => "plan",
-    AgentEvent::ProgressReported(_) => "progress_reported",
-    AgentEvent::Progress(_) => "progress",
-    AgentEvent::Log(_) => "log",
-    AgentEvent::Artifact(_) => "artifact",
-    AgentEvent::FsWatch { .. } => "fs_watch",
-    AgentEvent::Handoff { .. } => "handoff",
-    AgentEvent::WorkerUpdate(_) => "worker_update",
-    AgentEvent::WorkerCall(_) => "worker_call",
-    AgentEvent::SkillActivated { .. } => "skill_activated",
-    AgentEvent::SkillDeactivated { .. } => "skill_deactivated",
-    AgentEvent::SkillScopeTools { .. } => "skill_scope_tools",
-    AgentEvent::SkillNarrow(_) => "skill_narrow",
-    AgentEvent::SkillMatched(_) => "skill_matched",
-    AgentEvent::ToolSearchQuery(_) => "tool_search_query",
-    AgentEvent::ToolSearchResult(_) => "tool_search_result",
-    AgentEvent::ToolsChanged(_) => "tools_changed",
-    AgentEvent::McpServers { .. } => "mcp_servers",
-    AgentEvent::TranscriptCompacted(_) => "transcript_compacted",
-    AgentEvent::TranscriptProjected(_) => "transcript_projected",
-    AgentEvent::ReminderEmitted(_) => "reminder_emitted",
-    AgentEvent::HitlRequested { .. } => "hitl_requested",
-    AgentEvent::HitlResponded(_) => "hitl_responded",
-    AgentEvent::HitlResolved { .. } => "hitl_resolved",
-    AgentEvent::AvailableCommands { .. } => "available_commands",
-    AgentEvent::LiveSessionClient { .. } => "live_session_client",
-    AgentEvent::CompositionStart(_) => "composition_start",
-    AgentEvent::CompositionChildCall(_) => "composition_child_call",
-    AgentEvent::CompositionChildResult(_) => "composition_child_result",
-    AgentEvent::CompositionFinish(_) => "composition_finish",
-    AgentEvent::CompositionError(_) => "composition_error",
-    AgentEvent::LoopCheckpoint(_) => "loop_checkpoint",
-    AgentEvent::Pending(_) => "pending",
-    AgentEvent::ReminderLifecycle(_) => "reminder_lifecycle",
-    AgentEvent::ControlOutcome(_) => "control_outcome",
-    AgentEvent::Daemon(_) => "daemon",
-    AgentEvent::TurnStarted(_) => "turn_started",
-    AgentEvent::PromptQueued(_) => "prompt_queued",
-    AgentEvent::PromptWithdrawn(_) => "prompt_withdrawn",
-    AgentEvent::TurnEnded(_) => "turn_ended",
-    AgentEvent::PermissionAsked(_) => "permission_asked",
-    AgentEvent::PermissionResolved(_) => "permission_resolved",
-    AgentEvent::PermissionGrant(_) => "permission_grant",
-    AgentEvent::PermissionDeny(_) => "permission_deny",
-    AgentEvent::PermissionEscalation(_) => "permission_escalation",
-    AgentEvent::LiveSessionPermissionRoute(_) => "live_session_permission_route",
-    AgentEvent::GrantRevoked { .. } => "grant_revoked",
-    AgentEvent::Usage(_) => "usage",
-    AgentEvent::ModeChanged { .. } => "mode_changed",
-    AgentEvent::ConfigChanged { .. } => "config_changed",
-    AgentEvent::SessionInfo(_) => "session_info",
-    AgentEvent::Recovered(_) => "recovered",
-    AgentEvent::SessionClosed { .. } => "session_closed",
-}
-
 /// What an agent does in a turn, in order.
 enum Step {
     Emit(AgentEvent),
@@ -299,8 +222,11 @@ mod tests {
     #[test]
     fn everything_happens() {
         let events = every_event();
-        let found: BTreeSet<_> = events.iter().map(|e| event_name(&e.event)).collect();
-        let missing: Vec<_> = EVENT_NAMES.iter().filter(|n| !found.contains(*n)).collect();
+        let found: BTreeSet<_> = events.iter().map(|e| e.event.name()).collect();
+        let missing: Vec<_> = AgentEvent::NAMES
+            .iter()
+            .filter(|n| !found.contains(*n))
+            .collect();
         assert!(
             missing.is_empty(),
             "no event for {missing:?}: add one to the story"

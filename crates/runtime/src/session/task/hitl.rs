@@ -50,12 +50,11 @@ impl SessionTask {
 
     /// Whether an agent would settle what is not its to settle.
     pub(super) fn is_asked(&self, event: &AgentEvent) -> bool {
-        match (event, &self.turn) {
-            (AgentEvent::HitlResolved { request_id, .. }, Some(turn)) => {
-                turn.hitl.contains(request_id)
-            }
-            _ => false,
+        if let AgentEvent::HitlResolved { request_id, .. } = event {
+            let turn = self.turn.as_ref();
+            return turn.is_some_and(|turn| turn.hitl.contains(request_id));
         }
+        false
     }
 
     /// An answer; the place of its last event, once it is written.

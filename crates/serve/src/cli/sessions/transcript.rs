@@ -4,10 +4,12 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    AgentEvent, AskId, DaemonChange, Decision, DeliveryMode, Envelope, GrantScope, HitlOutcome,
-    HitlResponse, PermissionRecord, PermissionResolved, Remembered, ReminderChange, StopReason,
-    Timestamp, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, TurnEnded, TurnOutcome,
-    WakeReason, WorkerEvent, WorkerUpdate, plain_text,
+    AgentEvent, AskId, DaemonChange, Decision, DelegationEvent, DeliveryMode, Envelope,
+    EventFamily, GrantScope, HitlOutcome, HitlResponse, MessageEvent, PermissionEvent,
+    PermissionRecord, PermissionResolved, QuestionEvent, Remembered, ReminderChange, ReportEvent,
+    SettingEvent, SteeringEvent, StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStatus,
+    ToolCallUpdate, ToolEvent, TurnEnded, TurnEvent, TurnOutcome, WakeReason, WorkerEvent,
+    WorkerUpdate, plain_text,
 };
 use harn_terminal::{
     paint::{one_line, visible},
@@ -114,36 +116,46 @@ impl Page {
     }
 
     fn event(&mut self, event: &AgentEvent) {
-        match event {
-            AgentEvent::TurnStarted(turn) => {
+        match event.family() {
+            EventFamily::Turn(TurnEvent::TurnStarted(turn)) => {
                 self.running = true;
                 self.prompt(&plain_text(&turn.prompt));
             }
-            AgentEvent::UserMessage { content, .. } => self.prompt(&plain_text(content)),
-            AgentEvent::AgentMessageChunk { content, .. } => self.stream(false, content),
-            AgentEvent::AgentThoughtChunk { content, .. } => self.stream(true, content),
-            AgentEvent::ToolCall(call) => self.call(call),
-            AgentEvent::ToolCallUpdate(update) => self.update(update),
-            AgentEvent::PermissionAsked(ask) => {
+            EventFamily::Message(MessageEvent::UserMessage { content, .. }) => {
+                self.prompt(&plain_text(content))
+            }
+            EventFamily::Message(MessageEvent::AgentMessageChunk { content, .. }) => {
+                self.stream(false, content)
+            }
+            EventFamily::Message(MessageEvent::AgentThoughtChunk { content, .. }) => {
+                self.stream(true, content)
+            }
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.call(call),
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update),
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => {
                 let what = title(&ask.tool_call);
                 self.asks.insert(ask.ask_id.clone(), what);
             }
-            AgentEvent::PermissionResolved(resolved) => self.resolved(resolved),
-            AgentEvent::PromptWithdrawn(prompt) => {
+            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
+                self.resolved(resolved)
+            }
+            EventFamily::Turn(TurnEvent::PromptWithdrawn(prompt)) => {
                 let text = plain_text(&prompt.prompt);
                 let what = one_line(&text).into_owned();
                 self.mark(&format!("* cancelled before it began: {what}"));
             }
-            AgentEvent::TurnEnded(ended) => self.ended(ended),
-            AgentEvent::Recovered(_) => {
+            EventFamily::Turn(TurnEvent::TurnEnded(ended)) => self.ended(ended),
+            EventFamily::Turn(TurnEvent::Recovered(_)) => {
                 self.running = false;
                 self.mark("! cut short by a crash, closed when the session was opened again");
             }
-            AgentEvent::ModeChanged { mode_id } => self.mark(&format!("* mode {mode_id}")),
-            AgentEvent::ConfigChanged { config_id, value } => {
+            EventFamily::Setting(SettingEvent::ModeChanged { mode_id }) => {
+                self.mark(&format!("* mode {mode_id}"))
+            }
+            EventFamily::Setting(SettingEvent::ConfigChanged { config_id, value }) => {
                 self.mark(&format!("* {config_id} = {value}"));
             }
-            AgentEvent::Plan { plan } => {
+            EventFamily::Report(ReportEvent::Plan { plan }) => {
                 let entries: Vec<_> = plan.entries().into_iter().map(|e| e.content).collect();
                 let plan = entries.join("; ");
                 // One that only got further is the same plan.
@@ -152,73 +164,72 @@ impl Page {
                     self.plan = plan;
                 }
             }
-            AgentEvent::Artifact(artifact) => {
+            EventFamily::Report(ReportEvent::Artifact(artifact)) => {
                 let what = one_line(&artifact.fallback).into_owned();
                 self.mark(&format!("* artifact: {what}"));
             }
-            AgentEvent::Handoff { handoff, .. } => {
+            EventFamily::Delegation(DelegationEvent::Handoff { handoff, .. }) => {
                 let what = one_line(&handoff.task).into_owned();
                 self.mark(&format!("* handed over: {what}"));
             }
-            AgentEvent::WorkerUpdate(worker) => self.worker(worker),
-            AgentEvent::ReminderLifecycle(change) => self.reminder(change),
-            AgentEvent::Daemon(change) => self.daemon(*change),
-            AgentEvent::PermissionGrant(record) => self.unasked(record, "allowed"),
-            AgentEvent::PermissionDeny(record) => self.unasked(record, "denied"),
-            AgentEvent::GrantRevoked { grant_id } => {
+            EventFamily::Delegation(DelegationEvent::WorkerUpdate(worker)) => self.worker(worker),
+            EventFamily::Steering(SteeringEvent::ReminderLifecycle(change)) => {
+                self.reminder(change)
+            }
+            EventFamily::Steering(SteeringEvent::Daemon(change)) => self.daemon(*change),
+            EventFamily::Permission(PermissionEvent::PermissionGrant(record)) => {
+                self.unasked(record, "allowed")
+            }
+            EventFamily::Permission(PermissionEvent::PermissionDeny(record)) => {
+                self.unasked(record, "denied")
+            }
+            EventFamily::Permission(PermissionEvent::GrantRevoked { grant_id }) => {
                 self.mark(&format!(
                     "* took the grant {} from this session",
                     visible(grant_id)
                 ));
             }
-            AgentEvent::HitlRequested {
+            EventFamily::Question(QuestionEvent::HitlRequested {
                 request_id,
                 kind,
                 payload,
-            } => self.question(request_id, kind, payload),
-            AgentEvent::HitlResponded(response) => self.response(response),
-            AgentEvent::HitlResolved {
+            }) => self.question(request_id, kind, payload),
+            EventFamily::Question(QuestionEvent::HitlResponded(response)) => {
+                self.response(response)
+            }
+            EventFamily::Question(QuestionEvent::HitlResolved {
                 request_id,
                 kind,
                 outcome,
-            } => self.settled(request_id, kind, *outcome),
-            // In the transcript of the worker's own session.
-            AgentEvent::WorkerCall(_) => {}
+            }) => self.settled(request_id, kind, *outcome),
             // Told where its turn begins, or where it is cancelled.
-            AgentEvent::PromptQueued(_) => {}
+            EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
+            // In the transcript of the worker's own session.
+            EventFamily::Delegation(DelegationEvent::WorkerCall(_)) => {}
             // What waits is told when it is delivered, and who wanted it or was refused is nothing that
             // was said.
-            AgentEvent::Pending(_) | AgentEvent::ControlOutcome(_) => {}
+            EventFamily::Steering(
+                SteeringEvent::LoopCheckpoint(_)
+                | SteeringEvent::Pending(_)
+                | SteeringEvent::ReminderEmitted(_)
+                | SteeringEvent::ControlOutcome(_),
+            ) => {}
             // Facts about the work rather than the conversation; they are in the journal itself.
-            AgentEvent::ProgressReported(_)
-            | AgentEvent::Progress(_)
-            | AgentEvent::Log(_)
-            | AgentEvent::FsWatch { .. }
-            | AgentEvent::SkillActivated { .. }
-            | AgentEvent::SkillDeactivated { .. }
-            | AgentEvent::SkillScopeTools { .. }
-            | AgentEvent::SkillNarrow(_)
-            | AgentEvent::SkillMatched(_)
-            | AgentEvent::ToolSearchQuery(_)
-            | AgentEvent::ToolSearchResult(_)
-            | AgentEvent::ToolsChanged(_)
-            | AgentEvent::McpServers { .. }
-            | AgentEvent::TranscriptCompacted(_)
-            | AgentEvent::TranscriptProjected(_)
-            | AgentEvent::ReminderEmitted(_)
-            | AgentEvent::PermissionEscalation(_)
-            | AgentEvent::LiveSessionPermissionRoute(_)
-            | AgentEvent::AvailableCommands { .. }
-            | AgentEvent::LiveSessionClient { .. }
-            | AgentEvent::CompositionStart(_)
-            | AgentEvent::CompositionChildCall(_)
-            | AgentEvent::CompositionChildResult(_)
-            | AgentEvent::CompositionFinish(_)
-            | AgentEvent::CompositionError(_)
-            | AgentEvent::LoopCheckpoint(_)
-            | AgentEvent::Usage(_)
-            | AgentEvent::SessionInfo(_)
-            | AgentEvent::SessionClosed { .. } => {}
+            EventFamily::Tool(ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_))
+            | EventFamily::Permission(
+                PermissionEvent::PermissionEscalation(_)
+                | PermissionEvent::LiveSessionPermissionRoute(_),
+            )
+            | EventFamily::Report(
+                ReportEvent::ProgressReported(_)
+                | ReportEvent::Progress(_)
+                | ReportEvent::Log(_)
+                | ReportEvent::FsWatch { .. },
+            )
+            | EventFamily::Composition(_)
+            | EventFamily::Skill(_)
+            | EventFamily::Setting(SettingEvent::SessionInfo(_))
+            | EventFamily::Session(_) => {}
         }
     }
 

@@ -10,7 +10,7 @@ use harn_state::{
     Changes, Document,
     wire::{ApprovalStatus, CallStatus, MessageStatus, Role, SessionFacts, State, Status},
 };
-use harn_testkit::{event_name, every_event, golden, state_fold};
+use harn_testkit::{every_event, golden, state_fold};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -162,7 +162,7 @@ fn what_every_event_changes() {
     for envelope in every_event() {
         let mut changes = Changes::default();
         document.apply(&envelope, &mut changes);
-        let (seq, name) = (envelope.seq.0, event_name(&envelope.event));
+        let (seq, name) = (envelope.seq.0, envelope.event.name());
         told.push_str(&format!("{seq:3} {name}\n"));
         let Some(operations) = changes.operations() else {
             told.push_str("      the document anew\n");
