@@ -265,11 +265,6 @@ impl Pump {
                 PermissionEvent::PermissionResolved(resolved) => {
                     Some(PersonalEvent::PermissionResolved(resolved))
                 }
-                PermissionEvent::PermissionGrant(_)
-                | PermissionEvent::PermissionDeny(_)
-                | PermissionEvent::PermissionEscalation(_)
-                | PermissionEvent::LiveSessionPermissionRoute(_)
-                | PermissionEvent::GrantRevoked { .. } => None,
             },
             EventFamily::Question(event) => match event {
                 QuestionEvent::HitlRequested { request_id, .. } => {
@@ -297,6 +292,7 @@ impl Pump {
                 | SteeringEvent::ReminderLifecycle(_) => None,
             },
             EventFamily::Tool(_)
+            | EventFamily::Record(_)
             | EventFamily::Report(_)
             | EventFamily::Composition(_)
             | EventFamily::Skill(_)

@@ -33,6 +33,7 @@ mod session;
 mod shell;
 mod time;
 mod tool;
+mod transcript;
 mod turn;
 mod used;
 mod view;
@@ -59,8 +60,9 @@ pub use decision::{
 };
 pub use event::{
     AgentEvent, Author, CompositionEvent, DelegationEvent, Durability, Envelope, EventFamily,
-    MessageEvent, OrderedEvent, PermissionEvent, QuestionEvent, ReportEvent, Seq, SessionEvent,
-    SettingEvent, SkillEvent, StampedEvent, SteeringEvent, Timestamp, ToolEvent, TurnEvent,
+    MessageEvent, OrderedEvent, PermissionEvent, QuestionEvent, RecordEvent, ReportEvent, Seq,
+    SessionEvent, SettingEvent, SkillEvent, StampedEvent, SteeringEvent, Timestamp, ToolEvent,
+    TurnEvent,
 };
 pub use grant::{Grant, GrantEffect, GrantScope, GrantSubject};
 pub use handoff::{
@@ -106,6 +108,7 @@ pub use tool::{
     ErrorCategory, Location, McpServerTag, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
     ToolExecutor, ToolKind,
 };
+pub use transcript::ClosedItem;
 pub use turn::{LoopCheckpoint, Recovered, Seam, StopReason, TurnEnded, TurnOutcome, TurnStarted};
 pub use used::{Named, UsedIds};
 pub use view::{QueuedTurn, SessionView};

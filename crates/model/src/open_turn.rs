@@ -1,5 +1,5 @@
-//! What is open in the turn that runs: calls, questions and composition runs that have not been settled. A part
-//! of [`SessionView`](crate::SessionView), which folds it from events.
+//! What is open in the turn that runs: calls, questions and composition runs that have not been settled. The fold
+//! over events is in `transcript.rs`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -56,6 +56,8 @@ impl OpenTurn {
 pub struct OpenQuestion {
     /// Its kind.
     pub kind: String,
+    /// What is asked, or the kind where the payload does not say it.
+    pub subject: String,
     /// The event that announced it.
     pub seq: Seq,
 }

@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     ActiveReminders, Command, CompositionEvent, DaemonChange, DelegationEvent, Envelope,
-    EventFamily, Grant, GrantScope, IdleDaemon, MessageEvent, OpenCall, OpenChild, OpenQuestion,
-    OpenRun, OpenTurn, OpenWorkerCall, Pending, PendingChange, PendingQueue, PermissionEvent, Plan,
-    QuestionEvent, ReminderChange, ReportEvent, Seq, SessionEvent, SettingEvent, SkillEvent,
-    SteeringEvent, Timestamp, ToolCallStatus, ToolEvent, TurnEvent, TurnId, TurnOutcome,
-    TurnStarted, Usage, WorkerCall, WorkerCallStep, WorkerId, WorkerUpdate,
+    EventFamily, Grant, GrantScope, IdleDaemon, MessageEvent, OpenChild, OpenRun, OpenTurn,
+    OpenWorkerCall, Pending, PendingChange, PendingQueue, PermissionEvent, Plan, RecordEvent,
+    ReminderChange, ReportEvent, Seq, SessionEvent, SettingEvent, SkillEvent, SteeringEvent,
+    Timestamp, ToolEvent, TurnEvent, TurnId, TurnOutcome, TurnStarted, Usage, WorkerCall,
+    WorkerCallStep, WorkerId, WorkerUpdate,
     used::{Named, UsedIds},
 };
 
@@ -73,8 +73,10 @@ impl SessionView {
     pub fn apply(&mut self, envelope: &Envelope) {
         self.last_seq = envelope.seq;
         self.updated_at = envelope.at;
+        let was_open = self.open_turn.is_some();
+        OpenTurn::fold(&mut self.open_turn, envelope);
         match envelope.event.family() {
-            EventFamily::Turn(event) => self.turn(event, envelope.turn.as_ref()),
+            EventFamily::Turn(event) => self.turn(event, envelope, was_open),
             EventFamily::Message(event) => match event {
                 MessageEvent::UserMessage { message_id, .. } => {
                     if self.pending.take_message(message_id) {
@@ -86,9 +88,33 @@ impl SessionView {
                 MessageEvent::AgentMessageChunk { .. } | MessageEvent::AgentThoughtChunk { .. } => {
                 }
             },
-            EventFamily::Tool(event) => self.tool(event, envelope.seq, envelope.at),
-            EventFamily::Permission(event) => self.permission(event),
-            EventFamily::Question(event) => self.question(event, envelope.seq),
+            EventFamily::Tool(event) => match event {
+                ToolEvent::ToolCall(call) => {
+                    self.used.add(Named::Call, call.tool_call_id.as_str());
+                }
+                ToolEvent::ToolCallUpdate(_) => {}
+            },
+            EventFamily::Permission(event) => match event {
+                PermissionEvent::PermissionResolved(resolved) => {
+                    if let Some(remembered) = &resolved.remembered
+                        && remembered.scope == GrantScope::Session
+                    {
+                        self.grants.retain(|grant| grant.id != remembered.grant.id);
+                        self.grants.push(remembered.grant.clone());
+                    }
+                }
+                PermissionEvent::PermissionAsked(_) => {}
+            },
+            EventFamily::Record(event) => match event {
+                RecordEvent::GrantRevoked { grant_id } => {
+                    self.grants.retain(|grant| grant.id != *grant_id);
+                }
+                RecordEvent::PermissionGrant(_)
+                | RecordEvent::PermissionDeny(_)
+                | RecordEvent::PermissionEscalation(_)
+                | RecordEvent::LiveSessionPermissionRoute(_) => {}
+            },
+            EventFamily::Question(_) => {}
             EventFamily::Delegation(event) => match event {
                 DelegationEvent::WorkerUpdate(update) => {
                     let id = update.worker_id.clone();
@@ -113,12 +139,10 @@ impl SessionView {
         }
     }
 
-    fn turn(&mut self, event: TurnEvent<'_>, turn: Option<&TurnId>) {
+    fn turn(&mut self, event: TurnEvent<'_>, envelope: &Envelope, was_open: bool) {
+        let turn = envelope.turn.as_ref();
         match event {
-            TurnEvent::TurnStarted(_) => {
-                self.unqueue(turn);
-                self.open_turn = turn.cloned().map(OpenTurn::new);
-            }
+            TurnEvent::TurnStarted(_) | TurnEvent::PromptWithdrawn(_) => self.unqueue(turn),
             TurnEvent::PromptQueued(prompt) => {
                 // Without a turn it could not be told which of them begins or is withdrawn.
                 if let Some(id) = turn.cloned() {
@@ -126,101 +150,12 @@ impl SessionView {
                     self.queued.push(QueuedTurn { id, prompt });
                 }
             }
-            TurnEvent::PromptWithdrawn(_) => self.unqueue(turn),
-            TurnEvent::TurnEnded(ended) => self.close_turn(Some(ended.outcome.clone())),
+            TurnEvent::TurnEnded(ended) => self.end_turn(Some(ended.outcome.clone())),
             TurnEvent::Recovered(_) => {
-                if self.open_turn.is_some() {
-                    self.close_turn(None);
+                if was_open {
+                    self.end_turn(None);
                 }
             }
-        }
-    }
-
-    fn tool(&mut self, event: ToolEvent<'_>, seq: Seq, at: Timestamp) {
-        match event {
-            ToolEvent::ToolCall(call) => {
-                self.used.add(Named::Call, call.tool_call_id.as_str());
-                if let Some(turn) = &mut self.open_turn
-                    && !call.status.is_terminal()
-                {
-                    let running = call.status == ToolCallStatus::InProgress;
-                    let open = OpenCall {
-                        tool_name: call.tool_name.clone(),
-                        title: call.title.clone(),
-                        parsing: call.parsing == Some(true),
-                        audit: call.audit.clone(),
-                        seq,
-                        announced_at: at,
-                        started_at: running.then_some(at),
-                    };
-                    turn.calls.insert(call.tool_call_id.clone(), open);
-                }
-            }
-            ToolEvent::ToolCallUpdate(update) => {
-                let Some(turn) = &mut self.open_turn else {
-                    return;
-                };
-                if update.status.is_terminal() {
-                    turn.calls.remove(&update.tool_call_id);
-                } else if let Some(call) = turn.calls.get_mut(&update.tool_call_id) {
-                    if update.status == ToolCallStatus::InProgress {
-                        call.started_at.get_or_insert(at);
-                    }
-                    if update.title.is_some() && update.title != call.title {
-                        call.title.clone_from(&update.title);
-                    }
-                    call.parsing = update.parsing.unwrap_or(call.parsing);
-                }
-            }
-            ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_) => {}
-        }
-    }
-
-    fn permission(&mut self, event: PermissionEvent<'_>) {
-        match event {
-            PermissionEvent::PermissionAsked(ask) => {
-                if let Some(turn) = &mut self.open_turn {
-                    let asked = Box::new(ask.clone());
-                    turn.asks.insert(ask.ask_id.clone(), asked);
-                }
-            }
-            PermissionEvent::PermissionResolved(resolved) => {
-                if let Some(turn) = &mut self.open_turn {
-                    turn.asks.remove(&resolved.ask_id);
-                }
-                if let Some(remembered) = &resolved.remembered
-                    && remembered.scope == GrantScope::Session
-                {
-                    self.grants.retain(|grant| grant.id != remembered.grant.id);
-                    self.grants.push(remembered.grant.clone());
-                }
-            }
-            PermissionEvent::GrantRevoked { grant_id } => {
-                self.grants.retain(|grant| grant.id != *grant_id);
-            }
-            PermissionEvent::PermissionGrant(_)
-            | PermissionEvent::PermissionDeny(_)
-            | PermissionEvent::PermissionEscalation(_)
-            | PermissionEvent::LiveSessionPermissionRoute(_) => {}
-        }
-    }
-
-    fn question(&mut self, event: QuestionEvent<'_>, seq: Seq) {
-        let Some(turn) = &mut self.open_turn else {
-            return;
-        };
-        match event {
-            QuestionEvent::HitlRequested {
-                request_id, kind, ..
-            } => {
-                let kind = kind.clone();
-                let question = OpenQuestion { kind, seq };
-                turn.questions.insert(request_id.clone(), question);
-            }
-            QuestionEvent::HitlResolved { request_id, .. } => {
-                turn.questions.remove(request_id);
-            }
-            QuestionEvent::HitlResponded(_) => {}
         }
     }
 
@@ -274,7 +209,9 @@ impl SessionView {
             }
             SkillEvent::SkillScopeTools { .. }
             | SkillEvent::SkillNarrow(_)
-            | SkillEvent::SkillMatched(_) => {}
+            | SkillEvent::SkillMatched(_)
+            | SkillEvent::ToolSearchQuery(_)
+            | SkillEvent::ToolSearchResult(_) => {}
         }
     }
 
@@ -433,8 +370,7 @@ impl SessionView {
         }
     }
 
-    fn close_turn(&mut self, outcome: Option<TurnOutcome>) {
-        self.open_turn = None;
+    fn end_turn(&mut self, outcome: Option<TurnOutcome>) {
         self.idle = None;
         self.ended_turns += 1;
         self.last_outcome = outcome;

@@ -15,8 +15,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use harn_model::{
     AskId, DelegationEvent, Envelope, EventFamily, MessageEvent, PendingChange, PermissionEvent,
-    ReminderChange, ReportEvent, SessionEvent, SettingEvent, SkillEvent, SteeringEvent, StopReason,
-    ToolCallId, ToolEvent, TurnEvent, TurnOutcome, plain_text,
+    RecordEvent, ReminderChange, ReportEvent, SessionEvent, SettingEvent, SkillEvent,
+    SteeringEvent, StopReason, ToolCallId, ToolEvent, TurnEvent, TurnOutcome, plain_text,
 };
 
 pub use facts::Presence;
@@ -210,25 +210,26 @@ impl Document {
                 let text = format!("{} older messages were folded", compacted.archived_messages);
                 self.note(NoteKind::Compaction, text, at, out);
             }
-            EventFamily::Permission(PermissionEvent::PermissionDeny(record)) => {
+            EventFamily::Record(RecordEvent::PermissionDeny(record)) => {
                 let text = format!("{} was not allowed: {}", record.tool_name, record.reason);
                 self.note(NoteKind::Permission, text, at, out);
             }
             // Details of how the agent goes about its work, which the timeline has.
-            EventFamily::Tool(ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_))
-            | EventFamily::Report(ReportEvent::Log(_) | ReportEvent::FsWatch { .. })
+            EventFamily::Report(ReportEvent::Log(_) | ReportEvent::FsWatch { .. })
             | EventFamily::Skill(
                 SkillEvent::SkillScopeTools { .. }
                 | SkillEvent::SkillNarrow(_)
-                | SkillEvent::SkillMatched(_),
+                | SkillEvent::SkillMatched(_)
+                | SkillEvent::ToolSearchQuery(_)
+                | SkillEvent::ToolSearchResult(_),
             )
             | EventFamily::Composition(_)
             // The record behind decisions that are shown.
-            | EventFamily::Permission(
-                PermissionEvent::PermissionGrant(_)
-                | PermissionEvent::PermissionEscalation(_)
-                | PermissionEvent::LiveSessionPermissionRoute(_)
-                | PermissionEvent::GrantRevoked { .. },
+            | EventFamily::Record(
+                RecordEvent::PermissionGrant(_)
+                | RecordEvent::PermissionEscalation(_)
+                | RecordEvent::LiveSessionPermissionRoute(_)
+                | RecordEvent::GrantRevoked { .. },
             )
             // A worker's calls are in the document of its own session.
             | EventFamily::Delegation(DelegationEvent::WorkerCall(_))

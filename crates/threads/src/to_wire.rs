@@ -95,6 +95,9 @@ impl Projector {
         {
             self.turns.extend(envelope.turn.clone());
         }
+        if envelope.event.ends_message() {
+            self.end_message(out);
+        }
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(started)) => {
                 if let Some(turn) = &envelope.turn {
@@ -124,18 +127,9 @@ impl Projector {
                 message_id,
                 content,
                 ..
-            }) => {
-                self.end_message(out);
-                self.user_message(message_id, content, out);
-            }
-            EventFamily::Tool(ToolEvent::ToolCall(call)) => {
-                self.end_message(out);
-                self.announce(call, out);
-            }
-            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => {
-                self.end_message(out);
-                self.update(update, out);
-            }
+            }) => self.user_message(message_id, content, out),
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(call, out),
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update, out),
             EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.ask(ask, out),
             EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => self.resolve(resolved, out),
             EventFamily::Report(ReportEvent::Artifact(artifact)) => self.artifact(artifact, out),
@@ -145,16 +139,6 @@ impl Projector {
             }
             // A turn is told when it begins; who wants to begin one while another runs is refused here.
             EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
-            // A call that is searched for is not called yet.
-            EventFamily::Tool(ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_)) => {}
-            // The record behind the decisions that are told.
-            EventFamily::Permission(
-                PermissionEvent::PermissionGrant(_)
-                | PermissionEvent::PermissionDeny(_)
-                | PermissionEvent::PermissionEscalation(_)
-                | PermissionEvent::LiveSessionPermissionRoute(_)
-                | PermissionEvent::GrantRevoked { .. },
-            ) => {}
             // This wire has no words for plans and progress; what the agent says of them is text. Lines for a log,
             // and watched files, are for hosts with a place for them.
             EventFamily::Report(
@@ -164,8 +148,10 @@ impl Projector {
                 | ReportEvent::Log(_)
                 | ReportEvent::FsWatch { .. },
             ) => {}
+            // The record behind the decisions that are told.
+            EventFamily::Record(_)
             // Questions that are no approvals are said as text by the agent.
-            EventFamily::Question(_)
+            | EventFamily::Question(_)
             // Other agents at work: what they ask comes as approvals, what they did the agent tells.
             | EventFamily::Delegation(_)
             | EventFamily::Composition(_)

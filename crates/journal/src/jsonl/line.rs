@@ -196,7 +196,9 @@ fn is_finite(event: &AgentEvent) -> bool {
             SkillEvent::SkillActivated { .. }
             | SkillEvent::SkillDeactivated { .. }
             | SkillEvent::SkillScopeTools { .. }
-            | SkillEvent::SkillNarrow(_),
+            | SkillEvent::SkillNarrow(_)
+            | SkillEvent::ToolSearchQuery(_)
+            | SkillEvent::ToolSearchResult(_),
         )
         | EventFamily::Delegation(
             DelegationEvent::WorkerUpdate(_) | DelegationEvent::WorkerCall(_),
@@ -205,6 +207,7 @@ fn is_finite(event: &AgentEvent) -> bool {
         | EventFamily::Turn(_)
         | EventFamily::Tool(_)
         | EventFamily::Permission(_)
+        | EventFamily::Record(_)
         | EventFamily::Question(_)
         | EventFamily::Report(_)
         | EventFamily::Composition(_)

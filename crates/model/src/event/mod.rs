@@ -15,8 +15,8 @@ use serde_json::Value;
 pub use facts::{Author, Durability};
 pub use table::{
     AgentEvent, CompositionEvent, DelegationEvent, EventFamily, MessageEvent, OrderedEvent,
-    PermissionEvent, QuestionEvent, ReportEvent, SessionEvent, SettingEvent, SkillEvent,
-    StampedEvent, SteeringEvent, ToolEvent, TurnEvent,
+    PermissionEvent, QuestionEvent, RecordEvent, ReportEvent, SessionEvent, SettingEvent,
+    SkillEvent, StampedEvent, SteeringEvent, ToolEvent, TurnEvent,
 };
 
 use crate::{Command, ContentBlock, TurnId};
@@ -119,7 +119,6 @@ impl AgentEvent {
                             .sum::<usize>()
                         + FACTS
                 }
-                ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_) => written(),
             },
             EventFamily::Turn(event) => match event {
                 TurnEvent::TurnStarted(turn)
@@ -131,12 +130,15 @@ impl AgentEvent {
             },
             EventFamily::Permission(event) => match event {
                 PermissionEvent::PermissionAsked(ask) => ask.weight(),
-                PermissionEvent::PermissionGrant(record)
-                | PermissionEvent::PermissionDeny(record)
-                | PermissionEvent::PermissionEscalation(record) => record.weight(),
-                PermissionEvent::PermissionResolved(_)
-                | PermissionEvent::LiveSessionPermissionRoute(_)
-                | PermissionEvent::GrantRevoked { .. } => written(),
+                PermissionEvent::PermissionResolved(_) => written(),
+            },
+            EventFamily::Record(event) => match event {
+                RecordEvent::PermissionGrant(record)
+                | RecordEvent::PermissionDeny(record)
+                | RecordEvent::PermissionEscalation(record) => record.weight(),
+                RecordEvent::LiveSessionPermissionRoute(_) | RecordEvent::GrantRevoked { .. } => {
+                    written()
+                }
             },
             EventFamily::Steering(event) => match event {
                 SteeringEvent::Pending(change) => change.weight(),

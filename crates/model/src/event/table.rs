@@ -79,16 +79,12 @@ agent_events! {
         Recovered[Recovered]
             => "recovered", Runtime("opening a session after a crash writes it"), Written, alone, as_is, ENDS;
     }
-    /// Tool calls of the agent, and its searches for tools.
+    /// Tool calls of the agent.
     Tool(ToolEvent) {
         /// A tool call was announced.
         ToolCall[ToolCall] => "tool_call", Agent, Written, opens, completed, ENDS;
         /// A tool call changed.
         ToolCallUpdate[ToolCallUpdate] => "tool_call_update", Agent, Written, needs, completed, ENDS;
-        /// The agent searched its tools.
-        ToolSearchQuery[ToolSearchQuery] => "tool_search_query", Agent, Written, alone, as_is, PASSES;
-        /// The search ended.
-        ToolSearchResult[ToolSearchResult] => "tool_search_result", Agent, Written, alone, as_is, PASSES;
     }
     /// Decisions about calls.
     Permission(PermissionEvent) {
@@ -98,6 +94,9 @@ agent_events! {
         /// The decision.
         PermissionResolved[PermissionResolved]
             => "permission_resolved", Runtime("a tool call asks for permission"), Synced, alone, as_is, PASSES;
+    }
+    /// The record behind decisions about calls.
+    Record(RecordEvent) {
         /// A call may run; stays in the transcript.
         PermissionGrant[PermissionRecord]
             => "permission_grant", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
@@ -193,7 +192,7 @@ agent_events! {
         /// It ended badly.
         CompositionError[CompositionRun] => "composition_error", Agent, Written, needs, completed, PASSES;
     }
-    /// Skills, and the tools they leave in reach.
+    /// Skills and searches, which change the tools in reach.
     Skill(SkillEvent) {
         /// A skill became active.
         SkillActivated {
@@ -231,6 +230,10 @@ agent_events! {
         SkillNarrow[SkillNarrow] => "skill_narrow", Agent, Written, alone, as_is, PASSES;
         /// Skills were ranked; stays in the transcript.
         SkillMatched[SkillMatch] => "skill_matched", Agent, Written, alone, as_is, PASSES;
+        /// The agent searched its tools.
+        ToolSearchQuery[ToolSearchQuery] => "tool_search_query", Agent, Written, alone, as_is, PASSES;
+        /// The search ended.
+        ToolSearchResult[ToolSearchResult] => "tool_search_result", Agent, Written, alone, as_is, PASSES;
     }
     /// Messages, reminders and controls for an agent at work.
     Steering(SteeringEvent) {

@@ -187,7 +187,6 @@ impl Fold {
             EventFamily::Message(
                 MessageEvent::AgentThoughtChunk { .. } | MessageEvent::UserMessage { .. },
             )
-            | EventFamily::Tool(ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_))
             | EventFamily::Report(
                 ReportEvent::Progress(_) | ReportEvent::Log(_) | ReportEvent::FsWatch { .. },
             )
@@ -196,13 +195,7 @@ impl Fold {
             | EventFamily::Skill(_)
             // Which answers were given is known to who gave them, and what follows is told.
             | EventFamily::Question(QuestionEvent::HitlResponded(_))
-            | EventFamily::Permission(
-                PermissionEvent::PermissionGrant(_)
-                | PermissionEvent::PermissionDeny(_)
-                | PermissionEvent::PermissionEscalation(_)
-                | PermissionEvent::LiveSessionPermissionRoute(_)
-                | PermissionEvent::GrantRevoked { .. },
-            )
+            | EventFamily::Record(_)
             // Of the session, its clients and its equipment, not of the run.
             | EventFamily::Steering(_)
             | EventFamily::Setting(_)

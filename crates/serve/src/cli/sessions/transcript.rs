@@ -1,15 +1,15 @@
 //! A session as a person reads it: prompts, answers, tool calls with how they ended, questions.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::fmt::Write as _;
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    AgentEvent, AskId, DaemonChange, Decision, DelegationEvent, DeliveryMode, Envelope,
-    EventFamily, GrantScope, HitlOutcome, HitlResponse, MessageEvent, PermissionEvent,
-    PermissionRecord, PermissionResolved, QuestionEvent, Remembered, ReminderChange, ReportEvent,
-    SettingEvent, SteeringEvent, StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStatus,
-    ToolCallUpdate, ToolEvent, TurnEnded, TurnEvent, TurnOutcome, WakeReason, WorkerEvent,
-    WorkerUpdate, plain_text,
+    ClosedItem, DaemonChange, Decision, DelegationEvent, DeliveryMode, Envelope, EventFamily,
+    GrantScope, HitlOutcome, HitlResponse, MessageEvent, OpenCall, OpenQuestion, OpenTurn,
+    PermissionAsked, PermissionEvent, PermissionRecord, PermissionResolved, QuestionEvent,
+    RecordEvent, Remembered, ReminderChange, ReportEvent, SettingEvent, SteeringEvent, StopReason,
+    Timestamp, ToolCall, ToolCallStatus, ToolCallUpdate, ToolEvent, TurnEnded, TurnEvent,
+    TurnOutcome, WakeReason, WorkerEvent, WorkerUpdate, plain_text,
 };
 use harn_terminal::{
     paint::{one_line, visible},
@@ -22,10 +22,10 @@ pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp
     let mut page = Page::default();
     page.head(meta, now);
     for envelope in events {
-        page.event(&envelope.event);
+        page.event(envelope);
     }
     page.end_text();
-    if !page.calls.is_empty() || page.running {
+    if page.open.is_some() {
         page.line("(a turn is running, or was cut short)");
     }
     page.out
@@ -36,12 +36,9 @@ pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp
 struct Page {
     out: String,
     text: Option<Text>,
-    calls: HashMap<ToolCallId, String>,
-    asks: HashMap<AskId, String>,
-    /// What people were asked, by the question's id.
-    questions: HashMap<String, String>,
     plan: String,
-    running: bool,
+    /// The turn that runs.
+    open: Option<OpenTurn>,
 }
 
 /// Text that is still streaming in.
@@ -115,10 +112,10 @@ impl Page {
         }
     }
 
-    fn event(&mut self, event: &AgentEvent) {
-        match event.family() {
+    fn event(&mut self, envelope: &Envelope) {
+        let closed = OpenTurn::fold(&mut self.open, envelope);
+        match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(turn)) => {
-                self.running = true;
                 self.prompt(&plain_text(&turn.prompt));
             }
             EventFamily::Message(MessageEvent::UserMessage { content, .. }) => {
@@ -130,14 +127,22 @@ impl Page {
             EventFamily::Message(MessageEvent::AgentThoughtChunk { content, .. }) => {
                 self.stream(true, content)
             }
-            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.call(call),
-            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update),
-            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => {
-                let what = title(&ask.tool_call);
-                self.asks.insert(ask.ask_id.clone(), what);
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => {
+                if call.status.is_terminal() {
+                    self.mark(&format!("- {}: {}", title(call), word(call.status)));
+                }
             }
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => {
+                if let Some(ClosedItem::Call(call)) = closed {
+                    self.call_ended(&call, update);
+                }
+            }
+            // Told with the decision.
+            EventFamily::Permission(PermissionEvent::PermissionAsked(_)) => {}
             EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
-                self.resolved(resolved)
+                if let Some(ClosedItem::Ask(ask)) = closed {
+                    self.resolved(&ask, resolved);
+                }
             }
             EventFamily::Turn(TurnEvent::PromptWithdrawn(prompt)) => {
                 let text = plain_text(&prompt.prompt);
@@ -146,7 +151,6 @@ impl Page {
             }
             EventFamily::Turn(TurnEvent::TurnEnded(ended)) => self.ended(ended),
             EventFamily::Turn(TurnEvent::Recovered(_)) => {
-                self.running = false;
                 self.mark("! cut short by a crash, closed when the session was opened again");
             }
             EventFamily::Setting(SettingEvent::ModeChanged { mode_id }) => {
@@ -177,31 +181,33 @@ impl Page {
                 self.reminder(change)
             }
             EventFamily::Steering(SteeringEvent::Daemon(change)) => self.daemon(*change),
-            EventFamily::Permission(PermissionEvent::PermissionGrant(record)) => {
+            EventFamily::Record(RecordEvent::PermissionGrant(record)) => {
                 self.unasked(record, "allowed")
             }
-            EventFamily::Permission(PermissionEvent::PermissionDeny(record)) => {
+            EventFamily::Record(RecordEvent::PermissionDeny(record)) => {
                 self.unasked(record, "denied")
             }
-            EventFamily::Permission(PermissionEvent::GrantRevoked { grant_id }) => {
+            EventFamily::Record(RecordEvent::GrantRevoked { grant_id }) => {
                 self.mark(&format!(
                     "* took the grant {} from this session",
                     visible(grant_id)
                 ));
             }
             EventFamily::Question(QuestionEvent::HitlRequested {
-                request_id,
-                kind,
-                payload,
-            }) => self.question(request_id, kind, payload),
+                request_id, kind, ..
+            }) => {
+                let asked = self.asked(request_id);
+                let kind = one_line(&kind.replace('_', " ")).into_owned();
+                self.mark(&format!("? {asked}: asked ({kind})"));
+            }
             EventFamily::Question(QuestionEvent::HitlResponded(response)) => {
                 self.response(response)
             }
-            EventFamily::Question(QuestionEvent::HitlResolved {
-                request_id,
-                kind,
-                outcome,
-            }) => self.settled(request_id, kind, *outcome),
+            EventFamily::Question(QuestionEvent::HitlResolved { outcome, .. }) => {
+                if let Some(ClosedItem::Question(question)) = closed {
+                    self.settled(&question, *outcome);
+                }
+            }
             // Told where its turn begins, or where it is cancelled.
             EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
             // In the transcript of the worker's own session.
@@ -215,10 +221,8 @@ impl Page {
                 | SteeringEvent::ControlOutcome(_),
             ) => {}
             // Facts about the work rather than the conversation; they are in the journal itself.
-            EventFamily::Tool(ToolEvent::ToolSearchQuery(_) | ToolEvent::ToolSearchResult(_))
-            | EventFamily::Permission(
-                PermissionEvent::PermissionEscalation(_)
-                | PermissionEvent::LiveSessionPermissionRoute(_),
+            EventFamily::Record(
+                RecordEvent::PermissionEscalation(_) | RecordEvent::LiveSessionPermissionRoute(_),
             )
             | EventFamily::Report(
                 ReportEvent::ProgressReported(_)
@@ -233,31 +237,8 @@ impl Page {
         }
     }
 
-    fn call(&mut self, call: &ToolCall) {
-        let title = title(call);
-        if call.status.is_terminal() {
-            self.mark(&format!("- {title}: {}", word(call.status)));
-        } else {
-            self.calls.insert(call.tool_call_id.clone(), title);
-        }
-    }
-
-    fn update(&mut self, update: &ToolCallUpdate) {
-        let new_title = update
-            .title
-            .as_deref()
-            .map(|title| one_line(title).into_owned());
-        if !update.status.is_terminal() {
-            if let (Some(open), Some(title)) = (self.calls.get_mut(&update.tool_call_id), new_title)
-            {
-                *open = title;
-            }
-            return;
-        }
-        let open = self.calls.remove(&update.tool_call_id);
-        let title = new_title
-            .or(open)
-            .unwrap_or_else(|| update.tool_name.clone());
+    fn call_ended(&mut self, call: &OpenCall, update: &ToolCallUpdate) {
+        let title = one_line(call.title.as_deref().unwrap_or(&call.tool_name));
         let mut line = format!("- {title}: {}", word(update.status));
         if let Some(error) = &update.error {
             let _ = write!(line, ", {}", one_line(error));
@@ -339,16 +320,16 @@ impl Page {
         if record.escalated {
             return;
         }
-        let what = match self.calls.get(&record.tool_call_id) {
-            Some(title) => title.clone(),
-            None => one_line(&record.tool_name).into_owned(),
-        };
+        let turn = self.open.as_ref();
+        let call = turn.and_then(|turn| turn.calls.get(&record.tool_call_id));
+        let title = call.and_then(|call| call.title.as_deref());
+        let what = one_line(title.unwrap_or(&record.tool_name)).into_owned();
         let reason = one_line(&record.reason).into_owned();
         self.mark(&format!("? {what}: {decided} unasked, {reason}"));
     }
 
-    fn resolved(&mut self, resolved: &PermissionResolved) {
-        let what = self.asks.remove(&resolved.ask_id).unwrap_or_default();
+    fn resolved(&mut self, ask: &PermissionAsked, resolved: &PermissionResolved) {
+        let what = title(&ask.tool_call);
         let answer = match &resolved.decision {
             Decision::Allowed { .. } => "allowed".to_owned(),
             Decision::Rejected { reason: None, .. } => "rejected".to_owned(),
@@ -370,18 +351,11 @@ impl Page {
         self.mark(&format!("? {what}: {answer}{remembered}"));
     }
 
-    fn question(&mut self, id: &str, kind: &str, payload: &Value) {
-        let mut names = ["prompt", "action", "reason"].into_iter();
-        let asked = names.find_map(|name| payload.get(name)?.as_str());
-        let asked = one_line(asked.unwrap_or(kind)).into_owned();
-        let kind = one_line(&kind.replace('_', " ")).into_owned();
-        self.mark(&format!("? {asked}: asked ({kind})"));
-        self.questions.insert(id.to_owned(), asked);
-    }
-
     /// What a question is called by: itself, or its id where nothing else is known.
-    fn asked<'a>(&'a self, id: &'a str) -> &'a str {
-        self.questions.get(id).map_or(id, String::as_str)
+    fn asked(&self, id: &str) -> String {
+        let turn = self.open.as_ref();
+        let question = turn.and_then(|turn| turn.questions.get(id));
+        one_line(question.map_or(id, |question| &question.subject)).into_owned()
     }
 
     fn response(&mut self, response: &HitlResponse) {
@@ -395,7 +369,7 @@ impl Page {
             (None, None, None) => "gave no answer".to_owned(),
         };
         let who = response.reviewer.as_deref().unwrap_or("somebody");
-        let asked = one_line(self.asked(&response.request_id)).into_owned();
+        let asked = self.asked(&response.request_id);
         let mut line = format!("? {asked}: {} {said}", one_line(who));
         if let Some(reason) = &response.reason {
             let _ = write!(line, ", {}", one_line(reason));
@@ -403,20 +377,17 @@ impl Page {
         self.mark(&line);
     }
 
-    fn settled(&mut self, id: &str, kind: &str, outcome: HitlOutcome) {
+    fn settled(&mut self, question: &OpenQuestion, outcome: HitlOutcome) {
         let how = match outcome {
             HitlOutcome::Answered => "settled",
             HitlOutcome::Timeout => "nobody answered in time",
             HitlOutcome::Cancelled => "withdrawn",
         };
-        let asked = self.questions.remove(id);
-        let asked = asked.unwrap_or_else(|| one_line(kind).into_owned());
+        let asked = one_line(&question.subject);
         self.mark(&format!("? {asked}: {how}"));
     }
 
     fn ended(&mut self, ended: &TurnEnded) {
-        self.running = false;
-        self.calls.clear();
         match &ended.outcome {
             TurnOutcome::Stopped { stop_reason } => match stop_reason {
                 StopReason::EndTurn => self.end_text(),
