@@ -324,7 +324,7 @@ impl Attached {
             return successor.cancel_target();
         }
         let own = state.prompts.first().map(|prompt| prompt.turn.clone());
-        own.or_else(|| self.session.session().cancel_target())
+        own.or_else(|| self.session.cancel_target())
     }
 
     /// Whether the turn is one of this client's prompts.

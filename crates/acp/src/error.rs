@@ -387,7 +387,6 @@ pub(crate) fn bad_params(message: &str) -> Error {
     simple(INVALID_PARAMS, message, "invalid_params")
 }
 
-/// No authentication method has this id.
 /// An authentication method that the client was not offered; `offered` is the one that it was.
 pub(crate) fn unknown_auth_method(offered: Option<&str>) -> Error {
     let message = match offered {

@@ -126,7 +126,7 @@ impl Client {
     /// is asked.
     pub(crate) async fn asked(&self) -> Result<(Term, Option<TurnId>), Refused> {
         // Before anything else, so that it is the turn that asks, or one that is over.
-        let turn = self.seat.session().cancel_target();
+        let turn = self.seat.cancel_target();
         self.drive(Act::Answer).await?;
         match self.seat.asked() {
             (Some(term), _) => Ok((term, turn)),

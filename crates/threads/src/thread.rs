@@ -148,7 +148,7 @@ impl ThreadTask {
         self.projector.has_turn(turn)
             // It began, and this task has not read so yet.
             || self.starting.contains_key(turn)
-            || self.seat.session().cancel_target().as_ref() == Some(turn)
+            || self.seat.cancel_target().as_ref() == Some(turn)
     }
 
     /// The thread as it looks now.

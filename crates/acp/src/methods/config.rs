@@ -51,7 +51,7 @@ pub(crate) async fn set_option(
     match apply(peer, request).await {
         Ok((attached, seq)) => {
             // The answer is the full list, as it is when the answer is given.
-            let session = attached.session.session().observer();
+            let session = attached.session.observer();
             attached.reply_after(seq, move || {
                 let options = settings::config_options(&session);
                 answer(responder, Ok(SetSessionConfigOptionResponse::new(options)));

@@ -364,7 +364,7 @@ async fn equip(attached: &Attached, inputs: SessionInputs) {
         directories,
     } = inputs;
     if attached.session.has_control() {
-        let session = attached.session.session();
+        let session = &attached.session;
         session.add_servers(servers);
         if let Some(directories) = directories {
             session.set_directories(directories).await;

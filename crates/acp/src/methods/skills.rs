@@ -9,7 +9,7 @@ pub(crate) fn updated(peer: &Peer) {
     }
     for open in peer.open() {
         if open.session.has_control() {
-            open.session.session().skills_updated();
+            open.session.skills_updated();
         }
     }
 }

@@ -72,7 +72,7 @@ impl Pump {
         self.peer.spawn(async move {
             if let Some(client) = asked {
                 let put_to = hitl::put_to(&request, client);
-                session.session().routed(put_to).await;
+                session.routed(put_to).await;
             }
             let Some(sent) = sent else { return };
             let response = async {

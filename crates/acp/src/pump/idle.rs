@@ -87,7 +87,7 @@ impl Pump {
         let waited = session.now().saturating_sub(idle.since);
         let mut out = Vec::new();
         let backoff_ms = backoff_after(idle.backoff_ms, waited);
-        let turn = session.session().cancel_target();
+        let turn = session.cancel_target();
         self.sign(turn, idle.iteration, backoff_ms, &mut out);
         self.send(out).await
     }

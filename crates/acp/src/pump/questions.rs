@@ -218,7 +218,7 @@ impl Pump {
         self.peer.spawn(async move {
             if let Some(client) = asked.filter(|_| sent.is_ok()) {
                 let route = permission::route(&ask, client);
-                session.session().routed(route).await;
+                session.routed(route).await;
             }
             let response = async {
                 match sent {

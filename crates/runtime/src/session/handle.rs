@@ -207,6 +207,12 @@ impl Observer {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
+    /// The turn a cancel would reach now: the oldest that has not ended.
+    #[must_use]
+    pub fn cancel_target(&self) -> Option<TurnId> {
+        lock(&self.shared.unfinished).front().cloned()
+    }
+
     /// Follows the session from what is published next.
     #[must_use]
     pub fn subscribe_from_now(&self) -> Subscription {
@@ -325,12 +331,6 @@ impl Controller {
             author,
         }));
         Ok(turn)
-    }
-
-    /// The turn a cancel would reach now: the oldest that has not ended.
-    #[must_use]
-    pub fn cancel_target(&self) -> Option<TurnId> {
-        lock(&self.shared.unfinished).front().cloned()
     }
 
     /// Cancels a turn, running or waiting, and no other. Nothing happens if it has ended.

@@ -1,11 +1,11 @@
 //! A connection's place in a session: it watches freely, and drives while it, or a client that came through
 //! it, is in control.
 
-use std::{ops::Deref, sync::Arc};
+use std::{ops::Deref, path::PathBuf, sync::Arc};
 
 use harn_model::{
     Actor, AskId, ContentBlock, Decision, DeliveryMode, HitlResponse, LiveAuthor, LiveClient,
-    LiveClientChange, MessageId, Seq, Timestamp, TurnId,
+    LiveClientChange, McpServerSpec, MessageId, PermissionRoute, Seq, Timestamp, TurnId,
 };
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
@@ -172,10 +172,30 @@ impl Seat {
         name.filter(|_| here)
     }
 
-    /// The session without checks, for what belongs to it and not to who is in control.
+    /// A handle that may only watch, and outlives the seat.
     #[must_use]
-    pub fn session(&self) -> &Controller {
-        &self.session
+    pub fn observer(&self) -> Observer {
+        self.session.observer()
+    }
+
+    /// As [`Controller::add_servers`].
+    pub fn add_servers(&self, servers: Vec<McpServerSpec>) {
+        self.session.add_servers(servers);
+    }
+
+    /// As [`Controller::set_directories`].
+    pub async fn set_directories(&self, additional: Vec<PathBuf>) {
+        self.session.set_directories(additional).await;
+    }
+
+    /// As [`Controller::skills_updated`].
+    pub fn skills_updated(&self) {
+        self.session.skills_updated();
+    }
+
+    /// As [`Controller::routed`].
+    pub async fn routed(&self, route: PermissionRoute) {
+        self.session.routed(route).await;
     }
 
     /// Answers a question that was put here in this term. Dropped where somebody else is asked by now.

@@ -6,7 +6,7 @@ use crate::{client::Client, refused::Refused};
 
 pub(super) async fn handle(client: &Client) -> Result<(), Refused> {
     // Bound to the turn that is there now: a late cancel must not reach the next one.
-    if let Some(turn) = client.seat().session().cancel_target() {
+    if let Some(turn) = client.seat().cancel_target() {
         let driver = client.drive(Act::Steer).await?;
         driver.cancel(turn).await;
     }

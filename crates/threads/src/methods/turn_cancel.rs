@@ -48,7 +48,7 @@ impl ThreadTask {
     /// Cancels the turn that is named, or the one that runs. Binds to one turn, and no other: a late cancel
     /// must not reach the next one.
     pub(crate) async fn cancel(&mut self, turn: Option<TurnId>) -> Result<Done, ThreadsError> {
-        let running = self.seat.session().cancel_target();
+        let running = self.seat.cancel_target();
         let target = match turn {
             None => running,
             Some(turn) if self.has_turn(&turn) => running.and(Some(turn)),

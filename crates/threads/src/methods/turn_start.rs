@@ -36,7 +36,7 @@ impl ThreadTask {
     /// Submits a prompt; the turn it will be.
     pub(crate) async fn start(&mut self, params: TurnStartParams) -> Result<TurnId, ThreadsError> {
         // Before anything is set: what is refused changes nothing.
-        if self.seat.session().cancel_target().is_some() {
+        if self.seat.cancel_target().is_some() {
             return Err(ThreadsError::TurnBusy);
         }
         let model = params.model.map(|model| model.model_id);
