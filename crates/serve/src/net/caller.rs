@@ -1,48 +1,20 @@
 //! Whose a connection to the port is. Until that is known it has a seat for a moment only, and then one of
 //! those its principal may take: a quarter of all is kept from each, for the others.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-};
+use std::sync::{Arc, OnceLock};
 
+use harn_lines::pace::{Member, Shares};
 use harn_model::Principal;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-/// What each principal may take of the seats.
-#[derive(Clone)]
-pub(super) struct Shares {
-    each: usize,
-    /// As many as there are principals.
-    free: Arc<Mutex<HashMap<Principal, Arc<Semaphore>>>>,
-}
-
-impl Shares {
-    /// Of so many seats.
-    pub(super) fn of(seats: usize) -> Self {
-        Self {
-            each: seats - seats / 4,
-            free: Arc::default(),
-        }
-    }
-
-    fn take(&self, principal: &Principal) -> Option<OwnedSemaphorePermit> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Semaphore::new(self.each));
-        let own = free.entry(principal.clone()).or_insert_with(new).clone();
-        own.try_acquire_owned().ok()
-    }
-}
 
 /// One connection. Comes with each of its requests, as an extension.
 #[derive(Clone)]
 pub(super) struct Caller {
-    shares: Shares,
-    seat: Arc<OnceLock<OwnedSemaphorePermit>>,
+    shares: Arc<Shares<Principal>>,
+    seat: Arc<OnceLock<Member>>,
 }
 
 impl Caller {
-    pub(super) fn new(shares: Shares) -> Self {
+    pub(super) fn new(shares: Arc<Shares<Principal>>) -> Self {
         Self {
             shares,
             seat: Arc::default(),
@@ -54,7 +26,7 @@ impl Caller {
         if self.is_known() {
             return true;
         }
-        let seat = self.shares.take(principal);
+        let seat = self.shares.join(principal);
         // Two requests at once need one seat.
         seat.is_some_and(|seat| self.seat.set(seat).is_ok() || self.is_known())
     }
@@ -72,7 +44,7 @@ mod tests {
     #[test]
     fn nobody_takes_all() {
         let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
-        let shares = Shares::of(8);
+        let shares = Arc::new(Shares::of(8));
         let call = |principal: &Principal| {
             let caller = Caller::new(shares.clone());
             caller.is(principal).then_some(caller)

@@ -8,6 +8,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
+use harn_lines::pace::Shares;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
@@ -22,10 +23,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{
-    caller::{Caller, Shares},
-    refusal::refusal,
-};
+use super::{caller::Caller, refusal::refusal};
 
 /// How many clients may be connected. Each request of a client that came beyond is refused with words.
 pub(super) const CONNECTIONS: usize = 4096;
@@ -57,7 +55,7 @@ pub(super) async fn serve(
     let room = Arc::new(Semaphore::new(connections));
     let spare = Arc::new(Semaphore::new(TURNED_AWAY));
     let full = Router::new().fallback(async |request: Request| too_many(&request));
-    let shares = Shares::of(connections);
+    let shares = Arc::new(Shares::of(connections));
     let served = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
