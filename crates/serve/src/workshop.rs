@@ -14,8 +14,7 @@ use std::{
 use anyhow::Result;
 use harn_runtime::{Agent, Equip, Equipment, Hub, HubConfig, NewEquipment};
 use harn_tools::{
-    Deadlines, DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld,
-    skills::SkillLibrary,
+    DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld, skills::SkillLibrary,
 };
 use tokio::{
     runtime::{Builder, Handle, Runtime},
@@ -98,16 +97,12 @@ fn toolboxes(options: &Options, local: LocalHost, clock: Arc<SystemClock>) -> To
         Some((name.to_owned(), value.to_owned()))
     });
     let env: BTreeMap<_, _> = text.collect();
-    let deadlines = Deadlines {
-        host: options.deadlines(),
-        ..Deadlines::default()
-    };
     Toolboxes::new(ToolboxConfig {
         local,
         env: Arc::new(env),
         inherited,
         trust: Arc::new(Trusted::new(&options.state_dir)),
-        deadlines,
+        host_deadlines: options.deadlines(),
         skills: Some(Arc::new(SkillLibrary::new(options.skills.clone(), clock))),
         matching: options.skill_matching,
         search: options.tool_search.clone(),

@@ -41,6 +41,6 @@ pub use mcp_settings::{McpDeadlines, McpSettings};
 pub use probe::DiskProbe;
 pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
 pub use stamp::Stamp;
-pub use toolbox::{Deadlines, NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, Trust};
+pub use toolbox::{NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, Trust};
 pub use watch::{Watch, WatchError};
 pub use workspace::{Limits, Survey, Walked, Workspace};

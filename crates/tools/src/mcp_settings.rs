@@ -26,6 +26,8 @@ pub struct McpDeadlines {
     pub call: Duration,
     /// How long a call waits for a server that is being tried again.
     pub reconnect: Duration,
+    /// How long the first turn after servers came waits for those that are still connecting.
+    pub first_prompt: Duration,
 }
 
 impl Default for McpDeadlines {
@@ -34,6 +36,7 @@ impl Default for McpDeadlines {
             connect: Duration::from_secs(30),
             call: Duration::from_secs(300),
             reconnect: Duration::from_secs(10),
+            first_prompt: Duration::from_secs(10),
         }
     }
 }

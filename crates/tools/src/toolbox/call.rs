@@ -74,7 +74,7 @@ impl Toolbox {
         let work = async {
             match &tool.source {
                 ToolSource::Host => {
-                    let limit = self.config.deadlines.host.call;
+                    let limit = self.config.host_deadlines.call;
                     let answer = host.call_tool(tool.name.as_str(), input);
                     let answer = tokio::time::timeout(limit, answer).await;
                     let answer = answer.map_err(|_| ToolError {

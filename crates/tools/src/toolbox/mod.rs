@@ -35,7 +35,7 @@ use crate::{
 
 use host::HostPart;
 use servers::ServerPart;
-pub use toolboxes::{Deadlines, NothingTrusted, ToolboxConfig, Toolboxes, Trust};
+pub use toolboxes::{NothingTrusted, ToolboxConfig, Toolboxes, Trust};
 
 /// What a session's agent works with.
 pub struct Toolbox {
@@ -82,7 +82,7 @@ impl Toolbox {
                 skills,
                 servers: servers.clone(),
                 matching: config.matching,
-                deadlines: config.deadlines.host,
+                deadlines: config.host_deadlines,
                 environment: config.env.clone(),
                 link: session.link.clone(),
             })
@@ -119,7 +119,7 @@ impl Toolbox {
         let shells = Arc::new(Shells::new(
             local,
             session.session.clone(),
-            config.deadlines.host,
+            config.host_deadlines,
         ));
         Self {
             session: session.session,
@@ -324,7 +324,7 @@ impl Equipment for Toolbox {
             }
         };
         let (looked, matched) =
-            tokio::join!(self.host.look(cx, &self.config.deadlines.host), skills);
+            tokio::join!(self.host.look(cx, &self.config.host_deadlines), skills);
         matched?;
         let mut warnings = looked?;
         self.kit.lend(&self.host.capabilities());

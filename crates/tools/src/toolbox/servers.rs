@@ -47,13 +47,13 @@ impl ServerPart {
             host: config.local.clone(),
             cwd: cwd.to_owned(),
             env: config.inherited.clone(),
-            deadlines: config.deadlines.mcp,
+            deadlines: config.mcp_deadlines,
         };
         Self {
             servers: Servers::new(settings),
             owners: Mutex::default(),
             awaited: AtomicBool::new(false),
-            first_prompt: config.deadlines.first_prompt,
+            first_prompt: config.mcp_deadlines.first_prompt,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Makes a toolbox for each session out of what the process hands in: the world comes in here.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc};
 
 use harn_runtime::{Equip, Equipment, HostDeadlines, NewEquipment};
 
@@ -23,8 +23,10 @@ pub struct ToolboxConfig {
     pub inherited: Arc<[(OsString, OsString)]>,
     /// Says which workspaces may run something of their own.
     pub trust: Arc<dyn Trust>,
-    /// How long others are waited for.
-    pub deadlines: Deadlines,
+    /// How long a host may take to answer.
+    pub host_deadlines: HostDeadlines,
+    /// How long MCP servers may take.
+    pub mcp_deadlines: McpDeadlines,
     /// The skills of every workspace; without it, sessions have none.
     pub skills: Option<Arc<SkillLibrary>>,
     /// How skills are matched.
@@ -42,32 +44,12 @@ impl Default for ToolboxConfig {
             env: Arc::default(),
             inherited: Arc::default(),
             trust: Arc::new(NothingTrusted),
-            deadlines: Deadlines::default(),
+            host_deadlines: HostDeadlines::default(),
+            mcp_deadlines: McpDeadlines::default(),
             skills: None,
             matching: SkillMatching::default(),
             search: ToolSearchOptions::default(),
             context_tokens: 128_000,
-        }
-    }
-}
-
-/// How long others are waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadlines {
-    /// The host.
-    pub host: HostDeadlines,
-    /// MCP servers that are still connecting; the first turn after they came waits meanwhile.
-    pub first_prompt: Duration,
-    /// MCP servers otherwise.
-    pub mcp: McpDeadlines,
-}
-
-impl Default for Deadlines {
-    fn default() -> Self {
-        Self {
-            host: HostDeadlines::default(),
-            first_prompt: Duration::from_secs(10),
-            mcp: McpDeadlines::default(),
         }
     }
 }
