@@ -24,6 +24,16 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<String>,
     /// Names of its integration tests, each a program of its own.
     pub(crate) test_programs: Vec<String>,
+    /// Where it lies, relative to the root, with `/`.
+    pub(crate) folder: String,
+    /// What its sources may name, dev-dependencies among it.
+    pub(crate) uses: Vec<Use>,
+}
+
+/// A dependency as the sources of its package name it.
+pub(crate) struct Use {
+    pub(crate) name: String,
+    pub(crate) is_dev: bool,
 }
 
 /// The repository as it lies on disk.
@@ -79,17 +89,24 @@ fn packages(root: &Path) -> Result<Vec<Package>> {
         .current_dir(root))?;
     let metadata: Value = serde_json::from_slice(&metadata.stdout)?;
     let packages = metadata["packages"].as_array().context("no packages")?;
-    packages.iter().map(package).collect()
+    let root = metadata["workspace_root"].as_str().context("no root")?;
+    packages.iter().map(|it| package(it, root)).collect()
 }
 
-fn package(package: &Value) -> Result<Package> {
+fn package(package: &Value, root: &str) -> Result<Package> {
     let name = |value: &Value| value["name"].as_str().map(str::to_owned);
     let dependencies = package["dependencies"].as_array();
     let targets = package["targets"].as_array();
+    let dependencies = dependencies.context("a package without dependencies")?;
+    let manifest = package["manifest_path"].as_str();
+    let folder = manifest.and_then(|path| path.strip_prefix(root)?.strip_suffix("/Cargo.toml"));
     Ok(Package {
         name: name(package).context("a package without a name")?,
+        folder: folder
+            .context("a package outside of the root")?
+            .trim_start_matches('/')
+            .to_owned(),
         dependencies: dependencies
-            .context("a package without dependencies")?
             .iter()
             .filter(|dependency| dependency["kind"] != "dev")
             .filter_map(name)
@@ -99,6 +116,16 @@ fn package(package: &Value) -> Result<Package> {
             .iter()
             .filter(|target| target["kind"][0] == "test")
             .filter_map(name)
+            .collect(),
+        uses: dependencies
+            .iter()
+            .filter_map(|dependency| {
+                let renamed = dependency["rename"].as_str().map(str::to_owned);
+                Some(Use {
+                    name: renamed.or_else(|| name(dependency))?,
+                    is_dev: dependency["kind"] == "dev",
+                })
+            })
             .collect(),
     })
 }
@@ -123,22 +150,23 @@ mod tests {
 
     #[test]
     fn dev_dependencies_are_left_out() {
-        let package = package(&json!({"name": "a", "dependencies": [
+        let manifest = json!({"name": "a", "manifest_path": "/r/crates/a/Cargo.toml", "dependencies": [
             {"name": "b", "kind": null},
             {"name": "c", "kind": "dev"},
-            {"name": "d", "kind": "build"},
-        ], "targets": []}))
-        .unwrap();
+            {"name": "d", "kind": "build", "rename": "e"},
+        ], "targets": []});
+        let package = package(&manifest, "/r").unwrap();
         assert_eq!(package.dependencies, ["b", "d"]);
+        assert_eq!(package.folder, "crates/a");
+        let uses = package.uses.iter().map(|it| (it.name.as_str(), it.is_dev));
+        assert!(uses.eq([("b", false), ("c", true), ("e", false)]));
     }
 
     #[test]
     fn only_integration_tests_are_test_programs() {
-        let package = package(&json!({"name": "a", "dependencies": [], "targets": [
-            {"name": "a", "kind": ["lib"]},
-            {"name": "it", "kind": ["test"]},
-        ]}))
-        .unwrap();
+        let manifest = json!({"name": "a", "manifest_path": "/r/a/Cargo.toml", "dependencies": [],
+            "targets": [{"name": "a", "kind": ["lib"]}, {"name": "it", "kind": ["test"]}]});
+        let package = package(&manifest, "/r").unwrap();
         assert_eq!(package.test_programs, ["it"]);
     }
 }

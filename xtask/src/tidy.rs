@@ -3,6 +3,7 @@
 //! A check is a pure function whose problems name the file, what is wrong and what would be right.
 //! Each has a test that the repository passes it, and tests that it can fail.
 
+mod decisions;
 mod edges;
 mod events;
 mod extensions;
@@ -10,6 +11,7 @@ mod reasons;
 mod size;
 pub(crate) mod sources;
 mod suites;
+mod unused;
 mod words;
 
 use crate::repo::Repo;
@@ -26,9 +28,11 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         events::complete_lists(&repo.files),
         words::forbidden(&repo.files),
         extensions::page(&repo.files),
+        decisions::statuses(&repo.files),
         edges::rooms(&repo.packages),
         edges::third_parties(&repo.packages),
         suites::test_programs(&repo.packages),
+        unused::dependencies(&repo.packages, &repo.files),
         reasons::dependencies(repo.text("Cargo.toml")),
     ]
     .concat()

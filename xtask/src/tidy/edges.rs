@@ -159,6 +159,8 @@ mod tests {
             name: name.to_owned(),
             dependencies: dependencies.iter().map(|&name| name.to_owned()).collect(),
             test_programs: Vec::new(),
+            folder: String::new(),
+            uses: Vec::new(),
         }
     }
 
