@@ -1,11 +1,12 @@
 //! Lines in and bytes out, whatever carries them: pipes, sockets, WebSockets. Both directions are bounded.
-//! Knows no protocol.
+//! Knows no protocol, only the envelope of JSON-RPC that several have in common.
 //!
 //! The blocking loops belong on threads of their own: a read of stdin cannot be cancelled, and an async
 //! runtime would wait for it at exit.
 
 mod outgoing;
 pub mod pace;
+pub mod rpc;
 mod socket;
 pub mod ws;
 

@@ -1,6 +1,6 @@
 //! JSON-RPC 2.0 on lines: what a line is, and how answers and notifications are written. Knows no method.
 
-use harn_lines::Line;
+use harn_lines::{Line, rpc::RpcMessage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -104,35 +104,6 @@ fn nobody(why: impl Into<String>) -> Refused {
     }
 }
 
-#[derive(Serialize)]
-struct Response<'a, T> {
-    jsonrpc: &'static str,
-    id: Option<&'a Id>,
-    result: T,
-}
-
-#[derive(Serialize)]
-struct Failure<'a> {
-    jsonrpc: &'static str,
-    id: Option<&'a Id>,
-    error: ErrorObject<'a>,
-}
-
-#[derive(Serialize)]
-struct ErrorObject<'a> {
-    code: i32,
-    message: &'a str,
-}
-
-#[derive(Serialize)]
-struct Told<'a> {
-    jsonrpc: &'static str,
-    method: &'static str,
-    params: &'a Notification,
-}
-
-const VERSION: &str = "2.0";
-
 /// Adds the line that answers a request.
 pub(crate) fn write_answer<T: Serialize>(
     id: &Id,
@@ -143,15 +114,8 @@ pub(crate) fn write_answer<T: Serialize>(
         Ok(result) => result,
         Err(error) => return write_error(Some(id), &error, out),
     };
-    let start = out.len();
-    let response = Response {
-        jsonrpc: VERSION,
-        id: Some(id),
-        result,
-    };
-    if write_line(&response, out).is_err() {
-        // Nobody waits for ever, whatever it was that could not be written.
-        out.truncate(start);
+    if RpcMessage::answer(id, result).write_line(out).is_err() {
+        // The client must not wait for ever, whatever it was that could not be written.
         let error = ThreadsError::Internal("the answer could not be written".to_owned());
         write_error(Some(id), &error, out);
     }
@@ -160,36 +124,16 @@ pub(crate) fn write_answer<T: Serialize>(
 /// Adds the line that tells what was wrong; without an id, of a line that had none.
 pub(crate) fn write_error(id: Option<&Id>, error: &ThreadsError, out: &mut Vec<u8>) {
     let message = error.to_string();
-    let failure = Failure {
-        jsonrpc: VERSION,
-        id,
-        error: ErrorObject {
-            code: error.code(),
-            message: &message,
-        },
-    };
     // Numbers and strings always serialise.
-    let _ = write_line(&failure, out);
+    let _ = RpcMessage::error(id, error.code(), &message).write_line(out);
 }
 
 /// Adds the line of a notification.
 pub(crate) fn write_notification(notification: &Notification, out: &mut Vec<u8>) {
-    let start = out.len();
-    let told = Told {
-        jsonrpc: VERSION,
-        method: notification.method(),
-        params: notification,
-    };
-    if let Err(error) = write_line(&told, out) {
-        out.truncate(start);
-        tracing::error!(%error, method = notification.method(), "a notification could not be written");
+    let method = notification.method();
+    if let Err(error) = RpcMessage::notification(method, notification).write_line(out) {
+        tracing::error!(%error, method, "a notification could not be written");
     }
-}
-
-fn write_line(message: &impl Serialize, out: &mut Vec<u8>) -> serde_json::Result<()> {
-    serde_json::to_writer(&mut *out, message)?;
-    out.push(b'\n');
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `harn.hitl.requested` and `harn.hitl.respond`: what hosts that have the bridge are asked, and how they
 //! answer. The names are the contract's, in snake_case.
 
+use harn_lines::rpc::RpcMessage;
 use harn_model::{HitlKind, HitlRequest, SessionId, rfc3339};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,31 +30,20 @@ pub(crate) struct Requested<'a> {
     payload: Value,
 }
 
-#[derive(Serialize)]
-struct Notification<'a> {
-    jsonrpc: &'static str,
-    method: &'static str,
-    params: Requested<'a>,
-}
-
 /// The line that tells of it.
 pub(crate) fn requested(session: &SessionId, request: &HitlRequest) -> Vec<u8> {
-    let notification = Notification {
-        jsonrpc: "2.0",
-        method: REQUESTED,
-        params: Requested {
-            request_id: &request.request_id,
-            kind: request.kind,
-            agent: &request.agent,
-            trace_id: session.as_str(),
-            run_id: request.turn.as_str(),
-            requested_at: rfc3339(request.requested_at),
-            payload: request.payload(),
-        },
+    let params = Requested {
+        request_id: &request.request_id,
+        kind: request.kind,
+        agent: &request.agent,
+        trace_id: session.as_str(),
+        run_id: request.turn.as_str(),
+        requested_at: rfc3339(request.requested_at),
+        payload: request.payload(),
     };
+    let mut line = Vec::new();
     // Strings and JSON values always serialise.
-    let mut line = serde_json::to_vec(&notification).unwrap_or_default();
-    line.push(b'\n');
+    let _ = RpcMessage::notification(REQUESTED, params).write_line(&mut line);
     line
 }
 

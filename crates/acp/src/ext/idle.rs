@@ -1,6 +1,7 @@
 //! `agent/idle`: the sign of life of an agent that stays and waits for more to do, to hosts that read JSON
 //! themselves. Typed clients get it as an agent event.
 
+use harn_lines::rpc::RpcMessage;
 use harn_model::SessionId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,25 +26,13 @@ pub(crate) struct Idle<'a> {
     backoff_ms: u64,
 }
 
-#[derive(Serialize)]
-struct Notification<'a> {
-    jsonrpc: &'static str,
-    method: &'static str,
-    params: Idle<'a>,
-}
-
 /// Appends the line.
 pub(crate) fn write(session: &SessionId, iteration: u64, backoff_ms: u64, out: &mut Vec<u8>) {
-    let notification = Notification {
-        jsonrpc: "2.0",
-        method: METHOD,
-        params: Idle {
-            session_id: session.as_str(),
-            iteration,
-            backoff_ms,
-        },
+    let params = Idle {
+        session_id: session.as_str(),
+        iteration,
+        backoff_ms,
     };
     // Strings and numbers always serialise.
-    out.extend(serde_json::to_vec(&notification).unwrap_or_default());
-    out.push(b'\n');
+    let _ = RpcMessage::notification(METHOD, params).write_line(out);
 }
