@@ -31,6 +31,8 @@ mod tests {
         Package {
             name: "a".to_owned(),
             dependencies: Vec::new(),
+            folder: String::new(),
+            uses: Vec::new(),
             test_programs: (0..programs).map(|at| format!("t{at}")).collect(),
         }
     }

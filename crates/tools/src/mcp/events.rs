@@ -1,134 +1,105 @@
-//! Server-sent events out of a stream of bytes, none larger than allowed.
+//! Server-sent events out of a stream of bytes, none larger than allowed. `sse-stream` reads them, line by line: it
+//! fails on a line that the standard has a reader ignore, and then forgets the rest of what it was given.
 
-use std::collections::VecDeque;
+use std::{error::Error, io};
 
-use futures::{Stream, StreamExt as _, TryStream, stream};
+use bytes::Bytes;
+use futures::{Stream, StreamExt as _, future, stream};
 use rmcp::transport::{
     common::client_side_sse::BoxedSseResponse, streamable_http_client::SseError,
 };
-
-/// An event, as rmcp has it.
-type Event = <BoxedSseResponse as TryStream>::Ok;
+use sse_stream::SseStream;
 
 /// An event is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it sent an event larger than {} MiB", .0 / (1024 * 1024))]
 struct TooLarge(usize);
 
-/// The events of these bytes.
-pub(super) fn events<B, E>(
-    bytes: impl Stream<Item = Result<B, E>> + Send + Unpin + 'static,
+/// The events of these bytes. The first error of the stream, or an event that is too large, is the last item.
+pub(super) fn events<E>(
+    bytes: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     most: usize,
 ) -> BoxedSseResponse
 where
-    B: AsRef<[u8]> + Send,
-    E: std::error::Error + Send + Sync + 'static,
+    E: Error + Send + Sync + 'static,
 {
-    let reading = Some((bytes, Parser::new(most)));
-    let state = (reading, VecDeque::new());
-    Box::pin(stream::unfold(state, async |(mut reading, mut ready)| {
-        loop {
-            if let Some(event) = ready.pop_front() {
-                return Some((Ok(event), (reading, ready)));
-            }
-            let (mut bytes, mut parser) = reading.take()?;
-            let fed = match bytes.next().await? {
-                Ok(piece) => parser.feed(piece.as_ref(), &mut ready).map_err(Into::into),
-                Err(error) => Err(error.into()),
-            };
-            match fed {
-                Ok(()) => reading = Some((bytes, parser)),
-                Err(error) => return Some((Err(SseError::Body(error)), (None, ready))),
-            }
+    let lines = bytes.flat_map(|piece| {
+        stream::iter(match piece {
+            Ok(piece) => lines(&piece),
+            Err(error) => vec![Err(io::Error::other(error))],
+        })
+    });
+    let state = (Box::pin(lines), EventSize::default());
+    let bounded = stream::try_unfold(state, move |(mut lines, mut size)| async move {
+        let Some(line) = lines.next().await.transpose()? else {
+            return Ok(None);
+        };
+        if size.add(&line) > most {
+            return Err(io::Error::other(TooLarge(most)));
         }
+        Ok(Some((line, (lines, size))))
+    });
+    let read = SseStream::from_bytes_stream(bounded);
+    Box::pin(read.filter(|event| {
+        let is_shown = matches!(event, Ok(_) | Err(SseError::Body(_)));
+        future::ready(is_shown)
     }))
 }
 
-struct Parser {
-    line: Vec<u8>,
-    /// What is known of the next event.
-    event: Option<Event>,
-    /// How much that is.
-    size: usize,
-    most: usize,
+/// The lines of a piece, the last one as far as it is there.
+fn lines(piece: &Bytes) -> Vec<io::Result<Bytes>> {
+    let lines = piece.split_inclusive(|byte| *byte == b'\n');
+    lines.map(|line| Ok(piece.slice_ref(line))).collect()
 }
 
-impl Parser {
-    fn new(most: usize) -> Self {
-        Self {
-            line: Vec::new(),
-            event: None,
-            size: 0,
-            most,
-        }
-    }
+/// How large the event is that is being read. A whole comment, which keeps a connection awake, does not count.
+#[derive(Default)]
+struct EventSize {
+    bytes: usize,
+    /// How many of them are the current line's.
+    line: usize,
+    is_comment: bool,
+    is_blank: bool,
+}
 
-    fn feed(&mut self, mut bytes: &[u8], ready: &mut VecDeque<Event>) -> Result<(), TooLarge> {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            self.take(&bytes[..end])?;
-            bytes = &bytes[end + 1..];
-            let line = std::mem::take(&mut self.line);
-            let line = line.strip_suffix(b"\r").unwrap_or(&line);
-            if line.is_empty() {
-                self.size = 0;
-                ready.extend(self.event.take());
-            } else {
-                self.field(&String::from_utf8_lossy(line));
+impl EventSize {
+    /// Counts a line, or a part of one.
+    fn add(&mut self, part: &[u8]) -> usize {
+        if self.line == 0 {
+            self.is_comment = part.starts_with(b":");
+            self.is_blank = true;
+        }
+        self.is_blank &= part.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
+        self.line += part.len();
+        self.bytes += part.len();
+        if part.ends_with(b"\n") {
+            match (self.is_blank, self.is_comment) {
+                (true, _) => self.bytes = 0,
+                (false, true) => self.bytes -= self.line,
+                (false, false) => {}
             }
+            self.line = 0;
         }
-        self.take(bytes)
-    }
-
-    fn take(&mut self, part: &[u8]) -> Result<(), TooLarge> {
-        self.size += part.len();
-        if self.size > self.most {
-            return Err(TooLarge(self.most));
-        }
-        self.line.extend_from_slice(part);
-        Ok(())
-    }
-
-    fn field(&mut self, line: &str) {
-        let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        // A comment, which keeps a connection awake.
-        if name.is_empty() {
-            self.size = self.size.saturating_sub(line.len());
-            return;
-        }
-        let event = self.event.get_or_insert_default();
-        match name {
-            "data" => match &mut event.data {
-                Some(data) => {
-                    data.push('\n');
-                    data.push_str(value);
-                }
-                None => event.data = Some(value.to_owned()),
-            },
-            "event" => event.event = Some(value.to_owned()),
-            "id" => event.id = Some(value.to_owned()),
-            "retry" => event.retry = value.parse().ok(),
-            // Others have no meaning, as the standard says.
-            _ => {}
-        }
+        self.bytes
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use futures::StreamExt as _;
+    use sse_stream::Sse as Event;
 
     use super::*;
 
     async fn read(pieces: Vec<&'static [u8]>, most: usize) -> Vec<Result<Event, String>> {
-        let pieces = pieces.into_iter().map(Ok::<_, std::io::Error>);
+        let pieces = pieces.into_iter().map(Bytes::from_static);
+        let pieces = pieces.map(Ok::<_, std::io::Error>);
         let events = events(stream::iter(pieces), most);
         let told = events.map(|event| event.map_err(|error| error.to_string()));
         told.collect().await
     }
 
     const TEXT: &[u8] =
-        b": awake\n\nid: 7\nevent: message\nretry: 10\ndata: one\ndata:two\r\n\r\ndata\n\ncut";
+        b": awake\n\nid: 7\nevent: message\nretry: 10\ndata: one\ndata:two\r\n\r\nother: x\ndata:\n\ncut";
 
     #[tokio::test]
     async fn events_come_whole_wherever_they_are_cut() {

@@ -180,8 +180,7 @@ impl StreamableHttpClient for Requests {
         let asks = matches!(message, JsonRpcMessage::Request(_));
         let session = session_of(&response);
         if is(&response, EVENT_STREAM_MIME_TYPE) {
-            let bytes = Box::pin(response.bytes_stream());
-            let events = events(bytes, LARGEST);
+            let events = events(response.bytes_stream(), LARGEST);
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
         // Whatever stands in the answer to what asks for none.
@@ -230,7 +229,7 @@ impl StreamableHttpClient for Requests {
         if !response.status().is_success() || !is(&response, EVENT_STREAM_MIME_TYPE) {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
-        Ok(events(Box::pin(response.bytes_stream()), LARGEST))
+        Ok(events(response.bytes_stream(), LARGEST))
     }
 }
 

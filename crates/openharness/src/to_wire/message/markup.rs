@@ -1,120 +1,136 @@
-//! Markdown without its markup, with a light hand: what may be meant literally stays as it is.
+//! Markdown without its markup, with a light hand: what may be meant literally stays as it is. `pulldown-cmark`
+//! finds the marks.
 
-/// The text as it reads without a renderer. Code is kept letter by letter.
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+/// A line that is longer is data, and stays as it is.
+const LONGEST_LINE: usize = 2048;
+
+/// The text as it reads without a renderer. Code is kept letter by letter. Single stars and underscores stay: names
+/// and sums have them, too.
 pub(super) fn stripped(text: &str) -> String {
-    let mut lines = Vec::new();
-    let mut fence: Option<&str> = None;
-    for line in text.lines() {
-        let bare = line.trim_start();
-        match (fence, fence_of(bare)) {
-            (None, Some(opened)) => fence = Some(opened),
-            (Some(opened), Some(_)) if closes(bare, opened) => fence = None,
-            (Some(_), _) => lines.push(line.to_owned()),
-            (None, None) => lines.push(plain_line(line)),
-        }
-    }
-    lines.join("\n").trim_matches('\n').to_owned()
-}
-
-/// The fence that a line begins with.
-fn fence_of(line: &str) -> Option<&str> {
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let rest = line.trim_start_matches(mark);
-    let fence = line.get(..line.len() - rest.len())?;
-    (fence.len() >= 3 && !rest.contains('`')).then_some(fence)
-}
-
-fn closes(line: &str, opened: &str) -> bool {
-    line.starts_with(opened) && line.trim_end().trim_matches(['`', '~']).is_empty()
-}
-
-fn plain_line(line: &str) -> String {
-    let bare = line.trim_start();
-    let indent = line.get(..line.len() - bare.len()).unwrap_or_default();
-    if is_rule(bare) {
-        return String::new();
-    }
-    let level = bare.bytes().take_while(|b| *b == b'#').count();
-    let heading = bare.get(level..).and_then(|rest| rest.strip_prefix(' '));
-    if let Some(heading) = heading.filter(|_| (1..=6).contains(&level)) {
-        return spans(heading.trim_end().trim_end_matches('#').trim_end());
-    }
-    let item = bare.strip_prefix("* ").or_else(|| bare.strip_prefix("+ "));
-    match item {
-        Some(item) => format!("{indent}- {}", spans(item)),
-        None => format!("{indent}{}", spans(bare)),
-    }
-}
-
-fn is_rule(line: &str) -> bool {
-    let line = line.trim_end();
-    line.len() >= 3
-        && ["*", "-", "_"]
-            .iter()
-            .any(|mark| line.replace(mark, "").is_empty())
-}
-
-/// A line's text without what marks a part of it. One that is very long is data, and looking for the other end
-/// of every mark in it would take as long as it is long, each time.
-fn spans(text: &str) -> String {
-    const LONGEST: usize = 2048;
-    if text.len() > LONGEST {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let taken = code(rest).or_else(|| link(rest)).or_else(|| strong(rest));
-        match taken {
-            Some((plain, after)) => {
-                out.push_str(&plain);
-                rest = after;
-            }
-            None => {
-                out.push(c);
-                rest = rest.get(c.len_utf8()..).unwrap_or_default();
-            }
-        }
-    }
-    out
-}
-
-type Taken<'a> = Option<(String, &'a str)>;
-
-/// `code`: its inside, untouched.
-fn code(text: &str) -> Taken<'_> {
-    let rest = text.trim_start_matches('`');
-    let ticks = text.get(..text.len() - rest.len())?;
-    if ticks.is_empty() {
-        return None;
-    }
-    let (inside, after) = rest.split_once(ticks)?;
-    (!after.starts_with('`')).then(|| (inside.trim().to_owned(), after))
-}
-
-/// A link or a picture: its words, and where it leads if they do not say so.
-fn link(text: &str) -> Taken<'_> {
-    let rest = text.strip_prefix("![").or_else(|| text.strip_prefix('['))?;
-    let (words, rest) = rest.split_once("](")?;
-    let (target, after) = rest.split_once(')')?;
-    if words.contains(['[', ']']) || target.contains(char::is_whitespace) || target.is_empty() {
-        return None;
-    }
-    let words = spans(words);
-    let plain = match words.trim() {
-        "" => target.to_owned(),
-        words if words == target => target.to_owned(),
-        words => format!("{words} ({target})"),
+    let mut edits = Edits {
+        text,
+        made: Vec::new(),
     };
-    Some((plain, after))
+    // What stands inside the heading under way.
+    let mut heading: Option<Range<usize>> = None;
+    for (event, at) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+        match (&event, &mut heading) {
+            (Event::Start(Tag::Heading { .. }), _) => heading = Some(at.start..at.start),
+            (Event::End(TagEnd::Heading(_)), Some(inside)) => {
+                edits.replace(at.start..inside.start, "");
+                edits.replace(inside.end..at.end, "");
+                heading = None;
+            }
+            (_, Some(inside)) if inside.start == inside.end => *inside = at.clone(),
+            (_, Some(inside)) => inside.end = inside.end.max(at.end),
+            (_, None) => {}
+        }
+        match event {
+            Event::Code(code) => edits.replace(at, code.trim()),
+            Event::Rule => edits.replace(at, ""),
+            Event::Start(Tag::Strong) if text[at.clone()].starts_with("**") => {
+                edits.replace(at.start..at.start + 2, "");
+                edits.replace(at.end - 2..at.end, "");
+            }
+            Event::Start(Tag::Item) if text[at.clone()].starts_with(['*', '+']) => {
+                edits.replace(at.start..at.start + 1, "-");
+            }
+            Event::Start(
+                Tag::Link {
+                    dest_url, title, ..
+                }
+                | Tag::Image {
+                    dest_url, title, ..
+                },
+            ) if title.is_empty() => edits.link(at, &dest_url),
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => edits.fence(at),
+            _ => {}
+        }
+    }
+    edits.apply().trim_matches('\n').to_owned()
 }
 
-/// **Strong** text. Single stars and underscores stay: names and sums have them, too.
-fn strong(text: &str) -> Taken<'_> {
-    let rest = text.strip_prefix("**")?;
-    let (inside, after) = rest.split_once("**")?;
-    let tight = !inside.is_empty() && inside.trim() == inside;
-    tight.then(|| (spans(inside), after))
+/// What is to be replaced in a text.
+struct Edits<'t> {
+    text: &'t str,
+    made: Vec<(Range<usize>, String)>,
+}
+
+impl Edits<'_> {
+    /// Replaces a part of the text, but not the end of its last line.
+    fn replace(&mut self, at: Range<usize>, by: &str) {
+        let part = &self.text[at.clone()];
+        let end = at.start + part.trim_end_matches('\n').len();
+        self.made.push((at.start..end, by.to_owned()));
+    }
+
+    /// A link or a picture: its words, and where it leads if they do not say so.
+    fn link(&mut self, at: Range<usize>, target: &str) {
+        let link = &self.text[at.clone()];
+        let Some(words_end) = link.rfind("](") else {
+            return;
+        };
+        let words_start = if link.starts_with('!') { 2 } else { 1 };
+        let words = link.get(words_start..words_end).unwrap_or_default();
+        let target = match words.trim() {
+            "" => target.to_owned(),
+            words if words == target => String::new(),
+            _ => format!(" ({target})"),
+        };
+        self.replace(at.start..at.start + words_start, "");
+        self.replace(at.start + words_end..at.end, &target);
+    }
+
+    /// A block of code: both fences go, with their lines.
+    fn fence(&mut self, at: Range<usize>) {
+        let block = &self.text[at.clone()];
+        let bare = block.trim_start_matches(['`', '~']);
+        let fence = &block[..block.len() - bare.len()];
+        let first = block.find('\n').map_or(block.len(), |end| end + 1);
+        let indent = self.text[..at.start].trim_end_matches([' ', '\t']).len();
+        let start = match self.text[..indent].ends_with('\n') {
+            true => indent,
+            false => at.start,
+        };
+        self.made.push((start..at.start + first, String::new()));
+        let inside = block[first..].trim_end_matches('\n');
+        let last = inside.rfind('\n').map_or(0, |end| end + 1);
+        let last = &inside[last..];
+        if last.trim().starts_with(fence) {
+            let end = at.start + first + inside.len();
+            let line = end - last.len()..(end + 1).min(self.text.len());
+            self.made.push((line, String::new()));
+        }
+    }
+
+    fn apply(mut self) -> String {
+        self.made.sort_by_key(|(at, _)| at.start);
+        let mut out = String::with_capacity(self.text.len());
+        let (mut done, long) = (0, long_lines(self.text));
+        for (at, by) in self.made {
+            let next = long.partition_point(|line| line.end < at.start);
+            if at.start < done || long.get(next).is_some_and(|line| line.start <= at.start) {
+                continue;
+            }
+            out.push_str(&self.text[done..at.start]);
+            out.push_str(&by);
+            done = at.end;
+        }
+        out + &self.text[done..]
+    }
+}
+
+fn long_lines(text: &str) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        start += line.len();
+        start - line.len()..start - 1
+    });
+    lines.filter(|line| line.len() > LONGEST_LINE).collect()
 }
 
 #[cfg(test)]

@@ -109,22 +109,22 @@ fn what_is_no_patch_is_told() {
     check(
         TEXT,
         "@@ one @@\n",
-        &expect!["line 1 of the patch is no `@@ -LINE,COUNT +LINE,COUNT @@`"],
+        &expect!["hunk 1: error parsing patch: unable to parse hunk header"],
     );
     check(
         TEXT,
         "@@ -1,2 +1,2 @@\n-one\n+1\n",
-        &expect!["hunk 1 has 1 old and 1 new lines, but its `@@` line says 2 and 2"],
+        &expect!["hunk 1: error parsing patch: Hunk header does not match hunk"],
     );
     check(
         TEXT,
         "@@ -1 +1 @@\n-one\n+1\n two\n",
-        &expect!["hunk 1 has more lines than its `@@` line says"],
+        &expect!["hunk 1: error parsing patch: Hunk header does not match hunk"],
     );
     check(
         TEXT,
         "@@ -1 +1 @@\n*one\n",
-        &expect!["line 2 of the patch begins with none of ` `, `-` and `+`"],
+        &expect!["hunk 1: error parsing patch: unexpected line in hunk body"],
     );
     check(
         TEXT,
@@ -134,6 +134,6 @@ fn what_is_no_patch_is_told() {
     check(
         TEXT,
         "@@ -1 +1 @@\n-one\n+1\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-x\n+y\n",
-        &expect!["line 4 of the patch names another file; one file is edited at a time"],
+        &expect!["hunk 1: error parsing patch: Hunk header does not match hunk"],
     );
 }
