@@ -1,80 +1,33 @@
 //! Globs over paths as skills write them: `*` within a name, `**` across folders, `**/` also for none, `?` for
 //! one character of a name. Everything else means itself. Looks at no disk.
 
+use regex::Regex;
+
 /// Whether a glob matches a path with `/` between its parts. Takes time in proportion to both lengths, whatever
-/// the glob says.
+/// the glob says; one that is too long to compile matches nothing.
 pub(super) fn matches(glob: &str, path: &str) -> bool {
-    let tokens = tokens(glob.trim_start_matches("./"));
-    // `reached[i]`: the first `i` tokens can match what was read so far.
-    let mut reached = vec![false; tokens.len() + 1];
-    reached[0] = true;
-    pass_over(&tokens, &mut reached);
-    for c in path.trim_start_matches("./").chars() {
-        let mut next = vec![false; tokens.len() + 1];
-        for (at, token) in tokens.iter().enumerate().filter(|(at, _)| reached[*at]) {
-            match token {
-                Token::Is(own) => next[at + 1] |= *own == c,
-                Token::One => next[at + 1] |= c != '/',
-                Token::Name => next[at] |= c != '/',
-                Token::Any => next[at] = true,
-                Token::Perhaps => {}
-            }
-        }
-        pass_over(&tokens, &mut next);
-        reached = next;
-    }
-    reached[tokens.len()]
-}
-
-enum Token {
-    Is(char),
-    One,
-    /// Any part of a name.
-    Name,
-    /// Anything.
-    Any,
-    /// The next two tokens, or neither.
-    Perhaps,
-}
-
-fn tokens(glob: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    let mut rest = glob;
+    let mut pattern = String::from("(?s)^");
+    let mut rest = glob.trim_start_matches("./");
     while let Some(c) = rest.chars().next() {
-        let len = if rest.starts_with("**/") {
-            tokens.extend([Token::Perhaps, Token::Any, Token::Is('/')]);
-            3
-        } else if rest.starts_with("**") {
-            tokens.push(Token::Any);
-            2
-        } else {
-            tokens.push(match c {
-                '*' => Token::Name,
-                '?' => Token::One,
-                c => Token::Is(c),
-            });
-            c.len_utf8()
-        };
-        rest = &rest[len..];
-    }
-    tokens
-}
-
-/// Passes over what may match nothing.
-fn pass_over(tokens: &[Token], reached: &mut [bool]) {
-    for (at, token) in tokens.iter().enumerate() {
-        if !reached[at] {
-            continue;
+        let (part, means) = [
+            ("**/", "(?:.*/)?"),
+            ("**", ".*"),
+            ("*", "[^/]*"),
+            ("?", "[^/]"),
+        ]
+        .into_iter()
+        .find(|(part, _)| rest.starts_with(part))
+        .map_or((c.len_utf8(), None), |(part, means)| {
+            (part.len(), Some(means))
+        });
+        match means {
+            Some(means) => pattern.push_str(means),
+            None => pattern.push_str(&regex::escape(&rest[..part])),
         }
-        match token {
-            Token::Is(_) | Token::One => {}
-            Token::Name | Token::Any => reached[at + 1] = true,
-            Token::Perhaps => {
-                reached[at + 1] = true;
-                reached[at + 3] = true;
-            }
-        }
+        rest = &rest[part..];
     }
+    let regex = Regex::new(&(pattern + "$"));
+    regex.is_ok_and(|regex| regex.is_match(path.trim_start_matches("./")))
 }
 
 #[cfg(test)]
