@@ -19,8 +19,6 @@ mod places;
 pub mod published;
 mod router;
 mod runs;
-#[cfg(test)]
-mod schema;
 mod shell;
 mod to_wire;
 mod told;

@@ -14,3 +14,6 @@ pub const SCHEMAS: &[(&str, &str)] = published! {
     "openharness-directives.schema.json"
     "openharness-extension.schema.json"
 };
+
+#[cfg(test)]
+mod tests;

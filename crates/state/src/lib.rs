@@ -18,7 +18,6 @@ mod refused;
 mod room;
 mod rooms;
 mod router;
-pub mod schema;
 mod session_choice;
 mod socket;
 mod timeline;

@@ -17,6 +17,7 @@ pub mod openharness;
 mod programs;
 mod recorder;
 mod rules;
+pub mod schema;
 mod state;
 pub mod state_fold;
 mod thread_screen;

@@ -12,7 +12,6 @@ mod registry;
 mod replay;
 mod router;
 mod rpc;
-pub mod schema;
 mod thread;
 mod to_wire;
 pub mod wire;

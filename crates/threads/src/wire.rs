@@ -14,10 +14,10 @@ pub use notification::{
     TurnStatus, TurnTime,
 };
 pub use params::{
-    ApprovalRespondParams, ClientInfo, Decide, InitializeParams, InputPart, Methods, ModelChoice,
+    ApprovalRespondParams, ClientInfo, Decide, InitializeParams, InputPart, ModelChoice,
     ThreadCreateParams, ThreadGetParams, ThreadListParams, TurnCancelParams, TurnStartParams,
 };
 pub use results::{
-    Capabilities, Done, Event, InitializeResult, MethodResults, ServerInfo, Thread,
-    ThreadGetResult, ThreadListResult, ThreadResult, ThreadTime, TurnStartResult,
+    Capabilities, Done, Event, InitializeResult, ServerInfo, Thread, ThreadGetResult,
+    ThreadListResult, ThreadResult, ThreadTime, TurnStartResult,
 };

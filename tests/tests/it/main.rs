@@ -29,7 +29,6 @@ mod reconnect;
 mod refused;
 mod replay;
 mod scenarios;
-mod schema;
 mod searched;
 mod slow_client;
 // A process's limits are changed from outside, and its socket's buffers are those of this system.

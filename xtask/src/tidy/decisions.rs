@@ -37,7 +37,10 @@ mod tests {
     fn record_without_a_true_status_is_found() {
         let record = |status: &str| format!("# 1. Title\n\n{status}\n\n## Context\n");
         let files = [
-            file("docs/adr/0001-a.md", &record("Status: accepted; supersedes 9")),
+            file(
+                "docs/adr/0001-a.md",
+                &record("Status: accepted; supersedes 9"),
+            ),
             file(
                 "docs/adr/0002-b.md",
                 &record("Status: superseded by [1](0001-a.md)"),

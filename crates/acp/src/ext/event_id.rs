@@ -7,7 +7,6 @@
 use std::{fmt, io::Write as _, str::FromStr};
 
 use harn_model::Seq;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -128,7 +127,8 @@ impl Serialize for EventId {
 }
 
 /// `_meta.harn` of the params of a line that has an id.
-#[derive(Serialize, JsonSchema)]
+#[cfg(test)]
+#[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct StreamMeta {

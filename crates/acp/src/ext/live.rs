@@ -402,6 +402,7 @@ pub(crate) fn wanted_liveness(params: &Value) -> Result<Option<bool>, Unfit> {
 }
 
 /// The params of the methods, for the schema.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) struct LiveMethodParams {
@@ -418,6 +419,7 @@ pub(super) struct LiveMethodParams {
 }
 
 /// Their results, for the schema.
+#[cfg(test)]
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct LiveMethodResults<'a> {

@@ -35,7 +35,7 @@ pub(crate) mod permission;
 pub(crate) mod plan;
 pub mod published;
 pub(crate) mod reminder;
-pub mod schema;
+pub(crate) mod schema;
 pub(crate) mod sender;
 pub mod steering;
 pub(crate) mod tool;

@@ -38,3 +38,6 @@ pub const SCHEMAS: &[(&str, &str)] = published! {
     "host-bridge-results.schema.json"
     "session-mcp-meta.schema.json"
 };
+
+#[cfg(test)]
+mod tests;

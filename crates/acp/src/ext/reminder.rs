@@ -1,13 +1,13 @@
 //! `session/remind`: what a reminder may say, and what is wrong with one that says something else.
 
 use harn_model::{DeliveryMode, PendingReminder, Propagate, RoleHint, SystemReminder};
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::{
-    VENDOR,
-    sender::{Name, Sender},
-};
+use super::VENDOR;
+#[cfg(test)]
+use super::sender::{Name, Sender};
 
 /// Members that are about the request and not part of the reminder.
 const ENVELOPE: [&str; 4] = ["sessionId", "session_id", "mode", "_harn"];
@@ -215,6 +215,7 @@ fn tags(tags: Option<Value>) -> Result<Vec<String>, Invalid> {
 }
 
 /// `session/remind`: a reminder at the root, or in `reminder`.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -225,6 +226,7 @@ pub(super) enum RemindParams {
     Root(Root),
 }
 
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RemindNested")]
@@ -241,6 +243,7 @@ pub(super) struct Nested {
     sender: Sender,
 }
 
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[schemars(rename = "RemindAtRoot")]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -256,6 +259,7 @@ pub(super) struct Root {
 }
 
 /// When a reminder is delivered, in the words that are read.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ReminderMode")]
@@ -272,6 +276,7 @@ enum SentMode {
 }
 
 /// Something for the agent to keep in mind.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[schemars(rename = "ReminderSaid")]
 #[expect(dead_code, reason = "only its schema is of use")]

@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::{
     HarnMeta,
     agent_event::ActorFields,
-    reminder::RemindParams,
     sender::{Name, Said, Sender, actor_of},
 };
 use crate::wire::{Blocks, Content};
@@ -414,6 +413,7 @@ impl From<DeliveryMode> for Mode {
 }
 
 /// What each method takes.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) struct SteeringMethodParams {
@@ -426,7 +426,7 @@ pub(super) struct SteeringMethodParams {
     #[serde(rename = "session/pending_injections")]
     pending_injections: SessionParams,
     #[serde(rename = "session/remind")]
-    remind: RemindParams,
+    remind: super::reminder::RemindParams,
     #[serde(rename = "session/revoke_reminder")]
     revoke_reminder: RevokeReminderParams,
     #[serde(rename = "session/cancel")]
@@ -438,6 +438,7 @@ pub(super) struct SteeringMethodParams {
 }
 
 /// What each method answers.
+#[cfg(test)]
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct SteeringMethodResults<'a> {

@@ -1,9 +1,7 @@
 //! The envelope of an answer, as it is written. The directives in it are in `directive`; requests are read by
-//! `from_wire`, and `request` describes them for people.
+//! `from_wire`.
 
 pub(crate) mod directive;
-#[cfg(test)]
-pub(crate) mod request;
 
 use std::collections::BTreeMap;
 

@@ -3,26 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What each method takes; what is not named here is ignored.
-#[derive(JsonSchema)]
-#[allow(dead_code, reason = "it is what its schema says")]
-pub struct Methods {
-    #[schemars(rename = "initialize")]
-    initialize: Option<InitializeParams>,
-    #[schemars(rename = "thread.create")]
-    thread_create: Option<ThreadCreateParams>,
-    #[schemars(rename = "thread.list")]
-    thread_list: Option<ThreadListParams>,
-    #[schemars(rename = "thread.get")]
-    thread_get: Option<ThreadGetParams>,
-    #[schemars(rename = "turn.start")]
-    turn_start: Option<TurnStartParams>,
-    #[schemars(rename = "turn.cancel")]
-    turn_cancel: Option<TurnCancelParams>,
-    #[schemars(rename = "approval.respond")]
-    approval_respond: Option<ApprovalRespondParams>,
-}
-
 /// Who the client is; nothing depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "camelCase")]

@@ -6,26 +6,6 @@ use serde::Serialize;
 
 use super::Notification;
 
-/// What each method gives.
-#[derive(Serialize, JsonSchema)]
-#[allow(dead_code, reason = "it is what its schema says")]
-pub struct MethodResults {
-    #[serde(rename = "initialize", skip_serializing_if = "Option::is_none")]
-    initialize: Option<InitializeResult>,
-    #[serde(rename = "thread.create", skip_serializing_if = "Option::is_none")]
-    thread_create: Option<ThreadResult>,
-    #[serde(rename = "thread.list", skip_serializing_if = "Option::is_none")]
-    thread_list: Option<ThreadListResult>,
-    #[serde(rename = "thread.get", skip_serializing_if = "Option::is_none")]
-    thread_get: Option<ThreadGetResult>,
-    #[serde(rename = "turn.start", skip_serializing_if = "Option::is_none")]
-    turn_start: Option<TurnStartResult>,
-    #[serde(rename = "turn.cancel", skip_serializing_if = "Option::is_none")]
-    turn_cancel: Option<Done>,
-    #[serde(rename = "approval.respond", skip_serializing_if = "Option::is_none")]
-    approval_respond: Option<Done>,
-}
-
 /// Who answers, and what it can do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -1,11 +1,11 @@
 //! `host/capabilities`: which operations a host has, however it lists them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use harn_model::HostCapabilities;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Method, Misfit, Request, name};
 
@@ -62,9 +62,11 @@ fn operations(said: Value) -> Result<BTreeSet<String>, Misfit> {
 }
 
 /// What a host may answer.
-pub(super) type CapabilitiesAnswer = BTreeMap<String, CapabilityEntry>;
+#[cfg(test)]
+pub(super) type CapabilitiesAnswer = std::collections::BTreeMap<String, CapabilityEntry>;
 
 /// The operations of a capability.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "HostCapability")]
@@ -76,13 +78,14 @@ pub(super) enum CapabilityEntry {
 }
 
 /// Names, or an object a name.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "HostOperationNames")]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) enum OperationNames {
     Listed(Vec<String>),
-    Described(Map<String, Value>),
+    Described(serde_json::Map<String, Value>),
 }
 
 #[cfg(test)]

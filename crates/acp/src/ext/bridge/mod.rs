@@ -20,6 +20,7 @@ use serde_json::Value;
 pub(crate) use capabilities::AskCapabilities;
 pub use misfit::Misfit;
 pub use process::Operation;
+#[cfg(test)]
 pub(crate) use process::ShellDiscovery;
 pub(crate) use ranking::MatchSkills;
 pub(crate) use skills::{FetchSkill, ListSkills};
@@ -112,6 +113,7 @@ macro_rules! bridge_methods {
         }
 
         /// The params of every method, for the schema.
+        #[cfg(test)]
         #[derive(Serialize, JsonSchema)]
         #[schemars(deny_unknown_fields)]
         #[allow(non_snake_case, reason = "one member a method")]
@@ -121,6 +123,7 @@ macro_rules! bridge_methods {
         }
 
         /// The answers to every request, for the schema.
+        #[cfg(test)]
         #[derive(JsonSchema)]
         #[schemars(deny_unknown_fields)]
         #[allow(non_snake_case, reason = "one member a method")]

@@ -56,6 +56,7 @@ macro_rules! process_operations {
         }
 
         /// Every operation with what it takes and what it gives, for the schema.
+        #[cfg(test)]
         #[derive(Serialize, JsonSchema)]
         #[schemars(deny_unknown_fields)]
         #[allow(non_snake_case, reason = "one member an operation")]
@@ -83,6 +84,7 @@ process_operations! {
 }
 
 /// What an operation takes and gives.
+#[cfg(test)]
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline, deny_unknown_fields)]
 pub(crate) struct Exchange<P, R> {

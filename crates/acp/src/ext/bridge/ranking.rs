@@ -45,6 +45,7 @@ fn candidate(entry: Value) -> Option<SkillCandidate> {
 }
 
 /// What a host may answer.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -56,6 +57,7 @@ pub(super) enum MatchAnswer {
 }
 
 /// The list in an envelope.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[schemars(rename = "SkillMatches")]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -64,6 +66,7 @@ pub(super) struct Matches {
 }
 
 /// A skill that fits.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[schemars(rename = "SkillMatchEntry")]
 #[expect(dead_code, reason = "only its schema is of use")]

@@ -106,6 +106,7 @@ impl Request for FetchSkill<'_> {
 }
 
 /// What a host may answer to `skills/list`.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -115,6 +116,7 @@ pub(super) enum SkillsAnswer {
 }
 
 /// What a host may answer to `skills/fetch`. Without `manifest` its members stand beside the others.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[schemars(rename = "HostSkill")]
 #[expect(dead_code, reason = "only its schema is of use")]

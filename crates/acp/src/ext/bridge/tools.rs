@@ -74,6 +74,7 @@ fn schema(entry: &mut Map<String, Value>, tool: &str) -> Value {
 }
 
 /// What a host may answer.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -84,6 +85,7 @@ pub(super) enum ToolsAnswer {
 }
 
 /// The list in an envelope.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) struct ToolsListed {
@@ -91,6 +93,7 @@ pub(super) struct ToolsListed {
 }
 
 /// A tool; of several names for one thing the first one counts.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[schemars(rename = "HostToolEntry")]
 #[expect(dead_code, reason = "only its schema is of use")]

@@ -1,0 +1,141 @@
+//! JSON Schemas as `spec/schemas` has them: made from a type, in the order and form that readers of the files expect.
+//!
+//! Only tests make schemas. Programs carry the files, so that no generator is linked into them.
+
+use std::path::Path;
+
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value};
+
+use crate::golden;
+
+/// Which members of an object a schema does not allow to be null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NullRule {
+    /// Members that may be left out, except those with these names.
+    OptionalMembersExcept(&'static [&'static str]),
+    /// All members.
+    AllMembers,
+}
+
+/// The schema of what a program writes: a member that is always there is required, and one that is left out when
+/// there is nothing to report is never null.
+#[must_use]
+pub fn written_schema<T: JsonSchema>(description: &str, null: NullRule) -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = described::<T>(settings, description);
+    forbid_null_members(&mut schema, null);
+    schema
+}
+
+/// The schema of what a program accepts, with null where the type accepts it.
+#[must_use]
+pub fn accepted_schema<T: JsonSchema>(description: &str) -> Value {
+    described::<T>(SchemaSettings::draft2020_12(), description)
+}
+
+/// Removes null from the members of every object in a schema, as far as the rule covers them.
+pub fn forbid_null_members(schema: &mut Value, null: NullRule) {
+    match schema {
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| forbid_null_members(item, null)),
+        Value::Object(members) => {
+            let required = members.get("required").and_then(Value::as_array).cloned();
+            let is_covered = |name: &str| match null {
+                NullRule::AllMembers => true,
+                NullRule::OptionalMembersExcept(exceptions) => {
+                    !exceptions.contains(&name) && !required.iter().flatten().any(|it| it == name)
+                }
+            };
+            if let Some(Value::Object(properties)) = members.get_mut("properties") {
+                let covered = properties.iter_mut().filter(|(name, _)| is_covered(name));
+                covered.for_each(|(_, property)| forbid_null(property));
+            }
+            members
+                .values_mut()
+                .for_each(|member| forbid_null_members(member, null));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn forbid_null(property: &mut Value) {
+    let Value::Object(property) = property else {
+        return;
+    };
+    if property.get("default").is_some_and(Value::is_null) {
+        property.remove("default");
+    }
+    if let Some(Value::Array(types)) = property.get_mut("type") {
+        types.retain(|it| it != "null");
+        if let [one] = types.as_slice() {
+            let one = one.clone();
+            property.insert("type".to_owned(), one);
+        }
+    }
+    if let Some(Value::Array(choices)) = property.get_mut("anyOf") {
+        choices.retain(|it| it.get("type").is_none_or(|it| it != "null"));
+        if let [Value::Object(one)] = choices.as_slice() {
+            let one = one.clone();
+            property.remove("anyOf");
+            property.extend(one);
+        }
+    }
+}
+
+fn described<T: JsonSchema>(settings: SchemaSettings, description: &str) -> Value {
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
+    // The title and the description come first, for people who open the file.
+    let mut ordered = Map::new();
+    for key in ["$schema", "title"] {
+        if let Some(value) = schema.remove(key) {
+            ordered.insert(key.to_owned(), value);
+        }
+    }
+    schema.remove("description");
+    ordered.insert("description".to_owned(), description.into());
+    if let Value::Object(rest) = Value::from(schema) {
+        ordered.extend(rest);
+    }
+    Value::Object(ordered)
+}
+
+/// Makes `allOf` of a reference with properties beside it: the same to a validator, while generators of
+/// types overlook one of the two.
+pub fn references_apart(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(references_apart),
+        Value::Object(members) => {
+            if members.contains_key("properties")
+                && let Some(reference) = members.remove("$ref")
+            {
+                let apart = Map::from_iter([("$ref".to_owned(), reference)]);
+                let all = Value::Array(vec![Value::Object(apart)]);
+                members.insert("allOf".to_owned(), all);
+            }
+            members.values_mut().for_each(references_apart);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Compares the schemas by file name with the files in `spec/schemas`.
+pub fn check_files(made: &[(&str, Value)], repair: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/schemas");
+    for (name, schema) in made {
+        golden::check(&folder.join(name), &format!("{schema:#}\n"), repair);
+        let draft = "https://json-schema.org/draft/2020-12/schema";
+        assert_eq!(schema["$schema"], draft, "{name}");
+        if let Err(error) = jsonschema::meta::validate(schema) {
+            panic!("{name}: {error}");
+        }
+    }
+}
+
+/// Checks that the program carries all of these files, in this order.
+pub fn check_carried(made: &[(&str, Value)], carried: &[(&str, &str)]) {
+    let made: Vec<_> = made.iter().map(|it| it.0).collect();
+    let carried: Vec<_> = carried.iter().map(|it| it.0).collect();
+    assert_eq!(carried, made);
+}
