@@ -2,6 +2,7 @@
 //!
 //! Thousands may watch one session. What is written is copied behind what waits to be, and the room for that is
 //! kept: so a long message goes out in several frames, and the message itself is shared by all whom it is for.
+//! Hand-written because libraries copy a message for each client that it is sent to.
 
 mod upgrade;
 

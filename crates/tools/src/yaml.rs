@@ -1,6 +1,8 @@
 //! YAML as a tree in which every node knows its place, with limits on its depth.
 //!
 //! Only what JSON can say: no anchors, no tags, one document. Knows nothing of what a file is about.
+//! Hand-written because serde loses the places inside tagged
+//! values, and scenarios consist of those.
 
 use std::{borrow::Cow, collections::HashSet, fmt::Display};
 

@@ -5,6 +5,8 @@
 //! line that passes unasked was read by it, without a doubt. What it refuses is read as a tree (`tree`), or
 //! where that costs too much word by word (`coarse`), to find the programs in it, and keeps a doubt whatever
 //! they show.
+//!
+//! Hand-written because a parser for editors guesses where it should doubt, and rules decide by what is read here.
 
 mod coarse;
 mod executor;

@@ -2,6 +2,7 @@
 //!
 //! A leader stays unreaped until its group was killed, so that its number cannot have gone to someone
 //! else by the time a signal is sent.
+//! Hand-written because that order is what crates for child processes leave to chance.
 
 use std::{
     collections::HashSet,

@@ -1,4 +1,6 @@
 //! The BM25 formula, and nothing else. Who ranks says how soon repeating a word stops to count.
+//! Hand-written because it is a formula, and two rankings
+//! weigh it differently; crates for it bring an index of their own.
 
 const B: f64 = 0.75;
 

@@ -2,6 +2,7 @@
 //!
 //! The server keeps none of them, so that a restart signs nobody out. Its key comes from the tokens: where one
 //! changes, everybody has to sign in again.
+//! Hand-written because it is one value with a MAC; crates for cookies bring a jar and encryption.
 
 use std::sync::Arc;
 
