@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     answer::answer,
     error,
-    gate::{Asked, Gate, Unanswered},
+    ordering::{ControlKey, Gate, UnansweredControls},
 };
 
 /// A session this client has open.
@@ -38,7 +38,7 @@ struct State {
     /// Answers that wait for the updates before them.
     replies: Vec<(Seq, Box<dyn FnOnce() + Send>)>,
     /// Controls that wait for theirs.
-    unanswered: Unanswered,
+    unanswered: UnansweredControls,
     /// Messages that the client shows by itself, until they are delivered.
     self_shown: Vec<MessageId>,
     position: Seq,
@@ -205,7 +205,7 @@ impl Attached {
     }
 
     /// Has the outcome of a control come after the answer to its request.
-    pub(crate) fn hold(&self, asked: Asked, gate: Gate) {
+    pub(crate) fn hold(&self, asked: ControlKey, gate: Gate) {
         let mut state = self.lock();
         match state.successor.clone() {
             None => state.unanswered.hold(asked, gate),
@@ -219,7 +219,7 @@ impl Attached {
     /// Does what a request asks for, its outcome held back behind the answer.
     pub(crate) async fn held<T>(
         &self,
-        asked: Asked,
+        asked: ControlKey,
         gate: Gate,
         done: impl Future<Output = Result<T, ControlError>>,
     ) -> Result<T, ControlError> {
@@ -230,7 +230,7 @@ impl Attached {
     }
 
     /// Lets go of an outcome that will not come.
-    pub(crate) fn settled<T>(&self, asked: &Asked, result: &Result<T, ControlError>) {
+    pub(crate) fn settled<T>(&self, asked: &ControlKey, result: &Result<T, ControlError>) {
         match result {
             Ok(_) | Err(ControlError::Refused { .. }) => {}
             Err(ControlError::Unfit(_) | ControlError::Closed) => drop(self.release(asked)),
@@ -238,7 +238,7 @@ impl Attached {
     }
 
     /// The gate of an outcome that will not come.
-    pub(crate) fn release(&self, asked: &Asked) -> Option<Gate> {
+    pub(crate) fn release(&self, asked: &ControlKey) -> Option<Gate> {
         let mut state = self.lock();
         match state.successor.clone() {
             None => state.unanswered.release(asked),
@@ -251,12 +251,12 @@ impl Attached {
 
     /// The gate before this outcome.
     pub(crate) fn answering(&self, outcome: &ControlOutcome) -> Option<Gate> {
-        self.lock().unanswered.take(&Asked::of(outcome))
+        self.lock().unanswered.take(&ControlKey::of(outcome))
     }
 
     /// The gate before the end of a prompt that a cancel of this client met while it waited.
     pub(crate) fn withdrawing(&self, turn: &TurnId) -> Option<Gate> {
-        let asked = Asked::new(Control::Cancel, Some(turn.as_str()));
+        let asked = ControlKey::new(Control::Cancel, Some(turn.as_str()));
         self.lock().unanswered.take(&asked)
     }
 

@@ -10,11 +10,7 @@ use std::{
     time::Duration,
 };
 
-use agent_client_protocol::{
-    Agent, Channel, Client, ConnectionTo, Error, RawJsonRpcId, RawJsonRpcMessage,
-    RawJsonRpcResponse, TransportFrame,
-};
-use futures::{StreamExt, channel::mpsc::UnboundedSender};
+use agent_client_protocol::{Agent, Channel, Client, ConnectionTo};
 use harn_model::SessionId;
 use harn_runtime::{Controller, HostDeadlines, HostOffers, Hub, Seat};
 use tokio::{sync::mpsc, time::timeout};
@@ -23,16 +19,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Dialect, EventId, HostBridgeChoice, Profile, ProfileChoice,
     attached::Attached,
-    backlog::Backlog,
-    error,
-    gate::{Asking, Gates},
-    lane::Lanes,
     methods::setup,
-    route::Routes,
+    ordering::Order,
     router::Router,
     terminal_auth::{TerminalAuth, TerminalAuthSupport},
-    transport::{Disconnected, Incoming, Outgoing, Piece},
-    unsolicited::{UnsolicitedAnswers, is_answer},
+    transport::{Disconnected, Incoming, Outgoing},
 };
 
 /// How to serve a client.
@@ -82,10 +73,7 @@ pub async fn serve_connection(
         hub,
         config,
         last_event_id,
-        outgoing,
-        gates: Gates::default(),
-        lanes: Lanes::default(),
-        routes: Routes::default(),
+        order: Order::new(outgoing),
         facts: OnceLock::new(),
         client_name: OnceLock::new(),
         number,
@@ -101,33 +89,44 @@ pub async fn serve_connection(
         .name("harn-serve")
         .with_handler(Router::new(peer.clone()));
     let protocol = Box::pin(protocol.connect_to(far));
-    let backlog = Backlog::default();
-    let read = Box::pin(read(&peer, &backlog, incoming, to_sdk));
-    let write = Box::pin(write(&peer, &backlog, from_sdk));
-    // However it ends, this is said before the connection is torn down, which fails every request that is
-    // under way.
+    let order = &peer.order;
+    let read = Box::pin(async {
+        // Held to the end of this block: the SDK answers nothing once its own input ends, and what was asked before
+        // the input ended is answered. A prompt is not waited for.
+        let to_sdk = to_sdk;
+        let refollow = |wanted| setup::refollow(&peer, wanted);
+        if !order.read(incoming, &to_sdk, refollow).await {
+            return Ok(());
+        }
+        let turn_runs = peer.open().iter().any(|open| open.has_active_prompt());
+        let limit = match turn_runs {
+            true => LAST_ANSWERS_BESIDE_A_TURN,
+            false => LAST_ANSWERS,
+        };
+        if timeout(limit, order.answered()).await.is_err() {
+            tracing::debug!("the input ended, and some requests are left without an answer");
+        }
+        Ok(())
+    });
+    let write = Box::pin(order.write(from_sdk));
     let protocol = async {
-        let result = protocol.await;
-        peer.leave();
-        result.map_err(|e| ConnectionError::Protocol(e.message))
+        protocol
+            .await
+            .map_err(|e| ConnectionError::Protocol(e.message))
     };
-    let write = async {
-        let result = write.await;
-        peer.leave();
-        result
-    };
-    let read = async {
-        let result = read.await;
-        peer.leave();
-        result
-    };
-    let gone = async {
-        peer.outgoing.closed().await;
-        peer.leave();
+    let write = async { write.await.map_err(ConnectionError::from) };
+    // However it ends, the peer has left before the connection is torn down, which fails every request that is
+    // under way.
+    let served = async {
+        tokio::try_join!(
+            peer.leaving_after(read),
+            peer.leaving_after(protocol),
+            peer.leaving_after(write)
+        )
     };
     let ended = tokio::select! {
-        result = async { tokio::try_join!(read, protocol, write) } => result.map(|_| ()),
-        () = gone => Err(Disconnected.into()),
+        result = served => result.map(|_| ()),
+        () = peer.leaving_after(order.outgoing.closed()) => Err(Disconnected.into()),
     };
     // Nobody is left to be told of it here.
     peer.ended.cancel();
@@ -135,150 +134,16 @@ pub async fn serve_connection(
     ended
 }
 
-/// Lines in. What is no JSON-RPC message goes on as a refusal in words of our own: the SDK answers it in its
-/// place, and nothing of the line is echoed.
-async fn read(
-    peer: &Arc<Peer>,
-    backlog: &Backlog,
-    mut incoming: mpsc::Receiver<Incoming>,
-    to_sdk: UnboundedSender<TransportFrame>,
-) -> Result<(), ConnectionError> {
-    let mut unsolicited = UnsolicitedAnswers::default();
-    while let Some(line) = incoming.recv().await {
-        let frame = match line {
-            Incoming::Line(line) => {
-                backlog.take(line.len()).await;
-                match TransportFrame::parse_json(&line) {
-                    TransportFrame::Malformed { raw, .. } if is_answer(&raw) => {
-                        unsolicited.ignore(&raw)
-                    }
-                    TransportFrame::Malformed { raw, .. } => Some(refusal(malformed(&raw))),
-                    TransportFrame::Single(message)
-                        if message.response_id() == Some(&RawJsonRpcId::Null) =>
-                    {
-                        unsolicited.ignore(&line)
-                    }
-                    frame => {
-                        if let TransportFrame::Single(message) = &frame {
-                            peer.routes.note(message);
-                        }
-                        Some(frame)
-                    }
-                }
-            }
-            Incoming::TooLong { limit } => {
-                backlog.take(0).await;
-                let message =
-                    format!("the line is longer than {limit} bytes, the most this agent reads");
-                Some(refusal(Error::new(-32600, message)))
-            }
-            Incoming::NotUtf8 => {
-                backlog.take(0).await;
-                Some(refusal(Error::new(-32700, "the line is not UTF-8")))
-            }
-            Incoming::Refollow(refollow) => {
-                setup::refollow(peer, refollow);
-                None
-            }
-        };
-        if let Some(frame) = frame
-            && to_sdk.unbounded_send(frame).is_err()
-        {
-            return Ok(());
-        }
-    }
-    // What was asked before the input ended is answered; the SDK answers nothing once its own input ends. A
-    // prompt is not waited for.
-    let turn_runs = peer.open().iter().any(|open| open.has_active_prompt());
-    let limit = match turn_runs {
-        true => LAST_ANSWERS_BESIDE_A_TURN,
-        false => LAST_ANSWERS,
-    };
-    if timeout(limit, peer.routes.answered()).await.is_err() {
-        tracing::debug!("the input ended, and some requests are left without an answer");
-    }
-    Ok(())
-}
-
 /// How long requests may take that were read before the input ended. A process has a second to end, of which a
 /// turn may take 550 ms to settle and the last bytes 150 ms.
 pub const LAST_ANSWERS: Duration = Duration::from_millis(600);
 const LAST_ANSWERS_BESIDE_A_TURN: Duration = Duration::from_millis(250);
 
-fn refusal(error: Error) -> TransportFrame {
-    TransportFrame::Malformed {
-        raw: String::new(),
-        error,
-    }
-}
-
-/// What to answer to a line that is no message.
-fn malformed(raw: &str) -> Error {
-    let (code, message) = match serde_json::from_str(raw) {
-        Err(_) => (
-            -32700,
-            "the line is not JSON; send one JSON-RPC 2.0 message a line",
-        ),
-        Ok(serde_json::Value::Array(_)) => {
-            (-32600, "batches are not supported; send one message a line")
-        }
-        Ok(_) => (-32600, "the line is not a JSON-RPC 2.0 message"),
-    };
-    Error::new(code, message)
-}
-
-/// Everything the SDK says, in the one queue, in order but for what may go ahead; then the gates behind it
-/// open.
-async fn write(
-    peer: &Peer,
-    backlog: &Backlog,
-    mut from_sdk: impl futures::Stream<Item = TransportFrame> + Unpin,
-) -> Result<(), ConnectionError> {
-    while let Some(frame) = from_sdk.next().await {
-        let TransportFrame::Single(mut message) = frame else {
-            continue;
-        };
-        if let RawJsonRpcMessage::Response(RawJsonRpcResponse::Error { error, .. }) = &mut message {
-            error::add_details(error);
-        }
-        let (answers, question) = (message.response_id(), peer.gates.question(&message));
-        let piece = Piece {
-            bytes: line_of(&message).into(),
-            session: peer.routes.session(&message),
-            stream: question.as_ref().and_then(Asking::stream),
-        };
-        // Somebody waits for each of these.
-        peer.outgoing.hurry();
-        let queued = async {
-            match answers.is_some_and(|id| peer.gates.is_ahead(id)) {
-                true => peer.outgoing.send_ahead(piece).await,
-                false => peer.outgoing.send(piece).await,
-            }
-        };
-        backlog.answer(queued).await?;
-        if let Some(id) = answers {
-            peer.gates.open(id);
-        }
-        question.into_iter().for_each(Asking::open);
-    }
-    Ok(())
-}
-
-fn line_of(message: &RawJsonRpcMessage) -> Vec<u8> {
-    // A message of JSON values always serialises.
-    let mut line = serde_json::to_vec(message).unwrap_or_default();
-    line.push(b'\n');
-    line
-}
-
 /// A connected client.
 pub(crate) struct Peer {
     pub(crate) hub: Hub,
     pub(crate) config: AcpConfig,
-    pub(crate) outgoing: Outgoing,
-    pub(crate) gates: Gates,
-    pub(crate) lanes: Lanes,
-    routes: Routes,
+    pub(crate) order: Order,
     last_event_id: Mutex<Option<EventId>>,
     facts: OnceLock<Facts>,
     client_name: OnceLock<String>,
@@ -370,8 +235,11 @@ impl Peer {
         self.wire.get()
     }
 
-    fn leave(&self) {
+    /// Runs a part of the connection, with whose end the client has left.
+    async fn leaving_after<T>(&self, part: impl Future<Output = T>) -> T {
+        let ended = part.await;
         self.left.store(true, Ordering::SeqCst);
+        ended
     }
 
     /// Whether the client has left: a request that fails from now on was not answered by it.

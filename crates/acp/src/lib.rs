@@ -6,32 +6,28 @@
 
 mod answer;
 mod attached;
-mod backlog;
 mod capabilities;
 mod connection;
 mod directories;
 mod error;
 pub mod ext;
 mod from_wire;
-mod gate;
 mod hitl;
 mod host;
 pub mod http;
 mod known_clients;
-mod lane;
 mod mcp;
 mod methods;
 mod newer;
+mod ordering;
 mod permission;
 mod profile;
 mod pump;
-mod route;
 mod router;
 mod settings;
 mod terminal_auth;
 mod to_wire;
 pub mod transport;
-mod unsolicited;
 mod wire;
 
 pub use agent_client_protocol::schema::ProtocolVersion;

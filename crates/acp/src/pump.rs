@@ -32,8 +32,8 @@ use crate::{
     attached::Attached,
     connection::Peer,
     error,
-    gate::Gate,
     methods::stop_reason,
+    ordering::Gate,
     settings,
     transport::{Disconnected, Followed, Piece},
     wire::Update,
@@ -144,7 +144,7 @@ impl Pump {
                 }
                 let commands = self.attached.session.commands();
                 let gate = answer_to.map(|(responder, result)| {
-                    let gate = self.peer.gates.behind(responder.raw_id());
+                    let gate = self.peer.order.gates.behind(responder.raw_id());
                     answer(*responder, result());
                     gate
                 });
@@ -392,7 +392,7 @@ impl Pump {
     async fn end_prompt(&self, turn: &TurnId, end: &TurnOutcome) {
         let prompt = self.attached.ended(turn);
         if let Some(prompt) = prompt {
-            let gate = self.peer.gates.behind(prompt.raw_id());
+            let gate = self.peer.order.gates.behind(prompt.raw_id());
             answer(prompt, outcome(end));
             gate.passed().await;
         }
@@ -453,7 +453,7 @@ impl Pump {
             session: Some(self.attached.session.id().clone()),
             stream: Some(self.stream),
         };
-        self.peer.outgoing.send(piece).await
+        self.peer.order.outgoing.send(piece).await
     }
 }
 

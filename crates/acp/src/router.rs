@@ -16,7 +16,6 @@ use crate::{
     connection::Peer,
     directories, error,
     ext::{self, bridge::Notification, event_id, steering::contract_name},
-    gate::Gate,
     mcp,
     methods::{
         archive, auth, close, config, hitl, initialize, inject,
@@ -25,6 +24,7 @@ use crate::{
         setup::{self, Equipped, Resuming},
         skills, steering, title,
     },
+    ordering::Gate,
 };
 
 /// What a host may tell over the bridge.
@@ -143,7 +143,7 @@ async fn first<T: Serialize, F: Future<Output = Result<T, Error>>>(
     to: Responder,
     work: impl FnOnce(Gate) -> F,
 ) {
-    let done = work(peer.gates.behind_at_once(to.raw_id())).await;
+    let done = work(peer.order.gates.behind_at_once(to.raw_id())).await;
     answer(to, done);
 }
 

@@ -19,7 +19,7 @@ use crate::{
         },
     },
     from_wire,
-    gate::{Asked, Gate},
+    ordering::{ControlKey, Gate},
 };
 
 pub(crate) async fn inject(
@@ -59,7 +59,7 @@ async fn held(
 ) -> Result<(MessageId, Controlled), ControlError> {
     let mut asked = None;
     let injected = driver.inject(mode, content, actor.clone(), |id: &MessageId| {
-        let it = Asked::new(Control::Inject, Some(id.as_str()));
+        let it = ControlKey::new(Control::Inject, Some(id.as_str()));
         attached.hold(it.clone(), gate);
         asked = Some(it);
     });
@@ -78,7 +78,7 @@ pub(crate) async fn revoke(
     let params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
-    let asked = Asked::new(Control::RevokeInject, Some(id));
+    let asked = ControlKey::new(Control::RevokeInject, Some(id));
     let driver = drive(&attached, Act::Steer, &mut actor)?;
     let revoked = driver.revoke_inject(MessageId::new(id), actor);
     changed(id, attached.held(asked, gate, revoked).await)
@@ -92,7 +92,7 @@ pub(crate) async fn replace(
     let params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
-    let asked = Asked::new(Control::ReplaceInject, Some(id));
+    let asked = ControlKey::new(Control::ReplaceInject, Some(id));
     let content = from_wire::content(params.content.unwrap_or_default());
     let driver = drive(&attached, Act::Speak, &mut actor)?;
     let replaced = driver.replace_inject(MessageId::new(id), content, actor);

@@ -22,8 +22,7 @@ use crate::{
         },
         steering::SessionParams,
     },
-    gate::Gate,
-    lane::Lane,
+    ordering::{Gate, Lane},
     pump::{LateAnswer, Opening, Replay, follow},
     settings::{config_options, mode_state},
     transport::Followed,
@@ -77,7 +76,7 @@ async fn join(peer: &Arc<Peer>, wanted: Result<Coming, Error>, to: Responder) {
         Ok(coming) => coming,
         Err(error) => return answer::<()>(to, Err(error)),
     };
-    let lane = peer.lanes.enter(&coming.id);
+    let lane = peer.order.lanes.enter(&coming.id);
     // Done right here, where that takes no waiting for the client, so that what it asks next finds it done.
     let open = || peer.hub.live(&coming.id);
     let is_other = |it: &Arc<Attached>| open().is_none_or(|open| !it.session.is_same(&open));
@@ -146,7 +145,7 @@ impl Found {
         match (followed, after) {
             (Some(attached), None) => {
                 let call = attached.live_call();
-                let gate = peer.gates.behind(to.raw_id());
+                let gate = peer.order.gates.behind(to.raw_id());
                 match attached.session.attach(client).await {
                     Ok((change, seq)) => {
                         let result = joined(session.observer(), change, seq);
@@ -233,6 +232,7 @@ pub(crate) async fn detach(peer: &Arc<Peer>, params: Result<DetachParams, Error>
         Err(error) => return answer::<()>(to, Err(error)),
     };
     let lane = peer
+        .order
         .lanes
         .enter(&SessionId::new(params.client.session_id.as_str()));
     let (peer, in_place) = (peer.clone(), lane.is_free());
@@ -257,7 +257,7 @@ pub(crate) async fn detach(peer: &Arc<Peer>, params: Result<DetachParams, Error>
                 answer(to, result.map_err(Into::into));
             }
             Ok((Some(attached), told)) => {
-                let gate = peer.gates.behind(to.raw_id());
+                let gate = peer.order.gates.behind(to.raw_id());
                 tell(&attached, told, to);
                 let_go(&peer, attached, gate, lane);
             }
@@ -294,6 +294,7 @@ pub(crate) async fn heartbeat(
         Err(error) => return answer::<()>(to, Err(error)),
     };
     let lane = peer
+        .order
         .lanes
         .enter(&SessionId::new(params.client.session_id.as_str()));
     let (peer, in_place) = (peer.clone(), lane.is_free());

@@ -20,7 +20,7 @@ use crate::{
         steering::{CancelParams, Cancelled, CancelledMeta},
     },
     from_wire,
-    gate::{Asked, Gate},
+    ordering::{ControlKey, Gate},
 };
 
 pub(crate) async fn handle(
@@ -109,7 +109,7 @@ pub(crate) async fn cancel_request(
     let mut actor = Sender::lenient(&params.rest);
     let driver = drive(&attached, Act::Steer, &mut actor)?;
     let target = attached.cancel_target();
-    let asked = Asked::new(Control::Cancel, target.as_ref().map(TurnId::as_str));
+    let asked = ControlKey::new(Control::Cancel, target.as_ref().map(TurnId::as_str));
     let cancelled = driver.cancel_for(target, actor.clone());
     let cancelled = attached.held(asked, gate, cancelled).await;
     let done = cancelled.map_err(|e| error::control(&e, About::Turn(id)))?;

@@ -19,7 +19,7 @@ use crate::{
         sender::Sender,
         steering::{Reminded, ReminderRevoked, ResumeParams, Resumed, RevokeReminderParams},
     },
-    gate::{Asked, Gate},
+    ordering::{ControlKey, Gate},
 };
 
 /// What `session/remind` asks for.
@@ -58,7 +58,7 @@ pub(crate) async fn remind(
     let session = &wanted.attached.session;
     let driver = drive(&wanted.attached, Act::Steer, &mut wanted.actor)?;
     let given = wanted.reminder.reminder.id.clone();
-    let asked = Asked::new(Control::Remind, None);
+    let asked = ControlKey::new(Control::Remind, None);
     let reminded = driver.queue_reminder(wanted.reminder, wanted.actor);
     let reminded = wanted.attached.held(asked, gate, reminded).await;
     let about = match given.as_str() {
@@ -93,7 +93,7 @@ pub(crate) async fn revoke(
     let params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.reminder_id.as_str(), params.sender.actor());
-    let asked = Asked::new(Control::RevokeReminder, Some(id));
+    let asked = ControlKey::new(Control::RevokeReminder, Some(id));
     let driver = drive(&attached, Act::Steer, &mut actor)?;
     let revoked = driver.revoke_reminder(id, actor);
     let revoked = attached.held(asked, gate, revoked).await;

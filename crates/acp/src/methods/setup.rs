@@ -25,7 +25,7 @@ use crate::{
     error,
     ext::mcp,
     host::ClientHost,
-    lane::Lane,
+    ordering::Lane,
     pump::{LateAnswer, Opening, Replay, follow},
     settings::{config_options, mode_state},
     transport::{Followed, NotFollowed, Refollow},
@@ -90,7 +90,10 @@ pub(crate) fn resume(
     };
     let (hub, after) = (peer.hub.clone(), request.after(peer));
     let Equipped { request, servers } = request.request;
-    let lane = peer.lanes.enter(&SessionId::new(&*request.session_id.0));
+    let lane = peer
+        .order
+        .lanes
+        .enter(&SessionId::new(&*request.session_id.0));
     let response = |session: &Observer| {
         ResumeSessionResponse::new()
             .modes(mode_state(session))
@@ -119,7 +122,10 @@ pub(crate) fn load(
     };
     let (hub, after) = (peer.hub.clone(), request.after(peer));
     let Equipped { request, servers } = request.request;
-    let lane = peer.lanes.enter(&SessionId::new(&*request.session_id.0));
+    let lane = peer
+        .order
+        .lanes
+        .enter(&SessionId::new(&*request.session_id.0));
     let inputs = SessionInputs {
         servers,
         directories: Some(request.additional_directories),
@@ -222,7 +228,7 @@ fn begin<R: Serialize>(
         let commands = session.commands();
         let open = session.open_asks();
         if peer.attach(&attached) {
-            let gate = peer.gates.behind(to.raw_id());
+            let gate = peer.order.gates.behind(to.raw_id());
             let opening = Opening::Fresh(gate, open, commands);
             follow(&peer, &attached, from, opening, Followed::begin());
         } else if let Some(followed) = peer.attached(session.id()) {
@@ -276,7 +282,7 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: Refollow) {
         stream,
         reply,
     } = refollow;
-    let lane = peer.lanes.enter(&session);
+    let lane = peer.order.lanes.enter(&session);
     let peer = peer.clone();
     peer.clone().spawn(async move {
         lane.come().await;

@@ -12,7 +12,7 @@ use crate::{
     error,
     ext::steering::{IdleBehavior, Steered, SteeringParams},
     from_wire,
-    gate::{Asked, Gate},
+    ordering::{ControlKey, Gate},
 };
 
 pub(crate) async fn steer(
@@ -27,7 +27,7 @@ pub(crate) async fn steer(
     let when_idle = params.when_idle();
     let mut asked = None;
     let named = |id: &MessageId| {
-        let it = Asked::new(Control::Inject, Some(id.as_str()));
+        let it = ControlKey::new(Control::Inject, Some(id.as_str()));
         attached.hold(it.clone(), gate);
         attached.leave_out(id);
         asked = Some(it);

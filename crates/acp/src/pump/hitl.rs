@@ -54,7 +54,7 @@ impl Pump {
         let sent = message.zip(wire);
         // A choice names a call, whose end must not overtake it.
         let gate = (route == Route::Choice && matches!(&sent, Some((Ok(_), _)))).then(|| {
-            let (gates, call) = (&peer.gates, &request.request_id);
+            let (gates, call) = (&peer.order.gates, &request.request_id);
             gates.behind_question(session.id(), call, None)
         });
         // Sent here and not in the task, so that it comes before the end of its turn.

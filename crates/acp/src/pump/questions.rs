@@ -204,7 +204,12 @@ impl Pump {
         let mut gate = None;
         let sent = message.map(|message| {
             let stream = place.map(|_| self.stream);
-            gate = Some(self.peer.gates.behind_question(session.id(), call, stream));
+            gate = Some(
+                self.peer
+                    .order
+                    .gates
+                    .behind_question(session.id(), call, stream),
+            );
             wire.send_request(message)
         });
         let withdrawn = CancellationToken::new();

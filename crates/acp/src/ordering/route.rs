@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 /// The requests of the client that are not answered yet.
 #[derive(Default)]
-pub(crate) struct Routes {
+pub(super) struct Routes {
     open: Mutex<HashMap<RawJsonRpcId, OpenRequest>>,
     /// How many of them need no turn.
     unanswered: watch::Sender<usize>,
@@ -28,7 +28,7 @@ struct OpenRequest {
 
 impl Routes {
     /// A message of the client came.
-    pub(crate) fn note(&self, message: &RawJsonRpcMessage) {
+    pub(super) fn note(&self, message: &RawJsonRpcMessage) {
         if let RawJsonRpcMessage::Request(request) = message {
             let opened = OpenRequest {
                 session: named(request.params.as_ref()),
@@ -41,7 +41,7 @@ impl Routes {
     }
 
     /// The session a message to the client is about. An answer ends its request.
-    pub(crate) fn session(&self, message: &RawJsonRpcMessage) -> Option<SessionId> {
+    pub(super) fn session(&self, message: &RawJsonRpcMessage) -> Option<SessionId> {
         match message {
             RawJsonRpcMessage::Response(_) => {
                 let mut open = self.lock();
@@ -55,7 +55,7 @@ impl Routes {
     }
 
     /// Resolves when every request that needs no turn has its answer.
-    pub(crate) async fn answered(&self) {
+    pub(super) async fn answered(&self) {
         // The sender lives as long as we do.
         let _ = self
             .unanswered
@@ -75,7 +75,7 @@ impl Routes {
 }
 
 /// The named params of a message, where it has some.
-pub(crate) fn params(params: Option<&RawJsonRpcParams>) -> Option<&Map<String, Value>> {
+pub(super) fn params(params: Option<&RawJsonRpcParams>) -> Option<&Map<String, Value>> {
     match params? {
         RawJsonRpcParams::Object(params) => Some(params),
         RawJsonRpcParams::Array(_) => None,
@@ -83,6 +83,6 @@ pub(crate) fn params(params: Option<&RawJsonRpcParams>) -> Option<&Map<String, V
 }
 
 /// The session that the params of a message name.
-pub(crate) fn named(of: Option<&RawJsonRpcParams>) -> Option<SessionId> {
+pub(super) fn named(of: Option<&RawJsonRpcParams>) -> Option<SessionId> {
     Some(SessionId::from(params(of)?.get("sessionId")?.as_str()?))
 }

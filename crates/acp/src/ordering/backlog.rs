@@ -11,7 +11,7 @@ const REQUEST_BYTES: usize = 4 * 1024;
 
 /// What was asked since an answer was last queued.
 #[derive(Default)]
-pub(crate) struct Backlog {
+pub(super) struct Backlog {
     asked: AtomicUsize,
     /// An answer waits for room, which means that the client is not reading.
     stuck: AtomicBool,
@@ -20,7 +20,7 @@ pub(crate) struct Backlog {
 
 impl Backlog {
     /// Counts a line from the client, after waiting while its answers pile up.
-    pub(crate) async fn take(&self, bytes: usize) {
+    pub(super) async fn take(&self, bytes: usize) {
         loop {
             // Made before the look, so that a move in between is not missed.
             let moved = self.moved.notified();
@@ -35,7 +35,7 @@ impl Backlog {
     }
 
     /// Runs the queueing of an answer.
-    pub(crate) async fn answer<T>(&self, queueing: impl Future<Output = T>) -> T {
+    pub(super) async fn answer<T>(&self, queueing: impl Future<Output = T>) -> T {
         self.stuck.store(true, Ordering::Release);
         let queued = queueing.await;
         self.asked.store(0, Ordering::Release);

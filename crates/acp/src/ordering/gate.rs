@@ -1,7 +1,8 @@
-//! Gates: what must not overtake an answer waits until that answer stands in the writer's queue.
+//! Gates: what must not overtake an answer waits until that answer is in the writer's queue.
 
 use std::{
     collections::{HashMap, VecDeque},
+    convert::Infallible,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -9,45 +10,47 @@ use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage};
 use harn_model::{Control, ControlOutcome, SessionId};
 use tokio::sync::oneshot;
 
-use crate::{
-    route::{named, params},
-    transport::Followed,
-};
+use super::route::{named, params};
+use crate::transport::Followed;
 
-/// Answers somebody waits behind, by request id; and our own questions, by the call that they name.
+/// Gates behind answers, by request id, and behind our own questions, by the call that they name.
 #[derive(Default)]
 pub(crate) struct Gates {
-    waiting: Mutex<HashMap<RawJsonRpcId, Closed>>,
-    questions: Mutex<HashMap<(SessionId, String), Asking>>,
+    answers: Mutex<HashMap<RawJsonRpcId, AnswerLatch>>,
+    questions: Mutex<HashMap<(SessionId, String), QuestionLatch>>,
 }
 
-/// A question on its way to the queue.
-pub(crate) struct Asking {
-    open: oneshot::Sender<()>,
-    stream: Option<Followed>,
-}
+/// Opens when its other half is dropped: the answer is queued, or the connection has ended.
+pub(crate) struct Gate(oneshot::Receiver<Infallible>);
 
-impl Asking {
-    /// The following that asks, for a question that has its place in the stream.
-    pub(crate) fn stream(&self) -> Option<Followed> {
-        self.stream
-    }
+/// The other half of a gate.
+type Latch = oneshot::Sender<Infallible>;
 
-    /// It is queued.
-    pub(crate) fn open(self) {
-        // Nobody may be waiting any more.
-        let _ = self.open.send(());
-    }
-}
-
-struct Closed {
-    open: oneshot::Sender<()>,
+struct AnswerLatch {
+    _latch: Latch,
     /// Whether the answer may overtake what waits to be written.
     ahead: bool,
 }
 
-/// Opens when its answer is queued.
-pub(crate) struct Gate(oneshot::Receiver<()>);
+/// A question on its way to the queue. Dropped, the gate behind it opens.
+pub(super) struct QuestionLatch {
+    _latch: Latch,
+    /// The following that asks, for a question that has its place in the stream.
+    pub(super) stream: Option<Followed>,
+}
+
+impl Gate {
+    fn close() -> (Latch, Self) {
+        let (latch, gate) = oneshot::channel();
+        (latch, Self(gate))
+    }
+
+    /// Waits until it is open.
+    pub(crate) async fn passed(self) {
+        // Nothing is ever sent; the error says that the latch is gone.
+        let _ = self.0.await;
+    }
+}
 
 impl Gates {
     /// A gate behind the answer to this request. Made before the answer is given.
@@ -56,28 +59,25 @@ impl Gates {
     }
 
     /// The same, behind an answer that overtakes the updates which wait to be written: what comes of the
-    /// request comes behind the gate, and who steers a turn need not wait for what it said before.
+    /// request comes behind the gate, and a client that steers a turn need not wait for earlier updates of it.
     pub(crate) fn behind_at_once(&self, id: &RawJsonRpcId) -> Gate {
         self.close(id, true)
     }
 
     fn close(&self, id: &RawJsonRpcId, ahead: bool) -> Gate {
-        let (open, gate) = oneshot::channel();
-        self.lock().insert(id.clone(), Closed { open, ahead });
-        Gate(gate)
+        let (_latch, gate) = Gate::close();
+        lock(&self.answers).insert(id.clone(), AnswerLatch { _latch, ahead });
+        gate
     }
 
     /// Whether the answer to this request overtakes updates.
-    pub(crate) fn is_ahead(&self, id: &RawJsonRpcId) -> bool {
-        self.lock().get(id).is_some_and(|closed| closed.ahead)
+    pub(super) fn is_ahead(&self, id: &RawJsonRpcId) -> bool {
+        lock(&self.answers).get(id).is_some_and(|it| it.ahead)
     }
 
-    /// The answer to this request is queued.
-    pub(crate) fn open(&self, id: &RawJsonRpcId) {
-        if let Some(closed) = self.lock().remove(id) {
-            // Nobody may be waiting any more.
-            let _ = closed.open.send(());
-        }
+    /// Opens the gate behind the answer to this request, which is queued.
+    pub(super) fn open(&self, id: &RawJsonRpcId) {
+        lock(&self.answers).remove(id);
     }
 
     /// A gate behind a permission request of ours about this call. Made before the request is sent.
@@ -87,51 +87,36 @@ impl Gates {
         call: &str,
         stream: Option<Followed>,
     ) -> Gate {
-        let (open, gate) = oneshot::channel();
-        let asking = Asking { open, stream };
-        self.questions()
-            .insert((session.clone(), call.to_owned()), asking);
-        Gate(gate)
+        let (_latch, gate) = Gate::close();
+        let key = (session.clone(), call.to_owned());
+        lock(&self.questions).insert(key, QuestionLatch { _latch, stream });
+        gate
     }
 
-    /// The question that this message is, if somebody waits behind it.
-    pub(crate) fn question(&self, message: &RawJsonRpcMessage) -> Option<Asking> {
+    /// The question that this message is, if there is a gate behind it.
+    pub(super) fn take_question(&self, message: &RawJsonRpcMessage) -> Option<QuestionLatch> {
         let RawJsonRpcMessage::Request(request) = message else {
             return None;
         };
         let call = params(request.params.as_ref())?.get("toolCall")?;
         let call = call.get("toolCallId")?.as_str()?.to_owned();
         let session = named(request.params.as_ref())?;
-        self.questions().remove(&(session, call))
-    }
-
-    fn questions(&self) -> MutexGuard<'_, HashMap<(SessionId, String), Asking>> {
-        self.questions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<RawJsonRpcId, Closed>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.questions).remove(&(session, call))
     }
 }
 
-impl Gate {
-    /// Waits for the answer to be queued, or for the connection to end.
-    pub(crate) async fn passed(self) {
-        // An error means that the answer will never come because the connection is gone.
-        let _ = self.0.await;
-    }
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A control that was asked for, as far as it is known before it has been dealt with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Asked {
+pub(crate) struct ControlKey {
     control: Control,
     target: Option<String>,
 }
 
-impl Asked {
+impl ControlKey {
     pub(crate) fn new(control: Control, target: Option<&str>) -> Self {
         let target = target.filter(|_| control != Control::Remind);
         Self {
@@ -158,22 +143,22 @@ impl Asked {
 /// Controls whose outcome is not told before their request has its answer, the oldest first. Another
 /// client's may be taken for one of them where both want the same; then it waits too, which does no harm.
 #[derive(Default)]
-pub(crate) struct Unanswered(HashMap<Asked, VecDeque<Gate>>);
+pub(crate) struct UnansweredControls(HashMap<ControlKey, VecDeque<Gate>>);
 
-impl Unanswered {
-    pub(crate) fn hold(&mut self, asked: Asked, gate: Gate) {
+impl UnansweredControls {
+    pub(crate) fn hold(&mut self, asked: ControlKey, gate: Gate) {
         self.0.entry(asked).or_default().push_back(gate);
     }
 
     /// The one that was held last has no outcome.
-    pub(crate) fn release(&mut self, asked: &Asked) -> Option<Gate> {
+    pub(crate) fn release(&mut self, asked: &ControlKey) -> Option<Gate> {
         let gate = self.0.get_mut(asked).and_then(VecDeque::pop_back);
         self.0.retain(|_, gates| !gates.is_empty());
         gate
     }
 
     /// What the outcome of this waits for.
-    pub(crate) fn take(&mut self, asked: &Asked) -> Option<Gate> {
+    pub(crate) fn take(&mut self, asked: &ControlKey) -> Option<Gate> {
         let gates = self.0.get_mut(asked)?;
         let gate = gates.pop_front();
         if gates.is_empty() {

@@ -1,0 +1,94 @@
+//! Lines in: from the transport to the SDK, with a refusal in the place of what is no message.
+
+use agent_client_protocol::{Error, RawJsonRpcId, TransportFrame};
+use futures::channel::mpsc::UnboundedSender;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{
+    Order,
+    unsolicited::{UnsolicitedAnswers, is_answer},
+};
+use crate::transport::{Incoming, Refollow};
+
+impl Order {
+    /// Reads until the input ends, or the SDK does; whether it was the input. The SDK answers a refusal in its place, in words of our own: nothing of
+    /// the line is echoed.
+    pub(crate) async fn read(
+        &self,
+        mut incoming: mpsc::Receiver<Incoming>,
+        to_sdk: &UnboundedSender<TransportFrame>,
+        refollow: impl Fn(Refollow),
+    ) -> bool {
+        let mut unsolicited = UnsolicitedAnswers::default();
+        while let Some(line) = incoming.recv().await {
+            let frame = match line {
+                Incoming::Line(line) => {
+                    self.backlog.take(line.len()).await;
+                    self.frame(&line, &mut unsolicited)
+                }
+                Incoming::TooLong { limit } => {
+                    self.backlog.take(0).await;
+                    let message =
+                        format!("the line is longer than {limit} bytes, the most this agent reads");
+                    Some(refusal(-32600, message))
+                }
+                Incoming::NotUtf8 => {
+                    self.backlog.take(0).await;
+                    Some(refusal(-32700, "the line is not UTF-8"))
+                }
+                Incoming::Refollow(wanted) => {
+                    refollow(wanted);
+                    None
+                }
+            };
+            if frame.is_some_and(|frame| to_sdk.unbounded_send(frame).is_err()) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn frame(&self, line: &str, unsolicited: &mut UnsolicitedAnswers) -> Option<TransportFrame> {
+        match TransportFrame::parse_json(line) {
+            TransportFrame::Malformed { raw, .. } if is_answer(&raw) => {
+                unsolicited.log_first(&raw);
+                None
+            }
+            TransportFrame::Malformed { raw, .. } => Some(malformed(&raw)),
+            TransportFrame::Single(message)
+                if message.response_id() == Some(&RawJsonRpcId::Null) =>
+            {
+                unsolicited.log_first(line);
+                None
+            }
+            frame => {
+                if let TransportFrame::Single(message) = &frame {
+                    self.routes.note(message);
+                }
+                Some(frame)
+            }
+        }
+    }
+}
+
+fn refusal(code: i32, message: impl Into<String>) -> TransportFrame {
+    TransportFrame::Malformed {
+        raw: String::new(),
+        error: Error::new(code, message),
+    }
+}
+
+/// The answer to a line that is no message.
+fn malformed(raw: &str) -> TransportFrame {
+    match serde_json::from_str(raw) {
+        Err(_) => refusal(
+            -32700,
+            "the line is not JSON; send one JSON-RPC 2.0 message a line",
+        ),
+        Ok(Value::Array(_)) => {
+            refusal(-32600, "batches are not supported; send one message a line")
+        }
+        Ok(_) => refusal(-32600, "the line is not a JSON-RPC 2.0 message"),
+    }
+}

@@ -1,0 +1,56 @@
+//! Lines out: everything the SDK sends, into the one queue of the writer.
+
+use agent_client_protocol::{RawJsonRpcMessage, RawJsonRpcResponse, TransportFrame};
+use futures::{Stream, StreamExt};
+
+use super::Order;
+use crate::{
+    error,
+    transport::{Disconnected, Piece},
+};
+
+impl Order {
+    /// Queues messages in order, except answers that overtake updates; then the gates behind each open.
+    pub(crate) async fn write(
+        &self,
+        mut from_sdk: impl Stream<Item = TransportFrame> + Unpin,
+    ) -> Result<(), Disconnected> {
+        while let Some(frame) = from_sdk.next().await {
+            if let TransportFrame::Single(message) = frame {
+                self.queue(message).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn queue(&self, mut message: RawJsonRpcMessage) -> Result<(), Disconnected> {
+        if let RawJsonRpcMessage::Response(RawJsonRpcResponse::Error { error, .. }) = &mut message {
+            error::add_details(error);
+        }
+        let question = self.gates.take_question(&message);
+        // A message of JSON values always serialises.
+        let mut line = serde_json::to_vec(&message).unwrap_or_default();
+        line.push(b'\n');
+        let piece = Piece {
+            bytes: line.into(),
+            session: self.routes.session(&message),
+            stream: question.as_ref().and_then(|question| question.stream),
+        };
+        let answers = message.response_id();
+        // Somebody waits for each of these.
+        self.outgoing.hurry();
+        let queued = async {
+            match answers.is_some_and(|id| self.gates.is_ahead(id)) {
+                true => self.outgoing.send_ahead(piece).await,
+                false => self.outgoing.send(piece).await,
+            }
+        };
+        self.backlog.answer(queued).await?;
+        if let Some(id) = answers {
+            self.gates.open(id);
+        }
+        // Dropped here and not before: that opens the gate behind it.
+        drop(question);
+        Ok(())
+    }
+}
